@@ -1,0 +1,55 @@
+# Every target makes its own virtual environment in .venv (or VENV=...) when it is missing or out of date.
+# PYTHON chooses the interpreter; by default the first supported one that runs.
+SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c '$(SUPPORTED)' 2>/dev/null && echo $$p && break; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+DEMO ?=
+BENCH ?=
+PYTEST ?=
+
+.PHONY: demo test test-all lint format types pytest bench clean
+.DEFAULT_GOAL := test
+
+$(BIN)/python:
+	@if [ -z "$(PYTHON)" ]; then echo "weft needs Python 3.11, 3.12 or 3.13; set PYTHON=/path/to/python" >&2; exit 1; fi
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.%-installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@touch $@
+
+demo: $(VENV)/.demo-installed
+	$(BIN)/weft demo $(DEMO)
+
+test: lint types pytest
+
+lint: $(VENV)/.dev-installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.dev-installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/.dev-installed
+	$(BIN)/mypy
+
+pytest: $(VENV)/.dev-installed
+	$(BIN)/pytest -n $(WORKERS) $(PYTEST)
+
+# the whole test suite under each supported interpreter that this machine has
+test-all:
+	@for p in python3.11 python3.12 python3.13; do \
+		if $$p -c '$(SUPPORTED)' 2>/dev/null; then \
+			echo "== $$p"; $(MAKE) --no-print-directory test PYTHON=$$p VENV=.venv-$$p || exit 1; \
+		else echo "== $$p is not installed, skipped"; fi; done
+
+bench: $(VENV)/.dev-installed
+	$(BIN)/python -m bench $(BENCH)
+
+clean:
+	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

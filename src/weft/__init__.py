@@ -1,0 +1,92 @@
+"""weft: one deep-learning program, run eagerly and as a compiled graph.
+
+The names here are the framework's own; `weft.nn` has the cells, `weft.ops` the operations, `weft.train` checkpoints.
+Programs written for MindSpore import `mindspore` instead (see `weft.mindspore`).
+"""
+
+from __future__ import annotations
+
+import gc as _gc
+
+_collecting = _gc.isenabled()
+_gc.disable()  # importing makes no garbage, and one full collection takes as long as all of our modules
+try:
+    from weft import nn, ops, train
+    from weft.autodiff.grad import grad, jvp, value_and_grad, vjp
+    from weft.autodiff.jacobian import jacfwd, jacrev
+    from weft.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
+    from weft.core.containers import mutable
+    from weft.core.parameters import ParameterTuple
+    from weft.core.tensor import Parameter, Tensor
+    from weft.dtypes import (
+        bfloat16,
+        bool_,
+        complex64,
+        complex128,
+        float16,
+        float32,
+        float64,
+        int8,
+        int16,
+        int32,
+        int64,
+        uint8,
+        uint16,
+        uint32,
+        uint64,
+    )
+    from weft.errors import Unsupported, WeftError
+    from weft.jit import jit, ms_function
+    from weft.ops.random import get_seed, set_seed
+    from weft.train import load_checkpoint, load_param_into_net, save_checkpoint
+    from weft.vectorize import vmap
+finally:
+    if _collecting:
+        _gc.enable()
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "GRAPH_MODE",
+    "PYNATIVE_MODE",
+    "Parameter",
+    "ParameterTuple",
+    "Tensor",
+    "Unsupported",
+    "WeftError",
+    "bfloat16",
+    "bool_",
+    "complex64",
+    "complex128",
+    "float16",
+    "float32",
+    "float64",
+    "get_context",
+    "get_seed",
+    "grad",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "jacfwd",
+    "jacrev",
+    "jit",
+    "jvp",
+    "load_checkpoint",
+    "load_param_into_net",
+    "ms_function",
+    "mutable",
+    "nn",
+    "ops",
+    "save_checkpoint",
+    "set_context",
+    "set_seed",
+    "train",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]

@@ -1,0 +1,39 @@
+"""The only module that sets JAX's global state or touches anything of JAX that is not public API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+# 64-bit element types are real in this framework; JAX has one process-wide switch for them.
+jax.config.update("jax_enable_x64", True)
+
+Array = jax.Array
+Tracer = jax.core.Tracer
+
+
+def to_device(value: Any, np_dtype: Any = None) -> Array:
+    """Put a NumPy-like value on the default device, copying it."""
+    # made while JAX traces one of our functions, the array must still be an ordinary one: it may be kept and used later
+    with jax.ensure_compile_time_eval():
+        return jnp.array(value, dtype=np_dtype)
+
+
+def default_platform() -> str:
+    """The platform that computations run on: ``"cpu"``, ``"gpu"`` or ``"tpu"``."""
+    return jax.default_backend()
+
+
+def devices_of(platform: str) -> list[Any]:
+    """The local devices of a platform (``"cpu"``, ``"gpu"``, ``"tpu"``); empty if it is absent."""
+    try:
+        return list(jax.local_devices(backend=platform))
+    except RuntimeError:
+        return []
+
+
+def use_device(device: Any) -> None:
+    """Make a device the one that new arrays are placed on; None gives the choice back to JAX."""
+    jax.config.update("jax_default_device", device)

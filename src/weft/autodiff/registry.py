@@ -1,0 +1,141 @@
+"""Derivative rules that a user registers for operators: one registry for the eager and the compiled mode."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from weft.core.declare import OPERATOR_CLASSES, Operator
+from weft.core.primitive import Primitive
+
+#: a getter takes the operator and returns its rule ``bprop(*inputs, out, dout)``
+Getter = Callable[[Any], Callable[..., Any]]
+
+
+class BpropRegistry:
+    """The derivative rules that replace the built-in ones.
+
+    Example:
+        >>> from weft.autodiff.grad import grad
+        >>> from weft.core.tensor import Tensor
+        >>> from weft.ops.math import mul
+        >>> def doubled(self):
+        ...     return lambda x, y, out, dout: (y * dout * 2, x * dout)
+        >>> with bprop_getters.replaced(mul, doubled):
+        ...     print(grad(mul)(Tensor(1.0), Tensor(5.0)))
+        10.0
+    """
+
+    def __init__(self) -> None:
+        self._getters: dict[Primitive, Getter] = {}
+        self._originals: dict[Primitive, tuple[Any, str]] = {}
+
+    def register(self, operator: Any) -> Callable[[Getter], Getter]:
+        """A decorator that makes a getter's rule the derivative of an operator, in every mode.
+
+        Args:
+            operator: an operator class, an operator, a function of `weft.ops`, or the name of a primitive.
+
+        Returns:
+            A decorator for ``getter(self)``, where `self` is the operator with its attributes; it returns
+            ``bprop(*inputs, out, dout)``, which returns a gradient for each input.
+
+        Raises:
+            TypeError: `operator` names no primitive.
+        """
+        primitive, kind = _resolve(operator)
+
+        def decorate(getter: Getter) -> Getter:
+            if not callable(getter):
+                raise TypeError(f"a bprop getter is a function of the operator, not {type(getter).__name__}")
+            self._originals.setdefault(primitive, (primitive.derivative, primitive.no_gradient))
+            self._getters[primitive] = getter
+            _install(primitive, _rule(primitive, kind, getter), "")
+            return getter
+
+        return decorate
+
+    def unregister(self, operator: Any) -> None:
+        """Give an operator its built-in derivative back; without a registered one nothing happens."""
+        primitive, _ = _resolve(operator)
+        original = self._originals.pop(primitive, None)
+        if original is not None:
+            del self._getters[primitive]
+            _install(primitive, *original)
+
+    def get(self, operator: Any) -> Getter | None:
+        """The getter registered for an operator."""
+        return self._getters.get(_resolve(operator)[0])
+
+    @contextmanager
+    def replaced(self, operator: Any, getter: Getter) -> Iterator[None]:
+        """Use a getter's rule inside a `with` block."""
+        primitive, _ = _resolve(operator)
+        before = self._getters.get(primitive)
+        self.register(operator)(getter)
+        try:
+            yield
+        finally:
+            if before is None:
+                self.unregister(operator)
+            else:
+                self.register(operator)(before)
+
+
+def _install(primitive: Primitive, rule: Any, no_gradient: str) -> None:
+    primitive.derivative = rule
+    primitive.no_gradient = no_gradient
+    primitive.rule_version += 1
+    Primitive.rules_epoch += 1
+    primitive.pullbacks.clear()
+    for other in Primitive.table.values():  # a compiled rule may have this one inside (a mapped function's)
+        other.pullbacks.clear()
+
+
+def _resolve(operator: Any) -> tuple[Primitive, type | None]:
+    """The primitive that an operator stands for, and its operator class."""
+    if isinstance(operator, Primitive):
+        return operator, OPERATOR_CLASSES.get(operator.name)
+    if isinstance(operator, str):
+        kind = OPERATOR_CLASSES.get(operator)
+        primitive = getattr(kind, "primitive", None) or Primitive.table.get(operator)
+        if primitive is None:
+            raise TypeError(f"there is no operator named {operator!r} with a derivative of its own")
+        return primitive, kind
+    kind = operator if isinstance(operator, type) else type(operator)
+    primitive = getattr(operator, "primitive", None)
+    if not isinstance(primitive, Primitive):
+        name = getattr(operator, "__name__", type(operator).__name__)
+        raise TypeError(
+            f"{name} is not an operator with a derivative of its own; pass an operator class such as ops.Mul, "
+            "or the operators it is made of"
+        )
+    return primitive, kind if issubclass(kind, Operator) else OPERATOR_CLASSES.get(primitive.name)
+
+
+def _rule(primitive: Primitive, kind: type | None, getter: Getter) -> Callable[..., Any]:
+    """The getter's rule in the form that the driver calls."""
+    fixed = () if kind is None else tuple(inspect.signature(kind.__init__).parameters)[1:]  # type: ignore[misc]
+    # attributes that are arguments of the operator's call come after its tensors
+    called = [name for name in primitive.attr_names if name not in fixed]
+
+    def rule(*operands: Any, **attrs: Any) -> Any:
+        *inputs, out, dout = operands
+        operator: Any = object.__new__(kind if kind is not None else _Unnamed)
+        operator.__dict__.update(attrs)
+        operator.__dict__["fixed"] = {name: attrs[name] for name in fixed if name in attrs}
+        gradients = getter(operator)(*inputs, *[attrs[name] for name in called], out, dout)
+        if not isinstance(gradients, (tuple, list)):
+            gradients = (gradients,)
+        return tuple(gradients[: len(inputs)])
+
+    return rule
+
+
+class _Unnamed:
+    """Stands in for an operator that has no class."""
+
+
+bprop_getters = BpropRegistry()

@@ -1,0 +1,397 @@
+"""A gradient in progress: where it starts, what it changes on the way, and how everything is put back.
+
+`begin` gives the arguments and the weights leaves of the tape; the user's function then runs on the tracked arguments;
+`close` restores the weights and cuts loose what outlives the gradient. Sessions of a thread nest. A leaf made inside
+another gradient links to the value it stands for, so that the outer gradient flows through the inner one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from weft.autodiff.backward import backward
+from weft.autodiff.tree import map_tensors, tensors_of
+from weft.core import trace as trace_module
+from weft.core.dispatch import IDENTITY, append, apply
+from weft.core.tape import SYMBOL, WRITES, TapeNode
+from weft.core.tensor import LiteralTensor, Parameter, Tensor, tracked, view, wrap
+from weft.core.trace import Trace
+from weft.ir.graph import Value
+from weft.ir.types import TensorType
+from weft.ops import state
+from weft.ops.shape import FULL
+
+#: hooks of tensors on which no gradient runs yet, by id of the handle; filled by `weft.autodiff.custom`
+HANDLE_HOOKS: dict[int, list[tuple[int, Any]]] = {}
+
+
+class Session:
+    """One gradient in progress.
+
+    Args:
+        trace: the capture it belongs to, None for eager.
+        followed: whether another gradient follows what is computed here.
+    """
+
+    __slots__ = (
+        "trace", "level", "followed", "leaves", "templates", "positions", "rebound", "weights", "saved",
+        "previous_writes", "owns_writes", "keeps_tape", "args", "kwargs", "request", "sens", "closed",
+    )  # fmt: skip
+
+    def __init__(self, trace: Trace | None, followed: bool) -> None:
+        self.trace = trace
+        self.level = None if trace is None else trace.graph
+        self.followed = followed
+        #: the leaf of each tensor of the differentiated arguments, in order
+        self.leaves: list[TapeNode] = []
+        #: the differentiated arguments as the function gets them
+        self.templates: list[Any] = []
+        self.positions: Sequence[int] = ()
+        self.rebound: list[tuple[Tensor, Tensor]] = []
+        #: the leaf of each weight
+        self.weights: list[TapeNode] = []
+        #: weight, its leaf, the node, index and data it had before, and the data it has meanwhile
+        self.saved: list[tuple[Tensor, TapeNode, Any, int, Any, Any]] = []
+        self.previous_writes: dict[int, Any] | None = None
+        self.owns_writes = not followed
+        #: whether the tape must survive the session (a pullback was handed out)
+        self.keeps_tape = False
+        self.args: Sequence[Any] = ()
+        self.kwargs: dict[str, Any] = {}
+        self.request: Any = None
+        self.sens: Any = None
+        self.closed = False
+
+    @property
+    def targets(self) -> list[TapeNode]:
+        """All leaves: of the arguments, then of the weights."""
+        return self.leaves + self.weights
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Session] = []
+
+
+_local = _Local()
+
+
+def depth() -> int:
+    """How many gradients are in progress in this thread."""
+    return len(_local.stack)
+
+
+def unwind(count: int) -> None:
+    """Abandon the gradients in progress beyond the first `count` (for a capture that stops in the middle)."""
+    stack = _local.stack
+    while len(stack) > count:
+        close(stack[-1])
+
+
+def begin(
+    args: Sequence[Any],
+    positions: Sequence[int],
+    weights: Sequence[Tensor] = (),
+    followed: bool = False,
+) -> Session:
+    """Start a gradient: leaves for the arguments at `positions` and for the weights.
+
+    Args:
+        args: the function's positional arguments.
+        positions: which of them to differentiate; each a tensor or a container of tensors.
+        weights: Parameters to differentiate.
+        followed: treat the computation as part of another gradient whatever else is in progress.
+
+    Returns:
+        Session: `args` holds the arguments to call the function with.
+    """
+    stack = _local.stack
+    trace = trace_module.current()
+    session = Session(trace, followed or (bool(stack) and stack[-1].trace is trace))
+    session.positions = positions
+    if session.owns_writes:
+        session.previous_writes = WRITES.handles
+        WRITES.handles = {}
+    stack.append(session)
+    try:
+        tracked_args = list(args)
+        for position in positions:
+            tracked_args[position] = template = _track(session, args[position])
+            session.templates.append(template)
+        for weight in weights:
+            session.weights.append(_track_in_place(session, weight))
+    except BaseException:
+        close(session)
+        raise
+    session.args = tracked_args
+    return session
+
+
+def _leaf(session: Session, tensor: Tensor) -> TapeNode:
+    node = tensor._node
+    level = session.level
+    if node is not None and node is not SYMBOL and node.level is level:
+        session.followed = True
+        leaf = TapeNode(((node, tensor._index),), 1, _identity, level)  # type: ignore[arg-type]
+    else:
+        leaf = TapeNode((), 1, None, level)
+    if HANDLE_HOOKS:
+        hooks = HANDLE_HOOKS.get(id(tensor))
+        if hooks:
+            leaf.hooks = hooks
+    return leaf
+
+
+def _identity(douts: list[Any], needs: list[bool], record: bool) -> list[Any]:
+    return douts
+
+
+def _track(session: Session, value: Any) -> Any:
+    """The differentiated argument with leaves in place of its tensors."""
+    if value.__class__ is Tensor:
+        trace = session.trace
+        leaf = _leaf(session, value)
+        session.leaves.append(leaf)
+        handle = tracked(value._data if trace is None else _own_value(trace, value, leaf), leaf, 0)
+        handle._type = value._type
+        session.rebound.append((value, handle))
+        return handle
+    if isinstance(value, Parameter):
+        if all(value is not done[0] for done in session.saved):
+            session.leaves.append(_track_in_place(session, value))
+            return value
+        return _track(session, view(value))
+    if getattr(value, "__ms_mutable__", False) and isinstance(value, (bool, int, float)):
+        return _track(session, Tensor(float(value) if isinstance(value, float) else int(value)))
+    if isinstance(value, Tensor):
+        return _track(session, detached(value) if value._node is None else view(value))
+    if isinstance(value, (tuple, list)):
+        items = [_track(session, item) for item in value]
+        if isinstance(value, list):
+            return items
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, dict):
+        return {key: _track(session, item) for key, item in value.items()}
+    return value
+
+
+def _own_value(trace: Trace, tensor: Tensor, leaf: TapeNode) -> Value:
+    """A value of its own for a leaf: control flow finds the tape entries of its operands by value."""
+    value: Value = append(trace, IDENTITY, (tensor,), ())[0]
+    trace.edges[value] = (leaf, 0)
+    return value
+
+
+def _track_in_place(session: Session, weight: Tensor) -> TapeNode:
+    """The leaf of a Parameter; the handle itself becomes the leaf's tensor until the session closes."""
+    for done in session.saved:
+        if done[0] is weight:
+            return done[1]
+    leaf = _leaf(session, weight)
+    node = weight._node
+    index = weight._index if node is not None and node is not SYMBOL else 0
+    data = weight._data
+    if session.trace is not None:
+        weight._data = _own_value(session.trace, weight, leaf)
+    session.saved.append((weight, leaf, node, index, data, weight._data))
+    weight._node = leaf
+    weight._index = 0
+    return leaf
+
+
+def keep_tapes() -> None:
+    """A pullback is handed out: no gradient in progress may take the tape apart."""
+    for session in _local.stack:
+        session.keeps_tape = True
+
+
+def is_differentiable(value: Any) -> bool:
+    """Whether an argument holds tensors (or run-time numbers) to differentiate."""
+    if isinstance(value, Tensor):
+        return True
+    if isinstance(value, (tuple, list)):
+        return any(is_differentiable(item) for item in value)
+    if isinstance(value, dict):
+        return any(is_differentiable(item) for item in value.values())
+    return bool(getattr(value, "__ms_mutable__", False)) and isinstance(value, (int, float))
+
+
+def close(session: Session) -> None:
+    """End a session, and any that an exception left open inside it: weights are themselves again."""
+    if session.closed:
+        return
+    stack = _local.stack
+    while stack:
+        top = stack.pop()
+        _restore(top)
+        if top is session:
+            return
+
+
+def _restore(session: Session) -> None:
+    session.closed = True
+    for weight, leaf, node, index, data, during in session.saved:
+        if weight._data is during and weight._node is leaf:
+            weight._data = data
+            weight._node = node
+            weight._index = index
+        elif not session.followed:
+            cut(weight)
+    written = WRITES.handles
+    if written:
+        for original, handle in session.rebound:
+            if id(handle) in written:
+                original.rebind(handle)
+    if session.owns_writes:
+        if written and not session.followed:
+            for handle in list(written.values()):
+                cut(handle)
+        WRITES.handles = session.previous_writes
+
+
+def cut(tensor: Tensor) -> None:
+    """Forget the gradient history of a handle, in place."""
+    if tensor._node is not None:
+        tensor._node = SYMBOL if tensor._data.__class__ is Value else None
+
+
+def detached(tensor: Tensor) -> Tensor:
+    """A new handle on the same value without gradient history."""
+    trace = trace_module.current()
+    data = tensor._data
+    if trace is None or data.__class__ is Value:
+        result = wrap(data)
+    elif id(tensor) in trace.created or tensor.__class__ is LiteralTensor:
+        result = wrap(data)
+        trace.created[id(result)] = result
+    else:
+        result = wrap(trace.use(tensor))
+    result._type = tensor._type
+    return result
+
+
+_ONES: dict[TensorType, Any] = {}
+
+
+def ones_of(tensor: Tensor) -> Tensor:
+    """Ones in the type of a tensor, a new handle."""
+    kind = tensor.type
+    trace = trace_module.current()
+    if trace is not None:
+        attrs = (kind.shape, 1, kind.dtype)
+        return wrap(append(trace, FULL, (), attrs)[0]) if tensor.is_symbolic else apply(FULL, (), attrs)
+    data = _ONES.get(kind)
+    if data is None:
+        data = apply(FULL, (), (kind.shape, 1, kind.dtype))._data
+        if kind.size <= 4096:
+            _ONES[kind] = data
+    result = wrap(data)
+    result._type = kind
+    return result
+
+
+def zeros_like(tensor: Tensor) -> Tensor:
+    """Zeros in the type of a tensor; part of the graph if the tensor is."""
+    kind = tensor.type
+    attrs = (kind.shape, 0, kind.dtype)
+    trace = trace_module.current()
+    if trace is not None and tensor.is_symbolic:
+        return wrap(append(trace, FULL, (), attrs)[0])
+    return apply(FULL, (), attrs)
+
+
+def seed(output: Tensor, given: Any, what: str) -> Tensor:
+    """A gradient that the user gave for an output, checked against it."""
+    if not isinstance(given, Tensor):
+        if not isinstance(given, (bool, int, float, complex, np.ndarray, np.generic)):
+            raise TypeError(f"{what} must be a tensor for each tensor output, not {type(given).__name__}")
+        given = Tensor(given)
+    if given.shape != output.shape:
+        if given.size == output.size == 1:
+            given = given.reshape(output.shape)
+        else:
+            raise ValueError(
+                f"{what} has shape {given.shape}; the output whose gradient it is has shape {output.shape}"
+            )
+    if given.dtype is not output.dtype:
+        given = given.astype(output.dtype)
+    return given
+
+
+def gradients(
+    session: Session,
+    outputs: Sequence[Tensor],
+    douts: Sequence[Tensor | None],
+    release: bool = False,
+    record: bool | None = None,
+) -> list[Tensor]:
+    """Gradients at all leaves of a session, zeros where no path leads to; new handles."""
+    record = session.followed if record is None else record
+    targets = session.leaves + session.weights if session.weights else session.leaves
+    raw = backward(outputs, douts, targets, record, release and not session.keeps_tape)
+    likes: list[Any] = []
+    if None in [None if g is None else 0 for g in raw]:
+        likes = [*tensors_of_templates(session), *_weight_handles(session)]
+    results = []
+    for i, gradient in enumerate(raw):
+        if gradient is None:
+            results.append(zeros_like(likes[i]))
+        else:
+            results.append(view(gradient) if record else wrap(gradient._data))
+    return results
+
+
+def tensors_of_templates(session: Session) -> list[Tensor]:
+    """The differentiated tensors, in the order of the leaves."""
+    return [tensor for template in session.templates for tensor in tensors_of(template)]
+
+
+def _weight_handles(session: Session) -> list[Tensor]:
+    by_leaf = {leaf: weight for weight, leaf, *_ in session.saved}
+    return [by_leaf[leaf] for leaf in session.weights]
+
+
+def settle(session: Session, value: Any) -> Any:
+    """What the function returned, for the caller: without history unless another gradient follows it."""
+    if not session.followed:
+        for tensor in tensors_of(value):
+            cut(tensor)
+    return value
+
+
+@contextmanager
+def followed() -> Iterator[None]:
+    """Treat gradients inside as inner ones of a gradient that the caller runs over its own leaves."""
+    session = begin((), (), (), followed=True)
+    try:
+        yield
+    finally:
+        close(session)
+
+
+def stop_gradient(value: Any) -> Any:
+    """Treat a value as a constant: no gradient flows through the result.
+
+    Args:
+        value: a tensor, or a nested tuple, list or dict of tensors.
+
+    Returns:
+        The same values on new tensors.
+
+    Example:
+        >>> from weft.autodiff.grad import grad
+        >>> print(grad(lambda x: x * stop_gradient(x))(Tensor([3.0])))
+        [3.]
+    """
+    return map_tensors(_stopped, value)
+
+
+def _stopped(tensor: Tensor) -> Tensor:
+    result = detached(tensor)
+    # a graph may be differentiated when it is finished, so it must remember the stop
+    return state.stop_gradient(result) if result.is_symbolic else result

@@ -1,0 +1,435 @@
+"""Branches on conditions that only the running graph knows: both sides run, and what differs becomes an `if`.
+
+A side ends in one or more *outcomes*: it reached the join, it returned, it raised. Outcomes of the two sides with the
+same label merge into one. Where several remain, a symbolic selector says which one holds, and the caller goes on with
+each under a branch on the selector until one remains.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from weft.capture.flow import flow_of
+from weft.capture.frame import Exit, Fork, Frame, Raise, Return, Stop, Yield
+from weft.capture.journal import contents_of, restore
+from weft.capture.merge import ABSENT, Joiner, MergeError
+from weft.compile.control import emit_if
+from weft.core.number import as_number
+from weft.core.tensor import Tensor, wrap
+from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Graph
+from weft.ops.select import where
+
+if TYPE_CHECKING:
+    from weft.capture.interpreter import Interpreter
+
+Label = tuple[Any, ...]
+#: "at most" this many branches may be followed to the end of the function because they do not merge earlier
+_DUPLICATION_LIMIT = 64
+
+
+class Outcome:
+    """One way a piece of code can end, and the state it leaves.
+
+    Args:
+        label: ("stop", pc), ("return",) or ("raise", identity).
+        slots: fast locals of the frame.
+        stack: value stack of the frame.
+        payload: the returned value or the exception.
+        heap: id -> (object, contents) of what was written.
+    """
+
+    __slots__ = ("label", "slots", "stack", "payload", "heap", "handling")
+
+    def __init__(
+        self, label: Label, slots: Any, stack: Any, payload: Any, heap: dict[int, tuple[Any, Any]], handling: Any
+    ) -> None:
+        self.label = label
+        self.slots = slots
+        self.stack = stack
+        self.payload = payload
+        self.heap = heap
+        #: the exception being handled at this point
+        self.handling = handling
+
+
+class Alternatives(Exit):
+    """Several outcomes of which the running graph picks one.
+
+    Args:
+        selector: a symbolic int: the position of the outcome that holds.
+        outcomes: the outcomes.
+    """
+
+    __slots__ = ("selector", "outcomes")
+
+    def __init__(self, selector: Tensor, outcomes: list[Outcome]) -> None:
+        self.selector = selector
+        self.outcomes = outcomes
+
+
+class Side:
+    """What running one side of a branch gave."""
+
+    __slots__ = ("region", "selector", "outcomes")
+
+    def __init__(self, region: Graph, selector: Tensor | None, outcomes: list[Outcome]) -> None:
+        self.region = region
+        self.selector = selector
+        self.outcomes = outcomes
+
+
+class Branches:
+    """The part of the interpreter that runs and merges the sides of branches."""
+
+    def fork(self: Interpreter, frame: Frame, pc: int, fork: Fork, stops: frozenset[int]) -> Exit | None:
+        """Execute a branch on a symbolic condition.
+
+        Returns:
+            None if the frame goes on from where the sides met, else how the run ends.
+        """
+        handled, result = self.try_loop(frame, pc, fork, stops)
+        if handled:
+            return result
+        join = flow_of(frame.decoded).join(pc)
+        targets = [stops | {join}] if join is not None else []
+        if join is None or join not in stops:
+            targets.append(stops)  # if the sides do not merge at the join, follow both to the end
+        for number, target in enumerate(targets):
+            try:
+                sides = self._both(
+                    frame,
+                    fork.condition,
+                    self._take_side(frame, fork.when_true, target),
+                    self._take_side(frame, fork.when_false, target),
+                )
+                return self._settle(frame, sides, stops)
+            except MergeError as error:
+                if number + 1 < len(targets) and self.duplications < _DUPLICATION_LIMIT:
+                    self.duplications += 1
+                    continue
+                raise Unsupported(
+                    Refusal.TENSOR_CONDITION,
+                    "the condition is a tensor, so both paths go into the graph, but they do not fit together: "
+                    f"{error}",
+                    "give both paths the same shapes, dtypes and kinds of values, or use ops.where/ops.select",
+                    frame.decoded.location(pc),
+                ) from None
+        raise AssertionError("unreachable")
+
+    def _take_side(
+        self: Interpreter, frame: Frame, take: Callable[[], int], stops: frozenset[int]
+    ) -> Callable[[], Exit]:
+        def run() -> Exit:
+            frame.pc = take()
+            return self.run(frame, stops)
+
+        return run
+
+    def _both(
+        self: Interpreter, frame: Frame, condition: Any, first: Callable[[], Exit], second: Callable[[], Exit]
+    ) -> Exit:
+        """Run two sides under a condition and merge their outcomes."""
+        if condition.__class__ is bool:
+            return first() if condition else second()
+        location = self.trace.location()
+        sides = (self.run_side(frame, "then", first), self.run_side(frame, "else", second))
+        joiner = Joiner(self.trace, (sides[0].region, sides[1].region), self.created)
+        self._separate_returns(sides, frame)
+        labels: dict[Label, None] = {}
+        for side in sides:
+            labels.update((outcome.label, None) for outcome in side.outcomes)
+        order = list(labels)
+        selector: Any = None
+        if len(order) > 1:
+            choices = [self._selector_in(side, order) for side in sides]
+            selector = joiner.leaf(choices[0], choices[1], "the outcome")
+        outcomes = []
+        for label in order:
+            found = [next((o for o in side.outcomes if o.label == label), None) for side in sides]
+            outcomes.append(self._join_outcomes(joiner, label, found[0], found[1], frame))
+        types = joiner.region_outputs()
+        if types:
+            emit_if(self.trace, condition, joiner.regions, [slot for _, _, _, slot in joiner.outputs], location)
+        if len(outcomes) == 1:
+            return self._as_exit(frame, outcomes[0])
+        return Alternatives(selector, outcomes)
+
+    def _separate_returns(self: Interpreter, sides: tuple[Side, Side], frame: Frame) -> None:
+        """Keep returns apart that do not merge: the caller goes on with each, or the entry returns what holds."""
+        for late in sides[1].outcomes:
+            if late.label[0] != "return":
+                continue
+            while True:
+                early = next((o for o in sides[0].outcomes if o.label == late.label), None)
+                if early is None:
+                    break
+                try:
+                    trial = Joiner(self.trace, (sides[0].region, sides[1].region), self.created)
+                    self._join_outcomes(trial, late.label, early, late, frame)
+                    break
+                except MergeError:
+                    late.label = ("return", late.label[1] + 1 if len(late.label) > 1 else 1)
+
+    def run_side(self: Interpreter, frame: Frame, name: str, run: Callable[[], Exit]) -> Side:
+        """Run one side in a region of its own; afterwards everything is as before."""
+        base = frame.journal_contents()
+        pc = frame.pc
+        with self.trace.region(name) as region:
+            layer = self.journal.push()
+            try:
+                try:
+                    result = run()
+                except Unsupported:
+                    raise
+                except (KeyboardInterrupt, MergeError, LoopChange):
+                    raise
+                except BaseException as error:
+                    if _is_ours(error):
+                        raise
+                    result = Raise(error)
+                side = self._side(region, frame, result, layer.after())
+            finally:
+                self.journal.pop()
+                layer.undo()
+                frame.journal_restore(base)
+                frame.pc = pc
+        return side
+
+    def _side(self: Interpreter, region: Graph, frame: Frame, result: Exit, heap: dict[int, tuple[Any, Any]]) -> Side:
+        if isinstance(result, Alternatives):
+            for outcome in result.outcomes:
+                outcome.heap = {**heap, **outcome.heap}
+            return Side(region, result.selector, result.outcomes)
+        return Side(region, None, [self._outcome(frame, result, heap)])
+
+    def _outcome(self: Interpreter, frame: Frame, result: Exit, heap: dict[int, tuple[Any, Any]]) -> Outcome:
+        if isinstance(result, Stop):
+            slots, stack = list(frame.slots), list(frame.stack)
+            return Outcome(("stop", result.pc), slots, stack, None, heap, frame.exception)
+        if isinstance(result, Return):
+            return Outcome(("return",), None, None, result.value, heap, None)
+        if isinstance(result, Iterated):
+            return Outcome(("iterate",), list(frame.slots), list(frame.stack), result.go_on, heap, frame.exception)
+        if isinstance(result, Raise):
+            return Outcome(("raise", id(result.exception)), None, None, result.exception, heap, None)
+        assert isinstance(result, Yield)
+        raise Unsupported(
+            Refusal.TENSOR_CONDITION,
+            "a generator yields on one side of a branch on a tensor",
+            "yield on both sides, outside the branch",
+        )
+
+    def _selector_in(self: Interpreter, side: Side, order: list[Label]) -> Any:
+        """The position among all labels of the outcome that a side ends in."""
+        positions = [order.index(outcome.label) for outcome in side.outcomes]
+        if side.selector is None:
+            return positions[0]
+        if positions == list(range(len(positions))):
+            return side.selector
+        before, self.trace.graph = self.trace.graph, side.region
+        try:
+            chosen: Any = positions[-1]
+            for number in range(len(positions) - 1):
+                chosen = where(side.selector == number, positions[number], chosen)
+            return as_number(chosen, int)
+        finally:
+            self.trace.graph = before
+
+    def _join_outcomes(
+        self: Interpreter, joiner: Joiner, label: Label, first: Outcome | None, second: Outcome | None, frame: Frame
+    ) -> Outcome:
+        present = first or second
+        assert present is not None
+        names = frame.decoded.slot_names
+
+        def both(get: Callable[[Outcome], Any], name: str) -> Any:
+            return joiner.merge(
+                ABSENT if first is None else get(first), ABSENT if second is None else get(second), name
+            )
+
+        slots = stack = payload = None
+        if present.slots is not None:
+            slots = [both(lambda o, i=i: o.slots[i], f"`{name}`") for i, name in enumerate(names)]
+            stack = [both(lambda o, i=i: o.stack[i], "a value in the expression") for i in range(len(present.stack))]
+        if label[0] in ("return", "iterate"):
+            payload = both(
+                lambda o: o.payload, "the returned value" if label[0] == "return" else "the loop's condition"
+            )
+        elif label[0] == "raise":
+            payload = present.payload
+        heap: dict[int, tuple[Any, Any]] = {}
+        for outcome in (first, second):
+            for key, (obj, _) in (outcome.heap if outcome is not None else {}).items():
+                if key not in heap:
+                    now = contents_of(obj)
+                    contents = [
+                        ABSENT if o is None else o.heap[key][1] if key in o.heap else now for o in (first, second)
+                    ]
+                    heap[key] = (obj, self._join_contents(joiner, obj, contents[0], contents[1]))
+        return Outcome(label, slots, stack, payload, heap, present.handling)
+
+    def _join_contents(self: Interpreter, joiner: Joiner, obj: Any, a: Any, b: Any) -> Any:
+        name = _heap_name(obj)
+        if isinstance(obj, Tensor):
+            states = [c if c is ABSENT else self.tensor_of(obj, c) for c in (a, b)]
+            merged = joiner.merge(states[0], states[1], name)
+            extra = joiner.merge(a if a is ABSENT else a[1], b if b is ABSENT else b[1], name)
+            return MergedTensor(merged, extra)
+        return joiner.merge(a, b, name)
+
+    def tensor_of(self: Interpreter, obj: Tensor, contents: Any) -> Tensor:
+        """What a tensor handle stands for with these contents, as a tensor of the graph."""
+        tensor = tensor_of(contents)
+        if tensor.is_symbolic:
+            return tensor
+        if id(obj) in self.trace.created:
+            return obj if obj._data is tensor._data else self.trace.created.setdefault(id(tensor), tensor)
+        value = wrap(self.trace.external(obj))
+        if tensor._node is not None:
+            value._node, value._index = tensor._node, tensor._index
+        return value
+
+    def _as_exit(self: Interpreter, frame: Frame, outcome: Outcome) -> Exit:
+        """Put the frame and the heap into the state of an outcome."""
+        for obj, contents in outcome.heap.values():
+            self.journal.touch(obj)
+            restore(obj, contents.settled() if isinstance(contents, MergedTensor) else contents)
+        if outcome.label[0] == "stop":
+            frame.journal_restore((outcome.slots, outcome.stack, outcome.label[1], outcome.handling))
+            return Stop(outcome.label[1])
+        if outcome.label[0] == "return":
+            return Return(outcome.payload)
+        if outcome.label[0] == "iterate":
+            frame.journal_restore((outcome.slots, outcome.stack, frame.pc, outcome.handling))
+            return Iterated(outcome.payload)
+        raise outcome.payload
+
+    def _settle(self: Interpreter, frame: Frame, result: Exit, stops: frozenset[int]) -> Exit | None:
+        """Go on after a branch: None if the frame simply continues, else how the run ends."""
+        while True:
+            if isinstance(result, Stop):
+                return result if result.pc in stops else None
+            if not isinstance(result, Alternatives):
+                return result
+            open_ = [k for k, o in enumerate(result.outcomes) if o.label[0] == "stop" and o.label[1] not in stops]
+            if not open_:
+                return result
+            result = self._continue_one(frame, result, open_[0], stops)
+
+    def _continue_one(
+        self: Interpreter, frame: Frame, alternatives: Alternatives, chosen: int, stops: frozenset[int]
+    ) -> Exit:
+        """Run the chosen outcome on to the end of the frame under a branch on the selector."""
+        outcome = alternatives.outcomes[chosen]
+        condition = as_number(alternatives.selector == chosen, bool)
+
+        def go_on() -> Exit:
+            self._as_exit(frame, outcome)
+            return self.run(frame, stops)
+
+        return self._both(frame, condition, go_on, lambda: self._without(frame, alternatives, chosen))
+
+    def _without(self: Interpreter, frame: Frame, alternatives: Alternatives, chosen: int) -> Exit:
+        rest = [o for k, o in enumerate(alternatives.outcomes) if k != chosen]
+        if len(rest) == 1:
+            return self._as_exit(frame, rest[0])
+        selector = alternatives.selector
+        moved = as_number(where(selector > chosen, selector - 1, selector), int)
+        return Alternatives(moved, rest)
+
+    def continue_call(self: Interpreter, frame: Frame, result: Alternatives, stops: frozenset[int]) -> Exit | None:
+        """Go on after a call that ended in several outcomes: with its value, or with its exception."""
+        pc = frame.pc
+
+        def take(position: int) -> Callable[[], Exit]:
+            outcome = result.outcomes[position]
+
+            def run() -> Exit:
+                ended = self._as_exit(frame, outcome)  # raises here if the call raised
+                assert isinstance(ended, Return)
+                frame.stack.append(ended.value)
+                return self.run(frame, stops)
+
+            def run_with_handlers() -> Exit:
+                try:
+                    return run()
+                except Unsupported:
+                    raise
+                except BaseException as error:
+                    if error is not outcome.payload:
+                        raise
+                    self.unwind(frame, pc - 1, error)
+                    return self.run(frame, stops)
+
+            return run_with_handlers
+
+        def rest(position: int) -> Exit:
+            if position == len(result.outcomes) - 1:
+                return take(position)()
+            condition = as_number(result.selector == position, bool)
+            return self._both(frame, condition, take(position), lambda: rest(position + 1))
+
+        return self._settle(frame, rest(0), stops)
+
+
+#: modules of the capture whose exceptions are never the user's
+_INTERNAL = tuple(f"capture{os.sep}{name}.py" for name in ("branches", "loops", "merge", "journal", "sources", "emit"))
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether an exception comes from the capture's own bookkeeping rather than from the captured program."""
+    traceback = error.__traceback__
+    if traceback is None:
+        return False
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback.tb_frame.f_code.co_filename.endswith(_INTERNAL)
+
+
+class Iterated(Exit):
+    """The body of a loop came back to the loop's test.
+
+    Args:
+        go_on: whether the loop goes on, symbolic.
+    """
+
+    __slots__ = ("go_on",)
+
+    def __init__(self, go_on: Any) -> None:
+        self.go_on = go_on
+
+
+class LoopChange(Exception):
+    """A loop body changes something that a `while` of the graph cannot carry."""
+
+
+class MergedTensor:
+    """Merged contents of a tensor handle, final once the `if` exists."""
+
+    __slots__ = ("tensor", "namespace")
+
+    def __init__(self, tensor: Tensor, namespace: Any) -> None:
+        self.tensor = tensor
+        self.namespace = namespace
+
+    def settled(self) -> Any:
+        """Contents in the form of the journal."""
+        t = self.tensor
+        return ((t._data, t._node, getattr(t, "_index", 0), t._type), self.namespace)
+
+
+def tensor_of(contents: Any) -> Tensor:
+    (data, node, index, kind), _ = contents
+    tensor: Tensor = object.__new__(Tensor)
+    tensor._data, tensor._node, tensor._index, tensor._type = data, node, index, kind
+    return tensor
+
+
+def _heap_name(obj: Any) -> str:
+    name = getattr(obj, "name", None)
+    if isinstance(obj, Tensor):
+        return f"parameter {name!r}" if isinstance(name, str) else "a tensor written in place"
+    return f"the contents of a {type(obj).__name__}"

@@ -1,0 +1,156 @@
+"""Control flow of one code object: where branches join, and which instructions form a loop."""
+
+from __future__ import annotations
+
+from weft.capture.isa import Decoded
+
+_READS = frozenset({"LOAD_FAST", "LOAD_FAST_AND_CLEAR", "LOAD_CLOSURE", "LOAD_DEREF", "DELETE_FAST"})
+_WRITES = frozenset({"STORE_FAST", "STORE_FAST_MAYBE_NULL"})
+
+
+class Flow:
+    """Post-dominators and natural loops of a decoded code object.
+
+    Args:
+        decoded: the code.
+    """
+
+    def __init__(self, decoded: Decoded) -> None:
+        count = len(decoded.instrs)
+        self.successors = [decoded.successors(i) for i in range(count)]
+        self.predecessors: list[list[int]] = [[] for _ in range(count)]
+        for index, followers in enumerate(self.successors):
+            for follower in followers:
+                self.predecessors[follower].append(index)
+        self._joins = _immediate_post_dominators(self.successors)
+        #: loop header -> instructions of the loop
+        self.loops = _natural_loops(self.successors, self.predecessors)
+        #: for each instruction, the slots that may be read at or after it before they are written
+        self.live = _live_slots(decoded, self.successors)
+
+    def join(self, index: int) -> int | None:
+        """Where all paths from a branch meet again; None if that is only at the function's exit."""
+        found = self._joins[index]
+        return None if found == len(self.successors) else found
+
+    def loops_around(self, index: int) -> list[tuple[int, frozenset[int]]]:
+        """The loops that contain an instruction, innermost first, as (header, instructions)."""
+        around = [(header, body) for header, body in self.loops.items() if index in body]
+        return sorted(around, key=lambda item: len(item[1]))
+
+
+def flow_of(decoded: Decoded) -> Flow:
+    """The control flow of a decoded code object, computed once."""
+    if decoded._flow is None:
+        decoded._flow = Flow(decoded)
+    found: Flow = decoded._flow
+    return found
+
+
+def _live_slots(decoded: Decoded, successors: list[list[int]]) -> list[frozenset[int]]:
+    """Live-variable analysis of the fast locals; cells are always live, a handler's needs hold in all it covers."""
+    count = len(successors)
+    cells = {i for i, name in enumerate(decoded.slot_names) if name in decoded.cell_names or name in decoded.free_names}
+    handlers = [decoded.handler_at(i) for i in range(count)]
+    live: list[set[int]] = [set(cells) for _ in range(count)]
+    changed = True
+    while changed:
+        changed = False
+        for index in range(count - 1, -1, -1):
+            instr = decoded.instrs[index]
+            now: set[int] = set(cells)
+            for follower in successors[index]:
+                if follower < count:
+                    now |= live[follower]
+            if instr.name in _WRITES:
+                now.discard(instr.arg)
+            if instr.name in _READS:
+                now.add(instr.arg)
+            handler = handlers[index]
+            if handler is not None:
+                now |= live[handler.target]
+            if now != live[index]:
+                live[index] = now
+                changed = True
+    return [frozenset(slots) for slots in live]
+
+
+def _immediate_post_dominators(successors: list[list[int]]) -> list[int]:
+    """Immediate post-dominators by the iterative algorithm of Cooper, Harvey and Kennedy (2001).
+
+    The virtual exit has the number `len(successors)`. Instructions that never reach the exit (endless loops) are
+    treated as if they could leave from their last instruction.
+    """
+    count = len(successors)
+    exit_node = count
+    predecessors: list[list[int]] = [[] for _ in range(count + 1)]
+    followers = [list(s) if s else [exit_node] for s in successors]
+    for index, nexts in enumerate(followers):
+        for follower in nexts:
+            predecessors[follower].append(index)
+    order = _post_order(exit_node, predecessors)
+    reached = set(order)
+    for index in range(count - 1, -1, -1):
+        if index not in reached:  # part of an endless loop
+            followers[index].append(exit_node)
+            predecessors[exit_node].append(index)
+            order = _post_order(exit_node, predecessors)
+            reached = set(order)
+    number = {node: i for i, node in enumerate(order)}
+    dominator: dict[int, int] = {exit_node: exit_node}
+    changed = True
+    while changed:
+        changed = False
+        for node in reversed(order):
+            if node == exit_node:
+                continue
+            best: int | None = None
+            for follower in followers[node]:
+                if follower in dominator:
+                    best = follower if best is None else _intersect(follower, best, dominator, number)
+            if best is not None and dominator.get(node) != best:
+                dominator[node] = best
+                changed = True
+    return [dominator.get(i, exit_node) for i in range(count)]
+
+
+def _post_order(root: int, edges: list[list[int]]) -> list[int]:
+    order: list[int] = []
+    seen = {root}
+    stack = [(root, iter(edges[root]))]
+    while stack:
+        node, rest = stack[-1]
+        for follower in rest:
+            if follower not in seen:
+                seen.add(follower)
+                stack.append((follower, iter(edges[follower])))
+                break
+        else:
+            stack.pop()
+            order.append(node)
+    return order
+
+
+def _intersect(a: int, b: int, dominator: dict[int, int], number: dict[int, int]) -> int:
+    while a != b:
+        while number[a] < number[b]:
+            a = dominator[a]
+        while number[b] < number[a]:
+            b = dominator[b]
+    return a
+
+
+def _natural_loops(successors: list[list[int]], predecessors: list[list[int]]) -> dict[int, frozenset[int]]:
+    """Loops by their headers: a jump backwards closes one (compiled Python is reducible and laid out in order)."""
+    bodies: dict[int, set[int]] = {}
+    for index, followers in enumerate(successors):
+        for follower in followers:
+            if follower <= index:
+                body = bodies.setdefault(follower, {follower})
+                stack = [index]
+                while stack:
+                    node = stack.pop()
+                    if node not in body:
+                        body.add(node)
+                        stack.extend(predecessors[node])
+    return {header: frozenset(body) for header, body in bodies.items()}

@@ -1,0 +1,591 @@
+"""Loops whose trip count only the running graph knows: the loop test becomes a `while` over what the body changes.
+
+The body is run on the state at the test until it comes back to the test. What differs then is carried; the body is run
+again with the carried places generalised, until nothing more differs. Ways out of the loop other than its test
+(`break`, `return`, `raise`) are further outcomes: the loop carries which one happened, and its state.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, Final
+
+from weft.capture.branches import Alternatives, Iterated, LoopChange, MergedTensor, Outcome, Side, tensor_of
+from weft.capture.flow import Flow, flow_of
+from weft.capture.frame import UNBOUND, Exit, Fork, Frame, MaybeUnbound, Stop
+from weft.capture.journal import EMPTY_CELL, contents_of, restore
+from weft.capture.merge import ABSENT, NUMBERS, MergeError, binding, is_leaf, leaf_type, same_leaf, value_in
+from weft.compile.control import emit_while
+from weft.core.number import as_number
+from weft.core.tensor import Tensor, wrap
+from weft.core.trace import Trace
+from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Graph, Value
+from weft.ir.types import TensorType, ValueType
+from weft.ops.logic import logical_and
+from weft.ops.select import where
+
+if TYPE_CHECKING:
+    from weft.capture.interpreter import Interpreter
+
+#: how often a loop's body may be peeled off before the loop becomes a `while`
+_PEEL_LIMIT: Final = 3
+#: how many iterations are unrolled when a loop that also ends by itself cannot become a `while`
+_UNROLL_LIMIT: Final = 1000
+
+#: a place in the state of a loop: ("slot", i), ("stack", i) or ("heap", id), then item keys
+Path = tuple[Any, ...]
+
+
+class LoopTest:
+    """A branch that decides whether a loop goes on.
+
+    Args:
+        tests: the instructions that are this test (compilers repeat it at the end of the body).
+        inside: the instruction where the loop goes on.
+        outside: the instruction where it is left.
+        exits: all instructions outside the loop that it can jump to.
+        stay_when: the condition's truth on which the loop goes on.
+        endless: whether nothing but tensors ends the loop.
+    """
+
+    __slots__ = ("tests", "inside", "outside", "exits", "stay_when", "endless")
+
+    def __init__(
+        self, tests: frozenset[int], inside: int, outside: int, exits: frozenset[int], stay_when: bool, endless: bool
+    ) -> None:
+        self.tests = tests
+        self.inside = inside
+        self.outside = outside
+        self.exits = exits
+        self.stay_when = stay_when
+        self.endless = endless
+
+
+def loop_test(frame: Frame, pc: int, fork: Fork, stops: frozenset[int]) -> LoopTest | None:
+    """What loop, if any, the branch at an instruction decides; None if it is an ordinary branch."""
+    flow = flow_of(frame.decoded)
+    instrs = frame.instrs
+    for header, body in flow.loops_around(pc):
+        inside = [target for target in (fork.true_pc, fork.false_pc) if target in body]
+        if len(inside) == 2:
+            continue
+        if instrs[header].name in ("FOR_ITER", "SEND") and header != pc:
+            return None  # the iterator ends the loop: unroll
+        tests = frozenset({pc} | {i for i in body if _same_test(frame, i, pc)})
+        if tests & stops or not inside:
+            return None
+        return _describe(flow, frame, body, tests, inside[0], fork)
+    for target in (fork.true_pc, fork.false_pc):
+        found = flow.loops.get(target)
+        if found is not None and pc not in found:
+            tests = frozenset(i for i in found if _same_test(frame, i, pc))
+            if tests and not tests & stops:
+                return _describe(flow, frame, found, tests, target, fork)
+    return None
+
+
+def _same_test(frame: Frame, index: int, pc: int) -> bool:
+    """Whether two branches are copies of one test: same place in the source, and the same computation before."""
+    instrs = frame.instrs
+    instr, other = instrs[index], instrs[pc]
+    if instr.target < 0 or instr.name == "JUMP" or instr.position != other.position:
+        return False
+    # a chained comparison has several branches at one place; what precedes each tells them apart
+    return all(
+        (instrs[index - back].name, instrs[index - back].arg) == (instrs[pc - back].name, instrs[pc - back].arg)
+        for back in range(1, 4)
+        if instrs[pc - back].position == other.position or back == 1
+    )
+
+
+def _describe(
+    flow: Flow, frame: Frame, body: frozenset[int], tests: frozenset[int], inside: int, fork: Fork
+) -> LoopTest:
+    exits = frozenset(f for i in body for f in flow.successors[i] if f not in body)
+    outside = fork.false_pc if inside == fork.true_pc else fork.true_pc
+    endless = not any(f not in body for i in body - tests if frame.instrs[i].target >= 0 for f in flow.successors[i])
+    return LoopTest(tests, inside, outside, exits, inside == fork.true_pc, endless)
+
+
+class Loops:
+    """The part of the interpreter that turns loops into `while` nodes."""
+
+    def try_loop(
+        self: Interpreter, frame: Frame, pc: int, fork: Fork, stops: frozenset[int]
+    ) -> tuple[bool, Exit | None]:
+        """Capture the loop that a branch decides; (False, None) if the branch is to be handled as any other."""
+        test = loop_test(frame, pc, fork, stops)
+        if test is None:
+            return False, None
+        base = frame.journal_contents()
+        layer = self.journal.push()
+        try:
+            result = self._capture_loop(frame, pc, fork, test, stops)
+        except (LoopChange, MergeError, UnboundLocalError, Unsupported) as reason:
+            del self.journal.layers[self.journal.layers.index(layer) :]
+            layer.undo()
+            frame.journal_restore(base)
+            frame.pc = pc + 1
+            if isinstance(reason, Unsupported) and test.endless:
+                raise
+            key = min(test.tests)
+            count = frame.unrolled[key] = frame.unrolled.get(key, 0) + 1
+            if count <= (_PEEL_LIMIT if test.endless else _UNROLL_LIMIT):
+                return False, None
+            raise Unsupported(
+                Refusal.TENSOR_CONDITION,
+                "how often this loop runs depends on a tensor, and its body changes something that the graph "
+                f"cannot carry from one iteration to the next: {reason}",
+                "keep shapes, dtypes and the structure of variables the same in every iteration",
+                frame.decoded.location(pc),
+            ) from None
+        self.journal.pop()
+        for obj, before in layer.before.values():  # the enclosing layer must know what was written
+            self.journal.layers[-1].before.setdefault(id(obj), (obj, before))
+        return True, self._settle(frame, result, stops)
+
+    def _capture_loop(
+        self: Interpreter, frame: Frame, pc: int, fork: Fork, test: LoopTest, stops: frozenset[int]
+    ) -> Exit:
+        location = self.trace.location()
+        start = _State(frame, {})
+        places: dict[Path, None] = {}
+        while True:
+            attempt = self._run_body(frame, fork, test, stops, start, places)
+            new = [path for path in attempt.changed if path not in places]
+            if not new:
+                break
+            for path in new:
+                places[path] = None
+        return self._emit_loop(frame, fork, test, start, list(places), attempt, location)
+
+    def _run_body(
+        self: Interpreter, frame: Frame, fork: Fork, test: LoopTest, stops: frozenset[int], start: _State,
+        places: dict[Path, None],
+    ) -> _Attempt:  # fmt: skip
+        """Run the body once in a region, with the carried places standing for region parameters."""
+        attempt = _Attempt()
+        made, constants = len(self.created), len(self.trace.created)
+        take = fork.when_true if test.stay_when else fork.when_false
+        inner = stops | test.tests | test.exits
+
+        def body() -> Exit:
+            region = self.trace.graph
+            for path in places:
+                value = start.get(path)
+                if value is UNBOUND:
+                    kinds = (start.bound_types[path], leaf_type(False))
+                    attempt.params.append(tuple(region.add_param(kind) for kind in kinds))
+                    start.put(self, frame, path, MaybeUnbound(*map(wrap, attempt.params[-1])))
+                else:
+                    attempt.params.append((region.add_param(leaf_type(value)),))
+                    start.put(self, frame, path, wrap(attempt.params[-1][0]))
+            frame.pc = take()
+            result = self.run(frame, inner)
+            return self._evaluate_test(frame, result, test, inner)
+
+        side = self.run_side(frame, "body", body)
+        attempt.side = side
+        for outcome in side.outcomes:
+            if outcome.label[0] == "iterate":
+                inside = set(itertools.islice(self.created, made, None))
+                inside.update(itertools.islice(self.trace.created, constants, None))
+                flow = flow_of(frame.decoded)
+                live = flow.live[test.inside] | flow.live[test.outside]
+                attempt.changed = _changes(self, start, outcome, places, inside, side.region, live)
+                attempt.go_on = outcome.payload
+        return attempt
+
+    def _evaluate_test(self: Interpreter, frame: Frame, result: Exit, test: LoopTest, stops: frozenset[int]) -> Exit:
+        """Where an iteration ends at the loop's test, evaluate the test's condition as part of the iteration."""
+        if isinstance(result, Stop) and result.pc in test.tests:
+            return Iterated(self._condition_at(frame, result.pc, test))
+        if not isinstance(result, Alternatives):
+            return result
+        chosen = next(
+            (k for k, o in enumerate(result.outcomes) if o.label[0] == "stop" and o.label[1] in test.tests), None
+        )
+        if chosen is None:
+            return result
+        arrived = result.outcomes[chosen]
+
+        def iterate() -> Exit:
+            self._as_exit(frame, arrived)
+            return Iterated(self._condition_at(frame, arrived.label[1], test))
+
+        def otherwise() -> Exit:
+            return self._evaluate_test(frame, self._without(frame, result, chosen), test, stops)
+
+        return self._both(frame, as_number(result.selector == chosen, bool), iterate, otherwise)
+
+    def _condition_at(self: Interpreter, frame: Frame, pc: int, test: LoopTest) -> Any:
+        """The condition of a loop test that was reached, as "the loop goes on"; the frame is left before the branch."""
+        frame.pc = pc + 1
+        fork = self.execute(frame, pc)
+        if fork is None:
+            raise LoopChange("its condition no longer depends on a tensor")
+        stay_when = fork.true_pc == test.inside or fork.true_pc not in test.exits
+        return fork.condition if stay_when else as_number(fork.condition == False, bool)  # noqa: E712
+
+    def _emit_loop(
+        self: Interpreter, frame: Frame, fork: Fork, test: LoopTest, start: _State, places: list[Path],
+        attempt: _Attempt, location: Any,
+    ) -> Exit:  # fmt: skip
+        """Append the `while` and describe the state after it."""
+        trace, side = self.trace, attempt.side
+        assert side is not None
+        region = side.region
+        iterate = next((o for o in side.outcomes if o.label[0] == "iterate"), None)
+        if iterate is None:
+            raise LoopChange("its body never comes back to the test")
+        exits = [o for o in side.outcomes if o is not iterate]
+        first = fork.condition if test.stay_when else as_number(fork.condition == False, bool)  # noqa: E712
+
+        # what the loop carries besides its condition: the changed places, then which exit was taken and its state
+        carried = _Carried(trace, region, self.created)
+        slots_of: list[tuple[Tensor, ...]] = []
+        for path, params in zip(places, attempt.params, strict=True):
+            before, after = start.get(path), _get(self, iterate, path, start)
+            if len(params) == 1:
+                slots_of.append((carried.add(params[0], before, after),))
+            else:
+                value, bound = binding(after)
+                kept = carried.add(params[0], ABSENT, wrap(params[0]) if value is ABSENT else value)
+                slots_of.append((kept, carried.add(params[1], False, bound)))
+        after_exit: list[Outcome] = []
+        selector: Tensor | None = None
+        go_on: Any = attempt.go_on
+        if exits:
+            position = side.outcomes.index(iterate)
+            before, trace.graph = trace.graph, region
+            try:
+                assert side.selector is not None
+                ended = as_number(where(side.selector == position, 0, _exit_number(side, iterate)), int)
+                go_on = as_number(logical_and(go_on, side.selector == position), bool)
+            finally:
+                trace.graph = before
+            selector = carried.add(None, 0, ended)
+            after_exit = [carried.outcome(o, frame) for o in exits]
+        carried.emit(first, go_on, location)
+        state: dict[Path, Any] = {
+            path: slots[0] if len(slots) == 1 else MaybeUnbound(*slots)
+            for path, slots in zip(places, slots_of, strict=True)
+        }
+        done = self._left_loop(frame, fork, test, start, state)
+        if selector is None:
+            return self._as_exit(frame, done)
+        return Alternatives(as_number(selector, int), [done, *after_exit])
+
+    def _left_loop(
+        self: Interpreter, frame: Frame, fork: Fork, test: LoopTest, start: _State, state: dict[Path, Any]
+    ) -> Outcome:
+        """The outcome of leaving the loop by its test."""
+        base = frame.journal_contents()
+        layer = self.journal.push()
+        try:
+            for path, value in state.items():
+                start.put(self, frame, path, value)
+            leave = fork.when_false if test.stay_when else fork.when_true
+            pc = leave()
+            return Outcome(("stop", pc), list(frame.slots), list(frame.stack), None, layer.after(), frame.exception)
+        finally:
+            self.journal.pop()
+            layer.undo()
+            frame.journal_restore(base)
+
+
+class _Attempt:
+    """One run of the body."""
+
+    def __init__(self) -> None:
+        #: region parameters of each carried place: its value, and for a variable unbound before, whether it is bound
+        self.params: list[tuple[Value, ...]] = []
+        self.side: Side | None = None
+        self.changed: list[Path] = []
+        self.go_on: Any = None
+
+
+class _State:
+    """The state at the loop's test, by places."""
+
+    def __init__(self, frame: Frame, heap: dict[int, Any]) -> None:
+        self.slots = list(frame.slots)
+        self.stack = list(frame.stack)
+        self.heap = heap
+        #: types of variables that only the body binds
+        self.bound_types: dict[Path, ValueType] = {}
+
+    def get(self, path: Path) -> Any:
+        """The value at a place."""
+        kind, where_, *keys = path
+        value = (
+            self.slots[where_] if kind == "slot" else self.stack[where_] if kind == "stack" else self.heap[where_][1]
+        )
+        return _descend(value, keys)
+
+    def put(self, interp: Any, frame: Frame, path: Path, value: Any) -> None:
+        """Set a place of the running frame (or of the heap) to a value."""
+        kind, where_, *keys = path
+        if kind == "slot":
+            frame.slots[where_] = _replaced(interp, frame.slots[where_], keys, value)
+        elif kind == "stack":
+            frame.stack[where_] = _replaced(interp, frame.stack[where_], keys, value)
+        else:
+            obj = self.heap[where_][0]
+            interp.journal.touch(obj)
+            if isinstance(obj, Tensor):
+                _, namespace = contents_of(obj)
+                restore(obj, ((value._data, value._node, getattr(value, "_index", 0), None), namespace))
+            else:
+                restore(obj, _replaced(interp, contents_of(obj), keys, value))
+
+
+def _descend(value: Any, keys: list[Any]) -> Any:
+    for key in keys:
+        value = value[key]
+    return value
+
+
+def _replaced(interp: Any, value: Any, keys: list[Any], leaf: Any) -> Any:
+    """A copy of a nested container with one leaf replaced."""
+    if not keys:
+        return leaf
+    key, *rest = keys
+    item = _replaced(interp, value[key], rest, leaf)
+    if isinstance(value, tuple):
+        items = [item if i == key else v for i, v in enumerate(value)]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    copy = value.copy()
+    copy[key] = item
+    return interp.made(copy)
+
+
+def _changes(
+    interp: Any,
+    start: _State,
+    outcome: Outcome,
+    places: dict[Path, None],
+    inside: set[int],
+    region: Graph,
+    live: frozenset[int],
+) -> list[Path]:
+    """The places whose value after an iteration differs from the one before.
+
+    Args:
+        start: the state at the test.
+        outcome: the state when the body came back to it.
+        places: what is carried already.
+        inside: ids of objects made in the body; the next iteration makes its own.
+        region: the graph of the body.
+        live: the fast locals that are read later.
+    """
+    changed: list[Path] = []
+    for i, (before, after) in enumerate(zip(start.slots, outcome.slots, strict=True)):
+        if i not in live:
+            continue
+        if before is UNBOUND:
+            _bind(start, after, ("slot", i), changed)
+            continue
+        _compare(before, after, ("slot", i), places, changed)
+    for i, (before, after) in enumerate(zip(start.stack, outcome.stack, strict=True)):
+        _compare(before, after, ("stack", i), places, changed)
+    for key, (obj, after) in outcome.heap.items():
+        if key in inside or (isinstance(obj, Tensor) and _belongs(obj, region)):
+            continue
+        if key not in start.heap:
+            start.heap[key] = (obj, _comparable(interp, obj, contents_of(obj)))
+        before = start.heap[key][1]
+        _compare(before, _comparable(interp, obj, after), ("heap", key), places, changed)
+    return changed
+
+
+def _bind(start: _State, after: Any, path: Path, changed: list[Path]) -> None:
+    """A variable that the body binds for the first time: it is carried with whether it is bound yet."""
+    value, _ = binding(after)
+    if value is ABSENT:
+        return
+    if not is_leaf(value):
+        return  # stays unbound at the test: reading it in a later iteration is an error
+    kind = leaf_type(value)
+    if start.bound_types.setdefault(path, kind) is not kind:
+        raise LoopChange("a variable bound in the loop changes its type")
+    changed.append(path)
+
+
+def _belongs(tensor: Tensor, region: Graph) -> bool:
+    """Whether a tensor handle was made by the computation of a region."""
+    graph = tensor._data.graph if tensor._data.__class__ is Value else None
+    while graph is not None:
+        if graph is region:
+            return True
+        graph = graph.parent
+    return False
+
+
+def _comparable(interp: Any, obj: Any, contents: Any) -> Any:
+    if not isinstance(obj, Tensor):
+        return contents
+    contents = contents.settled() if isinstance(contents, MergedTensor) else contents
+    return interp.tensor_of(obj, contents)
+
+
+def _compare(before: Any, after: Any, path: Path, places: dict[Path, None], changed: list[Path]) -> None:
+    if before is after or after is UNBOUND:
+        return
+    if is_leaf(before) and is_leaf(after):
+        if path in places or not same_leaf(before, after):
+            _check_type(before, after)
+            changed.append(path)
+        return
+    if type(before) is type(after):
+        if isinstance(before, (tuple, list)) and len(before) == len(after):
+            for i, (x, y) in enumerate(zip(before, after, strict=True)):
+                _compare(x, y, (*path, i), places, changed)
+            return
+        if isinstance(before, dict) and list(before) == list(after):
+            for key in before:
+                _compare(before[key], after[key], (*path, key), places, changed)
+            return
+        try:
+            if not isinstance(before, Tensor) and before == after:
+                return
+        except Exception as error:
+            raise LoopChange(f"a {type(before).__name__} is replaced") from error
+    if before is EMPTY_CELL or after is EMPTY_CELL:
+        raise LoopChange("a variable is bound only inside the loop")
+    raise LoopChange(f"a {_kind(before)} becomes a {_kind(after)}")
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Tensor):
+        weak = value.type.weak if isinstance(value._data, Value) and isinstance(value._data.type, TensorType) else None
+        return f"Python {weak.__name__}" if weak else f"tensor {value.dtype}{list(value.shape)}"
+    if isinstance(value, (list, tuple, dict, set)):
+        return f"{type(value).__name__} of {len(value)} items"
+    return f"Python {type(value).__name__}" if value.__class__ in NUMBERS else type(value).__name__
+
+
+def _check_type(before: Any, after: Any) -> None:
+    if leaf_type(before) is not leaf_type(after):
+        raise LoopChange(f"a {_kind(before)} becomes a {_kind(after)}")
+
+
+def _get(interp: Any, outcome: Outcome, path: Path, start: _State) -> Any:
+    kind, where_, *keys = path
+    if kind == "slot":
+        return _descend(outcome.slots[where_], keys)
+    if kind == "stack":
+        return _descend(outcome.stack[where_], keys)
+    if where_ not in outcome.heap:
+        return start.get(path)
+    obj, contents = outcome.heap[where_]
+    if isinstance(obj, Tensor):
+        return _comparable(interp, obj, contents)
+    return _descend(contents, keys)
+
+
+def _exit_number(side: Side, iterate: Outcome) -> Any:
+    """1, 2, ... for the outcomes of a body other than the next iteration, in their order."""
+    assert side.selector is not None
+    number: Any = 0
+    count = 0
+    for position, outcome in enumerate(side.outcomes):
+        if outcome is not iterate:
+            count += 1
+            number = count if count == 1 else where(side.selector == position, count, number)
+    return number
+
+
+class _Carried:
+    """The values a loop carries: initial value, region parameter and new value of each."""
+
+    def __init__(self, trace: Trace, region: Graph, created: dict[int, Any]) -> None:
+        self.trace = trace
+        self.region = region
+        self.created = created
+        self.entries: list[tuple[Value | None, Any, Any, ValueType, Tensor]] = []
+
+    def add(self, param: Value | None, initial: Any, new: Any) -> Tensor:
+        """Carry a value; the returned handle stands for it after the loop."""
+        kind = leaf_type(new if initial is ABSENT else initial)
+        slot = wrap(None)
+        self.entries.append((param, initial, new, kind, slot))
+        return slot
+
+    def outcome(self, outcome: Outcome, frame: Frame) -> Outcome:
+        """An exit's outcome with everything computed in the body carried out of the loop."""
+        seen: dict[int, Any] = {}
+
+        def out(value: Any) -> Any:
+            if isinstance(value, Tensor):
+                data = value._data
+                if data.__class__ is not Value or not self._inside(data.graph):
+                    return value
+                found = seen.get(id(data))
+                if found is None:
+                    found = seen[id(data)] = self.add(None, ABSENT, value)
+                return found
+            if isinstance(value, tuple):
+                items = [out(v) for v in value]
+                if all(a is b for a, b in zip(items, value, strict=True)):
+                    return value
+                return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+            if type(value) is list:
+                items = [out(v) for v in value]
+                return value if all(a is b for a, b in zip(items, value, strict=True)) else self._made(items)
+            if type(value) is dict:
+                made = {k: out(v) for k, v in value.items()}
+                return value if all(made[k] is value[k] for k in value) else self._made(made)
+            return value
+
+        heap = {}
+        for key, (obj, contents) in outcome.heap.items():
+            if isinstance(obj, Tensor):
+                settled = contents.settled() if isinstance(contents, MergedTensor) else contents
+                heap[key] = (obj, MergedTensor(out(tensor_of(settled)), settled[1]))
+            else:
+                heap[key] = (obj, out(contents))
+        return Outcome(
+            outcome.label,
+            None if outcome.slots is None else [out(v) for v in outcome.slots],
+            None if outcome.stack is None else [out(v) for v in outcome.stack],
+            out(outcome.payload) if outcome.label[0] == "return" else outcome.payload,
+            heap,
+            outcome.handling,
+        )
+
+    def _made(self, obj: Any) -> Any:
+        self.created[id(obj)] = obj
+        return obj
+
+    def _inside(self, graph: Graph | None) -> bool:
+        while graph is not None:
+            if graph is self.region:
+                return True
+            graph = graph.parent
+        return False
+
+    def emit(self, first: Any, go_on: Any, location: Any) -> None:
+        """Append the node; the handles that `add` returned then stand for its results."""
+        trace, region = self.trace, self.region
+        condition_type = leaf_type(first)
+        condition_param = Value(condition_type, region, None, 0)
+        params = [condition_param]
+        for param, _, _, kind, _ in self.entries:
+            params.append(Value(kind, region, None, 0) if param is None else param)
+        own = set(params)
+        region.outputs = [
+            value_in(trace, region, go_on, condition_type),
+            *[value_in(trace, region, new, kind) for _, _, new, kind, _ in self.entries],
+        ]
+        lifted = [p for p in region.params if p not in own]
+        region.params[:] = [*params, *lifted]
+        for index, param in enumerate(region.params):
+            param.index = index
+        initial = [
+            value_in(trace, trace.graph, first, condition_type),
+            *[value_in(trace, trace.graph, value, kind) for _, value, _, kind, _ in self.entries],
+        ]
+        slots = [wrap(None), *[slot for *_, slot in self.entries]]
+        emit_while(trace, initial, region, slots, location)

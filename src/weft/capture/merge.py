@@ -1,0 +1,293 @@
+"""Merging what two sides of a branch left behind: equal parts stay, tensors and numbers that differ become outputs of
+the `if`, everything else cannot be merged.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Final
+
+from weft.capture.frame import UNBOUND, MaybeUnbound
+from weft.capture.iterators import InterpretedGenerator
+from weft.capture.journal import EMPTY_CELL, Journaled
+from weft.core.number import STORAGE, apply_constant, as_number
+from weft.core.primitive import Primitive
+from weft.core.tensor import Tensor, wrap
+from weft.core.trace import Trace
+from weft.ir.graph import Graph, Value
+from weft.ir.types import TOKEN, TensorType, ValueType
+from weft.ops.shape import FULL
+
+NUMBERS: Final = (bool, int, float)
+#: what one side has where only the other side reaches this outcome
+ABSENT: Final = object()
+#: flag of classes made by a class statement, whose instances can be made anew
+_HEAP_TYPE: Final = 1 << 9
+_EQUAL: Final = (str, bytes, int, float, bool, complex, range, slice, frozenset)
+
+
+class MergeError(Exception):
+    """Two values that must become one cannot: the message names what differs."""
+
+
+def is_leaf(value: Any) -> bool:
+    """Whether a value can be carried by the graph: a tensor or a Python number."""
+    return isinstance(value, Tensor) or value.__class__ in NUMBERS
+
+
+def same_leaf(a: Any, b: Any) -> bool:
+    """Whether two leaves are the same value."""
+    if a is b:
+        return True
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return a._data is b._data and a._node is b._node
+    return a.__class__ is b.__class__ and a.__class__ in NUMBERS and repr(a) == repr(b)
+
+
+def leaf_type(value: Any) -> ValueType:
+    """The type of a leaf as a graph value; a Python number is weak."""
+    if isinstance(value, Tensor):
+        data = value._data
+        return data.type if data.__class__ is Value else value.type
+    kind = value.__class__
+    return TensorType.of(STORAGE[kind], (), kind)
+
+
+def common_type(a: Any, b: Any, name: str) -> ValueType:
+    """The type that both leaves fit.
+
+    Raises:
+        MergeError: they differ in shape, dtype or kind of number.
+    """
+    if a is ABSENT or b is ABSENT:
+        return leaf_type(b if a is ABSENT else a)
+    first, second = leaf_type(a), leaf_type(b)
+    if first is not second:
+        raise MergeError(f"{name} is {_describe(a)} on one path and {_describe(b)} on the other")
+    return first
+
+
+def value_in(trace: Trace, region: Graph, leaf: Any, wanted: ValueType) -> Value:
+    """A leaf as a value of a region."""
+    before, trace.graph = trace.graph, region
+    try:
+        if leaf is ABSENT:
+            assert isinstance(wanted, TensorType)
+            attrs = (wanted.shape, 0, wanted.dtype)
+            zero = trace.append(FULL, (), attrs, (TensorType.of(wanted.dtype, wanted.shape),))[0]
+            return zero if wanted.weak is None else trace.use(as_number(wrap(zero), wanted.weak))
+        if not isinstance(leaf, Tensor):
+            leaf = apply_constant(leaf, leaf.__class__)
+        if isinstance(wanted, TensorType) and wanted.weak is not None:
+            leaf = as_number(leaf, wanted.weak)
+        return trace.use(leaf)
+    finally:
+        trace.graph = before
+
+
+class Joiner:
+    """Pairs of leaves that become outputs of one `if`.
+
+    Args:
+        trace: the trace; its current graph is the one that will hold the node.
+        regions: the graphs of the two sides.
+        created: the objects made during the capture; merged containers are added.
+    """
+
+    def __init__(self, trace: Trace, regions: tuple[Graph, Graph], created: dict[int, Any]) -> None:
+        self.trace = trace
+        self.created = created
+        self.regions = regions
+        self.outputs: list[tuple[Any, Any, ValueType, Tensor]] = []
+        self._slots: dict[Any, Tensor] = {}
+        self._pairs: dict[tuple[int, int], Any] = {}
+        self._alive: list[Any] = []
+
+    def leaf(self, a: Any, b: Any, name: str) -> Any:
+        """The merged leaf: the common one if they are the same, else a new output."""
+        if a is not ABSENT and b is not ABSENT and same_leaf(a, b):
+            return a
+        wanted = common_type(a, b, name)
+        key = (_leaf_key(a), _leaf_key(b))
+        found = self._slots.get(key)
+        if found is None:
+            found = self._slots[key] = wrap(None)
+            self.outputs.append((a, b, wanted, found))
+            self._alive += (a, b)
+        return found
+
+    def merge(self, a: Any, b: Any, name: str) -> Any:
+        """One value for two: recursively through containers made on the sides.
+
+        Raises:
+            MergeError: the values differ in a way no graph can select between.
+        """
+        if a is b:
+            return a
+        if a is ABSENT or b is ABSENT:
+            return self._one_sided(a, b, name)
+        if a is UNBOUND or b is UNBOUND or MaybeUnbound in (a.__class__, b.__class__):
+            return self._maybe(a, b, name)
+        if a is EMPTY_CELL or b is EMPTY_CELL:
+            return EMPTY_CELL
+        if is_leaf(a) and is_leaf(b):
+            return self.leaf(a, b, name)
+        found = self._pairs.get((id(a), id(b)))
+        if found is not None:
+            return found
+        if type(a) is type(b):
+            merged = self._merge_same_kind(a, b, name)
+            if merged is not ABSENT:
+                return merged
+        raise MergeError(f"{name} is {_describe(a)} on one path and {_describe(b)} on the other")
+
+    def _maybe(self, a: Any, b: Any, name: str) -> Any:
+        """A variable that is not bound on all paths."""
+        (value_a, bound_a), (value_b, bound_b) = binding(a), binding(b)
+        try:
+            if value_a is ABSENT and value_b is ABSENT:
+                return UNBOUND
+            value = self.merge(value_a, value_b, name)
+        except MergeError:
+            return UNBOUND
+        return MaybeUnbound(value, self.leaf(bound_a, bound_b, name))
+
+    def _remember(self, a: Any, b: Any, merged: Any) -> Any:
+        self._pairs[id(a), id(b)] = self.created[id(merged)] = merged
+        self._alive += (a, b)
+        return merged
+
+    def _merge_same_kind(self, a: Any, b: Any, name: str) -> Any:
+        kind = type(a)
+        if kind in _EQUAL and a == b:
+            return a
+        if isinstance(a, tuple) and len(a) == len(b):
+            items = [self.merge(x, y, f"{name}[{i}]") for i, (x, y) in enumerate(zip(a, b, strict=True))]
+            return self._remember(a, b, kind(*items) if hasattr(a, "_fields") else kind(items))
+        if kind is list and len(a) == len(b):
+            merged: Any = self._remember(a, b, [])
+            merged.extend(self.merge(x, y, f"{name}[{i}]") for i, (x, y) in enumerate(zip(a, b, strict=True)))
+            return merged
+        if isinstance(a, dict) and list(a) == list(b):
+            merged = self._remember(a, b, kind())
+            for key in a:
+                merged[key] = self.merge(a[key], b[key], f"{name}[{key!r}]")
+            return merged
+        if kind is types.CellType:
+            merged = self._remember(a, b, types.CellType())
+            contents = self.merge(_cell(a), _cell(b), name)
+            if contents is not EMPTY_CELL and contents is not UNBOUND:
+                merged.cell_contents = contents
+            return merged
+        if kind is types.FunctionType and a.__code__ is b.__code__ and a.__globals__ is b.__globals__:
+            closure = self.merge(a.__closure__, b.__closure__, name)
+            defaults = self.merge(a.__defaults__, b.__defaults__, name)
+            merged = types.FunctionType(a.__code__, a.__globals__, a.__name__, defaults, closure)
+            merged.__kwdefaults__ = self.merge(a.__kwdefaults__, b.__kwdefaults__, name)
+            return self._remember(a, b, merged)
+        if kind is types.MethodType and a.__func__ is b.__func__:
+            return types.MethodType(a.__func__, self.merge(a.__self__, b.__self__, name))
+        if isinstance(a, (Journaled, InterpretedGenerator, BaseException, types.ModuleType, type, Primitive)):
+            return ABSENT
+        if not kind.__flags__ & _HEAP_TYPE:
+            return ABSENT
+        namespace = getattr(a, "__dict__", None)
+        if isinstance(namespace, dict) and list(namespace) == list(b.__dict__) and not isinstance(a, (list, dict, set)):
+            merged = self._remember(a, b, object.__new__(kind))
+            for key, value in namespace.items():
+                merged.__dict__[key] = self.merge(value, b.__dict__[key], f"{name}.{key}")
+            return merged
+        return ABSENT
+
+    def _one_sided(self, a: Any, b: Any, name: str) -> Any:
+        """A value for an outcome that only one side reaches: tensors of that side pass through the `if`."""
+        value = b if a is ABSENT else a
+        if value.__class__ is MaybeUnbound:
+            bound = (ABSENT, value.bound) if a is ABSENT else (value.bound, ABSENT)
+            inner = (ABSENT, value.value) if a is ABSENT else (value.value, ABSENT)
+            return MaybeUnbound(self._one_sided(inner[0], inner[1], name), self._one_sided(bound[0], bound[1], name))
+
+        def pair(item: Any) -> tuple[Any, Any]:
+            return (ABSENT, item) if a is ABSENT else (item, ABSENT)
+
+        if isinstance(value, Tensor):
+            data = value._data
+            if data.__class__ is not Value or not _inside(data.graph, self.regions[1 if a is ABSENT else 0]):
+                return value
+            return self.leaf(*pair(value), name)
+        found = self._pairs.get((id(value), 0))
+        if found is not None:
+            return found
+        kind = type(value)
+        if isinstance(value, tuple):
+            items = [self._one_sided(*pair(item), name) for item in value]
+            if all(x is y for x, y in zip(items, value, strict=True)):
+                return value
+            return kind(*items) if hasattr(value, "_fields") else kind(items)
+        if kind is list:
+            items = [self._one_sided(*pair(item), name) for item in value]
+            if all(x is y for x, y in zip(items, value, strict=True)):
+                return value
+            return self._remember_one(value, items)
+        if kind is dict:
+            entries = {key: self._one_sided(*pair(item), name) for key, item in value.items()}
+            if all(entries[key] is value[key] for key in value):
+                return value
+            return self._remember_one(value, entries)
+        return value
+
+    def _remember_one(self, value: Any, merged: Any) -> Any:
+        self._pairs[id(value), 0] = self.created[id(merged)] = merged
+        self._alive.append(value)
+        return merged
+
+    def region_outputs(self) -> list[ValueType]:
+        """Give the regions their outputs; returns the types."""
+        for side, region in enumerate(self.regions):
+            region.outputs = [value_in(self.trace, region, pair[side], pair[2]) for pair in self.outputs]
+        return [wanted for _, _, wanted, _ in self.outputs]
+
+
+def binding(value: Any) -> tuple[Any, Any]:
+    """A variable as its value, or `ABSENT`, and whether it is bound."""
+    if value is UNBOUND:
+        return ABSENT, False
+    if value.__class__ is MaybeUnbound:
+        return value.value, value.bound
+    return value, True
+
+
+def _inside(graph: Graph | None, region: Graph) -> bool:
+    while graph is not None:
+        if graph is region:
+            return True
+        graph = graph.parent
+    return False
+
+
+def _leaf_key(leaf: Any) -> Any:
+    if isinstance(leaf, Tensor):
+        return ("tensor", id(leaf._data))
+    return ("absent",) if leaf is ABSENT else (leaf.__class__, repr(leaf))
+
+
+def _cell(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return EMPTY_CELL
+
+
+def _describe(value: Any) -> str:
+    if value is UNBOUND or value is EMPTY_CELL:
+        return "not bound"
+    if isinstance(value, Tensor):
+        if value._data.__class__ is Value and value._data.type is TOKEN:
+            return "printed output"
+        weak = value.type.weak
+        return f"a Python {weak.__name__}" if weak else f"a tensor {value.dtype}{list(value.shape)}"
+    if value.__class__ in NUMBERS or isinstance(value, str) or value is None:
+        return f"the Python value {value!r:.40}"
+    if isinstance(value, (list, tuple, dict)):
+        return f"a {type(value).__name__} of {len(value)} items"
+    return f"a {type(value).__name__}"

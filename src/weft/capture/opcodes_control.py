@@ -1,0 +1,417 @@
+"""What the instructions of calls, jumps, exceptions and `match` do to a frame."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from weft.capture import matching
+from weft.capture.frame import NULL, Fork, Frame, Return, Yield
+from weft.capture.handlers import HANDLERS, handles
+from weft.capture.isa import Instr
+from weft.errors import Refusal, Unsupported
+
+if TYPE_CHECKING:
+    from weft.capture.interpreter import Interpreter
+
+# -- functions and calls -------------------------------------------------------------------------------------------
+
+
+@handles("MAKE_FUNCTION")
+def _make_function(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    stack, flags = frame.stack, instr.arg or 0
+    code = stack.pop()
+    closure = stack.pop() if flags & 8 else None
+    annotations = stack.pop() if flags & 4 else None
+    keyword_defaults = stack.pop() if flags & 2 else None
+    defaults = stack.pop() if flags & 1 else None
+    if closure is None and code.co_freevars:  # SET_FUNCTION_ATTRIBUTE gives the closure
+        closure = tuple(types.CellType() for _ in code.co_freevars)
+    function = types.FunctionType(code, frame.globals, code.co_name, defaults, closure)
+    function.__kwdefaults__ = keyword_defaults
+    if annotations:
+        function.__annotations__ = dict(zip(annotations[::2], annotations[1::2], strict=True))
+    function.__qualname__ = code.co_qualname
+    stack.append(interp.made(function))
+
+
+@handles("SET_FUNCTION_ATTRIBUTE")
+def _set_function_attribute(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    function = frame.stack.pop()
+    value = frame.stack.pop()
+    match instr.arg:
+        case 1:
+            function.__defaults__ = value
+        case 2:
+            function.__kwdefaults__ = value
+        case 4:
+            function.__annotations__ = dict(zip(value[::2], value[1::2], strict=True))
+        case 8:
+            made = types.FunctionType(
+                function.__code__, function.__globals__, function.__name__, function.__defaults__, value
+            )
+            made.__kwdefaults__ = function.__kwdefaults__
+            made.__annotations__ = function.__annotations__
+            made.__qualname__ = function.__qualname__
+            function = made
+    frame.stack.append(interp.made(function))
+
+
+def _callee(frame: Frame, arguments: list[Any]) -> Any:
+    """Pop what stands below the arguments: a callable with an absent or present first argument, in either order."""
+    second = frame.stack.pop()
+    first = frame.stack.pop()
+    if first is NULL:
+        return second
+    if second is not NULL:
+        arguments.insert(0, second)
+    return first
+
+
+@handles("CALL")
+def _call(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
+    count, names = instr.arg
+    arguments = frame.take(count)
+    keywords: dict[str, Any] = {}
+    if names:
+        keywords = dict(zip(names, arguments[-len(names) :], strict=True))
+        del arguments[-len(names) :]
+    return interp.call_and_push(frame, _callee(frame, arguments), arguments, keywords)
+
+
+@handles("CALL_KW")
+def _call_kw(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
+    names = frame.stack.pop()
+    arguments = frame.take(instr.arg)
+    keywords = dict(zip(names, arguments[-len(names) :], strict=True))
+    del arguments[-len(names) :]
+    return interp.call_and_push(frame, _callee(frame, arguments), arguments, keywords)
+
+
+@handles("CALL_FUNCTION_EX")
+def _call_function_ex(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
+    keywords = dict(frame.stack.pop()) if instr.arg & 1 else {}
+    arguments = list(interp.iterate(frame.stack.pop()))
+    return interp.call_and_push(frame, _callee(frame, arguments), arguments, keywords)
+
+
+@handles("RETURN_VALUE")
+def _return_value(interp: Interpreter, frame: Frame, instr: Instr) -> Return:
+    return Return(frame.stack.pop())
+
+
+@handles("YIELD_VALUE")
+def _yield_value(interp: Interpreter, frame: Frame, instr: Instr) -> Yield:
+    return Yield(frame.stack.pop())
+
+
+@handles("RETURN_GENERATOR")
+def _return_generator(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    frame.stack.append(None)  # generators start here: the call itself made the generator object
+
+
+@handles("GET_YIELD_FROM_ITER")
+def _get_yield_from_iter(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    frame.stack[-1] = interp.get_iter(frame.stack[-1])
+
+
+@handles("SEND")
+def _send(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    value = frame.stack.pop()
+    receiver = frame.stack[-1]
+    try:
+        result = next(receiver) if value is None else interp.call(interp.get_attr(receiver, "send"), [value], {})
+    except StopIteration as stop:
+        if instr.arg:
+            frame.stack.pop()
+        frame.stack.append(stop.value)
+        frame.pc = instr.target
+        return
+    frame.stack.append(result)
+
+
+@handles("END_SEND")
+def _end_send(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    value = frame.stack.pop()
+    frame.stack[-1] = value
+
+
+@handles("CLEANUP_THROW")
+def _cleanup_throw(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    exception = frame.stack.pop()
+    if not isinstance(exception, StopIteration):
+        raise exception
+    frame.stack.pop()
+    frame.stack.pop()
+    frame.stack.extend((None, exception.value))
+
+
+@handles("STOPITERATION_ERROR")
+def _stop_iteration_error(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    exception = frame.stack[-1]
+    if isinstance(exception, StopIteration):
+        replaced = RuntimeError("generator raised StopIteration")
+        replaced.__cause__ = replaced.__context__ = exception
+        frame.stack[-1] = replaced
+
+
+# -- jumps ---------------------------------------------------------------------------------------------------------
+
+
+@handles("JUMP")
+def _jump(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    frame.pc = instr.target
+
+
+def _conditional(jump_when: bool, keep: bool) -> Callable[[Any, Frame, Instr], Any]:
+    """A jump on the truth of the top of the stack; `keep` leaves it there when the jump is taken."""
+
+    def handler(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
+        value = frame.stack.pop()
+        truth = value if value.__class__ is bool else interp.truth(value)
+        following = frame.pc
+        if truth.__class__ is not bool:
+
+            def jump() -> int:
+                if keep:
+                    frame.stack.append(value)
+                return instr.target
+
+            def fall() -> int:
+                return following
+
+            if jump_when:
+                return Fork(truth, jump, fall, instr.target, following)
+            return Fork(truth, fall, jump, following, instr.target)
+        if truth is jump_when:
+            if keep:
+                frame.stack.append(value)
+            frame.pc = instr.target
+        return None
+
+    return handler
+
+
+for _name, _when, _keep in (
+    ("POP_JUMP_IF_TRUE", True, False),
+    ("POP_JUMP_IF_FALSE", False, False),
+    ("JUMP_IF_TRUE_OR_POP", True, True),
+    ("JUMP_IF_FALSE_OR_POP", False, True),
+):
+    HANDLERS[_name] = _conditional(_when, _keep)
+
+
+@handles("POP_JUMP_IF_NONE")
+def _pop_jump_if_none(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    if frame.stack.pop() is None:
+        frame.pc = instr.target
+
+
+@handles("POP_JUMP_IF_NOT_NONE")
+def _pop_jump_if_not_none(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    if frame.stack.pop() is not None:
+        frame.pc = instr.target
+
+
+@handles("GET_ITER")
+def _get_iter(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    frame.stack[-1] = interp.get_iter(frame.stack[-1])
+
+
+@handles("FOR_ITER")
+def _for_iter(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
+    iterator = frame.stack[-1]
+    more = getattr(iterator, "symbolic_test", None)
+    if more is not None:
+        following = frame.pc
+
+        def proceed() -> int:
+            frame.stack.append(interp.advance(iterator))
+            return following
+
+        def leave() -> int:
+            frame.stack.pop()
+            return instr.target
+
+        condition = more()
+        if condition.__class__ is bool:
+            frame.pc = proceed() if condition else leave()
+            return None
+        return Fork(condition, proceed, leave, following, instr.target)
+    try:
+        value = next(iterator)
+    except StopIteration:
+        frame.stack.pop()
+        frame.pc = instr.target
+        return None
+    frame.stack.append(value)
+    return None
+
+
+# -- exceptions and with -------------------------------------------------------------------------------------------
+
+
+@handles("PUSH_EXC_INFO")
+def _push_exc_info(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    exception = frame.stack.pop()
+    frame.stack.append(frame.exception)
+    frame.stack.append(exception)
+    frame.exception = exception
+
+
+@handles("POP_EXCEPT")
+def _pop_except(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    frame.exception = frame.stack.pop()
+
+
+@handles("CHECK_EXC_MATCH")
+def _check_exc_match(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    kinds = frame.stack.pop()
+    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+        if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+            raise TypeError("catching classes that do not inherit from BaseException is not allowed")
+    frame.stack.append(isinstance(frame.stack[-1], kinds))
+
+
+@handles("RAISE_VARARGS")
+def _raise_varargs(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    if instr.arg == 0:
+        if frame.exception is None:
+            raise RuntimeError("No active exception to reraise")
+        raise frame.exception
+    cause: Any = frame.stack.pop() if instr.arg == 2 else None
+    exception: Any = frame.stack.pop()
+    if isinstance(exception, type) and issubclass(exception, BaseException):
+        exception = interp.call(exception, [], {})
+    if not isinstance(exception, BaseException):
+        raise TypeError("exceptions must derive from BaseException")
+    if instr.arg == 2:
+        if isinstance(cause, type) and issubclass(cause, BaseException):
+            cause = interp.call(cause, [], {})
+        exception.__cause__ = cause
+    if exception.__context__ is None and frame.exception is not exception:
+        exception.__context__ = frame.exception
+    raise exception
+
+
+@handles("RERAISE")
+def _reraise(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    raise frame.stack.pop()
+
+
+@handles("BEFORE_WITH")
+def _before_with(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    manager = frame.stack.pop()
+    kind = type(manager)
+    if not hasattr(kind, "__enter__") or not hasattr(kind, "__exit__"):
+        missing = "context manager protocol"
+        raise TypeError(f"'{kind.__name__}' object does not support the {missing}")
+    frame.stack.append(interp.get_attr(manager, "__exit__"))
+    frame.stack.append(interp.call(interp.get_attr(manager, "__enter__"), [], {}))
+
+
+@handles("WITH_EXCEPT_START")
+def _with_except_start(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    exception = frame.stack[-1]
+    leave = frame.stack[-4]
+    frame.stack.append(interp.call(leave, [type(exception), exception, exception.__traceback__], {}))
+
+
+@handles("CHECK_EG_MATCH")
+def _check_eg_match(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    kinds = frame.stack.pop()
+    exception = frame.stack.pop()
+    if isinstance(exception, BaseExceptionGroup):
+        matching_part, rest = exception.split(kinds)
+    elif isinstance(exception, kinds):
+        matching_part, rest = ExceptionGroup("", [exception]), None
+    else:
+        matching_part, rest = None, exception
+    if matching_part is None:
+        frame.stack.extend((exception, None))
+        return
+    frame.exception = matching_part
+    frame.stack.extend((rest, matching_part))
+
+
+@handles("PREP_RERAISE_STAR")
+def _prep_reraise_star(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    """What a try statement with `except*` raises in the end (PEP 654, "Raising exceptions in an except* block")."""
+    ended = [e for e in frame.stack.pop() if e is not None]
+    original = frame.stack.pop()
+    if not ended or not isinstance(original, BaseExceptionGroup):
+        frame.stack.append(ended[0] if ended else None)
+        return
+    parts = [e for e in ended if _same_origin(e, original)]
+    raised = [e for e in ended if not _same_origin(e, original)]
+    leaves = {id(leaf) for part in parts for leaf in _leaves(part)}
+    kept = original.subgroup(lambda e: id(e) in leaves) if leaves else None
+    if not raised:
+        frame.stack.append(kept)
+        return
+    frame.stack.append(BaseExceptionGroup("", [*raised, *([] if kept is None else [kept])]))
+
+
+def _same_origin(exception: BaseException, original: BaseException) -> bool:
+    names = ("__traceback__", "__cause__", "__context__")
+    return all(getattr(exception, name) is getattr(original, name) for name in names)
+
+
+def _leaves(exception: BaseException) -> list[BaseException]:
+    if isinstance(exception, BaseExceptionGroup):
+        return [leaf for part in exception.exceptions for leaf in _leaves(part)]
+    return [exception]
+
+
+# -- match ---------------------------------------------------------------------------------------------------------
+
+
+@handles("GET_LEN")
+def _get_len(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    frame.stack.append(interp.call(len, [frame.stack[-1]], {}))
+
+
+@handles("MATCH_MAPPING")
+def _match_mapping(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    frame.stack.append(matching.is_mapping(frame.stack[-1]))
+
+
+@handles("MATCH_SEQUENCE")
+def _match_sequence(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    frame.stack.append(matching.is_sequence(frame.stack[-1]))
+
+
+@handles("MATCH_KEYS")
+def _match_keys(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    frame.stack.append(matching.keys(frame.stack[-2], frame.stack[-1]))
+
+
+@handles("MATCH_CLASS")
+def _match_class(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    names = frame.stack.pop()
+    cls = frame.stack.pop()
+    subject = frame.stack.pop()
+    frame.stack.append(matching.class_pattern(interp, subject, cls, instr.arg, names))
+
+
+# -- refused -------------------------------------------------------------------------------------------------------
+
+
+def _refused(what: str) -> Callable[[Any, Frame, Instr], Any]:
+    def handler(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+        raise Unsupported(
+            Refusal.UNSUPPORTED_SYNTAX, f"{what} cannot be part of a graph", "move it out of the compiled function"
+        )
+
+    return handler
+
+
+for _names, _what in (
+    (("GET_AWAITABLE", "GET_AITER", "GET_ANEXT", "BEFORE_ASYNC_WITH", "END_ASYNC_FOR"), "async code"),
+    (("IMPORT_STAR",), "import *"),
+    (("LOAD_FROM_DICT_OR_GLOBALS", "LOAD_FROM_DICT_OR_DEREF", "LOAD_CLASSDEREF", "LOAD_LOCALS", "SETUP_ANNOTATIONS"),
+     "the body of a class"),
+):  # fmt: skip
+    for _refused_name in _names:
+        HANDLERS[_refused_name] = _refused(_what)

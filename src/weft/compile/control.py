@@ -1,0 +1,458 @@
+"""Control-flow nodes in a trace, and their derivatives.
+
+The gradient of an `If` is an `If` over the backward graphs of its sides, on what the side that ran has saved. The
+gradient of a `While` runs the iterations backwards; a graph cannot store a number of states that it does not know, so
+states are rebuilt from checkpoints that halve the distance each time (the recursion of Griewank's treeverse with two
+children, "Achieving logarithmic growth of temporal and spatial complexity in reverse automatic differentiation", 1992,
+section 2): memory for `_LEVELS` states, about n/2 log2 n extra iterations for n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import jax
+
+from weft import dtypes
+from weft.compile.differentiate import differentiate, joint_graph
+from weft.compile.replay import HANDLERS, replay
+from weft.core.control import IF, WHILE
+from weft.core.dispatch import apply, edges_of, note_edges
+from weft.core.number import as_number
+from weft.core.primitive import Primitive
+from weft.core.tape import SYMBOL, TapeNode
+from weft.core.tensor import Tensor, tracked, wrap
+from weft.core.trace import Trace
+from weft.core.trace import current as current_trace
+from weft.ir.graph import Graph, Value
+from weft.ir.types import TOKEN, TensorType
+from weft.ops.math import add, floor_div, sub
+from weft.ops.select import where
+from weft.ops.shape import FULL, zeros_of
+from weft.passes.rewrite import copy_graph
+
+#: checkpoints of a `While` gradient: enough for 2**40 iterations
+_LEVELS: Final = 41
+
+
+# -- what capture emits ------------------------------------------------------------------------------------------------
+
+
+def operands_of(trace: Trace, regions: Sequence[Graph], leading: int = 0) -> list[Value]:
+    """Give regions the same lifted parameters, in the same order; returns the enclosing-graph values for them.
+
+    Args:
+        trace: the trace that built the regions; its current graph is the enclosing one.
+        regions: the regions.
+        leading: how many parameters of each region are not lifted and stand first.
+    """
+    captured: dict[Value, None] = {}
+    for region in regions:
+        captured.update(dict.fromkeys(trace.captures_of(region)))
+    for region in regions:
+        lifted = [trace.lift(value, region) for value in captured]
+        region.params[:] = region.params[:leading] + lifted
+        for index, parameter in enumerate(region.params):
+            parameter.index = index
+    return [trace.lift(value, trace.graph) for value in captured]
+
+
+def emit_if(
+    trace: Trace, condition: Tensor, regions: tuple[Graph, Graph], slots: Sequence[Tensor], location: Any
+) -> None:
+    """Append an `If` to the current graph and let `slots` stand for its results."""
+    operands = [trace.tensor_of(value) for value in operands_of(trace, regions)]
+    _at(trace, location, slots, lambda: apply_if(trace, condition, operands, regions))
+
+
+def emit_while(trace: Trace, carry: Sequence[Value], body: Graph, slots: Sequence[Tensor], location: Any) -> None:
+    """Append a `While` to the current graph and let `slots` stand for its final carry.
+
+    Args:
+        trace: the trace; `body`'s first parameters are the carry, its lifted values follow.
+        carry: initial values; the first is the condition.
+        body: the body, its outputs the new carry.
+        slots: one handle for each carried value.
+        location: user location.
+    """
+    invariants = [trace.tensor_of(value) for value in operands_of(trace, (body,), len(carry))]
+    initial = [trace.tensor_of(value) for value in carry]
+    _at(trace, location, slots, lambda: apply_while(trace, initial, invariants, body))
+
+
+def _at(trace: Trace, location: Any, slots: Sequence[Tensor], emit: Callable[[], Sequence[Tensor]]) -> None:
+    before, trace.location = trace.location, (lambda: location)
+    try:
+        results = emit()
+    finally:
+        trace.location = before
+    for slot, result in zip(slots, results, strict=True):
+        slot._data = result._data
+        slot._node = result._node
+        if result._node is not None and result._node is not SYMBOL:
+            slot._index = result._index
+        slot._type = None
+
+
+# -- If ----------------------------------------------------------------------------------------------------------------
+
+
+def apply_if(trace: Trace, condition: Tensor, operands: Sequence[Tensor], regions: Sequence[Graph]) -> list[Tensor]:
+    """Append an `If`; where a gradient follows an operand, the results carry a tape entry.
+
+    Args:
+        trace: the active trace.
+        condition: symbolic scalar truth.
+        operands: one tensor for each parameter of both regions.
+        regions: the two sides; copied, so they may belong to another graph.
+    """
+    then, orelse = regions
+    edges = edges_of(operands, trace.graph)
+    values = [trace.use(t) for t in operands]
+    used = trace.use(condition)
+    if edges is None or not then.outputs:
+        copies = (copy_graph(then, trace.graph), copy_graph(orelse, trace.graph))
+        types = tuple([output.type for output in then.outputs])
+        return [wrap(v) for v in trace.append(IF, (used, *values), (), types, copies)]
+    followed = tuple([edge is not None for edge in edges])
+    pullbacks = [differentiate(region, followed) for region in (then, orelse)]
+    saved = [[v.type for v in p.forward.outputs[len(then.outputs) :]] for p in pullbacks]
+    sides = []
+    for number, pullback in enumerate(pullbacks):
+        region = copy_graph(pullback.forward, trace.graph)
+        own = region.outputs[len(then.outputs) :]
+        blank = [_zero(region, kind) for kind in saved[1 - number]]
+        region.outputs[len(then.outputs) :] = [*own, *blank] if number == 0 else [*blank, *own]
+        sides.append(region)
+    types = tuple([output.type for output in sides[0].outputs])
+    results = trace.append(IF, (used, *values), (), types, (sides[0], sides[1]))
+    outputs, kept = results[: len(then.outputs)], [wrap(v) for v in results[len(then.outputs) :]]
+
+    def pull(douts: list[Any], needs: list[bool], record: bool) -> list[Tensor | None]:
+        active = current_trace()
+        assert active is not None
+        filled = _filled(douts, outputs)
+        if record:  # as a function of the operands, so that it can be differentiated again
+            joints = [joint_graph(region, followed) for region in (then, orelse)]
+            inputs: list[Tensor] = [*operands, *filled]
+            found = [(_only_gradients(joint, len(then.outputs)), gradients) for joint, gradients in joints]
+        else:
+            inputs = [*kept, *filled]
+            found = []
+            for number, pullback in enumerate(pullbacks):
+                before = 0 if number == 0 else len(saved[0])
+                found.append(
+                    (_widened(pullback.backward, inputs, before, len(saved[number]), len(kept)), pullback.gradients)
+                )
+        wanted = [i for i, follow in enumerate(followed) if follow and needs[i]]
+        wanted = [i for i in wanted if any(gradients[i] is not None for _, gradients in found)]
+        both = []
+        for graph, gradients in found:
+            chosen = []
+            for i in wanted:
+                place = gradients[i]
+                chosen.append(_zero(graph, values[i].type) if place is None else graph.outputs[place])
+            graph.outputs = chosen
+            both.append(graph)
+        results = apply_if(active, condition, inputs, both) if wanted else []
+        gradients_of: list[Tensor | None] = [None] * len(operands)
+        for i, result in zip(wanted, results, strict=True):
+            gradients_of[i] = result
+        return gradients_of
+
+    return _with_entry(trace, edges, outputs, pull)
+
+
+def _with_entry(trace: Trace, edges: Any, outputs: Sequence[Value], pull: Any) -> list[Tensor]:
+    node = TapeNode(edges, len(outputs), pull, trace.graph)
+    note_edges(node, outputs)
+    return [wrap(v) if v.type is TOKEN else tracked(v, node, i) for i, v in enumerate(outputs)]
+
+
+def _filled(douts: Sequence[Tensor | None], outputs: Sequence[Value]) -> list[Tensor]:
+    """One gradient for each output but tokens, zeros where none arrived."""
+    return [
+        zeros_of(wrap(value)) if dout is None else dout
+        for dout, value in zip(douts, outputs, strict=True)
+        if value.type is not TOKEN
+    ]
+
+
+def _zero(graph: Graph, kind: Any) -> Value:
+    node = graph.add_node(FULL, (), (kind.shape, 0, kind.dtype), (TensorType.of(kind.dtype, kind.shape),))
+    value = node.outputs[0]
+    value.type = kind
+    return value
+
+
+def _only_gradients(joint: Graph, results: int) -> Graph:
+    graph = copy_graph(joint)
+    graph.outputs = graph.outputs[results:]
+    return graph
+
+
+def _widened(graph: Graph, inputs: Sequence[Tensor], before: int, own: int, saved: int) -> Graph:
+    """A backward graph whose parameters are those of both sides: the other side's saved values are not read."""
+    wide = copy_graph(graph)
+    mine, douts = wide.params[:own], wide.params[own:]
+    wide.params = []
+    for position, tensor in enumerate(inputs):
+        if before <= position < before + own:
+            wide.params.append(mine[position - before])
+        elif position >= saved:
+            wide.params.append(douts[position - saved])
+        else:
+            wide.params.append(Value(_type_of(tensor), wide, None, position))
+    for index, param in enumerate(wide.params):
+        param.index = index
+    return wide
+
+
+def _type_of(tensor: Tensor) -> Any:
+    data = tensor._data
+    return data.type if data.__class__ is Value else tensor.type
+
+
+# -- While -------------------------------------------------------------------------------------------------------------
+
+
+def apply_while(trace: Trace, carry: Sequence[Tensor], invariants: Sequence[Tensor], body: Graph) -> list[Tensor]:
+    """Append a `While`; where a gradient follows an operand, the results carry a tape entry.
+
+    Args:
+        trace: the active trace.
+        carry: initial values; the first is the condition.
+        invariants: further operands of the body.
+        body: from (*carry, *invariants) to the new carry; copied.
+    """
+    count = len(carry)
+    operands = [*carry, *invariants]
+    edges = edges_of(operands, trace.graph)
+    if edges is None:
+        return _append_while(trace, carry, invariants, copy_graph(body, trace.graph))
+    counted = copy_graph(body, trace.graph)
+    _count_trips(counted, count)
+    trips = apply(FULL, (), ((), 0, dtypes.int64))
+    results = _append_while(trace, [*carry, trips], invariants, counted)
+    outputs = [t._data for t in results[:count]]
+    trips_done = results[count]
+
+    def pull(douts: list[Any], needs: list[bool], record: bool) -> list[Tensor | None]:
+        active = current_trace()
+        assert active is not None
+        if record:
+            return _while_gradient(active, operands, count, body, trips_done, douts)
+        plain = [wrap(active.use(t)) for t in operands]
+        return _while_gradient(active, plain, count, body, trips_done, douts)
+
+    return _with_entry(trace, edges, outputs, pull)
+
+
+def _append_while(trace: Trace, carry: Sequence[Tensor], invariants: Sequence[Tensor], body: Graph) -> list[Tensor]:
+    values = [trace.use(t) for t in (*carry, *invariants)]
+    types = tuple([v.type for v in values[: len(carry)]])
+    return [wrap(v) for v in trace.append(WHILE, tuple(values), (len(carry),), types, (body,))]
+
+
+def _count_trips(body: Graph, count: int) -> None:
+    """Carry a trip count after the other carried values."""
+    kind = TensorType.of(dtypes.int64, ())
+    trips = Value(kind, body, None, count, "trips")
+    body.params.insert(count, trips)
+    for index, param in enumerate(body.params):
+        param.index = index
+    one = body.add_node(FULL, (), ((), 1, dtypes.int64), (kind,)).outputs[0]
+    body.outputs.insert(count, body.add_node(add.primitive, (trips, one), (), (kind,)).outputs[0])  # type: ignore[attr-defined]
+
+
+def _read_item(buffer: Any, position: Any) -> Any:
+    return jax.lax.dynamic_index_in_dim(buffer, position, 0, keepdims=False)
+
+
+def _write_item(buffer: Any, position: Any, item: Any) -> Any:
+    return jax.lax.dynamic_update_index_in_dim(buffer, item.astype(buffer.dtype), position, 0)
+
+
+_READ: Final = Primitive("StackRead", _read_item)
+_WRITE: Final = Primitive("StackWrite", _write_item)
+
+
+def _differentiable(kind: Any) -> bool:
+    return isinstance(kind, TensorType) and kind.dtype.category >= 2 and kind.weak is None
+
+
+def _while_gradient(
+    trace: Trace, operands: Sequence[Tensor], count: int, body: Graph, trips: Tensor, douts: Sequence[Tensor | None]
+) -> list[Tensor | None]:
+    """The gradients of a `While`'s operands, as a `While` over its iterations in reverse.
+
+    It carries: how many iterations are left, the stack of checkpoints (position of the top, iteration numbers, states),
+    the gradient of the state and the gradients of the invariants summed so far.
+    """
+    kinds = [_type_of(t) for t in operands]
+    flowing = [i for i in range(count) if _differentiable(kinds[i])]
+    fixed = [i for i in range(count, len(operands)) if _differentiable(kinds[i])]
+    state = [i for i in range(1, count) if kinds[i] is not TOKEN]  # the condition is true at every state we rebuild
+    followed = [i in flowing or i in fixed for i in range(len(operands))]
+    joint, places = joint_graph(body, followed)
+    gradient_body = _only_gradients(joint, count)
+    true = wrap(trace.use(apply(FULL, (), ((), True, dtypes.bool_))))
+
+    def zeros(shape: tuple[int, ...], dtype: dtypes.DType) -> Tensor:
+        return apply(FULL, (), (shape, 0, dtype))
+
+    initial: list[Tensor] = [trips, zeros((), dtypes.int64), zeros((_LEVELS,), dtypes.int64)]
+    for i in state:
+        buffer = zeros((_LEVELS, *kinds[i].shape), kinds[i].dtype)
+        initial.append(apply(_WRITE, (buffer, zeros((), dtypes.int64), operands[i])))
+    first_gradient = len(initial)
+    for i in flowing:
+        dout = douts[i]
+        initial.append(zeros(kinds[i].shape, kinds[i].dtype) if dout is None else dout)
+    initial += [zeros(kinds[i].shape, kinds[i].dtype) for i in fixed]
+    invariants = list(operands[count:])
+
+    def full_state(items: Sequence[Tensor]) -> list[Tensor]:
+        """All carried values of the original loop, from those on the stack."""
+        full: list[Tensor] = [true] * count
+        for i, item in zip(state, items, strict=True):
+            full[i] = as_kind(item, kinds[i])
+        return full
+
+    def reverse(carried: list[Tensor], fixed_operands: list[Tensor]) -> list[Tensor]:
+        left, top, numbers, *rest = carried
+        stacks, gradients = rest[: len(state)], rest[len(state) :]
+        target = sub(left, 1)
+        here = apply(_READ, (numbers, top))
+        items = [apply(_READ, (stack, top)) for stack in stacks]
+
+        def advance(moving: list[Tensor], unchanged: list[Tensor]) -> list[Tensor]:
+            number, mark, height, marks, *both = moving
+            columns, values = both[: len(state)], both[len(state) :]
+            goal, *constants = unchanged
+            after = replay(_active(), body, [*full_state(values), *constants])
+            values = [plain(after[i]) for i in state]
+            number = add(number, 1)
+            arrived = number == mark
+            height_next = add(height, 1)
+            marks = apply(_WRITE, (marks, height_next, number))
+            columns = [apply(_WRITE, (c, height_next, v)) for c, v in zip(columns, values, strict=True)]
+            height = where(arrived, height_next, height)
+            mark = where(arrived, middle(number, goal), mark)
+            return [number, mark, height, marks, *columns, *values]
+
+        moved = loop(
+            lambda moving, unchanged: moving[0] < unchanged[0],
+            advance,
+            [here, middle(here, target), top, numbers, *stacks, *items],
+            [target, *fixed_operands],
+        )
+        _, _, top, numbers, *both = moved
+        stacks, items = both[: len(state)], both[len(state) :]
+        flowing_gradients = dict(zip(flowing, gradients, strict=False))
+        seeds = []
+        for i in range(count):
+            if kinds[i] is TOKEN:
+                continue
+            seeds.append(flowing_gradients[i] if i in flowing_gradients else zeros(kinds[i].shape, kinds[i].dtype))
+        found = replay(
+            _active(),
+            gradient_body,
+            [*full_state(items), *fixed_operands, *map(_weakly, seeds, gradient_body.params[-len(seeds) :])],
+        )
+        new: list[Tensor] = []
+        for i in flowing:
+            place = places[i]
+            new.append(zeros(kinds[i].shape, kinds[i].dtype) if place is None else plain(found[place]))
+        for position, i in enumerate(fixed):
+            place = places[i]
+            total = gradients[len(flowing) + position]
+            new.append(total if place is None else add(total, plain(found[place])))
+        used = apply(_READ, (numbers, top)) == target
+        top = where(used, sub(top, 1), top)
+        return [target, top, numbers, *stacks, *new]
+
+    final = loop(lambda carried, _: carried[0] > 0, reverse, initial, invariants)
+    result: list[Tensor | None] = [None] * len(operands)
+    for i, gradient in zip([*flowing, *fixed], final[first_gradient:], strict=True):
+        result[i] = gradient
+    return result
+
+
+def _active() -> Trace:
+    trace = current_trace()
+    assert trace is not None
+    return trace
+
+
+def middle(number: Tensor, goal: Tensor) -> Tensor:
+    """Half-way from an iteration to the goal, rounded up."""
+    return add(number, floor_div(add(sub(goal, number), 1), 2))
+
+
+def plain(tensor: Tensor) -> Tensor:
+    """A run-time Python number as a plain tensor."""
+    kind = _type_of(tensor)
+    if not isinstance(kind, TensorType) or kind.weak is None:
+        return tensor
+    return apply(_STRIP, (tensor,))
+
+
+def _weakly(tensor: Tensor, like: Value) -> Tensor:
+    return as_kind(tensor, like.type)
+
+
+def as_kind(tensor: Tensor, kind: Any) -> Tensor:
+    """A plain tensor as the run-time Python number that a type asks for."""
+    if isinstance(kind, TensorType) and kind.weak is not None:
+        return as_number(tensor, kind.weak)
+    return tensor
+
+
+class _StripPrimitive(Primitive):
+    __slots__ = ()
+
+    def _infer(self, attrs: tuple[Any, ...], inputs: tuple[Any, ...]) -> tuple[TensorType, ...]:
+        (kind,) = inputs
+        return (TensorType.of(kind.dtype, kind.shape),)
+
+
+_STRIP: Final = _StripPrimitive("FromNumber", lambda x: x, derivative=lambda x, out, dout: (dout,))
+
+
+def loop(
+    test: Callable[[list[Tensor], list[Tensor]], Tensor],
+    step: Callable[[list[Tensor], list[Tensor]], list[Tensor]],
+    initial: Sequence[Tensor],
+    invariants: Sequence[Tensor],
+) -> list[Tensor]:
+    """A `While` in the active trace, written with functions on tensors.
+
+    Args:
+        test: whether to go on, from the carried values and the invariants.
+        step: the new carried values.
+        initial: the carried values at the start.
+        invariants: what `step` reads and does not change.
+
+    Returns:
+        list: the carried values at the end.
+    """
+    trace = _active()
+    initial = [wrap(trace.use(t)) if t._data.__class__ is not Value else t for t in initial]
+    with trace.region("body") as region:
+        kinds = [TensorType.of(dtypes.bool_, ()), *[_type_of(t) for t in initial]]
+        params = [region.add_param(kind) for kind in kinds]
+        fixed = [region.add_param(_type_of(t)) for t in invariants]
+        new = step([wrap(p) for p in params[1:]], [wrap(p) for p in fixed])
+        go_on = test(new, [wrap(p) for p in fixed])
+        region.outputs = [trace.use(t) for t in (go_on, *new)]
+    lifted = [trace.tensor_of(v) for v in operands_of(trace, (region,), len(params) + len(fixed))]
+    first = test(list(initial), list(invariants))
+    return apply_while(trace, [first, *initial], [*invariants, *lifted], region)[1:]
+
+
+HANDLERS[IF] = lambda trace, node, operands: apply_if(trace, operands[0], operands[1:], node.regions)
+HANDLERS[WHILE] = lambda trace, node, operands: apply_while(
+    trace, operands[: node.attrs[0]], operands[node.attrs[0] :], node.regions[0]
+)

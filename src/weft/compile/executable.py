@@ -1,0 +1,125 @@
+"""An executable: a graph compiled for repeated calls, with a second variant that reuses its inputs' memory.
+
+A graph that updates parameters takes their arrays and returns new ones. When nobody but the parameter's handle
+refers to an array, its memory may be given to the result: the donating variant does that. Reference counts decide
+whether anybody else refers to it, so an array that another handle, a tape, a view or a thread still holds stays whole.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+import jax
+
+from weft.compile.lower import lower
+from weft.ir.graph import Graph
+from weft.ir.types import TensorType
+
+_count = sys.getrefcount
+
+
+def _holders_of_list_item() -> int:
+    """What `getrefcount` says, on this Python, of an object that only a list holds."""
+    items = [object()]
+    return _count(items[0])
+
+
+_ONLY_THE_LIST: Final = _holders_of_list_item()
+
+
+def exclusively_held(arrays: list[Any], positions: Sequence[int], holders: int = 1) -> bool:
+    """Whether nobody refers to some of the arrays but the caller's handles and this very list.
+
+    A NumPy view, a second tensor handle, a tape entry or a variable of any thread counts as a reference. An array that
+    stands in the list twice is not exclusively held.
+
+    Args:
+        arrays: the arrays as the executable takes them. No other variable may hold the items while this runs.
+        positions: which of them to look at.
+        holders: references that are expected for each besides the list; 1 for the tensor handle it came from.
+
+    Returns:
+        bool: True if each of them has exactly that many references.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> handle = [jnp.zeros(3)]
+        >>> exclusively_held([handle[0]], (0,))
+        True
+        >>> other = handle[0]
+        >>> exclusively_held([handle[0]], (0,))
+        False
+    """
+    expected = _ONLY_THE_LIST + holders
+    for i in positions:  # noqa: SIM110  on the way of every call, a plain loop is faster
+        if _count(arrays[i]) != expected:
+            return False
+    return True
+
+
+class Executable:
+    """A compiled graph.
+
+    Each variant is compiled at its first call, and freed with this object.
+
+    Args:
+        graph: a valid graph, passes applied. It is read when a variant is compiled, so it must not change afterwards.
+        donatable: parameters of the graph whose memory a result may take over. One that no result fits (by shape and
+            dtype) is left out.
+
+    Attributes:
+        run: ``run(*arrays) -> tuple``, one array for each parameter of the graph (``()`` for a token); never donates.
+        run_donating: the same, taking over the memory of the `donatable` arrays, which are invalid afterwards.
+
+    Example:
+        >>> from weft import dtypes
+        >>> graph = Graph("same")
+        >>> graph.outputs.append(graph.add_param(TensorType.of(dtypes.float32, ())))
+        >>> Executable(graph).run(jax.numpy.float32(2))[0].item()
+        2.0
+    """
+
+    __slots__ = ("graph", "donatable", "run", "run_donating", "__weakref__")
+
+    def __init__(self, graph: Graph, donatable: Sequence[int] = ()) -> None:
+        self.graph = graph
+        self.donatable = _that_fit(graph, donatable)
+        function = lower(graph)
+        self.run = jax.jit(function)
+        self.run_donating = jax.jit(function, donate_argnums=self.donatable) if self.donatable else self.run
+
+    def call(self, arrays: list[Any], holders: int = 1) -> Any:
+        """Run the variant that fits: the donating one if every donatable array is exclusively held.
+
+        Args:
+            arrays: one array for each parameter of the graph; see `exclusively_held` for who may hold the items.
+            holders: expected references to each donatable array besides this list.
+
+        Returns:
+            tuple: one array for each output.
+        """
+        donatable = self.donatable
+        if donatable and exclusively_held(arrays, donatable, holders):
+            return self.run_donating(*arrays)
+        return self.run(*arrays)
+
+    def __repr__(self) -> str:
+        return f"<executable of {self.graph.name}>"
+
+
+def _that_fit(graph: Graph, donatable: Sequence[int]) -> tuple[int, ...]:
+    """The donatable parameters for which a result of the same shape and dtype is left."""
+    results: dict[Any, int] = {}
+    for value in graph.outputs:
+        if isinstance(value.type, TensorType):
+            key = (value.type.dtype, value.type.shape)
+            results[key] = results.get(key, 0) + 1
+    chosen = []
+    for position in sorted(set(donatable)):
+        kind = graph.params[position].type
+        if isinstance(kind, TensorType) and results.get((kind.dtype, kind.shape), 0):
+            results[kind.dtype, kind.shape] -= 1
+            chosen.append(position)
+    return tuple(chosen)

@@ -1,0 +1,216 @@
+"""Lowering: a graph as a Python function on JAX arrays.
+
+The function takes one argument for each parameter of the graph and returns a tuple with one entry for each output;
+tokens are empty tuples, which JAX treats as trees without leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from weft.core.control import CALL, IF, WHILE, effect_of
+from weft.core.primitive import IO
+from weft.core.trace import CONSTANT
+from weft.errors import GraphError
+from weft.ir.graph import Graph, Node, Value
+from weft.ir.types import TOKEN
+
+Lowered = Callable[..., tuple[Any, ...]]
+#: evaluates one node: (operands) -> results as a tuple
+_Run = Callable[..., Sequence[Any]]
+#: run, whether it returns a tuple, slots of the operands, slots of the results, slots that are dead afterwards
+_Step = tuple[_Run, bool, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+def lower(graph: Graph) -> Lowered:
+    """Turn a graph into a function on arrays.
+
+    Args:
+        graph: a valid graph.
+
+    Returns:
+        A function with one positional argument for each parameter of the graph, returning a tuple of the outputs;
+        arguments and results of token type are ``()``.
+
+    Raises:
+        GraphError: the graph holds an operation that has no implementation.
+
+    Example:
+        >>> from weft.ir.graph import Graph
+        >>> lower(Graph("nothing"))()
+        ()
+    """
+    return _lower(graph, {})
+
+
+def _lower(graph: Graph, callees: dict[int, Lowered]) -> Lowered:
+    slots: dict[Value, int] = {value: i for i, value in enumerate(graph.params)}
+    last_use: dict[int, int] = {}
+    for position, node in enumerate(graph.nodes):
+        for value in node.inputs:
+            if value is not None:
+                last_use[slots[value]] = position
+        for value in node.outputs:
+            slots[value] = len(slots)
+            last_use[slots[value]] = position  # a result that nobody reads dies at once
+    outputs = tuple([slots[value] for value in graph.outputs])
+    for slot in outputs:
+        last_use.pop(slot, None)
+    dead: dict[int, list[int]] = {}
+    for slot, position in last_use.items():
+        dead.setdefault(position, []).append(slot)
+    absent = len(slots)  # a slot that always holds None, for optional operands that are left out
+
+    constants: list[tuple[int, Any]] = []
+    steps: list[_Step] = []
+    for position, node in enumerate(graph.nodes):
+        results = tuple([slots[value] for value in node.outputs])
+        if node.op is CONSTANT:
+            constants.append((results[0], node.attrs[0]))
+            continue
+        operands = tuple([absent if value is None else slots[value] for value in node.inputs])
+        run, many = _resolve(node, callees)
+        if node.op.effect == IO:
+            operands = operands[1:]
+        steps.append((run, many, operands, results, tuple(dead.get(position, ()))))
+    return _function(graph, steps, outputs, _embedded(constants), absent + 1)
+
+
+def _function(
+    graph: Graph, steps: list[_Step], outputs: tuple[int, ...], constants: list[tuple[int, Any]], size: int
+) -> Lowered:
+    count = len(graph.params)
+    padding = [None] * (size - count)
+    drop_weakness = _drop_weakness
+
+    def evaluate(*arrays: Any) -> tuple[Any, ...]:
+        if len(arrays) != count:
+            raise TypeError(f"graph takes {count} arrays, not {len(arrays)}")
+        values: list[Any] = [*arrays, *padding]
+        for slot, array in constants:
+            values[slot] = array
+        for run, many, operands, results, dead in steps:
+            found = run(*[values[i] for i in operands])
+            if many:
+                for slot, value in zip(results, found, strict=True):
+                    values[slot] = drop_weakness(value)
+            else:
+                values[results[0]] = drop_weakness(found)
+            for slot in dead:
+                values[slot] = None
+        return tuple([values[i] for i in outputs])
+
+    evaluate.__name__ = evaluate.__qualname__ = "".join(c if c.isalnum() else "_" for c in graph.name) or "graph"
+    return evaluate
+
+
+def _drop_weakness(value: Any) -> Any:
+    """A result without JAX's weak type, which would make later promotion depend on how it was computed."""
+    if getattr(value, "weak_type", False):
+        return jax.lax.convert_element_type(value, value.dtype)
+    return value
+
+
+def _embedded(constants: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    """Constants as device arrays, equal ones sharing one."""
+    made: dict[Any, Any] = {}
+    result = []
+    with jax.ensure_compile_time_eval():  # arrays also when lowering happens while JAX traces something
+        for slot, literal in constants:
+            array = made.get(literal)
+            if array is None:
+                array = made[literal] = jax.numpy.asarray(np.asarray(literal.array))
+            result.append((slot, array))
+    return result
+
+
+def _resolve(node: Node, callees: dict[int, Lowered]) -> tuple[_Run, bool]:
+    """The function of a node's operands, and whether it returns a tuple."""
+    op: Any = node.op
+    if op is IF:
+        return _if(node, callees), True
+    if op is WHILE:
+        return _while(node, callees), True
+    if op is CALL:
+        return _callee(node.regions[0], callees), True
+    if not hasattr(op, "implementation"):
+        raise GraphError(f"operation {op.name!r} has no implementation, so it cannot run")
+    run = op.bound(node.attrs)
+    if op.effect == IO:
+        return _io(run, node), True
+    return run, op.multiple
+
+
+def _io(run: Any, node: Node) -> _Run:
+    """An IO operation does its work and gives a token; results beside the token follow it."""
+    if len(node.outputs) == 1:
+
+        def only_token(*arrays: Any) -> tuple[Any, ...]:
+            run(*arrays)
+            return ((),)
+
+        return only_token
+    op: Any = node.op
+    multiple = op.multiple
+
+    def with_results(*arrays: Any) -> tuple[Any, ...]:
+        found = run(*arrays)
+        return ((), *found) if multiple else ((), found)
+
+    return with_results
+
+
+def _if(node: Node, callees: dict[int, Lowered]) -> _Run:
+    then, orelse = (_lower(region, callees) for region in node.regions)
+    cond = jax.lax.cond
+    if effect_of(node) != IO:
+
+        def run(condition: Any, *operands: Any) -> Any:
+            return cond(condition, then, orelse, *operands)
+
+        return run
+
+    # XLA fails on conditionals with effects that take or give a single value: there is always a second one here
+    def padded(branch: Lowered) -> Lowered:
+        return lambda pad, *operands: (pad, pad, *branch(*operands))
+
+    taken, other = padded(then), padded(orelse)
+
+    def run_padded(condition: Any, *operands: Any) -> Any:
+        return cond(condition, taken, other, condition, *operands)[2:]
+
+    return run_padded
+
+
+def _while(node: Node, callees: dict[int, Lowered]) -> _Run:
+    body = _lower(node.regions[0], callees)
+    carried = node.attrs[0]
+    while_loop = jax.lax.while_loop
+
+    def run(*operands: Any) -> Any:
+        invariants = operands[carried:]
+        return while_loop(lambda carry: carry[0], lambda carry: body(*carry, *invariants), operands[:carried])
+
+    return run
+
+
+def _callee(callee: Graph, callees: dict[int, Lowered]) -> Lowered:
+    """A callee is traced once, however many calls of it there are.
+
+    Not one with IO: XLA's inliner of calls leaves ordering constraints on constants, which later passes trip over.
+    """
+    found = callees.get(id(callee))
+    if found is None:
+        function = _lower(callee, callees)
+        has_io = any(effect_of(node) == IO for node in callee.nodes)
+        found = callees[id(callee)] = function if has_io else jax.jit(function)
+    return found
+
+
+def is_token(value: Value) -> bool:
+    """Whether a value carries order only."""
+    return value.type is TOKEN

@@ -1,0 +1,106 @@
+"""A compiled graph as one step of a larger computation: one tape entry, with its own compiled backward graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from weft.compile.differentiate import differentiate, joint_graph
+from weft.compile.executable import Executable
+from weft.core.primitive import Primitive
+from weft.core.tape import SYMBOL, Edge, TapeNode
+from weft.core.tensor import Tensor, tracked, view, wrap
+from weft.ir.graph import Graph
+from weft.ir.types import TOKEN
+from weft.ops.shape import zeros_of
+from weft.passes.pipeline import optimize
+
+
+class Segment:
+    """A graph with its executable and, made when first needed, its derivatives.
+
+    Args:
+        graph: the graph, passes applied.
+        donatable: parameters whose memory the results may take over.
+    """
+
+    def __init__(self, graph: Graph, donatable: Sequence[int] = ()) -> None:
+        self.graph = graph
+        self.executable = Executable(graph, donatable)
+        self._derivatives: dict[Any, Derivative] = {}
+
+    def follow(self, inputs: Sequence[Tensor | None]) -> list[Any]:
+        """Run on tensors of which some are followed by a gradient; the results carry one tape entry."""
+        followed = tuple(
+            t is not None and t._node is not None and t._node is not SYMBOL and t._node.level is None for t in inputs
+        )
+        arrays = [() if t is None else t._data for t in inputs]
+        if not any(followed):
+            return [None if kind.type is TOKEN else wrap(a) for a, kind in zip(
+                self.executable.run(*arrays), self.graph.outputs, strict=True)]  # fmt: skip
+        return self.derivative(followed).forward(list(inputs), arrays)
+
+    def derivative(self, followed: tuple[bool, ...]) -> Derivative:
+        """The derivative with respect to the inputs marked True."""
+        key = (followed, Primitive.rules_epoch)
+        found = self._derivatives.get(key)
+        if found is None:
+            found = self._derivatives[key] = Derivative(self.graph, followed)
+        return found
+
+
+class Derivative:
+    """The derivative of a graph with respect to some of its inputs, compiled.
+
+    Args:
+        graph: the graph.
+        followed: for each parameter, whether a gradient follows it.
+    """
+
+    def __init__(self, graph: Graph, followed: tuple[bool, ...]) -> None:
+        self.graph = graph
+        self.followed = followed
+        pair = differentiate(graph, followed)
+        self.gradients = pair.gradients
+        self.output_types = [value.type for value in graph.outputs]
+        self.forward_run = Executable(optimize(pair.forward)).run
+        self.backward_run = Executable(optimize(pair.backward)).run
+        self._joint: Segment | None = None
+
+    def forward(self, inputs: Sequence[Tensor | None], arrays: Sequence[Any]) -> list[Any]:
+        """Run forward; the results carry one tape entry."""
+        results = self.forward_run(*arrays)
+        count = len(self.output_types)
+        outputs, saved = results[:count], results[count:]
+        # handles may be written later: the entry keeps what they stand for now
+        frozen = [None if t is None else view(t) for t in inputs]
+        edges: list[Edge] = [
+            (t._node, t._index) if follow else None  # type: ignore[union-attr,misc]
+            for t, follow in zip(frozen, self.followed, strict=True)
+        ]
+
+        def pull(douts: list[Any], needs: list[bool], record: bool) -> Sequence[Tensor | None]:
+            seeds = [
+                zeros_of(wrap(out)) if dout is None else dout
+                for dout, out, kind in zip(douts, outputs, self.output_types, strict=True)
+                if kind is not TOKEN
+            ]
+            if record:
+                results = self.joint().follow([*frozen, *seeds])
+            else:
+                results = [wrap(g) for g in self.backward_run(*saved, *[seed._data for seed in seeds])]
+            return [None if place is None else results[place] for place in self.gradients]
+
+        node = TapeNode(edges, count, pull)
+        return [
+            None if kind is TOKEN else tracked(data, node, i)
+            for i, (data, kind) in enumerate(zip(outputs, self.output_types, strict=True))
+        ]
+
+    def joint(self) -> Segment:
+        """The gradient as a graph of the inputs and the output gradients, so that it can be differentiated again."""
+        if self._joint is None:
+            graph, _ = joint_graph(self.graph, self.followed)
+            graph.outputs = graph.outputs[len(self.output_types) :]
+            self._joint = Segment(optimize(graph))
+        return self._joint

@@ -1,0 +1,521 @@
+"""Settings of the process: the execution mode, the device, where graphs and caches are written.
+
+Every setting is one row of a table (default, check, what it does). A call that names an unknown setting or a wrong
+value changes nothing and says what is allowed. Threads see the same settings.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from weft._jax_compat import default_platform, devices_of, use_device
+
+GRAPH_MODE: Final = 0
+PYNATIVE_MODE: Final = 1
+STRICT: Final = 0
+COMPATIBLE: Final = 1
+LAX: Final = 2
+RELEASE: Final = 0
+DEBUG: Final = 1
+
+#: the current mode, for code that must not pay for a call; only this module writes it
+MODE: int = PYNATIVE_MODE
+
+Check = Callable[[str, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of a settings table.
+
+    Args:
+        default: value before anything is set.
+        check: returns the value to store, or raises TypeError or ValueError.
+        doc: what the setting does, one sentence.
+    """
+
+    default: Any
+    check: Check
+    doc: str
+
+
+# -- checks ------------------------------------------------------------------------------------------------------
+
+
+def _type_error(key: str, wanted: str, value: Any) -> TypeError:
+    return TypeError(f"context setting {key!r} must be {wanted}, not {type(value).__name__} ({value!r:.60})")
+
+
+def _flag(key: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _type_error(key, "a bool", value)
+    return value
+
+
+def _text(key: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _type_error(key, "a str", value)
+    return value
+
+
+def _table(key: str, value: Any) -> dict[Any, Any]:
+    if not isinstance(value, Mapping):
+        raise _type_error(key, "a dict", value)
+    return dict(value)
+
+
+def _anything(key: str, value: Any) -> Any:
+    del key
+    return value
+
+
+def _integer(low: int, high: int | None = None) -> Check:
+    bounds = f"an int of at least {low}" if high is None else f"an int from {low} to {high}"
+
+    def check(key: str, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise _type_error(key, bounds, value)
+        if value < low or (high is not None and value > high):
+            raise ValueError(f"context setting {key!r} must be {bounds}, not {value}")
+        return value
+
+    return check
+
+
+def _one_of(*allowed: Any, names: str = "") -> Check:
+    shown = names or ", ".join(map(repr, allowed))
+    kinds = {type(a) for a in allowed}
+
+    def check(key: str, value: Any) -> Any:
+        if type(value) not in kinds:
+            raise _type_error(key, f"one of {shown}", value)
+        if value not in allowed:
+            raise ValueError(f"context setting {key!r} must be one of {shown}, not {value!r}")
+        return value
+
+    return check
+
+
+def _memory(key: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _type_error(key, "a str such as '10GB'", value)
+    if not re.fullmatch(r"\s*\d+(\.\d+)?\s*GB\s*", value):
+        raise ValueError(f"context setting {key!r} must be a size such as '10GB', not {value!r}")
+    return value.replace(" ", "")
+
+
+def _save_graphs(key: str, value: Any) -> int | bool:
+    if isinstance(value, bool):
+        return value
+    return int(_integer(0, 3)(key, value))
+
+
+def _integers(key: str, value: Any) -> list[int]:
+    if not isinstance(value, (list, tuple)) or any(isinstance(v, bool) or not isinstance(v, int) for v in value):
+        raise _type_error(key, "a list of ints", value)
+    return list(value)
+
+
+def _optional(check: Check) -> Check:
+    return lambda key, value: None if value is None else check(key, value)
+
+
+_TARGETS: Final = {"CPU": "cpu", "GPU": "gpu", "TPU": "tpu"}
+
+
+def _device_target(key: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _type_error(key, "one of 'CPU', 'GPU', 'Ascend', 'TPU'", value)
+    if value in ("Ascend", "Davinci"):
+        return "Ascend"
+    if value not in _TARGETS:
+        raise ValueError(f"context setting {key!r} must be one of 'CPU', 'GPU', 'Ascend', 'TPU', not {value!r}")
+    if not devices_of(_TARGETS[value]):
+        present = ", ".join(repr(name) for name, platform in _TARGETS.items() if devices_of(platform))
+        raise ValueError(f"device_target={value!r}: no such device is available here; available: {present}")
+    return value
+
+
+# -- the settings ------------------------------------------------------------------------------------------------
+
+SETTINGS: Final[dict[str, Setting]] = {
+    "mode": Setting(
+        PYNATIVE_MODE,
+        _one_of(GRAPH_MODE, PYNATIVE_MODE, names="GRAPH_MODE (0), PYNATIVE_MODE (1)"),
+        "Whether Cells run compiled as graphs (GRAPH_MODE) or operation by operation (PYNATIVE_MODE).",
+    ),
+    "device_target": Setting(
+        None, _device_target, "Device to compute on: 'CPU', 'GPU', 'TPU'; 'Ascend' runs on the default device."
+    ),
+    "device_id": Setting(0, _integer(0, 4095), "Which device of the target to compute on."),
+    "save_graphs": Setting(False, _save_graphs, "Write the graph after each pass as text: False, True or 0 to 3."),
+    "save_graphs_path": Setting(".", _text, "Folder of the graphs that save_graphs writes."),
+    "enable_compile_cache": Setting(False, _flag, "Keep compiled graphs on disk for the next process."),
+    "compile_cache_path": Setting(".", _text, "Folder of the compile cache."),
+    "jit_level": Setting("", _one_of("", "O0", "O1", "O2", "O3"), "Optimisation level of compiled graphs."),
+    "jit_config": Setting({}, _table, "Settings for compiled graphs, as one dict."),
+    "jit_syntax_level": Setting(
+        LAX,
+        _one_of(STRICT, COMPATIBLE, LAX, names="STRICT (0), COMPATIBLE (1), LAX (2)"),
+        "What happens to code that cannot be in a graph: STRICT refuses it, LAX runs it in Python.",
+    ),
+    "jit_cache_limit": Setting(64, _integer(1), "How many compiled versions of one function are kept."),
+    "jit_enable_inplace_ops": Setting(True, _flag, "Allow in-place tensor operations inside compiled graphs."),
+    "precompile_only": Setting(False, _flag, "Compile graphs without running them."),
+    "max_call_depth": Setting(1000, _integer(1), "Deepest nesting of function calls in a compiled function."),
+    "enable_graph_kernel": Setting(False, _flag, "Fuse operations (the compiler always does)."),
+    "graph_kernel_flags": Setting("", _text, "Options of operation fusion."),
+    "reserve_class_name_in_scope": Setting(True, _flag, "Show class names in the scopes of printed graphs."),
+    "pynative_synchronize": Setting(False, _flag, "Wait for each eager operation to finish."),
+    "deterministic": Setting("OFF", _one_of("ON", "OFF"), "Use only kernels that give the same bits in every run."),
+    "max_device_memory": Setting("1024GB", _memory, "Upper bound of device memory."),
+    "memory_optimize_level": Setting("O0", _one_of("O0", "O1"), "Memory optimisation level."),
+    "memory_offload": Setting("OFF", _one_of("ON", "OFF"), "Move idle data to the host when memory is short."),
+    "mempool_block_size": Setting("1GB", _memory, "Block size of the device memory pool."),
+    "variable_memory_max_size": Setting("30GB", _memory, "Upper bound of memory for variables."),
+    "check_bprop": Setting(False, _flag, "Check the shapes and dtypes that hand-written derivatives return."),
+    "grad_for_scalar": Setting(False, _flag, "Compute gradients of Python numbers as well."),
+    "enable_reduce_precision": Setting(True, _flag, "Convert unsupported precisions to supported ones."),
+    "enable_sparse": Setting(False, _flag, "Allow sparse tensors in graphs."),
+    "runtime_num_threads": Setting(30, _integer(0), "Threads of the runtime."),
+    "inter_op_parallel_num": Setting(0, _integer(0), "Operations that may run at the same time."),
+    "op_timeout": Setting(900, _integer(0), "Seconds before an operation counts as hung."),
+    "print_file_path": Setting("", _text, "File that Print writes to; empty for the console."),
+    "env_config_path": Setting("", _text, "Path of a configuration file."),
+    "auto_tune_mode": Setting(
+        "NO_TUNE", _one_of("NO_TUNE", "RL", "GA", "RL,GA", "GA,RL"), "Automatic tuning of operations."
+    ),
+    "aoe_tune_mode": Setting("", _one_of("", "online", "offline"), "Automatic tuning mode."),
+    "aoe_config": Setting({}, _table, "Options of automatic tuning."),
+    "ascend_config": Setting({}, _table, "Options of Ascend devices."),
+    "gpu_config": Setting({}, _table, "Options of GPU devices."),
+    "exec_order": Setting("dfs", _one_of("bfs", "dfs", "gpto"), "Order in which independent operations are issued."),
+    "debug_level": Setting(
+        RELEASE, _one_of(RELEASE, DEBUG, names="RELEASE (0), DEBUG (1)"), "Keep more information for debugging."
+    ),
+    "disable_format_transform": Setting(False, _flag, "Keep the user's layout of images (NCHW stays NCHW)."),
+    "support_binary": Setting(False, _flag, "Run from compiled Python files without sources."),
+    "enable_profiling": Setting(False, _flag, "Record a profile."),
+    "profiling_options": Setting("", _text, "Options of the profile."),
+    "enable_dump": Setting(False, _flag, "Dump the results of operations."),
+    "save_dump_path": Setting(".", _text, "Folder of the dumps."),
+}
+
+
+class ParallelMode:
+    """Names of the ways to spread a network over devices."""
+
+    STAND_ALONE: Final = "stand_alone"
+    DATA_PARALLEL: Final = "data_parallel"
+    HYBRID_PARALLEL: Final = "hybrid_parallel"
+    SEMI_AUTO_PARALLEL: Final = "semi_auto_parallel"
+    AUTO_PARALLEL: Final = "auto_parallel"
+    MODE_LIST: Final = ["stand_alone", "data_parallel", "hybrid_parallel", "semi_auto_parallel", "auto_parallel"]
+
+
+PARALLEL_SETTINGS: Final[dict[str, Setting]] = {
+    "device_num": Setting(1, _integer(1, 4096), "Number of devices."),
+    "global_rank": Setting(0, _integer(0, 4095), "Rank of this process."),
+    "gradients_mean": Setting(False, _flag, "Average gradients over devices instead of adding them."),
+    "gradient_fp32_sync": Setting(True, _flag, "Reduce gradients in float32."),
+    "loss_repeated_mean": Setting(True, _flag, "Average the loss when it is computed repeatedly."),
+    "parallel_mode": Setting("stand_alone", _one_of(*ParallelMode.MODE_LIST), "How the network is spread."),
+    "auto_parallel_search_mode": Setting(
+        "recursive_programming",
+        _one_of("recursive_programming", "dynamic_programming", "sharding_propagation"),
+        "How sharding strategies are searched for.",
+    ),
+    "search_mode": Setting(
+        "recursive_programming",
+        _one_of("recursive_programming", "dynamic_programming", "sharding_propagation"),
+        "How sharding strategies are searched for.",
+    ),
+    "parameter_broadcast": Setting(False, _flag, "Send the parameters of rank 0 to all before training."),
+    "strategy_ckpt_load_file": Setting("", _text, "File to read sharding strategies from."),
+    "strategy_ckpt_save_file": Setting("", _text, "File to write sharding strategies to."),
+    "strategy_ckpt_config": Setting({}, _table, "Options of strategy files."),
+    "full_batch": Setting(False, _flag, "Every device loads the whole batch."),
+    "dataset_strategy": Setting("data_parallel", _anything, "How the dataset is spread."),
+    "enable_parallel_optimizer": Setting(False, _flag, "Spread the optimizer's state over devices."),
+    "parallel_optimizer_config": Setting({}, _table, "Options of the parallel optimizer."),
+    "enable_alltoall": Setting(False, _flag, "Allow all-to-all communication."),
+    "all_reduce_fusion_config": Setting([], _integers, "Where gradient reductions are fused."),
+    "comm_fusion": Setting({}, _table, "Options of communication fusion."),
+    "pipeline_stages": Setting(1, _integer(1), "Number of pipeline stages."),
+    "pipeline_config": Setting({}, _table, "Options of pipeline parallelism."),
+    "pipeline_result_broadcast": Setting(False, _flag, "Send the last stage's result to all."),
+    "grad_accumulation_step": Setting(1, _integer(1), "Steps over which gradients are accumulated."),
+    "group_ckpt_save_file": Setting("", _text, "File to write communication groups to."),
+    "communi_parallel_mode": Setting(
+        "all_group_parallel",
+        _one_of("all_group_parallel", "same_server_group_parallel", "no_group_parallel"),
+        "Which groups communicate at the same time.",
+    ),
+    "optimizer_weight_shard_size": Setting(-1, _integer(-1), "Devices that share one optimizer state."),
+    "optimizer_weight_shard_aggregated_save": Setting(False, _flag, "Gather sharded weights when saving."),
+    "sharding_propagation": Setting(False, _flag, "Propagate sharding strategies."),
+    "auto_pipeline": Setting(False, _flag, "Choose the pipeline stages."),
+    "force_fp32_communication": Setting(False, _flag, "Communicate in float32."),
+}
+
+PS_SETTINGS: Final[dict[str, Setting]] = {
+    "enable_ps": Setting(False, _flag, "Train with parameter servers."),
+    "enable_ssl": Setting(False, _flag, "Encrypt the communication of parameter servers."),
+    "config_file_path": Setting("", _text, "Path of the parameter server configuration."),
+    "client_password": Setting("", _text, "Password of the client's certificate."),
+    "server_password": Setting("", _text, "Password of the server's certificate."),
+    "scheduler_manage_port": Setting(11202, _integer(1, 65535), "Port of the scheduler."),
+}
+
+Listener = Callable[[dict[str, Any]], None]
+
+
+class Store:
+    """The current values of a settings table.
+
+    Args:
+        kind: what the table is called in messages.
+        settings: the table.
+    """
+
+    def __init__(self, kind: str, settings: Mapping[str, Setting]) -> None:
+        self.kind = kind
+        self.settings = settings
+        self.lock = threading.RLock()
+        self.values = self.defaults()
+
+    def defaults(self) -> dict[str, Any]:
+        """A fresh set of default values."""
+        return {
+            key: row.default.copy() if isinstance(row.default, (dict, list)) else row.default
+            for key, row in self.settings.items()
+        }
+
+    def unknown(self, key: Any) -> ValueError:
+        """The error for a key that is not in the table."""
+        near = difflib.get_close_matches(str(key), self.settings, n=3)
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(self.settings)}"
+        return ValueError(f"{key!r} is not a {self.kind} setting; {hint}")
+
+    def checked(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """The values to store for these changes; raises if any is wrong."""
+        result = {}
+        for key, value in changes.items():
+            row = self.settings.get(key)
+            if row is None:
+                raise self.unknown(key)
+            result[key] = row.check(key, value)
+        return result
+
+    def set(self, changes: Mapping[str, Any]) -> None:
+        """Change several settings, or none if any is wrong."""
+        checked = self.checked(changes)
+        with self.lock:
+            self.values.update(checked)
+
+    def get(self, key: str) -> Any:
+        """The current value of one setting."""
+        try:
+            value = self.values[key]
+        except (KeyError, TypeError):
+            raise self.unknown(key) from None
+        return value.copy() if isinstance(value, (dict, list)) else value
+
+    def reset(self) -> None:
+        """Put every setting back to its default."""
+        with self.lock:
+            self.values = self.defaults()
+
+    def describe(self) -> str:
+        """The table as Markdown, for the documentation."""
+        lines = ["| setting | default | what it does |", "|---|---|---|"]
+        lines += [f"| `{key}` | `{row.default!r}` | {row.doc} |" for key, row in self.settings.items()]
+        return "\n".join(lines)
+
+
+_context = Store("context", SETTINGS)
+_parallel = Store("parallel context", PARALLEL_SETTINGS)
+_servers = Store("parameter server context", PS_SETTINGS)
+_listeners: list[Listener] = []
+_warned_ascend = False
+
+
+def set_context(**kwargs: Any) -> None:
+    """Change settings of the process.
+
+    Args:
+        kwargs: settings by name, see `SETTINGS`; e.g. ``mode=GRAPH_MODE``, ``device_target="CPU"``,
+            ``save_graphs=True``.
+
+    Raises:
+        ValueError: a setting is unknown (the nearest names are listed), or a value is not allowed.
+        TypeError: a value has the wrong type.
+
+    Example:
+        >>> set_context(mode=PYNATIVE_MODE, save_graphs=False)
+        >>> get_context("mode") == PYNATIVE_MODE
+        True
+    """
+    checked = _context.checked(kwargs)
+    with _context.lock:
+        if "device_target" in checked or "device_id" in checked:
+            _place(checked)
+        values = _context.values
+        changed = {key: value for key, value in checked.items() if values[key] != value}
+        values.update(checked)
+        _publish(changed)
+
+
+def get_context(attr_key: str) -> Any:
+    """The current value of a setting.
+
+    Args:
+        attr_key: name of the setting, see `SETTINGS`.
+
+    Returns:
+        The value last set, or the default.
+
+    Raises:
+        ValueError: the setting is unknown.
+
+    Example:
+        >>> get_context("max_call_depth")
+        1000
+    """
+    value = _context.get(attr_key)
+    if value is None and attr_key == "device_target":
+        return default_target()
+    return value
+
+
+def default_target() -> str:
+    """The device target when none is set: the platform that the installed jaxlib prefers."""
+    platform = default_platform()
+    return next((name for name, p in _TARGETS.items() if p == platform), platform.upper())
+
+
+def mode() -> int:
+    """The current mode: `GRAPH_MODE` or `PYNATIVE_MODE`."""
+    return MODE
+
+
+def reset() -> None:
+    """Put every setting of the process back to its default."""
+    with _context.lock:
+        before = _context.values
+        if before["device_target"] is not None or before["device_id"]:
+            use_device(None)
+        _context.reset()
+        _publish({key: value for key, value in _context.values.items() if before[key] != value})
+
+
+def on_change(callback: Listener) -> Callable[[], None]:
+    """Call `callback(changes)` after settings change, with the new values by name.
+
+    Args:
+        callback: called in the thread that made the change, never with an empty dict.
+
+    Returns:
+        A function that ends the calls.
+    """
+    with _context.lock:
+        _listeners.append(callback)
+
+    def stop() -> None:
+        with _context.lock:
+            if callback in _listeners:
+                _listeners.remove(callback)
+
+    return stop
+
+
+def describe() -> str:
+    """The settings as a Markdown table."""
+    return _context.describe()
+
+
+def _publish(changed: dict[str, Any]) -> None:
+    global MODE
+    MODE = _context.values["mode"]
+    if changed:
+        for listener in tuple(_listeners):
+            listener(dict(changed))
+
+
+def _place(changes: Mapping[str, Any]) -> None:
+    """Select the device that the changes ask for; raises before anything has changed."""
+    global _warned_ascend
+    target = changes.get("device_target", _context.values["device_target"])
+    index = changes.get("device_id", _context.values["device_id"])
+    if target == "Ascend":
+        if not _warned_ascend:
+            _warned_ascend = True
+            warnings.warn(
+                f"device_target='Ascend' is not available here; computing on {default_target()} instead",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        use_device(None)
+        return
+    platform = _TARGETS[target] if target is not None else default_platform()
+    devices = devices_of(platform)
+    if platform == "cpu":
+        # one CPU device computes with all cores; other ids name nothing
+        use_device(None if default_platform() == "cpu" else devices[0])
+        return
+    if index >= len(devices):
+        raise ValueError(f"device_id={index}: there are {len(devices)} {platform.upper()} devices, numbered from 0")
+    use_device(None if index == 0 and platform == default_platform() else devices[index])
+
+
+# -- parallel programs: settings that are stored for the code that spreads networks over devices -------------------
+
+
+def set_auto_parallel_context(**kwargs: Any) -> None:
+    """Change the settings of parallel programs.
+
+    Args:
+        kwargs: settings by name, see `PARALLEL_SETTINGS`.
+
+    Raises:
+        ValueError: a setting is unknown or a value is not allowed.
+        TypeError: a value has the wrong type.
+
+    Example:
+        >>> set_auto_parallel_context(parallel_mode=ParallelMode.DATA_PARALLEL)
+        >>> get_auto_parallel_context("parallel_mode")
+        'data_parallel'
+        >>> reset_auto_parallel_context()
+    """
+    _parallel.set(kwargs)
+
+
+def get_auto_parallel_context(attr_key: str) -> Any:
+    """The current value of a setting of parallel programs."""
+    return _parallel.get(attr_key)
+
+
+def reset_auto_parallel_context() -> None:
+    """Put the settings of parallel programs back to their defaults."""
+    _parallel.reset()
+
+
+def set_ps_context(**kwargs: Any) -> None:
+    """Change the settings of parameter server training."""
+    _servers.set(kwargs)
+
+
+def get_ps_context(attr_key: str) -> Any:
+    """The current value of a setting of parameter server training."""
+    return _servers.get(attr_key)
+
+
+def reset_ps_context() -> None:
+    """Put the settings of parameter server training back to their defaults."""
+    _servers.reset()

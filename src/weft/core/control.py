@@ -1,0 +1,73 @@
+"""Control flow as operations of the IR: their operands are values, their code is in regions.
+
+=======  ===================  =======================================  ====================================
+name     operands             regions                                  results
+=======  ===================  =======================================  ====================================
+`IF`     cond, *operands      then(*operands), orelse(*operands)       the results of the region that ran
+`WHILE`  *carry, *invariants  body(*carry, *invariants) -> new carry   the final carry
+`CALL`   *operands            callee(*operands)                        the results of the callee
+=======  ===================  =======================================  ====================================
+
+The condition of `IF` and the first carried value of `WHILE` ("go on") are ``bool[]`` scalars. A region sees nothing
+but its parameters, so tokens are operands and results like any value, and the same callee may stand in several
+`CALL` nodes. Lowering gives these operations their meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn
+
+from weft import dtypes
+from weft.core.primitive import IO, PURE, Primitive
+from weft.ir.graph import Graph, Node, Value
+from weft.ir.types import TensorType
+
+
+def _needs_lowering(name: str) -> Any:
+    def implementation(*operands: Any, **attrs: Any) -> NoReturn:
+        del operands, attrs
+        raise TypeError(f"{name} is control flow: it runs as part of a lowered graph, not by itself")
+
+    return implementation
+
+
+IF: Final = Primitive("If", _needs_lowering("If"), multiple=True)
+WHILE: Final = Primitive("While", _needs_lowering("While"), attr_names=("carry",), multiple=True)
+CALL: Final = Primitive("Call", _needs_lowering("Call"), multiple=True)
+
+#: the type of conditions
+CONDITION: Final = TensorType.of(dtypes.bool_, ())
+
+
+def effect_of(node: Node) -> str:
+    """The effect of a node, that of its regions included: `IO`, the operation's own, or `PURE`."""
+    effect = node.op.effect
+    if effect == IO or not node.regions:
+        return effect
+    effects = {inner.op.effect for region in node.regions for inner in region.walk()}
+    if IO in effects:
+        return IO
+    return next(iter(effects - {PURE}), effect)
+
+
+def add_if(
+    graph: Graph, condition: Value, operands: Sequence[Value], then: Graph, orelse: Graph, location: Any = None
+) -> tuple[Value, ...]:
+    """Append an `IF` whose regions are complete; returns its results."""
+    types = tuple([value.type for value in then.outputs])
+    return graph.add_node(IF, (condition, *operands), (), types, (then, orelse), location).outputs
+
+
+def add_while(
+    graph: Graph, carry: Sequence[Value], invariants: Sequence[Value], body: Graph, location: Any = None
+) -> tuple[Value, ...]:
+    """Append a `WHILE` whose body is complete; returns the final carry."""
+    types = tuple([value.type for value in carry])
+    return graph.add_node(WHILE, (*carry, *invariants), (len(carry),), types, (body,), location).outputs
+
+
+def add_call(graph: Graph, callee: Graph, operands: Sequence[Value], location: Any = None) -> tuple[Value, ...]:
+    """Append a `CALL` of a complete graph; returns its results."""
+    types = tuple([value.type for value in callee.outputs])
+    return graph.add_node(CALL, tuple(operands), (), types, (callee,), location).outputs

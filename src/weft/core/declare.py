@@ -1,0 +1,306 @@
+"""`op`: declare a primitive once; its functional form, operator class and Tensor methods are made from that."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import cache
+from types import CodeType, FunctionType
+from typing import Any, Final
+
+import numpy as np
+
+from weft import dtypes
+from weft.core.dispatch import apply, binary_method, reflected_method
+from weft.core.primitive import PURE, Primitive, Sample
+from weft.core.tensor import Tensor
+
+#: operator classes by name (``Add``, ``ReduceSum``...), what `weft.ops.operations` exports
+OPERATOR_CLASSES: Final[dict[str, type]] = {}
+_DTYPE_ATTRS: Final = frozenset({"dtype", "output_type"})
+
+
+def freeze(value: Any) -> Any:
+    """An attribute value as something hashable: lists become tuples, NumPy and tensor integers Python ints."""
+    if value.__class__ in (int, bool, float, str) or value is None:
+        return value
+    if isinstance(value, (list, tuple)):
+        return tuple([freeze(item) for item in value])
+    if isinstance(value, (Tensor, np.generic, np.ndarray)):
+        return freeze(value.tolist())
+    return value
+
+
+def op(
+    name: str,
+    *,
+    method: str | Sequence[str] = (),
+    operator: str = "",
+    reflected: str = "",
+    classes: str | Sequence[str] | None = None,
+    init: str = "",
+    gradient: Callable[..., Any] | None = None,
+    no_gradient: str = "",
+    samples: Sequence[Sample] | Callable[[], Sequence[Sample]] = (),
+    effect: str = PURE,
+    promotes: bool = False,
+    commutative: bool = False,
+    elementwise: bool = False,
+    multiple: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a primitive by its JAX implementation.
+
+    The decorated function takes the tensor operands first and the static attributes as keyword-only parameters.
+    It becomes the functional form, with the same parameters, all of which may be given by position.
+
+    Args:
+        name: name of the primitive, and of its operator class.
+        method: names of the Tensor methods to attach.
+        operator: name of the Tensor operator method, e.g. ``"__add__"`` (two operands, no attributes).
+        reflected: name of the right-hand operator method.
+        classes: names of the operator classes, if other than `name`; empty for none.
+        init: parameters of the operator class's constructor, as written in a signature with MindSpore's
+            defaults, e.g. ``"keep_dims=False"``; the class is called with the remaining parameters.
+        gradient: derivative rule, see `Primitive`.
+        no_gradient: why there is no derivative.
+        samples: inputs for the tests.
+        effect: see `Primitive`.
+        promotes: see `Primitive`.
+        commutative: see `Primitive`.
+        elementwise: see `Primitive`.
+        multiple: the implementation returns a tuple.
+
+    Returns:
+        A decorator; the functional form carries the primitive as ``.primitive``.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> @op("DocCube", classes=())
+        ... def cube(input):
+        ...     return input * input * input
+        >>> print(cube(Tensor([2.0])))
+        [8.]
+    """
+
+    def decorate(implementation: Callable[..., Any]) -> Callable[..., Any]:
+        operands, attributes, variadic = _parameters(implementation)
+        primitive = Primitive(
+            name,
+            implementation,
+            attr_names=tuple(p.name for p in attributes),
+            multiple=multiple,
+            effect=effect,
+            promotes=promotes,
+            commutative=commutative,
+            elementwise=elementwise,
+            samples=samples,
+            derivative=gradient,
+            no_gradient=no_gradient,
+        )
+        function = _functional(implementation, primitive, operands, attributes, variadic)
+        function.primitive = primitive
+        for method_name in (method,) if isinstance(method, str) else method:
+            add_method(method_name, function)
+        if operator:
+            setattr(Tensor, operator, _named(binary_method(primitive), operator))
+        if reflected:
+            setattr(Tensor, reflected, _named(reflected_method(primitive), reflected))
+        wanted = (name,) if classes is None else (classes,) if isinstance(classes, str) else tuple(classes)
+        for class_name in wanted:
+            operator_class(class_name, function, init)
+        return function
+
+    return decorate
+
+
+def add_method(name: str, function: Callable[..., Any]) -> None:
+    """Attach a function whose first parameter is a tensor as a Tensor method."""
+    if name in Tensor.__dict__:
+        raise ValueError(f"Tensor.{name} is defined twice")
+    setattr(Tensor, name, function)
+
+
+def _named(function: Any, name: str) -> Any:
+    function.__name__ = name
+    function.__qualname__ = f"Tensor.{name}"
+    return function
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[list[inspect.Parameter], list[inspect.Parameter], str]:
+    operands, attributes, variadic = [], [], ""
+    for p in inspect.signature(function).parameters.values():
+        if p.kind is p.KEYWORD_ONLY:
+            attributes.append(p)
+        elif p.kind is p.VAR_POSITIONAL:
+            variadic = p.name
+        else:
+            operands.append(p)
+    return operands, attributes, variadic
+
+
+def _functional(
+    implementation: Callable[..., Any],
+    primitive: Primitive,
+    operands: list[inspect.Parameter],
+    attributes: list[inspect.Parameter],
+    variadic: str,
+) -> Any:
+    """Make the function that splits a call into operands and attributes, without binding them by hand."""
+    name = implementation.__name__
+    template = _template(len(operands), bool(variadic), tuple([p.name in _DTYPE_ATTRS for p in attributes]))
+    parameters = [*operands, *attributes]
+    names = tuple([p.name for p in parameters]) + ((variadic,) if variadic else ())
+    code = template.replace(
+        co_name=name, co_qualname=name, co_varnames=names, co_filename=f"<weft operation {primitive.name}>"
+    )
+    positional = operands if variadic else parameters
+    defaults = tuple([p.default for p in positional if p.default is not p.empty])
+    scope = {"_apply": apply, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of}
+    function = FunctionType(code, scope, name, defaults)
+    if variadic:
+        function.__kwdefaults__ = {p.name: p.default for p in attributes if p.default is not p.empty}
+    function.__doc__ = implementation.__doc__
+    function.__module__ = implementation.__module__
+    return function
+
+
+@cache
+def _template(operands: int, variadic: bool, attributes: tuple[bool, ...]) -> CodeType:
+    """The code of a functional form, for a number of operands and attributes (True: a dtype).
+
+    Compiling is most of what importing the operations costs, so forms of the same shape share it.
+    """
+    given = [f"x{i}" for i in range(operands)]
+    fixed = [f"a{i}" for i in range(len(attributes))]
+    attrs = [
+        f"None if {a} is None else _dtype({a})"
+        if is_dtype
+        else f"{a} if {a}.__class__ is int or {a} is None or {a}.__class__ is bool else _freeze({a})"
+        for a, is_dtype in zip(fixed, attributes, strict=True)
+    ]
+    signature = ", ".join([*given, *(["*xs"] if variadic else []), *fixed])
+    inputs = "".join(x + ", " for x in given) + ("*xs, " if variadic else "")
+    source = f"def form({signature}):\n    return _apply(_primitive, ({inputs})"
+    source += f", ({''.join(a + ', ' for a in attrs)}))\n" if attrs else ")\n"
+    scope: dict[str, Any] = {}
+    exec(compile(source, "<weft operation>", "exec"), scope)
+    return scope["form"].__code__
+
+
+class Operator:
+    """Base of the operator classes: a function with some of its parameters fixed at construction.
+
+    Example:
+        >>> from weft import ops
+        >>> print(ops.Add()(Tensor([1.0]), Tensor([2.0])))
+        [3.]
+    """
+
+    function: Callable[..., Any]
+    fixed: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Name of the operator."""
+        return type(self).__name__
+
+    def add_prim_attr(self, name: str, value: Any) -> Operator:
+        """Attach a remark to the operator (kept, without effect on the computation)."""
+        self.__dict__.setdefault("remarks", {})[name] = value
+        return self
+
+    def set_device(self, device_target: str) -> Operator:
+        """Accepted for compatibility: placement is the compiler's."""
+        return self.add_prim_attr("primitive_target", device_target)
+
+    def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Operator:
+        """Record a sharding strategy (used by parallel programs)."""
+        return self.add_prim_attr("strategy", (in_strategy, out_strategy))
+
+    def recompute(self, mode: bool = True) -> Operator:
+        """Record a recomputation wish."""
+        return self.add_prim_attr("recompute", mode)
+
+    def set_stage(self, stage: int) -> Operator:
+        """Record a pipeline stage."""
+        return self.add_prim_attr("stage", stage)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{k}={v!r}" for k, v in self.fixed.items())
+        return f"{self.name}({fields})"
+
+
+def operator_class(
+    name: str, function: Callable[..., Any], init: str = "", rename: dict[str, str] | None = None
+) -> type:
+    """Make and register the operator class of a functional form.
+
+    Args:
+        name: class name.
+        function: the functional form.
+        init: constructor parameters as written in a signature (with defaults); the rest go to the call.
+        rename: constructor parameter -> parameter of `function`, where the names differ.
+
+    Returns:
+        type: the class; ``cls(<init>)(<rest>)`` computes ``function(<rest>, <init>)``.
+    """
+    if name in OPERATOR_CLASSES:
+        raise ValueError(f"operator class {name!r} is declared twice")
+    template, parameters = _constructor(init)
+    rename = rename or {}
+    scope = {"_fields": tuple([rename.get(p, p) for p in parameters]), "_names": parameters}
+    constructor = FunctionType(template.__code__, scope, "__init__", template.__defaults__)
+    constructor.__kwdefaults__ = template.__kwdefaults__
+    constructor.__qualname__ = f"{name}.__init__"
+    namespace = {
+        "__init__": constructor,
+        "__call__": _call_with_fixed(function) if parameters else _call(function),
+        "__doc__": function.__doc__,
+        "__module__": "weft.ops.operations",
+        "function": staticmethod(function),
+        "primitive": getattr(function, "primitive", None),
+    }
+    made = OPERATOR_CLASSES[name] = type(name, (Operator,), namespace)
+    return made
+
+
+@cache
+def _constructor(init: str) -> tuple[FunctionType, tuple[str, ...]]:
+    """The constructor of operator classes with these parameters (a template: globals are missing), and their names."""
+    given: Any = eval(f"lambda self{', ' + init if init else ''}: None", {"dtypes": dtypes})
+    names: tuple[str, ...] = given.__code__.co_varnames[1:]
+    template = _constructor_template(len(names) - given.__code__.co_kwonlyargcount, given.__code__.co_kwonlyargcount)
+    code = template.replace(co_varnames=("self", *names))
+    constructor = FunctionType(code, {}, "__init__", given.__defaults__)
+    constructor.__kwdefaults__ = given.__kwdefaults__
+    return constructor, names
+
+
+@cache
+def _constructor_template(positional: int, keyword: int) -> CodeType:
+    """The code of a constructor that keeps its arguments, for a number of parameters."""
+    names = [f"p{i}" for i in range(positional + keyword)]
+    signature = ["self", *names[:positional], *(["*"] if keyword else []), *names[positional:]]
+    values = f"({''.join(n + ', ' for n in names)})"
+    source = f"def __init__({', '.join(signature)}):\n"
+    if names:
+        source += f"    self.fixed = dict(zip(_fields, {values}))\n    self.__dict__.update(zip(_names, {values}))\n"
+    else:
+        source += "    self.fixed = {}\n"
+    scope: dict[str, Any] = {}
+    exec(compile(source, "<weft operator>", "exec"), scope)
+    return scope["__init__"].__code__
+
+
+def _call(function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self: Operator, *args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return __call__
+
+
+def _call_with_fixed(function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self: Operator, *args: Any, **kwargs: Any) -> Any:
+        return function(*args, **self.fixed, **kwargs)
+
+    return __call__

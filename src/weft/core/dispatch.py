@@ -1,0 +1,341 @@
+"""The single door: every computation on tensors goes through `apply`.
+
+Three interpreters stand behind it. *Eager* runs the primitive's compiled executable. *Graph* appends a node when an
+operand is symbolic, or when a trace is active and an operand existed before it. *Constant* runs eagerly during a
+trace because everything is known. Eager and graph alike leave a tape entry when a gradient follows an operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from weft import dtypes
+from weft._jax_compat import Array, to_device
+from weft.core import trace as trace_module
+from weft.core.primitive import IO, PURE, Primitive
+from weft.core.tape import SYMBOL, Edge, TapeNode
+from weft.core.tensor import LiteralTensor, Tensor, tracked, wrap
+from weft.core.trace import Trace
+from weft.dtypes import DType
+from weft.ir.graph import Value
+from weft.ir.types import TensorType
+
+_new = object.__new__
+#: whether any thread is capturing; a plain global because the eager fast path reads it
+_capturing = False
+
+
+def _set_capturing(active: bool) -> None:
+    global _capturing
+    _capturing = active
+
+
+trace_module.on_activity(_set_capturing)
+
+_SCALARS: dict[tuple[Any, ...], Tensor] = {}
+_NUMBERS: tuple[Any, ...] = (bool, int, float, complex)
+
+
+def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] = ()) -> Any:
+    """Compute a primitive.
+
+    Args:
+        primitive: what to compute.
+        inputs: Tensors; None for an optional operand left out; Python numbers and arrays are converted.
+        attrs: attribute values in the order of `primitive.attr_names`.
+
+    Returns:
+        Tensor, or a tuple of them if the primitive has several outputs.
+    """
+    plain = not _capturing
+    datas = []
+    for t in inputs:
+        try:
+            datas.append(t._data)
+            if t._node is not None:
+                plain = False
+        except AttributeError:
+            if t is not None:
+                return apply(primitive, coerce(primitive, inputs), attrs)
+            datas.append(None)
+    if not plain:
+        return _apply_general(primitive, inputs, attrs, datas)
+    run = primitive.executables.get(attrs) or primitive.executable(attrs)
+    result = run(*datas)
+    if not primitive.multiple:
+        tensor = _new(Tensor)
+        tensor._data = result
+        tensor._node = None
+        tensor._type = None
+        return tensor
+    return tuple([wrap(data) for data in result])
+
+
+def _apply_general(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...], datas: list[Any]) -> Any:
+    trace = trace_module.current()
+    if trace is None:
+        results = primitive.executable(attrs)(*datas)
+        if not primitive.multiple:
+            results = (results,)
+        level = None
+    elif any(d.__class__ is Value for d in datas) or _needs_graph(trace, primitive, inputs):
+        results = append(trace, primitive, inputs, attrs)
+        level = trace.graph
+    else:
+        results = primitive.executable(attrs)(*datas)
+        if not primitive.multiple:
+            results = (results,)
+        outputs = tuple([wrap(data) for data in results])
+        for output in outputs:
+            trace.created[id(output)] = output
+        return outputs if primitive.multiple else outputs[0]
+    outputs = record(primitive, attrs, inputs, results, level)
+    return outputs if primitive.multiple else outputs[0]
+
+
+def _needs_graph(trace: Trace, primitive: Primitive, inputs: tuple[Any, ...]) -> bool:
+    """Whether concrete operands must still be read by the graph at run time."""
+    if primitive.effect == IO:
+        return True
+    created = trace.created
+    return any(t is not None and id(t) not in created and t.__class__ is not LiteralTensor for t in inputs)
+
+
+def append(trace: Trace, primitive: Primitive, inputs: Sequence[Tensor | None], attrs: tuple[Any, ...]) -> Any:
+    """Append a primitive to the graph under construction; returns its values (a tuple)."""
+    use = trace.use
+    values = tuple([None if t is None else use(t) for t in inputs])
+    types: Any = tuple([None if v is None else v.type for v in values])
+    if primitive.promotes and any(t is not None and t.weak is not None for t in types):
+        values, types = _settle_weak(trace, inputs, values, types)
+    return trace.append(primitive, values, attrs, primitive.infer(attrs, types))
+
+
+def _settle_weak(
+    trace: Trace, inputs: Sequence[Any], values: tuple[Any, ...], types: tuple[Any, ...]
+) -> tuple[Any, Any]:
+    """Give run-time Python numbers the dtype that the tensors beside them ask for; literals beside nothing but
+    run-time numbers are numbers too, so that the result is one.
+    """
+    settled = list(values)
+    strong = [
+        t.dtype
+        for t, x in zip(types, inputs, strict=True)
+        if t is not None and t.weak is None and x.__class__ is not LiteralTensor
+    ]
+    if not strong:
+        for i, x in enumerate(inputs):
+            if x.__class__ is LiteralTensor:
+                settled[i] = trace.constant(x, dtypes.to_python(x.dtype))
+    else:
+        widest = _widest(strong)
+        for i, t in enumerate(types):
+            if t is not None and t.weak is not None:
+                target = dtypes.promote_scalar(widest, t.weak)
+                new_type = TensorType.of(target, t.shape)
+                settled[i] = trace.append(CAST, (values[i],), (target,), (new_type,))[0]
+    return tuple(settled), tuple([None if v is None else v.type for v in settled])
+
+
+def _cast(x: Any, *, dtype: DType) -> Any:
+    return x.astype(dtype.np_dtype) if hasattr(x, "astype") else np.asarray(x).astype(dtype.np_dtype)
+
+
+def _cast_rule(x: Tensor, out: Tensor, dout: Tensor, *, dtype: DType) -> tuple[Tensor]:
+    return (apply(CAST, (dout,), (x.dtype,)),)
+
+
+class _CastPrimitive(Primitive):
+    __slots__ = ()
+
+    def _infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
+        assert inputs[0] is not None
+        return (TensorType.of(attrs[0], inputs[0].shape),)  # a number that is cast is a plain tensor
+
+
+#: conversion of the element type; declared here because every number that meets a tensor needs it
+CAST = _CastPrimitive(
+    "Cast",
+    _cast,
+    attr_names=("dtype",),
+    elementwise=True,
+    derivative=_cast_rule,
+)
+
+
+#: the operand itself as a value of its own, so that a leaf of a gradient differs from what it stands for
+IDENTITY = Primitive("Identity", lambda x: x, elementwise=True, derivative=lambda x, out, dout: (dout,))
+
+
+def _widest(found: list[DType]) -> DType:
+    result = found[0]
+    for dtype in found[1:]:
+        result = dtypes.promote(result, dtype)
+    return result
+
+
+trace_module.EMBEDDED.add(LiteralTensor)
+
+
+def literal(value: Any, dtype: DType) -> Tensor:
+    """The shared constant tensor of a Python number."""
+    key = (value, value.__class__, dtype, str(value) if value == 0 else None)  # 0.0 == -0.0, but differ
+    found = _SCALARS.get(key)
+    if found is None:
+        if len(_SCALARS) > 4096:
+            _SCALARS.clear()
+        found = _new(LiteralTensor)
+        found._data = to_device(value, dtype.np_dtype)
+        found._node = None
+        found._type = TensorType.of(dtype, ())
+        _SCALARS[key] = found
+    return found
+
+
+def coerce(primitive: Primitive, inputs: tuple[Any, ...]) -> tuple[Tensor | None, ...]:
+    """Turn the operands that are not tensors into tensors.
+
+    A Python number beside tensors takes their dtype (see `dtypes.promote_scalar`) if the primitive promotes;
+    alone, it gets the dtype of its kind. Arrays and lists become tensors.
+    """
+    converted: list[Any] = []
+    for value in inputs:
+        if value is None or isinstance(value, Tensor) or value.__class__ in _NUMBERS:
+            converted.append(value)
+        elif isinstance(value, _NUMBERS):  # enums, numpy.float64 (a float: what numpy.sqrt(2) gives)...
+            converted.append(next(kind(value) for kind in _NUMBERS if isinstance(value, kind)))
+        elif isinstance(value, (np.ndarray, np.generic, list, tuple, Array)):
+            converted.append(Tensor(value))
+        else:
+            raise TypeError(f"{primitive.name} takes tensors and numbers, not {type(value).__name__} ({value!r:.60})")
+    tensors = [v for v in converted if isinstance(v, Tensor)]
+    strong = [t.dtype for t in tensors if t.type.weak is None]
+    widest = _widest(strong) if strong and primitive.promotes else None
+    for i, value in enumerate(converted):
+        if value.__class__ in _NUMBERS:
+            kind = value.__class__
+            if widest is not None:
+                dtype = dtypes.promote_scalar(widest, kind)
+            elif kind is float and tensors and not strong:
+                dtype = dtypes.float64  # a number beside run-time numbers stays a Python float
+            else:
+                dtype = dtypes.of_python(kind)
+            converted[i] = literal(value, dtype)
+    return tuple(converted)
+
+
+# -- recording -----------------------------------------------------------------------------------------------
+
+
+class PrimitiveNode(TapeNode):
+    """The tape entry of a primitive: what its derivative rule needs.
+
+    Args:
+        primitive: what was computed.
+        attrs: its attributes.
+        inputs: the operands as they were.
+        results: device arrays or IR values of the outputs.
+    """
+
+    __slots__ = ("primitive", "attrs", "inputs", "results")
+
+    def __init__(
+        self,
+        primitive: Primitive,
+        attrs: tuple[Any, ...],
+        inputs: tuple[Any, ...],
+        edges: list[Edge],
+        results: Any,
+        level: Any,
+    ) -> None:
+        TapeNode.__init__(self, edges, len(results), None, level)
+        self.primitive = primitive
+        self.attrs = attrs
+        self.inputs = inputs
+        self.results = results
+
+
+def edges_of(inputs: Sequence[Any], level: Any) -> list[Edge] | None:
+    """The producers of the operands that a gradient follows at this level, None if there are none."""
+    found = False
+    edges: list[Edge] = []
+    for t in inputs:
+        node = None if t is None else t._node
+        if node is not None and node is not SYMBOL and node.level is level:
+            edges.append((node, t._index))
+            found = True
+        else:
+            edges.append(None)
+    return edges if found else None
+
+
+def record(primitive: Primitive, attrs: tuple[Any, ...], inputs: tuple[Any, ...], results: Any, level: Any) -> Any:
+    """Wrap results as tensors, leaving a tape entry if a gradient follows an operand."""
+    edges = None if primitive.no_gradient else edges_of(inputs, level)
+    if edges is None:
+        return tuple([wrap(data) for data in results])
+    # the handles may be written later, so the entry keeps what they stand for now
+    frozen = tuple([t if t is None or t.__class__ is LiteralTensor else _freeze(t) for t in inputs])
+    node = PrimitiveNode(primitive, attrs, frozen, edges, results, level)
+    if level is not None:
+        note_edges(node, results)
+    return tuple([tracked(data, node, i) for i, data in enumerate(results)])
+
+
+def note_edges(node: TapeNode, results: Sequence[Any]) -> None:
+    """Let the active trace find the tape entry of symbolic results by value."""
+    trace = trace_module.current()
+    assert trace is not None
+    for index, value in enumerate(results):
+        trace.edges[value] = (node, index)
+
+
+def _freeze(tensor: Tensor) -> Tensor:
+    trace = trace_module.current()
+    if trace is None:
+        frozen = wrap(tensor._data)
+        frozen._type = tensor._type
+    else:
+        frozen = wrap(trace.use(tensor))
+    node = tensor._node
+    if node is not None and node is not SYMBOL:
+        frozen._node = node
+        frozen._index = tensor._index
+    return frozen
+
+
+def binary_method(primitive: Primitive) -> Any:
+    """The operator method of a two-operand primitive, with the eager case inline."""
+    run = primitive.executable(())
+
+    def method(self: Tensor, other: Any) -> Any:
+        if other.__class__ is Tensor and self._node is None and other._node is None and not _capturing:
+            tensor = _new(Tensor)
+            tensor._data = run(self._data, other._data)
+            tensor._node = None
+            tensor._type = None
+            return tensor
+        if isinstance(other, (Tensor, *_NUMBERS, np.ndarray, np.generic, list, tuple)):
+            return apply(primitive, (self, other))
+        return NotImplemented
+
+    return method
+
+
+def reflected_method(primitive: Primitive) -> Any:
+    """The right-hand operator method of a two-operand primitive."""
+
+    def method(self: Tensor, other: Any) -> Any:
+        if isinstance(other, (Tensor, *_NUMBERS, np.ndarray, np.generic, list, tuple)):
+            return apply(primitive, (other, self))
+        return NotImplemented
+
+    return method
+
+
+def is_pure(primitive: Primitive) -> bool:
+    """Whether a primitive does nothing but compute its result."""
+    return primitive.effect == PURE

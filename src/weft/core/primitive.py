@@ -1,0 +1,145 @@
+"""What a primitive is: a name, a JAX implementation, traits, an optional derivative rule, sample inputs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import jax
+
+from weft import dtypes
+from weft.ir.types import TensorType
+
+#: effects a primitive may have; passes ask for these, never for names
+PURE = "pure"
+RANDOM = "random"  # reads and advances the random stream
+IO = "io"  # visible outside the program, ordered
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Inputs for which a primitive is tested in every mode.
+
+    Args:
+        inputs: NumPy arrays (or None) for the tensor operands.
+        attrs: static attributes by name.
+        differentiable: whether finite differences are meaningful at these inputs.
+        vmap: whether mapping over a leading axis is meaningful.
+    """
+
+    inputs: tuple[Any, ...]
+    attrs: dict[str, Any] = field(default_factory=dict)
+    differentiable: bool = True
+    vmap: bool = True
+
+
+class Primitive:
+    """One computation that every mode knows by name.
+
+    Args:
+        name: CamelCase name, unique; shown in IR text.
+        implementation: JAX function; arrays positional, attributes keyword.
+        attr_names: names of the static attributes, in the order of the attribute tuple.
+        outputs: None for a single array, else the implementation returns a tuple.
+        effect: `PURE`, `RANDOM` or `IO`.
+        promotes: whether a Python number among the operands takes the tensors' dtype; where False it
+            becomes a tensor by itself.
+        commutative: whether the operands may be swapped.
+        elementwise: whether each output element depends on the same element of the operands only.
+        samples: inputs for the tests, or a function that returns them.
+        derivative: ``rule(*inputs, out, dout, **attrs) -> gradients``, written with framework operations;
+            None asks for the one that JAX derives from the implementation.
+        no_gradient: why no derivative exists (integer result...), in place of a rule.
+    """
+
+    __slots__ = (
+        "name", "implementation", "attr_names", "multiple", "effect", "promotes", "commutative", "elementwise",
+        "samples", "derivative", "no_gradient", "rule_version", "executables", "types", "pullbacks", "generic",
+        "__weakref__",
+    )  # fmt: skip
+    table: ClassVar[dict[str, Primitive]] = {}
+    #: counts the replacements of derivative rules, so that graphs derived before are derived again
+    rules_epoch: ClassVar[int] = 0
+
+    def __init__(
+        self,
+        name: str,
+        implementation: Callable[..., Any],
+        *,
+        attr_names: tuple[str, ...] = (),
+        multiple: bool = False,
+        effect: str = PURE,
+        promotes: bool = False,
+        commutative: bool = False,
+        elementwise: bool = False,
+        samples: Sequence[Sample] | Callable[[], Sequence[Sample]] = (),
+        derivative: Callable[..., Any] | None = None,
+        no_gradient: str = "",
+        register: bool = True,
+    ) -> None:
+        if register and name in Primitive.table:
+            raise ValueError(f"primitive {name!r} is declared twice")
+        self.name = name
+        self.implementation = implementation
+        self.attr_names = attr_names
+        self.multiple = multiple
+        self.effect = effect
+        self.promotes = promotes
+        self.commutative = commutative
+        self.elementwise = elementwise
+        self.samples = samples
+        self.derivative = derivative
+        self.no_gradient = no_gradient
+        #: bumped when a user replaces the rule, so that compiled rules are not reused
+        self.rule_version = 0
+        self.executables: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self.types: dict[Any, tuple[TensorType, ...]] = {}
+        self.pullbacks: dict[Any, Callable[..., Any]] = {}
+        self.generic: Primitive | None = None
+        if register:
+            Primitive.table[name] = self
+
+    def bound(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
+        """The JAX function of the operands alone, with these attributes."""
+        if not attrs:
+            return self.implementation
+        return functools.partial(self.implementation, **dict(zip(self.attr_names, attrs, strict=True)))
+
+    def executable(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
+        """The compiled function of the operands, with these attributes."""
+        found = self.executables.get(attrs)
+        if found is None:
+            found = self.executables[attrs] = jax.jit(self.bound(attrs))
+        return found
+
+    def infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
+        """Types of the outputs for these attributes and operand types, memoised."""
+        key = (attrs, inputs)
+        found = self.types.get(key)
+        if found is None:
+            found = self.types[key] = self._infer(attrs, inputs)
+        return found
+
+    def _infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
+        structs = [None if t is None else jax.ShapeDtypeStruct(t.shape, t.dtype.np_dtype) for t in inputs]
+        result = jax.eval_shape(self.bound(attrs), *structs)
+        outputs = result if self.multiple else (result,)
+        weak = bool(inputs) and all(t is not None and t.weak is not None for t in inputs)
+        return tuple(
+            TensorType.of(
+                dtype := dtypes.of_np(o.dtype),
+                tuple(o.shape),
+                dtypes.to_python(dtype) if weak and not o.shape else None,
+            )
+            for o in outputs
+        )
+
+    def sample_list(self) -> list[Sample]:
+        """The declared samples as a list."""
+        samples = self.samples() if callable(self.samples) else self.samples
+        return list(samples)
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"

@@ -1,0 +1,71 @@
+"""The tape: what eager (and symbolic) computation leaves behind so that a gradient can run through it.
+
+Nodes reference their parents, so a tape lives exactly as long as a tensor that was computed on it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+_next_sequence = itertools.count(1).__next__
+
+#: an edge to the producer of an input: the node and which of its outputs, or None for a constant
+Edge = tuple["TapeNode", int] | None
+
+
+class TapeNode:
+    """One recorded computation.
+
+    Args:
+        edges: the producers of the inputs.
+        output_count: number of outputs.
+        pullback: ``pullback(douts, needs, record) -> gradients``; `douts` has one Tensor or None for each
+            output, `needs` one bool for each input, `record` asks for a result that can be differentiated.
+        level: the graph under construction when this was recorded, None for eager computation.
+    """
+
+    __slots__ = ("sequence", "edges", "output_count", "pullback", "level", "hooks")
+
+    def __init__(
+        self,
+        edges: Sequence[Edge],
+        output_count: int,
+        pullback: Callable[[list[Any], list[bool], bool], Sequence[Any]] | None,
+        level: Any = None,
+    ) -> None:
+        self.sequence = _next_sequence()
+        self.edges = edges
+        self.output_count = output_count
+        self.pullback = pullback
+        self.level = level
+        self.hooks: list[tuple[int, Callable[[Any], Any]]] | None = None
+
+
+class SymbolMark:
+    """What `Tensor._node` holds for a symbolic tensor that no gradient follows."""
+
+    __slots__ = ("level",)
+
+    def __init__(self) -> None:
+        self.level = None
+
+
+SYMBOL = SymbolMark()
+#: the level of an entry whose gradient is done: nothing is recorded on it any more
+RELEASED = SymbolMark()
+
+
+class _Writes(threading.local):
+    """The handles that were bound to a recorded value while a gradient is in progress, by id.
+
+    A buffer written in the forward pass (a moving average, a stored state) outlives the gradient; when the
+    gradient is done these handles are cut from its tape.
+    """
+
+    handles: dict[int, Any] | None = None
+
+
+WRITES = _Writes()

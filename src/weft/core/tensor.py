@@ -1,0 +1,548 @@
+"""Tensor and Parameter: mutable handles on immutable device arrays (or, while capturing, on IR values).
+
+The operators and most methods are attached by the declarations in `weft.ops`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from weft import dtypes
+from weft._jax_compat import Array, Tracer, to_device
+from weft.core import formatting
+from weft.core.tape import SYMBOL, WRITES, SymbolMark, TapeNode
+from weft.dtypes import DType
+from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Value
+from weft.ir.types import TensorType
+
+_new = object.__new__
+
+
+class Tensor:
+    """An n-dimensional array of one element type.
+
+    Args:
+        input_data: a number, a (nested) list or tuple, a NumPy array, another Tensor or a JAX array. Python
+            floats become float32, Python ints int64, NumPy arrays keep their type.
+        dtype: element type; None takes it from the data.
+        shape: with `init`, the shape to initialise.
+        init: an initializer that fills a tensor of `shape` and `dtype`.
+
+    Raises:
+        TypeError: the data is not numeric.
+        ValueError: nested lists of unequal lengths, or `shape` without `init`.
+
+    Example:
+        >>> import weft
+        >>> weft.Tensor([[1, 2], [3, 4]], weft.float32).shape
+        (2, 2)
+    """
+
+    __slots__ = ("_data", "_node", "_index", "_type", "__weakref__")
+    __array_priority__: ClassVar[int] = 1000
+
+    _data: Any  # Array | Value
+    _node: TapeNode | SymbolMark | None
+    _index: int
+    _type: TensorType | None
+
+    def __init__(
+        self,
+        input_data: Any = None,
+        dtype: Any = None,
+        shape: Any = None,
+        init: Any = None,
+        const_arg: bool = False,
+    ) -> None:
+        del const_arg  # accepted for programs that mark constants; capture finds them by itself
+        wanted = None if dtype is None else dtypes.of(dtype)
+        if init is not None:
+            if shape is None:
+                raise ValueError("Tensor(init=...) also needs shape=...")
+            input_data = init.materialize(tuple(np.atleast_1d(shape).tolist()), wanted or dtypes.float32)
+        elif shape is not None:
+            raise ValueError("Tensor(shape=...) also needs init=...")
+        elif input_data is None:
+            raise TypeError("Tensor() needs data: Tensor([1.0, 2.0]) or Tensor(shape=(2,), dtype=..., init=...)")
+        self._node = None
+        self._type = None
+        if isinstance(input_data, Tensor):
+            same = wanted is None or wanted is input_data.dtype
+            source = present(input_data) if same else input_data.astype(wanted)
+            self._data = source._data
+            self._node = source._node
+            if source._node is not None and source._node is not SYMBOL:
+                self._index = source._index
+            self._type = source._type
+            return
+        self._data = array_of(input_data, wanted)
+        created = _on_create
+        if created is not None:
+            created(self)
+
+    # -- plain facts ---------------------------------------------------------------------------------
+
+    @property
+    def type(self) -> TensorType:
+        """Element type and shape as one object."""
+        found: Any = self._type
+        if found is None:
+            data = self._data
+            if data.__class__ is Value:
+                found = data.type
+            else:
+                found = TensorType.of(dtypes.of_np(data.dtype), data.shape)
+            self._type = found
+        return found
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Dimensions."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.type.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.type.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.type.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.itemsize * self.size
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes to step in each dimension, of a contiguous array of this shape."""
+        steps, step = [], self.itemsize
+        for dim in reversed(self.shape):
+            steps.append(step)
+            step *= dim
+        return tuple(reversed(steps))
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether the value is known only when the graph under capture runs."""
+        return self._data.__class__ is Value
+
+    # -- to and from the outside ---------------------------------------------------------------------
+
+    @staticmethod
+    def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
+        """A tensor with the contents and element type of a NumPy array."""
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"from_numpy needs a numpy.ndarray, not {type(array).__name__}")
+        return Tensor(array)
+
+    def concrete(self, use: str) -> Array:
+        """The device array; a symbolic tensor refuses, naming the use that needs a value."""
+        data = self._data
+        if data.__class__ is Value or (_is_runtime is not None and _is_runtime(self)):
+            raise Unsupported(
+                Refusal.TENSOR_VALUE,
+                f"{use} needs the value of a tensor that only the running graph knows",
+                "move this out of the compiled function, or compute with tensor operations",
+            )
+        return data
+
+    def asnumpy(self) -> np.ndarray[Any, Any]:
+        """The elements as a new, writable NumPy array."""
+        return np.array(self.concrete("asnumpy()"))
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """Same as `asnumpy`."""
+        return self.asnumpy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.concrete("conversion to a NumPy array"), dtype=dtype)
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self.concrete("DLPack export").__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> Any:
+        array: Any = self.concrete("DLPack export")
+        return array.__dlpack_device__()
+
+    def item(self, *index: int) -> Any:
+        """The only element, or the one at an index, as a Python number."""
+        return np.asarray(self.concrete("item()")).item(*index)
+
+    def tolist(self) -> Any:
+        """The elements as nested Python lists."""
+        return np.asarray(self.concrete("tolist()")).tolist()
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(
+                f"the truth value of a tensor with {self.size} elements is ambiguous; use .any() or .all()"
+            )
+        data = self.concrete("the truth of a tensor")
+        return bool(np.asarray(data).reshape(())[()])
+
+    def __int__(self) -> int:
+        return int(self._scalar("int()"))
+
+    def __float__(self) -> float:
+        return float(self._scalar("float()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex()"))
+
+    def __index__(self) -> int:
+        value = self._scalar("use as an index")
+        if self.dtype.category > 1:
+            raise TypeError(f"only an integer tensor can be an index, not {self.dtype}")
+        return int(value)
+
+    def _scalar(self, use: str) -> Any:
+        data = self.concrete(use)
+        if data.size != 1:
+            raise ValueError(f"{use} needs a tensor with one element, this one has shape {self.shape}")
+        return np.asarray(data).reshape(())[()]
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a 0-dimensional tensor has no len()")
+        return self.shape[0]
+
+    def __format__(self, spec: str) -> str:
+        if spec and not self.shape:
+            return format(self.item(), spec)
+        return format(str(self), spec)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __str__(self) -> str:
+        if self._data.__class__ is Value:
+            self.concrete("printing")
+        return formatting.text(self)
+
+    def __repr__(self) -> str:
+        if self._data.__class__ is Value:
+            return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, symbolic)"
+        return formatting.representation(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tensor, (self.asnumpy(),)
+
+    def __copy__(self) -> Tensor:
+        return present(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        result = present(self)
+        result._node = SYMBOL if self.is_symbolic else None
+        memo[id(self)] = result
+        return result
+
+    # -- writing ---------------------------------------------------------------------------------------
+
+    def rebind(self, source: Tensor) -> Tensor:
+        """Make this handle stand for the value of another tensor, gradient history included.
+
+        Args:
+            source: the tensor whose value to take.
+
+        Returns:
+            Tensor: this tensor.
+        """
+        before = _on_write
+        if before is not None:
+            source = before(self, source)
+        self._data = source._data
+        self._node = source._node
+        if source._node is not None and source._node is not SYMBOL:
+            self._index = source._index
+            written = WRITES.handles
+            if written is not None:
+                written[id(self)] = self
+        self._type = source._type
+        return self
+
+    if TYPE_CHECKING:
+        # what the declarations of the operations attach, for type checkers
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __iter__(self) -> Iterator[Tensor]: ...
+        def __eq__(self, other: object) -> Any: ...
+        def __ne__(self, other: object) -> Any: ...
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __rfloordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __rmod__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __rmatmul__(self, other: Any) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __rand__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __ror__(self, other: Any) -> Tensor: ...
+        def __xor__(self, other: Any) -> Tensor: ...
+        def __rxor__(self, other: Any) -> Tensor: ...
+        def __lshift__(self, other: Any) -> Tensor: ...
+        def __rshift__(self, other: Any) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __pos__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+
+
+class LiteralTensor(Tensor):
+    """A tensor that stands for a Python number: immutable, shared, a constant in every graph."""
+
+    __slots__ = ()
+
+
+#: makes an initial value from an initializer or its name; installed by `weft.nn.initializer`
+make_initial: Any = None
+
+
+class Parameter(Tensor):
+    """A tensor that belongs to a network: named, stored, and by default trained.
+
+    Args:
+        default_input: initial value: a Tensor, an array-like, a number or an initializer.
+        name: the name in checkpoints; None lets the owning Cell name it.
+        requires_grad: whether optimizers train it.
+        layerwise_parallel: kept for distributed programs.
+
+    Example:
+        >>> import weft
+        >>> weft.Parameter(weft.Tensor([1.0]), name="w").requires_grad
+        True
+    """
+
+    __slots__ = ("__dict__",)
+
+    name: str
+    requires_grad: bool
+
+    def __init__(
+        self,
+        default_input: Any,
+        name: str | None = None,
+        requires_grad: bool = True,
+        layerwise_parallel: bool = False,
+        parallel_optimizer: bool = True,
+        storage_format: str = "",
+    ) -> None:
+        refuse = _on_parameter
+        if refuse is not None:
+            refuse(self)
+        super().__init__(default_input)
+        if self._node is not None and not self.is_symbolic:
+            self._node = None
+        self.name = "Parameter" if name is None else str(name)
+        #: whether the name was given by the user, so that a Cell must not rename it
+        self.has_name = name is not None
+        if not isinstance(requires_grad, bool):
+            raise TypeError(f"requires_grad must be a bool, not {type(requires_grad).__name__}")
+        self.requires_grad = requires_grad
+        self.layerwise_parallel = layerwise_parallel
+        self.parallel_optimizer = parallel_optimizer
+
+    @property
+    def param_info(self) -> Parameter:
+        """The parameter itself, which carries its own facts."""
+        return self
+
+    @property
+    def data(self) -> Parameter:
+        """The parameter itself."""
+        return self
+
+    @property
+    def has_init(self) -> bool:
+        """Whether an initializer is still pending; parameters here are always initialised."""
+        return False
+
+    def init_data(self, *_: Any, **__: Any) -> Parameter:
+        """Return the initialised parameter (it always is)."""
+        return self
+
+    def value(self) -> Tensor:
+        """The current value as a plain tensor."""
+        return present(self)
+
+    def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
+        """Replace the value.
+
+        Args:
+            data: new value; same shape unless `slice_shape`, cast to the parameter's dtype.
+            slice_shape: allow another shape.
+
+        Raises:
+            ValueError: the shape differs.
+        """
+        new = data if isinstance(data, Tensor) else Tensor(data)
+        if new.shape != self.shape and not slice_shape:
+            raise ValueError(
+                f"parameter {self.name!r} has shape {self.shape}; a value of shape {new.shape} does not fit"
+            )
+        if new.dtype is not self.dtype:
+            if new.dtype.category > self.dtype.category:
+                raise TypeError(f"parameter {self.name!r} is {self.dtype}; a {new.dtype} value would lose information")
+            new = new.astype(self.dtype)
+        self.rebind(new)
+        return self
+
+    def clone(self, init: Any = "same") -> Parameter:
+        """A new parameter with the same value and settings, or another initial value."""
+        initial: Any = view(self)
+        if init != "same":
+            assert make_initial is not None  # weft.nn.initializer is part of the package
+            initial = make_initial(init, self.shape, self.dtype)
+        copy = Parameter(initial, name=self.name, requires_grad=self.requires_grad)
+        copy.has_name = self.has_name
+        return copy
+
+    def __repr__(self) -> str:
+        return (
+            f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, requires_grad={self.requires_grad})"
+        )
+
+    def __str__(self) -> str:
+        return self.__repr__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_parameter, (self.asnumpy(), self.__dict__.copy())
+
+    def __copy__(self) -> Parameter:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        result = self.clone()
+        memo[id(self)] = result
+        return result
+
+
+def _restore_parameter(array: np.ndarray[Any, Any], facts: dict[str, Any]) -> Parameter:
+    result = Parameter(Tensor(array))
+    result.__dict__.update(facts)
+    return result
+
+
+def wrap(data: Any) -> Tensor:
+    """A tensor on a device array or IR value that nothing else refers to yet."""
+    tensor: Tensor = _new(Tensor)
+    tensor._data = data
+    tensor._node = SYMBOL if data.__class__ is Value else None
+    tensor._type = None
+    return tensor
+
+
+def view(tensor: Tensor) -> Tensor:
+    """A second, plain handle on a tensor's current value and gradient history."""
+    result: Tensor = _new(Tensor)
+    result._data = tensor._data
+    result._node = node = tensor._node
+    if node is not None and node is not SYMBOL:
+        result._index = tensor._index
+    result._type = tensor._type
+    return result
+
+
+def present(tensor: Tensor) -> Tensor:
+    """Like `view`; while capturing, a handle on what the running graph will find in the tensor at this point."""
+    read = _on_read
+    return view(tensor) if read is None else read(tensor)
+
+
+def tracked(data: Any, node: TapeNode, index: int) -> Tensor:
+    """A tensor that is output `index` of a tape node."""
+    tensor: Tensor = _new(Tensor)
+    tensor._data = data
+    tensor._node = node
+    tensor._index = index
+    tensor._type = None
+    return tensor
+
+
+def array_of(value: Any, dtype: DType | None) -> Array:
+    """The device array of numbers, nested lists, NumPy or JAX arrays."""
+    if isinstance(value, (Array, Tracer)):
+        return value if dtype is None else value.astype(dtype.np_dtype)
+    if isinstance(value, (list, tuple)):
+        value = _without_tensors(value)
+        first: Any = value
+        while isinstance(first, (list, tuple)) and first:
+            first = first[0]
+        try:
+            array = np.array(value)
+        except ValueError as error:
+            raise ValueError(f"nested lists of unequal lengths make no tensor: {error}") from None
+        if dtype is None and array.dtype == np.float64 and not isinstance(first, np.floating):
+            dtype = dtypes.float32  # Python floats are float32 tensors, NumPy arrays keep their type
+    elif isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
+        array = np.asarray(value, None if dtype is None else dtype.np_dtype)
+        dtype = dtype or dtypes.of_python(_number_type(value))
+    else:
+        array = np.asarray(value)
+    if array.dtype == object or array.dtype.kind in "SUMmO":
+        raise TypeError(f"a tensor holds numbers; {type(value).__name__} does not give any: {value!r:.60}")
+    return to_device(array, None if dtype is None else dtype.np_dtype)
+
+
+def _number_type(value: Any) -> type:
+    for kind in (bool, int, float, complex):
+        if isinstance(value, kind):
+            return kind
+    raise TypeError(f"{value!r} is not a number")
+
+
+def _without_tensors(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_without_tensors(item) for item in value]
+    if isinstance(value, Tensor):
+        return np.asarray(value)
+    return value
+
+
+_on_write: Any = None
+_on_create: Any = None
+_on_parameter: Any = None
+_on_read: Any = None
+
+
+#: whether only the running graph knows a tensor's value, installed while a trace is active
+_is_runtime: Any = None
+
+
+def observe(on_write: Any, on_create: Any, on_parameter: Any, on_read: Any) -> None:
+    """Install the callbacks that a capture needs: before a handle is written (returns what to write), after a tensor
+    is created from Python data, before a Parameter is created, to make a second handle on a tensor. None removes them.
+    """
+    global _on_write, _on_create, _on_parameter, _on_read
+    _on_write, _on_create, _on_parameter, _on_read = on_write, on_create, on_parameter, on_read

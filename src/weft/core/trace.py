@@ -1,0 +1,291 @@
+"""A trace: the graph that a capture is building, and where its values come from outside.
+
+While a trace is active in a thread, `weft.core.dispatch` appends to it whatever depends on a symbolic tensor or on
+a tensor that existed before. Tensors made from Python data during the trace are constants.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from weft.core import tensor as tensor_module
+from weft.core.primitive import Primitive
+from weft.core.tape import SYMBOL
+from weft.core.tensor import LiteralTensor, Parameter, Tensor, view, wrap
+from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Graph, Value
+from weft.ir.types import TOKEN, TensorType, ValueType
+
+#: holds an array known while capturing; passes fold over it, lowering embeds it
+CONSTANT = Primitive("Constant", lambda *, value: value.array, attr_names=("value",))
+#: constants larger than this many bytes become graph inputs instead of being embedded
+EMBED_LIMIT = 1 << 16
+
+
+#: tensor classes whose instances are always constants; `weft.core.dispatch` adds that of Python numbers
+EMBEDDED: set[type] = set()
+
+
+class Literal:
+    """An array as a graph attribute, compared by contents."""
+
+    __slots__ = ("array", "key")
+
+    def __init__(self, array: Any) -> None:
+        self.array = np.asarray(array)
+        self.key = (self.array.dtype.str, self.array.shape, self.array.tobytes())
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self.key == other.key
+
+    def __repr__(self) -> str:
+        if self.array.size == 1:
+            return str(self.array.reshape(()).item())
+        return f"<{self.array.dtype.name}{list(self.array.shape)}>"
+
+
+class Trace:
+    """One capture in progress.
+
+    Args:
+        name: name of the graph.
+        on_write: called with a tensor handle before it is written, so that the write can be undone or merged.
+    """
+
+    def __init__(self, name: str = "graph", on_write: Callable[[Tensor], None] | None = None) -> None:
+        self.root = Graph(name)
+        self.graph = self.root
+        self.on_write = on_write
+        #: returns where in the user's code the next node comes from (a Location, or a callable that makes one)
+        self.location: Any = None
+        #: outside handles read by the graph, with the root parameter that carries each
+        self.externals: dict[int, tuple[Tensor, Value]] = {}
+        #: tensors made during this trace; they are constants, or no one else's handles
+        self.created: dict[int, Tensor] = {}
+        #: the IO token as a handle, so that branches and loops merge it like any tensor
+        self.token: Tensor | None = None
+        #: the tape entry that computed a value, for operands of control flow, which are known as values only
+        self.edges: dict[Value, tuple[Any, int]] = {}
+        self._constants: dict[tuple[Graph, int, type | None], Value] = {}
+        self._captures: dict[Graph, dict[Value, Value]] = {}
+
+    # -- reading outside values ------------------------------------------------------------------------
+
+    def use(self, tensor: Tensor) -> Value:
+        """The value of a tensor in the graph under construction."""
+        data = tensor._data
+        if data.__class__ is Value:
+            return data if data.graph is self.graph else self.lift(data, self.graph)
+        if tensor.__class__ is LiteralTensor or (id(tensor) in self.created and data.nbytes <= EMBED_LIMIT):
+            return self.constant(tensor)
+        return self.lift(self.external(tensor), self.graph)
+
+    def external(self, tensor: Tensor) -> Value:
+        """The root parameter that stands for an outside handle."""
+        found = self.externals.get(id(tensor))
+        if found is None:
+            name = tensor.name if isinstance(tensor, Parameter) else ""
+            found = (view(tensor) if id(tensor) in self.created else tensor, self.root.add_param(tensor.type, name))
+            self.externals[id(tensor)] = found
+        return found[1]
+
+    def constant(self, tensor: Tensor, weak: type | None = None) -> Value:
+        """A concrete tensor embedded in the current graph, as a Python number of type `weak` if given."""
+        key = (self.graph, id(tensor._data), weak)
+        found = self._constants.get(key)
+        if found is None:
+            kind = tensor.type if weak is None else TensorType.of(tensor.dtype, tensor.shape, weak)
+            node = self.graph.add_node(CONSTANT, (), (Literal(tensor._data),), (kind,))
+            found = self._constants[key] = node.outputs[0]
+            self.created[id(tensor._data)] = tensor  # keeps the array alive, and so its id unique
+        return found
+
+    def lift(self, value: Value, graph: Graph) -> Value:
+        """A value of an enclosing graph as a parameter of a region inside it."""
+        if value.graph is graph:
+            return value
+        captures = self._captures.setdefault(graph, {})
+        found = captures.get(value)
+        if found is None:
+            if graph.parent is None:
+                raise AssertionError(f"{value!r} does not belong to this trace")
+            self.lift(value, graph.parent)
+            found = captures[value] = graph.add_param(value.type, value.name)
+        return found
+
+    def tensor_of(self, value: Value) -> Tensor:
+        """A tensor on a value of the current graph, with the tape entry that computed it."""
+        tensor = wrap(value)
+        edge = self.edges.get(value)
+        if edge is not None and edge[0].level is self.graph:
+            tensor._node, tensor._index = edge
+        return tensor
+
+    def captures_of(self, region: Graph) -> list[Value]:
+        """The values of enclosing graphs that a region's lifted parameters stand for."""
+        return list(self._captures.get(region, {}))
+
+    # -- regions -----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def region(self, name: str) -> Iterator[Graph]:
+        """Build a nested graph; afterwards the enclosing graph is current again."""
+        region = Graph(name, parent=self.graph)
+        self.graph = region
+        try:
+            yield region
+        finally:
+            assert region.parent is not None
+            self.graph = region.parent
+
+    def append(
+        self,
+        op: Any,
+        inputs: tuple[Value | None, ...],
+        attrs: tuple[Any, ...],
+        types: tuple[ValueType, ...],
+        regions: tuple[Graph, ...] = (),
+    ) -> tuple[Value, ...]:
+        """Append a node to the current graph at the current user location."""
+        location = None if self.location is None else self.location()
+        return self.graph.add_node(op, inputs, attrs, types, regions, location).outputs
+
+    def io_token(self) -> Tensor:
+        """The handle of the token that orders IO."""
+        if self.token is None:
+            self.token = wrap(self.root.add_param(TOKEN, "io"))
+        return self.token
+
+
+class _Local(threading.local):
+    trace: Trace | None = None
+
+
+_local = _Local()
+_active = 0
+_active_lock = threading.Lock()
+
+
+def current() -> Trace | None:
+    """The trace of this thread, if one is active."""
+    return _local.trace
+
+
+def any_active() -> int:
+    """How many traces are active in all threads."""
+    return _active
+
+
+def _on_write(tensor: Tensor, source: Tensor) -> Tensor:
+    """Tell the trace of a write; what is written becomes a value of the graph, so that a handle with an array is one
+    that the trace has not written.
+    """
+    trace = _local.trace
+    if trace is None:
+        return source
+    if trace.on_write is not None:
+        trace.on_write(tensor)
+    if source.is_symbolic:
+        return source
+    written = wrap(trace.use(source))
+    if source._node is not None:
+        written._node = source._node
+        written._index = source._index
+    return written
+
+
+def _is_runtime(tensor: Tensor) -> bool:
+    """Whether a tensor existed before this thread's trace, so that its value may change between calls."""
+    trace = _local.trace
+    return trace is not None and tensor.__class__ not in EMBEDDED and id(tensor) not in trace.created
+
+
+def _set_runtime_test(active: bool) -> None:
+    tensor_module._is_runtime = _is_runtime if active else None
+
+
+def _on_create(tensor: Tensor) -> None:
+    trace = _local.trace
+    if trace is not None:
+        trace.created[id(tensor)] = tensor
+
+
+def _on_parameter(tensor: Tensor) -> None:
+    if _local.trace is not None:
+        raise Unsupported(
+            Refusal.STATE_CREATED,
+            "a Parameter is created inside a compiled function, so every call would make a new one",
+            "create it once, outside:\n"
+            "           self.weight = Parameter(...)      # in __init__\n"
+            "       and use it inside:\n"
+            "           return x * self.weight            # in construct",
+        )
+
+
+def _on_read(tensor: Tensor) -> Tensor:
+    trace = _local.trace
+    if trace is None or tensor.is_symbolic or id(tensor) in trace.created:
+        return view(tensor)
+    result = wrap(trace.use(tensor))
+    node = tensor._node
+    if node is not None and node is not SYMBOL:
+        result._node = node
+        result._index = tensor._index
+    return result
+
+
+@contextmanager
+def tracing(trace: Trace) -> Iterator[Trace]:
+    """Make a trace the active one of this thread."""
+    global _active
+    before = _local.trace
+    with _active_lock:
+        _active += 1
+        if _active == 1:
+            tensor_module.observe(_on_write, _on_create, _on_parameter, _on_read)
+            _notify(True)
+    _local.trace = trace
+    try:
+        yield trace
+    finally:
+        _local.trace = before
+        with _active_lock:
+            _active -= 1
+            if _active == 0:
+                tensor_module.observe(None, None, None, None)
+                _notify(False)
+
+
+@contextmanager
+def suspended() -> Iterator[None]:
+    """Compute as if no trace were active in this thread."""
+    before = _local.trace
+    _local.trace = None
+    try:
+        yield
+    finally:
+        _local.trace = before
+
+
+_listeners: list[Callable[[bool], None]] = []
+
+
+def _notify(active: bool) -> None:
+    for listener in _listeners:
+        listener(active)
+
+
+def on_activity(listener: Callable[[bool], None]) -> None:
+    """Call `listener(active)` when the first trace begins and the last one ends."""
+    _listeners.append(listener)
+
+
+on_activity(_set_runtime_test)

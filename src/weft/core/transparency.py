@@ -1,0 +1,29 @@
+"""Library code that calls the user's code back: capture steps through it instead of calling it natively."""
+
+from __future__ import annotations
+
+import types
+from typing import Final, TypeVar
+
+_Function = TypeVar("_Function", bound=object)
+
+#: the code of transparent functions, that of functions defined inside them included
+TRANSPARENT: Final[set[types.CodeType]] = set()
+
+
+def transparent(function: _Function) -> _Function:
+    """Mark a library function that may call user code, so that capture enters it.
+
+    Args:
+        function: a plain Python function.
+
+    Returns:
+        The same function.
+    """
+    assert isinstance(function, types.FunctionType)
+    pending = [function.__code__]
+    while pending:
+        code = pending.pop()
+        TRANSPARENT.add(code)
+        pending.extend(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return function

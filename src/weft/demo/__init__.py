@@ -1,0 +1,1 @@
+"""`weft demo`: one network, one training step, run three ways."""

@@ -1,0 +1,136 @@
+"""Value, Node and Graph: flat SSA with nested regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from weft.errors import Location
+from weft.ir.types import ValueType
+
+
+class Operation(Protocol):
+    """What the IR needs to know of an operation; primitives satisfy it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def attr_names(self) -> tuple[str, ...]: ...
+    @property
+    def effect(self) -> str: ...
+
+
+class Value:
+    """One SSA value: a parameter of a graph or a result of a node.
+
+    Args:
+        type: its type.
+        graph: the graph that defines it.
+        node: the node that computes it, None for a graph parameter.
+        index: position among the node's outputs or the graph's parameters.
+    """
+
+    __slots__ = ("type", "graph", "node", "index", "name", "__weakref__")
+
+    def __init__(self, type: ValueType, graph: Graph, node: Node | None, index: int, name: str = "") -> None:
+        self.type = type
+        self.graph = graph
+        self.node = node
+        self.index = index
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<{self.name or 'value'}: {self.type!r}>"
+
+
+class Node:
+    """One operation applied to values.
+
+    Args:
+        op: the operation.
+        inputs: operands; None stands for an optional operand that is left out.
+        attrs: static attributes, in the order of `op.attr_names`.
+        regions: nested graphs of a control-flow operation; they see nothing but their parameters.
+        location: where in the user's code; never part of identity.
+    """
+
+    __slots__ = ("op", "inputs", "attrs", "regions", "outputs", "location")
+
+    def __init__(
+        self,
+        op: Operation,
+        inputs: tuple[Value | None, ...],
+        attrs: tuple[Any, ...],
+        regions: tuple[Graph, ...],
+        location: Any = None,
+    ) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.attrs = attrs
+        self.regions = regions
+        self.outputs: tuple[Value, ...] = ()
+        self.location = location
+
+    def where(self) -> Location | None:
+        """The user's source location, resolved on demand."""
+        location = self.location
+        if location is not None and not isinstance(location, Location):
+            location = self.location = location()
+        return location
+
+    def __repr__(self) -> str:
+        return f"<{self.op.name} node>"
+
+
+class Graph:
+    """A function from parameters to outputs: nodes in an order where definitions precede uses.
+
+    Args:
+        name: shown in text and reports.
+    """
+
+    __slots__ = ("name", "params", "nodes", "outputs", "parent", "__weakref__")
+
+    def __init__(self, name: str = "graph", parent: Graph | None = None) -> None:
+        self.name = name
+        self.params: list[Value] = []
+        self.nodes: list[Node] = []
+        self.outputs: list[Value] = []
+        #: the graph whose node will hold this one as a region, while it is being built
+        self.parent = parent
+
+    def add_param(self, type: ValueType, name: str = "") -> Value:
+        """Append a parameter and return its value."""
+        value = Value(type, self, None, len(self.params), name)
+        self.params.append(value)
+        return value
+
+    def add_node(
+        self,
+        op: Operation,
+        inputs: tuple[Value | None, ...],
+        attrs: tuple[Any, ...],
+        output_types: tuple[ValueType, ...],
+        regions: tuple[Graph, ...] = (),
+        location: Any = None,
+    ) -> Node:
+        """Append a node; its results are `node.outputs`."""
+        node = Node(op, inputs, attrs, regions, location)
+        node.outputs = tuple(Value(t, self, node, i) for i, t in enumerate(output_types))
+        self.nodes.append(node)
+        return node
+
+    def walk(self) -> Iterator[Node]:
+        """Every node, those of nested regions included, parents before their regions."""
+        for node in self.nodes:
+            yield node
+            for region in node.regions:
+                yield from region.walk()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.walk())
+
+    def __str__(self) -> str:
+        from weft.ir.text import format_graph  # noqa: PLC0415  the printer is built on this module
+
+        return format_graph(self)

@@ -1,0 +1,85 @@
+"""Names of MindSpore that are a word for something weft does anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from weft.core.tensor import Tensor
+
+__all__ = ["JitConfig", "constexpr", "from_numpy", "tensor"]
+
+from_numpy = Tensor.from_numpy
+
+
+def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None) -> Tensor:
+    """A new tensor, as ``Tensor(...)`` makes it.
+
+    Example:
+        >>> print(tensor([1.0, 2.0]))
+        [1. 2.]
+    """
+    return Tensor(input_data, dtype, shape, init)
+
+
+def constexpr(fn: Any = None, get_instance: bool = True, name: str | None = None) -> Callable[..., Any]:
+    """Mark a function that is computed while compiling; every function of Python values is, here.
+
+    Example:
+        >>> @constexpr
+        ... def double(n):
+        ...     return 2 * n
+        >>> double(3)
+        6
+    """
+    del get_instance, name
+    return fn if fn is not None else lambda function: function
+
+
+class JitConfig:
+    """Options of a compiled function, for ``jit(jit_config=...)``.
+
+    Args:
+        jit_level: ``""``, ``"O0"``, ``"O1"`` or ``"O2"``; XLA optimises the same way at each.
+        exc_mode: ``"auto"``, ``"sink"`` or ``"no_sink"``; kept.
+        jit_syntax_level: ``""``, ``"STRICT"`` or ``"LAX"``.
+        debug_level: ``"RELEASE"`` or ``"DEBUG"``; kept.
+        infer_boost: ``"on"`` or ``"off"``; kept.
+        options: further options, kept.
+
+    Raises:
+        ValueError: an option has none of these values.
+
+    Example:
+        >>> JitConfig(jit_level="O1").jit_level
+        'O1'
+    """
+
+    _ALLOWED: ClassVar[dict[str, tuple[str, ...]]] = {
+        "jit_level": ("", "O0", "O1", "O2", "O3"),
+        "exc_mode": ("auto", "sink", "no_sink"),
+        "jit_syntax_level": ("", "STRICT", "LAX"),
+        "debug_level": ("RELEASE", "DEBUG"),
+        "infer_boost": ("on", "off"),
+    }
+
+    def __init__(
+        self,
+        jit_level: str = "",
+        exc_mode: str = "auto",
+        jit_syntax_level: str = "",
+        debug_level: str = "RELEASE",
+        infer_boost: str = "off",
+        **options: Any,
+    ) -> None:
+        self.jit_level = jit_level
+        self.exc_mode = exc_mode
+        self.jit_syntax_level = jit_syntax_level
+        self.debug_level = debug_level
+        self.infer_boost = infer_boost
+        self.options = options
+        for name, allowed in self._ALLOWED.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(
+                    f"JitConfig({name}={getattr(self, name)!r}): use one of {', '.join(map(repr, allowed))}"
+                )

@@ -1,0 +1,735 @@
+"""Cell: a network or a part of one, with its parameters, sub-cells, mode and hooks.
+
+A Cell's parameters and sub-cells are ordinary attributes, listed in `_params` and `_cells` besides. `_version`
+counts the attribute writes, so that one integer tells whether anything that a compiled graph took from the cell
+has changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any, ClassVar
+
+from weft import context
+from weft.core import trace
+from weft.core.parameters import ParameterTuple
+from weft.core.tensor import Parameter, Tensor
+from weft.core.transparency import transparent
+from weft.nn.hooks import HookHandle, call_with_extras
+
+#: installed by the compiler: runs a cell as a graph in GRAPH_MODE
+graph_call: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
+
+_REGISTRIES = ("_params", "_cells")
+_NO_SUPER = (
+    "{name}.__init__ did not call super().__init__() before using the cell.\n"
+    "  wrong:\n    def __init__(self):\n        self.fc = nn.Dense(2, 3)\n"
+    "  right:\n    def __init__(self):\n        super().__init__()\n        self.fc = nn.Dense(2, 3)"
+)
+
+
+class Cell:
+    """Base class of all networks: assign parameters and sub-cells in `__init__`, compute in `construct`.
+
+    Args:
+        auto_prefix: put the attribute name of a sub-cell before the names of its parameters.
+        flags: settings by name, see `add_flags`.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> class Net(nn.Cell):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.fc = nn.Dense(2, 3)
+        ...     def construct(self, x):
+        ...         return self.fc(x)
+        >>> net = Net()
+        >>> [p.name for p in net.trainable_params()]
+        ['fc.weight', 'fc.bias']
+        >>> net(weft.Tensor([[1.0, 2.0]])).shape
+        (1, 3)
+    """
+
+    #: fewest and most positional arguments of `construct`; the most is -1 for any number
+    _arity: ClassVar[tuple[int, int]] = (0, -1)
+    _has_bprop: ClassVar[bool] = False
+
+    _params: dict[str, Parameter | None]
+    _cells: dict[str, Cell | None]
+    _version: int
+    _extras: bool
+    training: bool
+    requires_grad: bool
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "construct" in cls.__dict__:
+            cls._arity = _arity_of(cls.__dict__["construct"])
+        if "bprop" in cls.__dict__:
+            cls._has_bprop = cls.__dict__["bprop"] is not None
+
+    def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None) -> None:
+        state = self.__dict__
+        state["_version"] = 0
+        state["_params"] = OrderedDict()
+        state["_cells"] = OrderedDict()
+        state["_auto_prefix"] = bool(auto_prefix)
+        state["_param_prefix"] = ""
+        state["training"] = False
+        state["requires_grad"] = False
+        state["_phase"] = "train"
+        state["_flags"] = {}
+        state["_settings"] = {}
+        state["_cast_type"] = None
+        state["_forward_pre_hooks"] = OrderedDict()
+        state["_forward_hooks"] = OrderedDict()
+        state["_backward_pre_hooks"] = OrderedDict()
+        state["_backward_hooks"] = OrderedDict()
+        # whether a call needs more than construct: hooks, a custom bprop, a cast of the inputs
+        state["_extras"] = type(self)._has_bprop
+        state["cls_name"] = type(self).__name__
+        state["instance_name"] = ""
+        if flags:
+            self.add_flags(**flags)
+
+    # -- calling ---------------------------------------------------------------------------------------
+
+    @transparent
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if context.MODE == 0 and graph_call is not None and trace.current() is None:
+            return graph_call(self, args, kwargs)
+        extras = self._extras
+        if not kwargs:
+            least, most = self._arity
+            count = len(args)
+            if count < least or (count > most and most >= 0):
+                raise argument_error(self, count)
+        if extras:
+            return call_with_extras(self, args, kwargs)
+        return self.construct(*args, **kwargs)
+
+    def construct(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs; every network defines its own.
+
+        Args:
+            args: the inputs.
+            kwargs: the inputs given by name.
+        """
+        raise AttributeError(
+            f"{type(self).__name__} defines no construct method; add:\n    def construct(self, x):\n        return ..."
+        )
+
+    # -- capture ---------------------------------------------------------------------------------------
+
+    def __weft_user_code__(self) -> bool:
+        """Whether calling this cell runs code of the user's: in a sub-cell, a hook or a stored function."""
+        state = self.__dict__
+        if "_cells" not in state:
+            return True
+        if self._extras or not type(self).__module__.startswith("weft."):
+            return True
+        for cell in self._cells.values():
+            if cell is not None and cell.__weft_user_code__():
+                return True
+        return any(isinstance(value, FunctionType) and _is_users(value) for value in state.values())
+
+    def __weft_versions__(self) -> Iterator[Cell]:
+        """The cells whose attributes a call of this library cell may read."""
+        yield self
+        for cell in self._cells.values():
+            if cell is not None:
+                yield from cell.__weft_versions__()
+
+    # -- attributes ------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        if "_params" not in self.__dict__ and not (name.startswith("__") and name.endswith("__")):
+            raise AttributeError(_NO_SUPER.format(name=type(self).__name__))
+        for registry in _REGISTRIES:  # an entry made directly in a registry
+            found = self.__dict__.get(registry, {}).get(name)
+            if found is not None:
+                return found
+        raise AttributeError(f"the cell {type(self).__name__} has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        state = self.__dict__
+        if "_params" not in state:
+            if isinstance(value, (Parameter, Cell, ParameterTuple)):
+                raise AttributeError(_NO_SUPER.format(name=type(self).__name__))
+            object.__setattr__(self, name, value)
+            return
+        params, cells = state["_params"], state["_cells"]
+        if isinstance(value, Parameter):
+            cells.pop(name, None)
+            self._register_parameter(name, value)
+        elif isinstance(value, Cell):
+            params.pop(name, None)
+            self._register_cell(name, value)
+        elif isinstance(value, ParameterTuple):
+            self._register_group(value)
+        elif name in params:
+            self._replace_parameter(name, value)
+            return
+        elif name in cells:
+            if value is not None:
+                raise TypeError(
+                    f"{type(self).__name__}.{name} is a cell; it can become another Cell or None, "
+                    f"not a {type(value).__name__} (to give up the name: del self.{name})"
+                )
+            cells[name] = None
+        elif name == "bprop":
+            state["_extras"] = True
+        object.__setattr__(self, name, value)
+        state["_version"] += 1
+
+    def __delattr__(self, name: str) -> None:
+        state = self.__dict__
+        listed = any(state.get(registry, {}).pop(name, self) is not self for registry in _REGISTRIES)
+        if name in state or not listed:
+            object.__delattr__(self, name)
+        if "_version" in state:
+            state["_version"] += 1
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self.__dict__.get("_params", ()), *self.__dict__.get("_cells", ())})
+
+    def _register_parameter(self, name: str, value: Parameter) -> None:
+        if value.name == "Parameter":
+            value.name = name
+        self._params[name] = value
+
+    def _register_cell(self, name: str, value: Cell) -> None:
+        if value is self:
+            raise ValueError(f"{type(self).__name__}.{name}: a cell cannot hold itself")
+        if self._auto_prefix and "_params" in value.__dict__:
+            value.update_parameters_name(name + ".")
+        self._cells[name] = value
+
+    def _register_group(self, value: ParameterTuple) -> None:
+        listed = {id(p) for p in self._params.values()}
+        for position, item in enumerate(value):
+            if item.name == "Parameter":
+                item.name = f"Parameter${position}"
+            if id(item) not in listed:
+                self._params[item.name] = item
+
+    def _replace_parameter(self, name: str, value: Any) -> None:
+        current = self._params[name]
+        if value is None:
+            self._params[name] = None
+            object.__setattr__(self, name, None)
+            self.__dict__["_version"] += 1
+        elif isinstance(value, Tensor) and current is not None:
+            current.set_data(value)  # the parameter stays, its value changes
+        else:
+            raise TypeError(
+                f"{type(self).__name__}.{name} is a Parameter; it can become another Parameter, a Tensor (its new "
+                f"value) or None, not a {type(value).__name__}"
+            )
+
+    def insert_param_to_cell(
+        self, param_name: str, param: Parameter | None, check_name_contain_dot: bool = True
+    ) -> None:
+        """Add a parameter under a name.
+
+        Args:
+            param_name: attribute name.
+            param: the parameter, or None for a placeholder.
+            check_name_contain_dot: refuse names with a dot.
+
+        Raises:
+            KeyError: the name contains a dot, or is taken by something that is no parameter.
+            TypeError: `param` is no Parameter.
+        """
+        _check_name(self, param_name, "_params", check_name_contain_dot)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(f"insert_param_to_cell: {param_name!r} must be a Parameter, not {type(param).__name__}")
+        if param is not None:
+            self._register_parameter(param_name, param)
+        else:
+            self._params[param_name] = None
+        self.__dict__[param_name] = param
+        self.__dict__["_version"] += 1
+
+    def insert_child_to_cell(self, child_name: str, child_cell: Cell | None) -> None:
+        """Add a sub-cell under a name.
+
+        Args:
+            child_name: attribute name.
+            child_cell: the cell, or None for a placeholder.
+
+        Raises:
+            KeyError: the name contains a dot, or is taken.
+            TypeError: `child_cell` is no Cell.
+        """
+        _check_name(self, child_name, "_cells", True)
+        if child_cell is not None and not isinstance(child_cell, Cell):
+            raise TypeError(f"insert_child_to_cell: {child_name!r} must be a Cell, not {type(child_cell).__name__}")
+        if child_cell is not None:
+            self._register_cell(child_name, child_cell)
+        else:
+            self._cells[child_name] = None
+        self.__dict__[child_name] = child_cell
+        self.__dict__["_version"] += 1
+
+    # -- walking ---------------------------------------------------------------------------------------
+
+    def cells_and_names(self, cells: Any = None, name_prefix: str = "") -> Iterator[tuple[str, Cell]]:
+        """This cell and all below it with their paths, each once, parents first.
+
+        Args:
+            cells: ids of cells to leave out (filled while walking).
+            name_prefix: path of this cell.
+        """
+        seen: set[int] = cells if isinstance(cells, set) else set()
+        if id(self) in seen:
+            return
+        seen.add(id(self))
+        yield name_prefix, self
+        for name, cell in self._cells.items():
+            if cell is not None:
+                yield from cell.cells_and_names(seen, f"{name_prefix}.{name}" if name_prefix else name)
+
+    def name_cells(self) -> OrderedDict[str, Cell]:
+        """The direct sub-cells by name, each once."""
+        found: OrderedDict[str, Cell] = OrderedDict()
+        seen: set[int] = set()
+        for name, cell in self._cells.items():
+            if cell is not None and id(cell) not in seen:
+                seen.add(id(cell))
+                found[name] = cell
+        return found
+
+    def cells(self) -> Any:
+        """The direct sub-cells."""
+        return self.name_cells().values()
+
+    def parameters_and_names(self, name_prefix: str = "", expand: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their paths, each once.
+
+        Args:
+            name_prefix: path of this cell.
+            expand: also those of sub-cells.
+        """
+        seen: set[int] = set()
+        cells = self.cells_and_names(name_prefix=name_prefix) if expand else iter([(name_prefix, self)])
+        for path, cell in cells:
+            for name, param in cell._params.items():
+                if param is not None and id(param) not in seen:
+                    seen.add(id(param))
+                    yield (f"{path}.{name}" if path else name), param
+
+    def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
+        """The parameters, each once.
+
+        Args:
+            expand: also those of sub-cells.
+        """
+        for _, param in self.parameters_and_names(expand=expand):
+            yield param
+
+    def parameters_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter]:
+        """The parameters by their own names.
+
+        Args:
+            recurse: also those of sub-cells.
+        """
+        return OrderedDict((param.name, param) for param in self.get_parameters(expand=recurse))
+
+    def trainable_params(self, recurse: bool = True) -> list[Parameter]:
+        """The parameters with ``requires_grad``.
+
+        Args:
+            recurse: also those of sub-cells.
+        """
+        return [param for param in self.get_parameters(expand=recurse) if param.requires_grad]
+
+    def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
+        """The parameters without ``requires_grad``.
+
+        Args:
+            recurse: also those of sub-cells.
+        """
+        return [param for param in self.get_parameters(expand=recurse) if not param.requires_grad]
+
+    def parameters_broadcast_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter] | None:
+        """The parameters that every device holds alike, by name.
+
+        Args:
+            recurse: also those of sub-cells.
+        """
+        found = OrderedDict((p.name, p) for p in self.get_parameters(recurse) if not p.layerwise_parallel)
+        return found or None
+
+    def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
+        """Name the parameters by their paths, after a prefix.
+
+        Args:
+            prefix: put before each path.
+            recurse: also those of sub-cells.
+        """
+        if not isinstance(prefix, str):
+            raise TypeError(f"update_parameters_name: prefix must be a str, not {type(prefix).__name__}")
+        for path, param in self.parameters_and_names(expand=recurse):
+            param.name = prefix + path
+
+    def check_names(self) -> None:
+        """Check that no two parameters have the same name.
+
+        Raises:
+            ValueError: two do.
+        """
+        seen: dict[str, Parameter] = {}
+        for param in self.get_parameters():
+            if seen.setdefault(param.name, param) is not param:
+                raise ValueError(f"{type(self).__name__}: two parameters are named {param.name!r}; give them names")
+
+    check_names_and_refcount_if_necessary = check_names
+
+    def apply(self, fn: Callable[[Cell], Any]) -> Cell:
+        """Call a function on every sub-cell, then on this cell.
+
+        Args:
+            fn: called with each cell.
+        """
+        for cell in list(self.cells()):
+            cell.apply(fn)
+        fn(self)
+        return self
+
+    # -- modes and settings ----------------------------------------------------------------------------
+
+    def set_train(self, mode: bool = True) -> Cell:
+        """Switch training behaviour (dropout, batch statistics) on or off, here and below.
+
+        Args:
+            mode: whether the network trains.
+        """
+        for _, cell in self.cells_and_names():
+            cell.training = bool(mode)
+            cell._phase = "train" if mode else "predict"
+        return self
+
+    def set_grad(self, requires_grad: bool = True) -> Cell:
+        """Say whether the cell is meant to be differentiated (kept; gradients follow from their use).
+
+        Args:
+            requires_grad: whether it is.
+        """
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def phase(self) -> str:
+        """What the cell is used for: ``"train"`` or ``"predict"``, or what was assigned."""
+        return self._phase
+
+    @phase.setter
+    def phase(self, value: str) -> None:
+        self.__dict__["_phase"] = value
+
+    @property
+    def param_prefix(self) -> str:
+        """Prefix of the names of the cell's direct parameters."""
+        for name, param in self._params.items():
+            if param is not None:
+                return param.name.removesuffix(name).removesuffix(".")
+        return self._param_prefix
+
+    @property
+    def cell_init_args(self) -> str:
+        """Class name of the cell."""
+        return type(self).__name__
+
+    @property
+    def bprop_debug(self) -> bool:
+        """Whether a custom derivative can be stepped through with a debugger (it always can)."""
+        return bool(self._settings.get("bprop_debug", False))
+
+    @bprop_debug.setter
+    def bprop_debug(self, value: bool) -> None:
+        self._settings["bprop_debug"] = bool(value)
+
+    def to_float(self, dst_type: Any) -> Cell:
+        """Compute this cell and all below it in a floating type: inputs and weights are cast on the way in.
+
+        Args:
+            dst_type: float16, bfloat16, float32 or None to stop casting.
+
+        Raises:
+            ValueError: another type.
+        """
+        from_names = {"float16", "bfloat16", "float32"}
+        if dst_type is not None and getattr(getattr(dst_type, "np_dtype", None), "name", "") not in from_names:
+            raise ValueError(f"to_float takes float16, bfloat16 or float32, not {dst_type}")
+        for _, cell in self.cells_and_names():
+            cell._cast_type = dst_type
+            cell._refresh_extras()
+        self._flags["fp16"] = dst_type is not None and dst_type.itemsize == 2
+        return self
+
+    def _refresh_extras(self) -> None:
+        """Recompute whether a call needs more than construct."""
+        self._extras = bool(
+            type(self)._has_bprop
+            or "bprop" in self.__dict__
+            or self._cast_type is not None
+            or self._forward_pre_hooks
+            or self._forward_hooks
+            or self._backward_pre_hooks
+            or self._backward_hooks
+        )
+
+    def add_flags(self, **flags: Any) -> Cell:
+        """Attach settings, each also readable as an attribute.
+
+        Args:
+            flags: settings by name.
+        """
+        self._flags.update(flags)
+        for name, value in flags.items():
+            setattr(self, name, value)
+        return self
+
+    def add_flags_recursive(self, **flags: Any) -> Cell:
+        """Attach settings to this cell and all below it.
+
+        Args:
+            flags: settings by name.
+        """
+        for _, cell in self.cells_and_names():
+            cell.add_flags(**flags)
+        return self
+
+    def get_flags(self) -> dict[str, Any]:
+        """The attached settings."""
+        return dict(self._flags)
+
+    def generate_scope(self) -> None:
+        """Note on every sub-cell the path that graph listings show."""
+        for path, cell in self.cells_and_names():
+            if path:
+                cell.__dict__["_scope"] = path
+
+    def get_scope(self) -> str | None:
+        """The path noted by `generate_scope`."""
+        return self.__dict__.get("_scope")
+
+    def _note(self, name: str, value: Any) -> Cell:
+        self._settings[name] = value
+        return self
+
+    def recompute(self, mode: bool = True, **kwargs: Any) -> None:
+        """Ask that the backward pass recompute this cell rather than keep its intermediate results.
+
+        Args:
+            mode: whether to.
+            kwargs: further settings, kept.
+        """
+        self._note("recompute", bool(mode))
+        self._settings.update(kwargs)
+        self.__dict__["_version"] += 1
+
+    def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
+        """Describe the inputs (sizes that vary are None); kept for the compiler.
+
+        Args:
+            inputs: Tensors in call order.
+            kwargs: Tensors by parameter name.
+        """
+        self._note("inputs", kwargs or inputs)
+
+    def get_inputs(self) -> Any:
+        """What `set_inputs` was given."""
+        return self._settings.get("inputs")
+
+    def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Cell:
+        """Group the gradient exchange of the parameters (kept; the compiler groups by itself).
+
+        Args:
+            fusion_type: group number.
+            recurse: also for sub-cells.
+        """
+        for param in self.get_parameters(expand=recurse):
+            param.__dict__["comm_fusion"] = fusion_type
+        return self
+
+    def set_param_ps(self, recurse: bool = True, init_in_server: bool = False) -> None:
+        """Accepted for programs that name a parameter server; parameters stay on the device.
+
+        Args:
+            recurse: also for sub-cells.
+            init_in_server: kept.
+        """
+        self._note("param_ps", (recurse, init_in_server))
+
+    def set_jit_config(self, jit_config: Any) -> None:
+        """Keep compile settings for GRAPH_MODE.
+
+        Args:
+            jit_config: the settings.
+        """
+        self._note("jit_config", jit_config)
+
+    def set_boost(self, boost_type: str) -> Cell:
+        """Accepted for programs that ask for a training accelerator.
+
+        Args:
+            boost_type: kept.
+        """
+        return self._note("boost", boost_type)
+
+    def shard(self, in_strategy: Any, out_strategy: Any = None, **kwargs: Any) -> Cell:
+        """Record a sharding of inputs and outputs (used by parallel programs).
+
+        Args:
+            in_strategy: for the inputs.
+            out_strategy: for the outputs.
+            kwargs: further settings, kept.
+        """
+        return self._note("shard", (in_strategy, out_strategy, kwargs))
+
+    def flatten_weights(self, fusion_size: int = 0) -> None:
+        """Accepted for programs that ask for contiguous weights; the compiler lays memory out.
+
+        Args:
+            fusion_size: kept.
+        """
+        self._note("flatten_weights", fusion_size)
+
+    @property
+    def pipeline_stage(self) -> int | None:
+        """Pipeline stage of the cell, None if not set."""
+        return self._settings.get("pipeline_stage")
+
+    @pipeline_stage.setter
+    def pipeline_stage(self, value: int) -> None:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise ValueError(f"pipeline_stage must be a non-negative int, not {value!r}")
+        self._note("pipeline_stage", value)
+
+    def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
+        """The parameters mapped to their initialised selves (they always are initialised).
+
+        Args:
+            auto_parallel_mode: accepted.
+        """
+        del auto_parallel_mode
+        return {param: param for param in self.get_parameters()}
+
+    # -- hooks -----------------------------------------------------------------------------------------
+
+    def register_forward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call ``hook_fn(cell, inputs)`` before each construct; what it returns, if anything, replaces the inputs.
+
+        Args:
+            hook_fn: the hook.
+
+        Returns:
+            HookHandle: whose ``remove()`` takes it away.
+        """
+        return HookHandle(self, "_forward_pre_hooks", hook_fn)
+
+    def register_forward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call ``hook_fn(cell, inputs, output)`` after each construct; what it returns replaces the output.
+
+        Args:
+            hook_fn: the hook.
+
+        Returns:
+            HookHandle: whose ``remove()`` takes it away.
+        """
+        return HookHandle(self, "_forward_hooks", hook_fn)
+
+    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call ``hook_fn(cell, grad_output)`` before the backward pass of the cell; what it returns replaces it.
+
+        Args:
+            hook_fn: the hook.
+
+        Returns:
+            HookHandle: whose ``remove()`` takes it away.
+        """
+        return HookHandle(self, "_backward_pre_hooks", hook_fn)
+
+    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call ``hook_fn(cell, grad_input, grad_output)`` after the backward pass of the cell; what it returns
+        replaces the gradients of the inputs.
+
+        Args:
+            hook_fn: the hook.
+
+        Returns:
+            HookHandle: whose ``remove()`` takes it away.
+        """
+        return HookHandle(self, "_backward_hooks", hook_fn)
+
+    # -- printing --------------------------------------------------------------------------------------
+
+    def extend_repr(self) -> str:
+        """What a subclass wants shown of itself between the angle brackets."""
+        return ""
+
+    def __repr__(self) -> str:
+        head = type(self).__name__ + "<"
+        extra = self.extend_repr()
+        if not self._cells:
+            return f"{head}{extra}>"
+        lines = [extra] if extra else []
+        for name, cell in self._cells.items():
+            lines.append(f"({name}): {cell!r}")
+        body = "\n".join(lines).replace("\n", "\n  ")
+        return f"{head}\n  {body}\n  >"
+
+
+def argument_error(cell: Cell, count: int) -> TypeError:
+    """The error of a call with the wrong number of positional arguments."""
+    least, most = cell._arity
+    if most == least:
+        takes = f"{least} argument{'' if least == 1 else 's'}"
+    else:
+        takes = f"at least {least} arguments" if most < 0 else f"{least} to {most} arguments"
+    signature = ""
+    with contextlib.suppress(TypeError, ValueError):
+        signature = f": {type(cell).__name__}{inspect.signature(cell.construct)}"
+    verb = "was" if count == 1 else "were"
+    return TypeError(f"{type(cell).__name__} takes {takes} but {count} {verb} given{signature}")
+
+
+def _arity_of(construct: Any) -> tuple[int, int]:
+    """Fewest and most positional arguments of a construct method, `self` aside; -1: any number."""
+    skip = 1
+    if isinstance(construct, staticmethod):
+        construct, skip = construct.__func__, 0
+    try:
+        parameters = list(inspect.signature(construct).parameters.values())
+    except (TypeError, ValueError):
+        return 0, -1
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(positional) < skip:
+        return 0, -1
+    positional = positional[skip:]
+    least = sum(1 for p in positional if p.default is p.empty)
+    most = -1 if any(p.kind is p.VAR_POSITIONAL for p in parameters) else len(positional)
+    return least, most
+
+
+def _check_name(cell: Cell, name: str, registry: str, refuse_dot: bool) -> None:
+    kind = "parameter" if registry == "_params" else "sub-cell"
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a {kind} must be a str, not {type(name).__name__}")
+    if not name:
+        raise KeyError(f"the name of a {kind} must not be empty")
+    if refuse_dot and "." in name:
+        raise KeyError(f"the name of a {kind} must not contain a dot: {name!r}")
+    if hasattr(cell, name) and name not in getattr(cell, registry):
+        raise KeyError(f"{type(cell).__name__} already has an attribute {name!r}; choose another name for the {kind}")
+
+
+def _is_users(function: FunctionType) -> bool:
+    return not (function.__module__ or "").startswith("weft.")

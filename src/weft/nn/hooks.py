@@ -1,0 +1,127 @@
+"""The parts of a Cell call beyond `construct`: hooks, a custom derivative, casts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from weft.autodiff.custom import call_with_bprop, cell_backward_hook
+from weft.core.dispatch import CAST, apply
+from weft.core.tensor import Parameter, Tensor
+from weft.core.transparency import transparent
+from weft.dtypes import DType
+
+if TYPE_CHECKING:
+    from weft.nn.cell import Cell
+
+_next_hook = itertools.count().__next__
+
+
+class HookHandle:
+    """A registered hook.
+
+    Args:
+        cell: whose hook it is.
+        registry: name of the cell's hook table.
+        hook: the function.
+
+    Example:
+        >>> from weft import nn
+        >>> relu = nn.ReLU()
+        >>> handle = relu.register_forward_hook(lambda cell, inputs, output: output + 1)
+        >>> print(relu(Tensor([1.0])))
+        [2.]
+        >>> handle.remove()
+        >>> print(relu(Tensor([1.0])))
+        [1.]
+    """
+
+    def __init__(self, cell: Cell, registry: str, hook: Callable[..., Any]) -> None:
+        if not callable(hook):
+            raise TypeError(f"a hook must be callable, not {type(hook).__name__}")
+        self._cell = cell
+        self._registry = registry
+        self._key = _next_hook()
+        getattr(cell, registry)[self._key] = hook
+        cell._refresh_extras()
+
+    @property
+    def handle_id(self) -> int:
+        """Number of the hook."""
+        return self._key
+
+    def remove(self) -> None:
+        """Take the hook away (again: no effect)."""
+        if getattr(self._cell, self._registry).pop(self._key, None) is not None:
+            self._cell._refresh_extras()
+
+
+@transparent
+def call_with_extras(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a cell that has hooks, a custom bprop or a cast."""
+    for hook in list(cell._forward_pre_hooks.values()):
+        changed = hook(cell, args)
+        if changed is not None:
+            args = changed if isinstance(changed, tuple) else (changed,)
+    if cell._backward_hooks or cell._backward_pre_hooks:
+        hooks = tuple(cell._backward_hooks.values())
+        pre_hooks = tuple(cell._backward_pre_hooks.values())
+        output = cell_backward_hook(cell, hooks, lambda *inputs: _compute(cell, inputs, kwargs), args, pre_hooks)
+    else:
+        output = _compute(cell, args, kwargs)
+    for hook in list(cell._forward_hooks.values()):
+        changed = hook(cell, args, output)
+        if changed is not None:
+            output = changed
+    return output
+
+
+@transparent
+def _compute(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if cell._cast_type is not None:
+        return _call_cast(cell, cell._cast_type, args, kwargs)
+    return _construct(cell, args, kwargs)
+
+
+@transparent
+def _construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    bprop = getattr(cell, "bprop", None)
+    if bprop is None:
+        return cell.construct(*args, **kwargs)
+    if kwargs:
+        raise TypeError(f"{type(cell).__name__} defines bprop, so its inputs are given by position, not by name")
+    return call_with_bprop(bprop, cell.construct, args)
+
+
+@transparent
+def _call_cast(cell: Cell, dtype: DType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a cell with inputs and trained weights cast; the weights are put back afterwards."""
+    args = tuple([cast_floating(a, dtype) for a in args])
+    kwargs = {name: cast_floating(a, dtype) for name, a in kwargs.items()}
+    state = cell.__dict__
+    weights: dict[str, Parameter] = {}
+    for name, held in cell._params.items():
+        current: object = state.get(name)
+        if held is not None and held.requires_grad and held.dtype.is_floating and current is held:
+            weights[name] = held
+    try:
+        for name, weight in weights.items():
+            state[name] = cast_floating(weight, dtype)
+        return _construct(cell, args, kwargs)
+    finally:
+        for name, param in weights.items():
+            state[name] = param
+
+
+def cast_floating(value: Any, dtype: DType) -> Any:
+    """A value with its floating tensors cast, those in tuples, lists and dicts included."""
+    if isinstance(value, Tensor):
+        return value if value.dtype is dtype or not value.dtype.is_floating else apply(CAST, (value,), (dtype,))
+    if isinstance(value, tuple):
+        return tuple([cast_floating(v, dtype) for v in value])
+    if isinstance(value, list):
+        return [cast_floating(v, dtype) for v in value]
+    if isinstance(value, dict):
+        return {k: cast_floating(v, dtype) for k, v in value.items()}
+    return value

@@ -1,0 +1,376 @@
+"""Dense and other basic layers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from weft import dtypes
+from weft.core.tensor import Parameter, Tensor
+from weft.nn.cell import Cell
+from weft.nn.initializer import HeUniform, Uniform, initializer
+from weft.nn.layer.activation import get_activation
+from weft.ops.dropout import dropout, dropout1d, dropout2d, dropout3d
+from weft.ops.embedding import one_hot
+from weft.ops.linear import dense
+from weft.ops.matmul import matmul
+from weft.ops.padding import mirror_pad, pad
+from weft.ops.shape import flatten
+
+
+def positive_int(cell: str, what: str, value: Any) -> int:
+    """A size that must be a positive int.
+
+    Raises:
+        TypeError: it is no int.
+        ValueError: it is not positive.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{cell}: {what} must be an int, not {type(value).__name__} ({value!r})")
+    if value < 1:
+        raise ValueError(f"{cell}: {what} must be positive, not {value}")
+    return value
+
+
+def make_weight(init: Any, shape: tuple[int, ...], dtype: Any, default: Any) -> Any:
+    """The initial value of a weight, from what a layer was given or a default initializer."""
+    return initializer(default if init is None else init, shape, dtype)
+
+
+class Dense(Cell):
+    """A fully connected layer: ``activation(x @ weight.T + bias)``.
+
+    Args:
+        in_channels: size of the input's last dimension.
+        out_channels: size of the output's last dimension.
+        weight_init: initializer of the weight (out, in); by default He uniform.
+        bias_init: initializer of the bias (out,); by default uniform within ``1 / sqrt(in)``.
+        has_bias: whether there is a bias.
+        activation: name of an activation, a Cell, or None.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> Dense(2, 3)(weft.Tensor([[1.0, 2.0]])).shape
+        (1, 3)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        has_bias: bool = True,
+        activation: Any = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__()
+        self.in_channels = positive_int("Dense", "in_channels", in_channels)
+        self.out_channels = positive_int("Dense", "out_channels", out_channels)
+        self.has_bias = has_bias
+        weight = make_weight(weight_init, (out_channels, in_channels), dtype, HeUniform(math.sqrt(5)))
+        self.weight = Parameter(weight, name="weight")
+        self.bias: Any = None
+        if has_bias:
+            bias = make_weight(bias_init, (out_channels,), dtype, Uniform(1 / math.sqrt(in_channels)))
+            self.bias = Parameter(bias, name="bias")
+        self.activation: Any = get_activation(activation) if isinstance(activation, str) else activation
+        self.activation_flag = self.activation is not None
+
+    def construct(self, x: Tensor) -> Tensor:
+        out = dense(x, self.weight, self.bias)
+        return self.activation(out) if self.activation_flag else out
+
+    def extend_repr(self) -> str:
+        text = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
+        if self.has_bias:
+            text += f", has_bias={self.has_bias}"
+        if self.activation_flag:
+            text += f", activation={self.activation}"
+        return text
+
+
+class Identity(Cell):
+    """Returns its input.
+
+    Args:
+        args: ignored.
+        kwargs: ignored.
+
+    Example:
+        >>> import weft
+        >>> print(Identity()(weft.Tensor([1.0])))
+        [1.]
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        del args, kwargs
+        super().__init__()
+
+    def construct(self, x: Any) -> Any:
+        return x
+
+
+class Flatten(Cell):
+    """Merges dimensions into one.
+
+    Args:
+        start_dim: first dimension to merge.
+        end_dim: last dimension to merge.
+
+    Example:
+        >>> import weft
+        >>> Flatten()(weft.Tensor([[[1.0, 2.0], [3.0, 4.0]]])).shape
+        (1, 4)
+    """
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        for what, dim in (("start_dim", start_dim), ("end_dim", end_dim)):
+            if isinstance(dim, bool) or not isinstance(dim, int):
+                raise TypeError(f"Flatten: {what} must be an int, not {type(dim).__name__}")
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def construct(self, x: Tensor) -> Tensor:
+        return flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
+
+
+def drop_probability(cell: str, keep_prob: float | None, p: float | None) -> float:
+    """The probability of zero, from either way to state it.
+
+    Raises:
+        ValueError: both or neither are given, or it lies outside of its range.
+    """
+    if p is None and keep_prob is None:
+        raise ValueError(f"{cell} needs p=..., the probability of zero")
+    if p is not None and keep_prob is not None and abs(1 - keep_prob - p) > 1e-9:
+        raise ValueError(f"{cell}: give p or keep_prob, not both")
+    found = p if p is not None else 1 - float(keep_prob)  # type: ignore[arg-type]
+    if not 0 <= found < 1:
+        raise ValueError(f"{cell}: the probability of zero must be in [0, 1), not {found}")
+    return float(found)
+
+
+class Dropout(Cell):
+    """While training, zeroes elements at random and scales up the rest.
+
+    Args:
+        keep_prob: probability of keeping an element (older programs).
+        p: probability of zeroing an element.
+        dtype: accepted.
+
+    Example:
+        >>> import weft
+        >>> print(Dropout(p=0.5)(weft.Tensor([1.0, 2.0])))
+        [1. 2.]
+    """
+
+    def __init__(self, keep_prob: float | None = None, p: float | None = None, dtype: Any = dtypes.float32) -> None:
+        super().__init__()
+        del dtype
+        self.p = drop_probability("Dropout", keep_prob, 0.5 if p is None and keep_prob is None else p)
+        self.keep_prob = 1 - self.p
+
+    def construct(self, x: Tensor) -> Tensor:
+        if not self.training or self.p == 0:
+            return x
+        return dropout(x, self.p, True)
+
+    def extend_repr(self) -> str:
+        return f"p={self.p}"
+
+
+class _DropoutChannels(Cell):
+    _function: Any
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = drop_probability(type(self).__name__, None, p) if p != 1 else 1.0
+
+    def construct(self, x: Tensor) -> Tensor:
+        return type(self)._function(x, self.p, self.training)
+
+    def extend_repr(self) -> str:
+        return f"p={self.p}"
+
+
+class Dropout1d(_DropoutChannels):
+    """While training, zeroes whole channels of (N, C, L) at random.
+
+    Args:
+        p: probability of zeroing a channel.
+
+    Example:
+        >>> import weft
+        >>> print(Dropout1d(0.5)(weft.Tensor([[[1.0]]])))
+        [[[1.]]]
+    """
+
+    _function = staticmethod(dropout1d)
+
+
+class Dropout2d(_DropoutChannels):
+    """While training, zeroes whole channels of (N, C, H, W) at random.
+
+    Args:
+        p: probability of zeroing a channel.
+
+    Example:
+        >>> import weft
+        >>> print(Dropout2d(0.5)(weft.Tensor([[[[1.0]]]])))
+        [[[[1.]]]]
+    """
+
+    _function = staticmethod(dropout2d)
+
+
+class Dropout3d(_DropoutChannels):
+    """While training, zeroes whole channels of (N, C, D, H, W) at random.
+
+    Args:
+        p: probability of zeroing a channel.
+
+    Example:
+        >>> import weft
+        >>> print(Dropout3d(0.5)(weft.Tensor([[[[[1.0]]]]])))
+        [[[[[1.]]]]]
+    """
+
+    _function = staticmethod(dropout3d)
+
+
+class OneHot(Cell):
+    """Makes one-hot vectors of indices.
+
+    Args:
+        axis: where the new dimension goes.
+        depth: length of the vectors.
+        on_value: value at the index.
+        off_value: value elsewhere.
+        dtype: element type of the result.
+
+    Example:
+        >>> import weft
+        >>> print(OneHot(depth=3)(weft.Tensor([0, 2])))
+        [[1. 0. 0.]
+         [0. 0. 1.]]
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        depth: int = 1,
+        on_value: Any = 1.0,
+        off_value: Any = 0.0,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__()
+        self.axis = axis
+        self.depth = depth
+        self.dtype = dtypes.of(dtype)
+        self.on_value = Tensor(on_value, self.dtype)
+        self.off_value = Tensor(off_value, self.dtype)
+
+    def construct(self, indices: Tensor) -> Tensor:
+        return one_hot(indices, self.depth, self.on_value, self.off_value, self.axis)
+
+
+class Pad(Cell):
+    """Adds a border.
+
+    Args:
+        paddings: a (before, after) pair for each dimension.
+        mode: ``"CONSTANT"`` (zeros), ``"REFLECT"`` or ``"SYMMETRIC"``.
+
+    Example:
+        >>> import weft
+        >>> print(Pad(((1, 2),))(weft.Tensor([1.0])))
+        [0. 1. 0. 0.]
+    """
+
+    def __init__(self, paddings: tuple[tuple[int, int], ...], mode: str = "CONSTANT") -> None:
+        super().__init__()
+        if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
+            raise ValueError(f"Pad: mode must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', not {mode!r}")
+        if not isinstance(paddings, tuple):
+            raise TypeError(f"Pad: paddings must be a tuple of (before, after) pairs, not {type(paddings).__name__}")
+        if any(len(pair) != 2 for pair in paddings):
+            raise ValueError(f"Pad: paddings must hold a (before, after) pair for each dimension, not {paddings}")
+        self.paddings = paddings
+        self.mode = mode
+
+    def construct(self, x: Tensor) -> Tensor:
+        if self.mode == "CONSTANT":
+            return pad(x, tuple(n for pair in reversed(self.paddings) for n in pair))
+        return mirror_pad(x, self.paddings, self.mode)
+
+
+class MatMul(Cell):
+    """Multiplies matrices.
+
+    Args:
+        transpose_x1: transpose the first operand's last two dimensions.
+        transpose_x2: transpose the second operand's last two dimensions.
+
+    Example:
+        >>> import weft
+        >>> print(MatMul()(weft.Tensor([[1.0, 2.0]]), weft.Tensor([[3.0], [4.0]])))
+        [[11.]]
+    """
+
+    def __init__(self, transpose_x1: bool = False, transpose_x2: bool = False) -> None:
+        super().__init__()
+        self.transpose_x1 = transpose_x1
+        self.transpose_x2 = transpose_x2
+
+    def construct(self, x1: Tensor, x2: Tensor) -> Tensor:
+        if self.transpose_x1 and x1.ndim > 1:
+            x1 = x1.swapaxes(-1, -2)
+        if self.transpose_x2 and x2.ndim > 1:
+            x2 = x2.swapaxes(-1, -2)
+        return matmul(x1, x2)
+
+
+class ClipByNorm(Cell):
+    """Scales a tensor down so that its Euclidean norm is at most a bound.
+
+    Args:
+        axis: axes of the norm; None for all.
+
+    Example:
+        >>> import weft
+        >>> print(ClipByNorm()(weft.Tensor([3.0, 4.0]), weft.Tensor(1.0)))
+        [0.6 0.8]
+    """
+
+    def __init__(self, axis: Any = None) -> None:
+        super().__init__()
+        self.axis = axis
+
+    def construct(self, x: Tensor, clip_norm: Any) -> Tensor:
+        from_square = (x * x).sum(axis=self.axis, keepdims=True)
+        return x * clip_norm / from_square.sqrt().maximum(clip_norm)
+
+
+class Norm(Cell):
+    """The Euclidean norm.
+
+    Args:
+        axis: axes of the norm; all by default.
+        keep_dims: keep the axes with size 1.
+
+    Example:
+        >>> import weft
+        >>> print(Norm()(weft.Tensor([3.0, 4.0])))
+        5.0
+    """
+
+    def __init__(self, axis: Any = (), keep_dims: bool = False) -> None:
+        super().__init__()
+        self.axis = axis if axis != () else None
+        self.keep_dims = keep_dims
+
+    def construct(self, x: Tensor) -> Tensor:
+        return (x * x).sum(axis=self.axis, keepdims=self.keep_dims).sqrt()

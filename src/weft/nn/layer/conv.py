@@ -1,0 +1,354 @@
+"""Convolution layers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from weft import dtypes
+from weft.core.tensor import Parameter, Tensor
+from weft.nn.cell import Cell
+from weft.nn.initializer import HeUniform, Uniform
+from weft.nn.layer.basic import make_weight, positive_int
+from weft.ops import conv as ops
+from weft.ops.shape import expand_dims, squeeze
+
+
+class _Conv(Cell):
+    """What the convolution layers share: settings, weight and bias."""
+
+    _rank = 2
+    _transposed = False
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any,
+        pad_mode: str,
+        padding: Any,
+        dilation: Any,
+        group: int,
+        has_bias: bool,
+        weight_init: Any,
+        bias_init: Any,
+        data_format: str,
+        dtype: Any,
+    ) -> None:
+        super().__init__()
+        name, rank = type(self).__name__, self._rank
+        self.in_channels = positive_int(name, "in_channels", in_channels)
+        self.out_channels = positive_int(name, "out_channels", out_channels)
+        self.group = positive_int(name, "group", group)
+        if in_channels % group or out_channels % group:
+            raise ValueError(
+                f"{name}: in_channels {in_channels} and out_channels {out_channels} must divide into {group} groups"
+            )
+        self.kernel_size = ops.per_dimension(name, "kernel_size", kernel_size, rank)
+        self.stride = ops.per_dimension(name, "stride", stride, rank)
+        self.dilation = ops.per_dimension(name, "dilation", dilation, rank)
+        ops.padding_of(name, pad_mode, padding, rank)
+        if data_format not in ("NCHW", "NCDHW", "NHWC") or (data_format == "NHWC" and rank != 2):
+            raise ValueError(f"{name}: data_format {data_format!r} is not available")
+        self.pad_mode = pad_mode
+        self.padding = padding
+        self.has_bias = has_bias
+        self.data_format = data_format
+        self.weight_init = weight_init
+        self.bias_init = bias_init
+        kernel = self._stored_kernel()
+        if self._transposed:
+            shape = (in_channels, out_channels // group, *kernel)
+        else:
+            shape = (out_channels, in_channels // group, *kernel)
+        weight = make_weight(weight_init, shape, dtype, HeUniform(math.sqrt(5)))
+        self.weight = Parameter(weight, name="weight")
+        self.bias: Any = None
+        if has_bias:
+            bound = 1 / math.sqrt(math.prod(shape[1:]))
+            self.bias = Parameter(make_weight(bias_init, (out_channels,), dtype, Uniform(bound)), name="bias")
+
+    def _stored_kernel(self) -> tuple[int, ...]:
+        return self.kernel_size
+
+    def extend_repr(self) -> str:
+        return (
+            f"input_channels={self.in_channels}, output_channels={self.out_channels}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}, pad_mode={self.pad_mode}, padding={self.padding}, dilation={self.dilation}, "
+            f"group={self.group}, has_bias={self.has_bias}, weight_init={self.weight_init}, "
+            f"bias_init={self.bias_init}, format={self.data_format}"
+        )
+
+
+class Conv2d(_Conv):
+    """Convolution over two dimensions.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: an int or (height, width).
+        stride: step.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``: an int or (top, bottom, left, right).
+        dilation: distance of the kernel's elements.
+        group: number of channel groups.
+        has_bias: whether there is a bias.
+        weight_init: initializer of the weight (out, in / group, height, width); by default He uniform.
+        bias_init: initializer of the bias (out,); by default uniform within ``1 / sqrt(fan_in)``.
+        data_format: ``"NCHW"`` or ``"NHWC"``.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> Conv2d(3, 8, 3)(weft.ops.ones((1, 3, 5, 5), weft.float32)).shape
+        (1, 8, 5, 5)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        data_format: str = "NCHW",
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
+            weight_init, bias_init, data_format, dtype,
+        )  # fmt: skip
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.convolve(
+            "Conv2d", 2, x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group,
+            self.data_format,
+        )  # fmt: skip
+
+
+class Conv1d(_Conv):
+    """Convolution over one dimension; the weight is stored as (out, in / group, 1, kernel).
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: an int.
+        stride: step.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``.
+        dilation: distance of the kernel's elements.
+        group: number of channel groups.
+        has_bias: whether there is a bias.
+        weight_init: initializer of the weight.
+        bias_init: initializer of the bias.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> Conv1d(3, 8, 3)(weft.ops.ones((1, 3, 5), weft.float32)).shape
+        (1, 8, 5)
+    """
+
+    _rank = 1
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        if isinstance(weight_init, Tensor) and weight_init.ndim == 3:
+            weight_init = expand_dims(weight_init, 2)
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
+            weight_init, bias_init, "NCHW", dtype,
+        )  # fmt: skip
+
+    def _stored_kernel(self) -> tuple[int, ...]:
+        return (1, *self.kernel_size)
+
+    def construct(self, x: Tensor) -> Tensor:
+        weight = squeeze(self.weight, 2)
+        return ops.conv1d(x, weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
+
+
+class Conv3d(_Conv):
+    """Convolution over three dimensions.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: an int or (depth, height, width).
+        stride: step.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``: an int, or a pair for each dimension, flat.
+        dilation: distance of the kernel's elements.
+        group: number of channel groups.
+        has_bias: whether there is a bias.
+        weight_init: initializer of the weight.
+        bias_init: initializer of the bias.
+        data_format: ``"NCDHW"``.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> Conv3d(1, 2, 3)(weft.ops.ones((1, 1, 3, 3, 3), weft.float32)).shape
+        (1, 2, 3, 3, 3)
+    """
+
+    _rank = 3
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        data_format: str = "NCDHW",
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
+            weight_init, bias_init, data_format, dtype,
+        )  # fmt: skip
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.conv3d(
+            x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group
+        )
+
+
+class Conv2dTranspose(_Conv):
+    """Transposed convolution over two dimensions.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: an int or (height, width).
+        stride: step.
+        pad_mode: ``"same"`` (output is input times stride), ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``: an int or (top, bottom, left, right).
+        output_padding: rows and columns added on one side of the output.
+        dilation: distance of the kernel's elements.
+        group: number of channel groups.
+        has_bias: whether there is a bias.
+        weight_init: initializer of the weight (in, out / group, height, width).
+        bias_init: initializer of the bias.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> Conv2dTranspose(3, 8, 3, stride=2)(weft.ops.ones((1, 3, 5, 5), weft.float32)).shape
+        (1, 8, 10, 10)
+    """
+
+    _transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        output_padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
+            weight_init, bias_init, "NCHW", dtype,
+        )  # fmt: skip
+        self.output_padding = ops.per_dimension("Conv2dTranspose", "output_padding", output_padding, 2, 0)
+
+    def construct(self, x: Tensor) -> Tensor:
+        return ops.conv_transpose2d(
+            x, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.group, self.dilation,
+            self.pad_mode,
+        )  # fmt: skip
+
+
+class Conv1dTranspose(_Conv):
+    """Transposed convolution over one dimension; the weight is stored as (in, out / group, 1, kernel).
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: an int.
+        stride: step.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``.
+        dilation: distance of the kernel's elements.
+        group: number of channel groups.
+        has_bias: whether there is a bias.
+        weight_init: initializer of the weight.
+        bias_init: initializer of the bias.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> Conv1dTranspose(3, 8, 3, stride=2)(weft.ops.ones((1, 3, 5), weft.float32)).shape
+        (1, 8, 10)
+    """
+
+    _rank = 1
+    _transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        if isinstance(weight_init, Tensor) and weight_init.ndim == 3:
+            weight_init = expand_dims(weight_init, 2)
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
+            weight_init, bias_init, "NCHW", dtype,
+        )  # fmt: skip
+
+    def _stored_kernel(self) -> tuple[int, ...]:
+        return (1, *self.kernel_size)
+
+    def construct(self, x: Tensor) -> Tensor:
+        weight = squeeze(self.weight, 2)
+        return ops.conv_transpose1d(
+            x, weight, self.bias, self.stride, self.padding, 0, self.group, self.dilation, self.pad_mode
+        )

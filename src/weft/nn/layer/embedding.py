@@ -1,0 +1,102 @@
+"""Embedding layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft import dtypes
+from weft.core.tensor import Parameter, Tensor
+from weft.nn.cell import Cell
+from weft.nn.initializer import initializer
+from weft.nn.layer.basic import positive_int
+from weft.ops.embedding import embedding, one_hot
+from weft.ops.matmul import matmul
+
+
+class Embedding(Cell):
+    """Looks up rows of a trained table.
+
+    Args:
+        vocab_size: number of rows.
+        embedding_size: length of a row.
+        use_one_hot: compute by multiplication with one-hot vectors.
+        embedding_table: initializer of the table.
+        dtype: element type of the table.
+        padding_idx: a row that starts at zero and gets no gradient.
+
+    Example:
+        >>> import weft
+        >>> Embedding(10, 4)(weft.Tensor([[1, 2, 3]])).shape
+        (1, 3, 4)
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int,
+        use_one_hot: bool = False,
+        embedding_table: Any = "normal",
+        dtype: Any = dtypes.float32,
+        padding_idx: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.vocab_size = positive_int("Embedding", "vocab_size", vocab_size)
+        self.embedding_size = positive_int("Embedding", "embedding_size", embedding_size)
+        self.use_one_hot = use_one_hot
+        self.dtype = dtypes.of(dtype)
+        self.padding_idx = padding_idx
+        self.init_tensor = initializer(embedding_table, (vocab_size, embedding_size), dtype)
+        if padding_idx is not None:
+            if isinstance(padding_idx, bool) or not 0 <= padding_idx < vocab_size:
+                raise ValueError(f"Embedding: padding_idx must be in [0, {vocab_size}), not {padding_idx!r}")
+            values = self.init_tensor.asnumpy()
+            values[padding_idx] = 0
+            self.init_tensor = Tensor(values)
+        self.embedding_table = Parameter(self.init_tensor, name="embedding_table")
+
+    def construct(self, ids: Tensor) -> Tensor:
+        if not self.use_one_hot:
+            return embedding(ids, self.embedding_table, self.padding_idx)
+        hot = one_hot(ids, self.vocab_size, Tensor(1, self.dtype), Tensor(0, self.dtype))
+        return matmul(hot, self.embedding_table)
+
+    def extend_repr(self) -> str:
+        return (
+            f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}, use_one_hot={self.use_one_hot}, "
+            f"embedding_table={self.embedding_table!r}, dtype={self.dtype}, padding_idx={self.padding_idx}"
+        )
+
+
+class EmbeddingLookup(Cell):
+    """Looks up rows of a trained table; indices outside of it give zeros.
+
+    Args:
+        vocab_size: number of rows.
+        embedding_size: length of a row.
+        param_init: initializer of the table.
+        max_norm: rescale longer rows to this norm.
+        dtype: element type of the table.
+
+    Example:
+        >>> import weft
+        >>> EmbeddingLookup(10, 4)(weft.Tensor([1, 2])).shape
+        (2, 4)
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int,
+        param_init: Any = "normal",
+        max_norm: float | None = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__()
+        self.vocab_size = positive_int("EmbeddingLookup", "vocab_size", vocab_size)
+        self.embedding_size = positive_int("EmbeddingLookup", "embedding_size", embedding_size)
+        self.max_norm = max_norm
+        table = initializer(param_init, (vocab_size, embedding_size), dtype)
+        self.embedding_table = Parameter(table, name="embedding_table")
+
+    def construct(self, indices: Tensor) -> Tensor:
+        return embedding(indices, self.embedding_table, max_norm=self.max_norm)

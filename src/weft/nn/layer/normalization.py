@@ -1,0 +1,345 @@
+"""Normalisation layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft import dtypes
+from weft.core.tensor import Parameter, Tensor
+from weft.nn.cell import Cell
+from weft.nn.initializer import initializer
+from weft.nn.layer.basic import positive_int
+from weft.ops.norm import LayerNorm as LayerNormOperator
+from weft.ops.norm import batch_norm, group_norm, instance_norm
+
+
+class _BatchNorm(Cell):
+    """Normalises each channel by the batch while training, by running statistics otherwise."""
+
+    _dimensions: tuple[int, ...] = (2, 3, 4, 5)
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        moving_mean_init: Any = "zeros",
+        moving_var_init: Any = "ones",
+        use_batch_statistics: bool | None = None,
+        data_format: str = "NCHW",
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        self.num_features = positive_int(name, "num_features", num_features)
+        if not 0 <= momentum <= 1:
+            raise ValueError(f"{name}: momentum must be in [0, 1], not {momentum!r}")
+        if eps <= 0:
+            raise ValueError(f"{name}: eps must be positive, not {eps!r}")
+        if use_batch_statistics is not None and not isinstance(use_batch_statistics, bool):
+            raise TypeError(f"{name}: use_batch_statistics must be a bool or None, not {use_batch_statistics!r}")
+        if data_format not in ("NCHW", "NHWC", "NCDHW"):
+            raise ValueError(f"{name}: data_format must be 'NCHW', 'NHWC' or 'NCDHW', not {data_format!r}")
+        self.eps = float(eps)
+        self.momentum = float(momentum)
+        self.use_batch_statistics = use_batch_statistics
+        self.data_format = data_format
+        shape = (num_features,)
+        mean = initializer(moving_mean_init, shape, dtype)
+        self.moving_mean = Parameter(mean, name="mean", requires_grad=False)
+        variance = initializer(moving_var_init, shape, dtype)
+        self.moving_variance = Parameter(variance, name="variance", requires_grad=False)
+        self.gamma = Parameter(initializer(gamma_init, shape, dtype), name="gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
+
+    def construct(self, x: Tensor) -> Tensor:
+        if x.ndim not in self._dimensions:
+            wanted = " or ".join(map(str, self._dimensions))
+            raise ValueError(f"{type(self).__name__}: the input must have {wanted} dimensions, not shape {x.shape}")
+        chosen = self.use_batch_statistics
+        if self.training if chosen is None else chosen:
+            # an explicit True normalises by the batch even in evaluation, and still moves the running statistics
+            return batch_norm(
+                x, self.moving_mean, self.moving_variance, self.gamma, self.beta, True, 1 - self.momentum, self.eps,
+                self.data_format,
+            )  # fmt: skip
+        return batch_norm(
+            x, self.moving_mean, self.moving_variance, self.gamma, self.beta, False, 0.0, self.eps, self.data_format
+        )
+
+    def extend_repr(self) -> str:
+        return (
+            f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+            f"gamma={self.gamma!r}, beta={self.beta!r}, moving_mean={self.moving_mean!r}, "
+            f"moving_variance={self.moving_variance!r}"
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalisation of (N, C) or (N, C, L).
+
+    Args:
+        num_features: number of channels.
+        eps: added to the variance.
+        momentum: share of the old value when a running statistic moves.
+        affine: train the scale and the shift.
+        gamma_init: initializer of the scale.
+        beta_init: initializer of the shift.
+        moving_mean_init: initializer of the running mean.
+        moving_var_init: initializer of the running variance.
+        use_batch_statistics: True: always use the batch; False: never; None: while training.
+        data_format: ``"NCHW"``.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> BatchNorm1d(2)(weft.Tensor([[1.0, 2.0]])).shape
+        (1, 2)
+    """
+
+    _dimensions = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of (N, C, H, W).
+
+    Args:
+        num_features: number of channels.
+        eps: added to the variance.
+        momentum: share of the old value when a running statistic moves.
+        affine: train the scale and the shift.
+        gamma_init: initializer of the scale.
+        beta_init: initializer of the shift.
+        moving_mean_init: initializer of the running mean.
+        moving_var_init: initializer of the running variance.
+        use_batch_statistics: True: always use the batch; False: never; None: while training.
+        data_format: ``"NCHW"`` or ``"NHWC"``.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> BatchNorm2d(1)(weft.Tensor([[[[1.0, 2.0]]]])).shape
+        (1, 1, 1, 2)
+    """
+
+    _dimensions = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalisation of (N, C, D, H, W).
+
+    Args:
+        num_features: number of channels.
+        eps: added to the variance.
+        momentum: share of the old value when a running statistic moves.
+        affine: train the scale and the shift.
+        gamma_init: initializer of the scale.
+        beta_init: initializer of the shift.
+        moving_mean_init: initializer of the running mean.
+        moving_var_init: initializer of the running variance.
+        use_batch_statistics: True: always use the batch; False: never; None: while training.
+        data_format: ``"NCDHW"``.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> BatchNorm3d(1)(weft.Tensor([[[[[1.0, 2.0]]]]])).shape
+        (1, 1, 1, 1, 2)
+    """
+
+    _dimensions = (5,)
+
+
+class LayerNorm(Cell):
+    """Normalises over the last dimensions.
+
+    Args:
+        normalized_shape: the dimensions of scale and shift, usually the last ones of the input.
+        begin_norm_axis: first axis to normalise.
+        begin_params_axis: first axis of scale and shift.
+        gamma_init: initializer of the scale.
+        beta_init: initializer of the shift.
+        epsilon: added to the variance.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> LayerNorm((2,))(weft.Tensor([[2.0, 4.0]])).shape
+        (1, 2)
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        begin_norm_axis: int = -1,
+        begin_params_axis: int = -1,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        epsilon: float = 1e-7,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__()
+        if not isinstance(normalized_shape, (tuple, list)):
+            raise TypeError(
+                f"LayerNorm: normalized_shape must be a tuple or list of ints, not {type(normalized_shape).__name__}; "
+                f"write LayerNorm(({normalized_shape},))"
+            )
+        if not normalized_shape:
+            raise ValueError("LayerNorm: normalized_shape must not be empty")
+        self.normalized_shape = tuple(normalized_shape)
+        self.begin_norm_axis = begin_norm_axis
+        self.begin_params_axis = begin_params_axis
+        self.epsilon = float(epsilon)
+        self.gamma = Parameter(initializer(gamma_init, self.normalized_shape, dtype), name="gamma")
+        self.beta = Parameter(initializer(beta_init, self.normalized_shape, dtype), name="beta")
+        self.layer_norm = LayerNormOperator(begin_norm_axis, begin_params_axis, self.epsilon)
+
+    def construct(self, input_x: Tensor) -> Tensor:
+        return self.layer_norm(input_x, self.gamma, self.beta)[0]
+
+    def extend_repr(self) -> str:
+        return (
+            f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
+            f"begin_params_axis={self.begin_params_axis}, gamma={self.gamma!r}, beta={self.beta!r}"
+        )
+
+
+class GroupNorm(Cell):
+    """Normalises each sample over groups of channels.
+
+    Args:
+        num_groups: number of groups.
+        num_channels: number of channels.
+        eps: added to the variance.
+        affine: train the scale and the shift.
+        gamma_init: initializer of the scale.
+        beta_init: initializer of the shift.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> GroupNorm(1, 2)(weft.Tensor([[[[1.0]], [[3.0]]]])).shape
+        (1, 2, 1, 1)
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__()
+        self.num_groups = positive_int("GroupNorm", "num_groups", num_groups)
+        self.num_channels = positive_int("GroupNorm", "num_channels", num_channels)
+        if num_channels % num_groups:
+            raise ValueError(f"GroupNorm: {num_channels} channels do not divide into {num_groups} groups")
+        self.eps = float(eps)
+        self.affine = affine
+        self.gamma = Parameter(initializer(gamma_init, (num_channels,), dtype), name="gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, (num_channels,), dtype), name="beta", requires_grad=affine)
+
+    def construct(self, x: Tensor) -> Tensor:
+        return group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)
+
+    def extend_repr(self) -> str:
+        return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
+
+
+class _InstanceNorm(Cell):
+    _dimensions = 4
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__()
+        self.num_features = positive_int(type(self).__name__, "num_features", num_features)
+        self.eps = float(eps)
+        self.momentum = momentum
+        self.gamma = Parameter(initializer(gamma_init, (num_features,), dtype), name="gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, (num_features,), dtype), name="beta", requires_grad=affine)
+
+    def construct(self, x: Tensor) -> Tensor:
+        if x.ndim != self._dimensions or x.shape[1] != self.num_features:
+            raise ValueError(
+                f"{type(self).__name__}: the input must have {self._dimensions} dimensions and {self.num_features} "
+                f"channels, not shape {x.shape}"
+            )
+        return instance_norm(x, self.gamma, self.beta, self.eps)
+
+    def extend_repr(self) -> str:
+        return f"num_features={self.num_features}, eps={self.eps}"
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Normalises each channel of each sample of (N, C, L).
+
+    Args:
+        num_features: number of channels.
+        eps: added to the variance.
+        momentum: accepted.
+        affine: train the scale and the shift.
+        gamma_init: initializer of the scale.
+        beta_init: initializer of the shift.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> InstanceNorm1d(1)(weft.Tensor([[[1.0, 3.0]]])).shape
+        (1, 1, 2)
+    """
+
+    _dimensions = 3
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Normalises each channel of each sample of (N, C, H, W).
+
+    Args:
+        num_features: number of channels.
+        eps: added to the variance.
+        momentum: accepted.
+        affine: train the scale and the shift.
+        gamma_init: initializer of the scale.
+        beta_init: initializer of the shift.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> InstanceNorm2d(1)(weft.Tensor([[[[1.0, 3.0]]]])).shape
+        (1, 1, 1, 2)
+    """
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalises each channel of each sample of (N, C, D, H, W).
+
+    Args:
+        num_features: number of channels.
+        eps: added to the variance.
+        momentum: accepted.
+        affine: train the scale and the shift.
+        gamma_init: initializer of the scale.
+        beta_init: initializer of the shift.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> InstanceNorm3d(1)(weft.Tensor([[[[[1.0, 3.0]]]]])).shape
+        (1, 1, 1, 1, 2)
+    """
+
+    _dimensions = 5

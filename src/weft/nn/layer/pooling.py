@@ -1,0 +1,308 @@
+"""Pooling layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.core.tensor import Tensor
+from weft.nn.cell import Cell
+from weft.ops import pool as ops
+
+
+class _Pool(Cell):
+    def __init__(self, kernel_size: Any, stride: Any, pad_mode: str, data_format: str) -> None:
+        super().__init__()
+        name = type(self).__name__
+        if not isinstance(pad_mode, str) or pad_mode.lower() not in ("same", "valid", "pad"):
+            raise ValueError(f"{name}: pad_mode must be 'same', 'valid' or 'pad', not {pad_mode!r}")
+        for what, value in (("kernel_size", kernel_size), ("stride", stride)):
+            for one in value if isinstance(value, (tuple, list)) else (value,):
+                if isinstance(one, bool) or not isinstance(one, int):
+                    raise TypeError(f"{name}: {what} must be an int or a tuple of ints, not {value!r}")
+                if one < 1:
+                    raise ValueError(f"{name}: {what} must be positive, not {value!r}")
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.pad_mode = pad_mode
+        self.data_format = data_format
+        self.format = data_format
+
+    def extend_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode.upper()}"
+
+
+class _MaxPool(_Pool):
+    _rank = 2
+
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        stride: Any = 1,
+        pad_mode: str = "valid",
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+        data_format: str = "NCHW",
+    ) -> None:
+        super().__init__(kernel_size, stride, pad_mode, data_format)
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def construct(self, x: Tensor) -> Any:
+        return ops.max_pool(
+            type(self).__name__, self._rank, x, self.kernel_size, self.stride, self.pad_mode, self.padding,
+            self.dilation, self.ceil_mode, self.return_indices, self.data_format,
+        )  # fmt: skip
+
+
+class MaxPool1d(_MaxPool):
+    """Maxima of windows over one dimension.
+
+    Args:
+        kernel_size: window.
+        stride: step.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``.
+        dilation: distance of the window's elements.
+        return_indices: also return the positions of the maxima.
+        ceil_mode: also keep windows that reach over the border.
+
+    Example:
+        >>> import weft
+        >>> print(MaxPool1d(2, 2)(weft.Tensor([[[1.0, 3.0, 2.0, 4.0]]])))
+        [[[3. 4.]]]
+    """
+
+    _rank = 1
+
+
+class MaxPool2d(_MaxPool):
+    """Maxima of windows over two dimensions.
+
+    Args:
+        kernel_size: window, an int or (height, width).
+        stride: step.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``.
+        dilation: distance of the window's elements.
+        return_indices: also return the positions of the maxima.
+        ceil_mode: also keep windows that reach over the border.
+        data_format: ``"NCHW"`` or ``"NHWC"``.
+
+    Example:
+        >>> import weft
+        >>> print(MaxPool2d(2, 2)(weft.Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
+        [[[[4.]]]]
+    """
+
+
+class MaxPool3d(_MaxPool):
+    """Maxima of windows over three dimensions.
+
+    Args:
+        kernel_size: window, an int or (depth, height, width).
+        stride: step.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``.
+        dilation: distance of the window's elements.
+        return_indices: also return the positions of the maxima.
+        ceil_mode: also keep windows that reach over the border.
+
+    Example:
+        >>> import weft
+        >>> print(MaxPool3d((1, 2, 1))(weft.Tensor([[[[[1.0], [2.0]]]]])))
+        [[[[[2.]]]]]
+    """
+
+    _rank = 3
+
+
+class _AvgPool(_Pool):
+    _rank = 2
+
+    def __init__(
+        self,
+        kernel_size: Any = 1,
+        stride: Any = 1,
+        pad_mode: str = "valid",
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+        data_format: str = "NCHW",
+    ) -> None:
+        super().__init__(kernel_size, stride, pad_mode, data_format)
+        if divisor_override is not None and divisor_override <= 0:
+            raise ValueError(f"{type(self).__name__}: divisor_override must be positive, not {divisor_override}")
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def construct(self, x: Tensor) -> Tensor:
+        # "same" counts only real elements, whatever the setting, which is meant for explicit padding
+        counted = self.count_include_pad and self.pad_mode.lower() == "pad"
+        return ops.avg_pool(
+            type(self).__name__, self._rank, x, self.kernel_size, self.stride, self.pad_mode, self.padding,
+            self.ceil_mode, counted, self.divisor_override, self.data_format,
+        )  # fmt: skip
+
+
+class AvgPool1d(_AvgPool):
+    """Means of windows over one dimension.
+
+    Args:
+        kernel_size: window.
+        stride: step.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``.
+        ceil_mode: also keep windows that reach over the border.
+        count_include_pad: count the padding's zeros as elements.
+
+    Example:
+        >>> import weft
+        >>> print(AvgPool1d(2)(weft.Tensor([[[1.0, 3.0, 5.0]]])))
+        [[[2. 4.]]]
+    """
+
+    _rank = 1
+
+
+class AvgPool2d(_AvgPool):
+    """Means of windows over two dimensions.
+
+    Args:
+        kernel_size: window, an int or (height, width).
+        stride: step.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``.
+        ceil_mode: also keep windows that reach over the border.
+        count_include_pad: count the padding's zeros as elements.
+        divisor_override: divide by this.
+        data_format: ``"NCHW"`` or ``"NHWC"``.
+
+    Example:
+        >>> import weft
+        >>> print(AvgPool2d(2)(weft.Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
+        [[[[2.5]]]]
+    """
+
+
+class AvgPool3d(_AvgPool):
+    """Means of windows over three dimensions.
+
+    Args:
+        kernel_size: window, an int or (depth, height, width).
+        stride: step.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``.
+        ceil_mode: also keep windows that reach over the border.
+        count_include_pad: count the padding's zeros as elements.
+        divisor_override: divide by this.
+
+    Example:
+        >>> import weft
+        >>> print(AvgPool3d((1, 2, 1))(weft.Tensor([[[[[1.0], [2.0]]]]])))
+        [[[[[1.5]]]]]
+    """
+
+    _rank = 3
+
+
+class _Adaptive(Cell):
+    _function: Any
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def construct(self, x: Tensor) -> Tensor:
+        return type(self)._function(x, self.output_size)
+
+    def extend_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_Adaptive):
+    """Means of as many windows as wanted over one dimension.
+
+    Args:
+        output_size: an int.
+
+    Example:
+        >>> import weft
+        >>> print(AdaptiveAvgPool1d(2)(weft.Tensor([[[1.0, 3.0, 5.0, 7.0]]])))
+        [[[2. 6.]]]
+    """
+
+    _function = staticmethod(ops.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool2d(_Adaptive):
+    """Means of as many windows as wanted over two dimensions.
+
+    Args:
+        output_size: an int or (height, width), None keeps a size.
+
+    Example:
+        >>> import weft
+        >>> print(AdaptiveAvgPool2d(1)(weft.Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
+        [[[[2.5]]]]
+    """
+
+    _function = staticmethod(ops.adaptive_avg_pool2d)
+
+
+class AdaptiveAvgPool3d(_Adaptive):
+    """Means of as many windows as wanted over three dimensions.
+
+    Args:
+        output_size: an int or (depth, height, width), None keeps a size.
+
+    Example:
+        >>> import weft
+        >>> print(AdaptiveAvgPool3d(1)(weft.Tensor([[[[[1.0], [2.0]]]]])))
+        [[[[[1.5]]]]]
+    """
+
+    _function = staticmethod(ops.adaptive_avg_pool3d)
+
+
+class AdaptiveMaxPool1d(_Adaptive):
+    """Maxima of as many windows as wanted over one dimension.
+
+    Args:
+        output_size: an int.
+
+    Example:
+        >>> import weft
+        >>> print(AdaptiveMaxPool1d(2)(weft.Tensor([[[1.0, 3.0, 5.0, 7.0]]])))
+        [[[3. 7.]]]
+    """
+
+    _function = staticmethod(ops.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool2d(Cell):
+    """Maxima of as many windows as wanted over two dimensions.
+
+    Args:
+        output_size: an int or (height, width), None keeps a size.
+        return_indices: also return the positions of the maxima.
+
+    Example:
+        >>> import weft
+        >>> print(AdaptiveMaxPool2d(1)(weft.Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
+        [[[[4.]]]]
+    """
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def construct(self, x: Tensor) -> Any:
+        return ops.adaptive_max_pool2d(x, self.output_size, self.return_indices)

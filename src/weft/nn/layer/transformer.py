@@ -1,0 +1,217 @@
+"""Attention and the encoder blocks made of it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+from weft import dtypes
+from weft.core.tensor import Parameter, Tensor
+from weft.nn.cell import Cell
+from weft.nn.initializer import XavierUniform, initializer
+from weft.nn.layer.activation import get_activation
+from weft.nn.layer.basic import Dense, Dropout, positive_int
+from weft.nn.layer.container import CellList
+from weft.nn.layer.normalization import LayerNorm
+from weft.ops.activation import softmax
+from weft.ops.dropout import dropout as drop
+from weft.ops.linear import dense
+from weft.ops.matmul import matmul
+from weft.ops.select import where
+
+
+class MultiheadAttention(Cell):
+    """Attention in several subspaces: each position of `query` gathers from `value` where `key` agrees with it.
+
+    Args:
+        embed_dim: size of the vectors; divides into the heads.
+        num_heads: number of subspaces.
+        dropout: probability of ignoring a position, while training.
+        has_bias: whether the projections have biases.
+        kdim: size of the keys; None is `embed_dim`.
+        vdim: size of the values; None is `embed_dim`.
+        batch_first: inputs are (N, L, E) instead of (L, N, E).
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> x = weft.ops.ones((5, 2, 8), weft.float32)
+        >>> out, weights = MultiheadAttention(8, 2)(x, x, x)
+        >>> out.shape, weights.shape
+        ((5, 2, 8), (2, 5, 5))
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        has_bias: bool = True,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__()
+        self.embed_dim = positive_int("MultiheadAttention", "embed_dim", embed_dim)
+        self.num_heads = positive_int("MultiheadAttention", "num_heads", num_heads)
+        if embed_dim % num_heads:
+            raise ValueError(f"MultiheadAttention: embed_dim {embed_dim} does not divide into {num_heads} heads")
+        self.dropout = float(dropout)
+        self.has_bias = has_bias
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        self.joint = self.kdim == self.vdim == embed_dim
+        xavier = XavierUniform()
+        if self.joint:
+            weight = initializer(xavier, (3 * embed_dim, embed_dim), dtype)
+            self.in_proj_weight = Parameter(weight, name="in_proj_weight")
+        else:
+            for name, width in (("q", embed_dim), ("k", self.kdim), ("v", self.vdim)):
+                weight = initializer(xavier, (embed_dim, width), dtype)
+                setattr(self, f"{name}_proj_weight", Parameter(weight, name=f"{name}_proj_weight"))
+        self.in_proj_bias: Any = None
+        if has_bias:
+            self.in_proj_bias = Parameter(initializer("zeros", (3 * embed_dim,), dtype), name="in_proj_bias")
+        self.out_proj = Dense(embed_dim, embed_dim, bias_init="zeros", has_bias=has_bias, dtype=dtype)
+
+    def _heads(self, x: Tensor, which: int) -> Any:
+        """A projection as (N, heads, L, head size)."""
+        size = self.embed_dim
+        rows = slice(which * size, (which + 1) * size)
+        weight = self.in_proj_weight[rows] if self.joint else getattr(self, f"{'qkv'[which]}_proj_weight")
+        bias = None if self.in_proj_bias is None else self.in_proj_bias[rows]
+        projected = dense(x, weight, bias)
+        batch, length = projected.shape[:2]
+        return projected.reshape(batch, length, self.num_heads, self.head_dim).swapaxes(1, 2)
+
+    def construct(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Any = None,
+        need_weights: bool = True,
+        attn_mask: Any = None,
+        average_attn_weights: bool = True,
+    ) -> Any:
+        inputs: list[Any] = [query, key, value]
+        alone = query.ndim == 2
+        if alone:
+            inputs = [x.expand_dims(0) for x in inputs]
+        elif not self.batch_first:
+            inputs = [x.swapaxes(0, 1) for x in inputs]
+        q, k, v = (self._heads(x, which) for which, x in enumerate(inputs))
+        scores = matmul(q * (1.0 / math.sqrt(self.head_dim)), k.swapaxes(-1, -2))
+        if attn_mask is not None:
+            if attn_mask.ndim == 3:
+                attn_mask = attn_mask.reshape(scores.shape)
+            scores = _masked(scores, attn_mask)
+        if key_padding_mask is not None:
+            padding = key_padding_mask.expand_dims(0) if key_padding_mask.ndim == 1 else key_padding_mask
+            scores = _masked(scores, padding.reshape(padding.shape[0], 1, 1, padding.shape[1]))
+        weights = softmax(scores, -1)
+        dropped = drop(weights, self.dropout, True) if self.dropout and self.training else weights
+        out = matmul(dropped, v).swapaxes(1, 2)
+        out = self.out_proj(out.reshape(out.shape[0], out.shape[1], self.embed_dim))
+        shown = weights.mean(1) if average_attn_weights else weights
+        if alone:
+            out, shown = out[0], shown[0]
+        elif not self.batch_first:
+            out = out.swapaxes(0, 1)
+        return (out, shown) if need_weights else (out, None)
+
+
+def _masked(scores: Any, mask: Any) -> Any:
+    """Scores without the positions where a bool mask is True, or with a floating mask added."""
+    if mask.dtype is dtypes.bool_:
+        return where(mask, Tensor(float("-inf"), scores.dtype), scores)
+    return scores + mask.astype(scores.dtype)
+
+
+class TransformerEncoderLayer(Cell):
+    """Self-attention and two dense layers, each with a residual and a normalisation.
+
+    Args:
+        d_model: size of the vectors.
+        nhead: number of attention heads.
+        dim_feedforward: size between the dense layers.
+        dropout: probability of zero, while training.
+        activation: name of the activation between the dense layers, a Cell, or a function.
+        layer_norm_eps: added to the variance.
+        batch_first: inputs are (N, L, E) instead of (L, N, E).
+        norm_first: normalise before the parts instead of after them.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> TransformerEncoderLayer(8, 2, 16)(weft.ops.ones((5, 2, 8), weft.float32)).shape
+        (5, 2, 8)
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = "relu",
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__()
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
+        self.linear1 = Dense(d_model, dim_feedforward, dtype=dtype)
+        self.dropout = Dropout(p=dropout)
+        self.linear2 = Dense(dim_feedforward, d_model, dtype=dtype)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
+        self.norm2 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
+        self.dropout1 = Dropout(p=dropout)
+        self.dropout2 = Dropout(p=dropout)
+        self.activation: Any = get_activation(activation) if isinstance(activation, str) else activation
+
+    def construct(self, src: Tensor, src_mask: Any = None, src_key_padding_mask: Any = None) -> Tensor:
+        if self.norm_first:
+            src = src + self._attend(self.norm1(src), src_mask, src_key_padding_mask)
+            return src + self._feed_forward(self.norm2(src))
+        src = self.norm1(src + self._attend(src, src_mask, src_key_padding_mask))
+        return self.norm2(src + self._feed_forward(src))
+
+    def _attend(self, x: Tensor, mask: Any, padding: Any) -> Any:
+        return self.dropout1(self.self_attn(x, x, x, padding, False, mask)[0])
+
+    def _feed_forward(self, x: Tensor) -> Any:
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+class TransformerEncoder(Cell):
+    """Encoder layers one after the other.
+
+    Args:
+        encoder_layer: the layer, which is copied.
+        num_layers: how many.
+        norm: applied at the end, or None.
+
+    Example:
+        >>> import weft
+        >>> TransformerEncoder(TransformerEncoderLayer(8, 2, 16), 2)(weft.ops.ones((5, 2, 8), weft.float32)).shape
+        (5, 2, 8)
+    """
+
+    def __init__(self, encoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
+        super().__init__()
+        count = positive_int("TransformerEncoder", "num_layers", num_layers)
+        self.layers = CellList([copy.deepcopy(encoder_layer) for _ in range(count)])
+        self.num_layers = count
+        self.norm = norm
+
+    def construct(self, src: Tensor, src_mask: Any = None, src_key_padding_mask: Any = None) -> Tensor:
+        for layer in self.layers:
+            src = layer(src, src_mask, src_key_padding_mask)
+        return src if self.norm is None else self.norm(src)

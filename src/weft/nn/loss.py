@@ -1,0 +1,401 @@
+"""Loss layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.core.tensor import Tensor
+from weft.nn.cell import Cell
+from weft.ops import loss as ops
+from weft.ops.activation import log_softmax, softmax
+
+
+class LossBase(Cell):
+    """Base of losses: computes in `construct`, reduces with `get_loss`.
+
+    Args:
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> import weft
+        >>> class Absolute(LossBase):
+        ...     def construct(self, base, target):
+        ...         return self.get_loss((base - target).abs())
+        >>> print(Absolute()(weft.Tensor([1.0, 3.0]), weft.Tensor([0.0, 0.0])))
+        2.0
+    """
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__()
+        if reduction not in ("mean", "sum", "none"):
+            raise ValueError(f"{type(self).__name__}: reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
+        self.reduction = reduction
+        self.average = reduction == "mean"
+        self.reduce = reduction != "none"
+
+    def get_axis(self, x: Tensor) -> tuple[int, ...]:
+        """All axes of a tensor.
+
+        Args:
+            x: the tensor.
+        """
+        return tuple(range(x.ndim))
+
+    def get_loss(self, x: Any, weights: Any = 1.0) -> Any:
+        """The loss weighted and reduced.
+
+        Args:
+            x: loss of each element.
+            weights: factors, a tensor or a number.
+        """
+        x = x * weights
+        if self.reduction == "mean":
+            return x.mean()
+        if self.reduction == "sum":
+            return x.sum()
+        return x
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} must define construct(self, logits, labels)")
+
+
+def _require_tensors(name: str, *values: Any) -> None:
+    for value in values:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{name}: logits and labels must be Tensors, not {type(value).__name__}")
+
+
+class MSELoss(LossBase):
+    """Mean of squared differences.
+
+    Args:
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> import weft
+        >>> print(MSELoss()(weft.Tensor([1.0, 2.0]), weft.Tensor([1.0, 4.0])))
+        2.0
+    """
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _require_tensors("MSELoss", logits, labels)
+        return ops.mse_loss(logits, labels, self.reduction)
+
+
+class L1Loss(LossBase):
+    """Mean of absolute differences.
+
+    Args:
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> import weft
+        >>> print(L1Loss()(weft.Tensor([1.0, 2.0]), weft.Tensor([1.0, 4.0])))
+        1.0
+    """
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _require_tensors("L1Loss", logits, labels)
+        return ops.l1_loss(logits, labels, self.reduction)
+
+
+class SmoothL1Loss(LossBase):
+    """Differences, squared where they are below `beta`.
+
+    Args:
+        beta: where the square ends.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> import weft
+        >>> print(SmoothL1Loss()(weft.Tensor([1.0, 2.0]), weft.Tensor([1.5, 4.0])))
+        [0.125 1.5  ]
+    """
+
+    def __init__(self, beta: float = 1.0, reduction: str = "none") -> None:
+        super().__init__(reduction)
+        self.beta = float(beta)
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _require_tensors("SmoothL1Loss", logits, labels)
+        return ops.smooth_l1_loss(logits, labels, self.beta, self.reduction)
+
+
+class HuberLoss(LossBase):
+    """Differences, half squared where they are below `delta`.
+
+    Args:
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        delta: where the square ends.
+
+    Example:
+        >>> import weft
+        >>> print(HuberLoss()(weft.Tensor([1.0, 2.0]), weft.Tensor([1.0, 4.0])))
+        0.75
+    """
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction)
+        self.delta = float(delta)
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _require_tensors("HuberLoss", logits, labels)
+        return ops.huber_loss(logits, labels, self.reduction, self.delta)
+
+
+class BCELoss(LossBase):
+    """Binary cross entropy of probabilities.
+
+    Args:
+        weight: factor of each element, or None.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> import weft
+        >>> print(BCELoss(reduction="mean")(weft.Tensor([0.5]), weft.Tensor([1.0])))
+        0.6931472
+    """
+
+    def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.weight = weight
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _require_tensors("BCELoss", logits, labels)
+        return ops.binary_cross_entropy(logits, labels, self.weight, self.reduction)
+
+
+class BCEWithLogitsLoss(LossBase):
+    """Binary cross entropy of the sigmoid of scores.
+
+    Args:
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: factor of each element, or None.
+        pos_weight: factor of the positive part, or None.
+
+    Example:
+        >>> import weft
+        >>> print(BCEWithLogitsLoss()(weft.Tensor([0.0]), weft.Tensor([1.0])))
+        0.6931472
+    """
+
+    def __init__(self, reduction: str = "mean", weight: Tensor | None = None, pos_weight: Tensor | None = None) -> None:
+        super().__init__(reduction)
+        self.weight = weight
+        self.pos_weight = pos_weight
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _require_tensors("BCEWithLogitsLoss", logits, labels)
+        return ops.binary_cross_entropy_with_logits(logits, labels, self.weight, self.pos_weight, self.reduction)
+
+
+class CrossEntropyLoss(LossBase):
+    """Cross entropy between the softmax of scores and true classes.
+
+    Args:
+        weight: factor of each class, or None.
+        ignore_index: a class that does not count.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        label_smoothing: share of the uniform distribution in the target.
+
+    Example:
+        >>> import weft
+        >>> print(CrossEntropyLoss()(weft.Tensor([[0.0, 0.0]]), weft.Tensor([1])))
+        0.6931472
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(reduction)
+        self.weight = weight
+        self.ignore_index = ignore_index
+        self.label_smoothing = float(label_smoothing)
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _require_tensors("CrossEntropyLoss", logits, labels)
+        return ops.cross_entropy(logits, labels, self.weight, self.ignore_index, self.reduction, self.label_smoothing)
+
+
+class NLLLoss(LossBase):
+    """Negative log-likelihood of true classes.
+
+    Args:
+        weight: factor of each class, or None.
+        ignore_index: a class that does not count.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> import weft
+        >>> print(NLLLoss()(weft.Tensor([[-1.0, -2.0]]), weft.Tensor([1])))
+        2.0
+    """
+
+    def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.weight = weight
+        self.ignore_index = ignore_index
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _require_tensors("NLLLoss", logits, labels)
+        return ops.nll_loss(logits, labels, self.weight, self.ignore_index, self.reduction)
+
+
+class KLDivLoss(LossBase):
+    """Kullback-Leibler divergence of log-probabilities from probabilities.
+
+    Args:
+        reduction: ``"mean"``, ``"batchmean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> import weft
+        >>> print(KLDivLoss()(weft.Tensor([0.0]), weft.Tensor([1.0])))
+        0.0
+    """
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__("mean" if reduction == "batchmean" else reduction)
+        self.reduction = reduction
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _require_tensors("KLDivLoss", logits, labels)
+        return ops.kl_div(logits, labels, self.reduction)
+
+
+class SoftmaxCrossEntropyWithLogits(LossBase):
+    """Cross entropy between the softmax of scores and labels.
+
+    Args:
+        sparse: labels are class indices (N,); otherwise probabilities (N, C).
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> import weft
+        >>> loss = SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
+        >>> print(loss(weft.Tensor([[0.0, 0.0]]), weft.Tensor([1])))
+        0.6931472
+    """
+
+    def __init__(self, sparse: bool = False, reduction: str = "none") -> None:
+        super().__init__(reduction)
+        if not isinstance(sparse, bool):
+            raise TypeError(f"SoftmaxCrossEntropyWithLogits: sparse must be a bool, not {type(sparse).__name__}")
+        self.sparse = sparse
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _require_tensors("SoftmaxCrossEntropyWithLogits", logits, labels)
+        if self.sparse:
+            if labels.dtype.category != 1:
+                raise TypeError(
+                    f"SoftmaxCrossEntropyWithLogits(sparse=True) takes integer class labels, not {labels.dtype}"
+                )
+            return ops.cross_entropy(logits, labels, None, -(1 << 31), self.reduction)
+        if labels.shape != logits.shape:
+            raise ValueError(
+                f"SoftmaxCrossEntropyWithLogits: labels of shape {labels.shape} do not fit logits of {logits.shape}; "
+                "use sparse=True for class indices"
+            )
+        if not labels.dtype.is_floating:
+            labels = labels.astype(logits.dtype)
+        return self.get_loss(ops.softmax_cross_entropy_with_logits(logits, labels)[0])
+
+
+class CosineEmbeddingLoss(LossBase):
+    """Pushes rows towards each other or apart, by the cosine of their angle.
+
+    Args:
+        margin: cosine below which rows that should be apart are left alone.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> import weft
+        >>> x = weft.Tensor([[1.0, 0.0]])
+        >>> print(CosineEmbeddingLoss()(x, x, weft.Tensor([-1])))
+        1.0
+    """
+
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.margin = float(margin)
+
+    def construct(self, logits_x1: Tensor, logits_x2: Tensor, labels: Tensor) -> Tensor:  # type: ignore[override]
+        return ops.cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, self.reduction)
+
+
+class MarginRankingLoss(LossBase):
+    """Asks that the first input be larger or smaller than the second.
+
+    Args:
+        margin: by how much.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> import weft
+        >>> print(MarginRankingLoss()(weft.Tensor([1.0]), weft.Tensor([3.0]), weft.Tensor([1.0])))
+        2.0
+    """
+
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.margin = float(margin)
+
+    def construct(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+        return ops.margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
+
+
+class SoftMarginLoss(LossBase):
+    """Logistic loss of targets 1 and -1.
+
+    Args:
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> import weft
+        >>> print(SoftMarginLoss()(weft.Tensor([0.0]), weft.Tensor([1.0])))
+        0.6931472
+    """
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        _require_tensors("SoftMarginLoss", logits, labels)
+        return ops.soft_margin_loss(logits, labels, self.reduction)
+
+
+class FocalLoss(LossBase):
+    """Cross entropy that counts well-classified examples less.
+
+    Args:
+        weight: factor of each class, or None.
+        gamma: how much less.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> import weft
+        >>> print(FocalLoss(gamma=0.0)(weft.Tensor([[0.0, 0.0]]), weft.Tensor([[1]])))
+        0.6931472
+    """
+
+    def __init__(self, weight: Tensor | None = None, gamma: float = 2.0, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.weight = weight
+        self.gamma = float(gamma)
+
+    def construct(self, logits: Any, labels: Any) -> Any:
+        _require_tensors("FocalLoss", logits, labels)
+        if labels.ndim == logits.ndim and labels.shape[1] == 1:
+            labels = labels.squeeze(1)
+        if labels.ndim == logits.ndim:
+            log_p = (log_softmax(logits, 1) * labels).sum(1)
+            p = (softmax(logits, 1) * labels).sum(1)
+        else:
+            log_p = -ops.cross_entropy(logits, labels, None, -(1 << 31), "none")
+            p = log_p.exp()
+        loss = -((1 - p) ** self.gamma) * log_p
+        if self.weight is not None:
+            loss = loss * (
+                (self.weight * labels).sum(1) if labels.ndim == logits.ndim else self.weight.gather(labels, 0)
+            )
+        return self.get_loss(loss)

@@ -1,0 +1,212 @@
+"""Training with a loss scale, which keeps small float16 gradients from becoming zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.dispatch import apply
+from weft.core.primitive import Primitive, Sample
+from weft.core.tensor import Parameter, Tensor
+from weft.nn.cell import Cell
+from weft.nn.wrap import TrainOneStepCell, loss_and_gradients
+from weft.ops.state import current_value
+
+
+def _all_finite(*arrays: Any) -> Any:
+    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(a)) for a in arrays]))
+
+
+def _select_many(flag: Any, *arrays: Any) -> tuple[Any, ...]:
+    count = len(arrays) // 2
+    return tuple(jnp.where(flag.reshape(()), a, b) for a, b in zip(arrays[:count], arrays[count:], strict=True))
+
+
+def _unscaled(scale: Any, *gradients: Any) -> tuple[Any, ...]:
+    factor = 1.0 / scale.reshape(())
+    return tuple((g.astype(jnp.float32) * factor).astype(g.dtype) for g in gradients)
+
+
+def _next_scale(scale: Any, good_steps: Any, finite: Any, *, factor: float, window: int) -> tuple[Any, Any]:
+    finite = finite.reshape(())
+    lowered = jnp.maximum(scale / factor, 1.0)
+    good = jnp.where(finite, good_steps + 1, 0)
+    raised = good >= window
+    new = jnp.where(finite, jnp.where(raised, scale * factor, scale), lowered)
+    # a scale that overflows float32 helps nobody
+    return jnp.where(jnp.isfinite(new), new, scale).astype(scale.dtype), jnp.where(raised, 0, good)
+
+
+_WHY = "a decision about the step"
+_A, _B, _SCALE = np.array([1.0, 2.0], np.float32), np.array([3.0, np.inf], np.float32), np.array(8.0, np.float32)
+ALL_FINITE = Primitive("AllFinite", _all_finite, no_gradient=_WHY, samples=[Sample((_A, _A)), Sample((_A, _B))])
+SELECT_MANY = Primitive(
+    "SelectMany", _select_many, multiple=True, samples=[Sample((np.array(False), _A, _A * 2, _A * 3, _A * 4))]
+)
+UNSCALE = Primitive("UnscaleGradients", _unscaled, multiple=True, samples=[Sample((_SCALE, _A, _A * 2))])
+NEXT_SCALE = Primitive(
+    "NextLossScale",
+    _next_scale,
+    attr_names=("factor", "window"),
+    multiple=True,
+    no_gradient=_WHY,
+    samples=[
+        Sample((_SCALE, np.array(n, np.int32), np.array(good)), {"factor": 2.0, "window": 3}, vmap=False)
+        for n, good in ((1, True), (2, True), (2, False))
+    ],
+)
+
+
+def all_finite(tensors: Any) -> Tensor:
+    """Whether no element of any tensor is infinite or not a number.
+
+    Args:
+        tensors: a tuple or list of Tensors.
+
+    Returns:
+        Tensor: a bool.
+
+    Example:
+        >>> print(all_finite([Tensor([1.0]), Tensor([float("inf")])]))
+        False
+    """
+    found = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+    return apply(ALL_FINITE, found) if found else Tensor(True)
+
+
+class DynamicLossScaleUpdateCell(Cell):
+    """A loss scale that shrinks after an overflow and grows after a run of good steps.
+
+    Args:
+        loss_scale_value: initial scale.
+        scale_factor: by how much it changes.
+        scale_window: length of the run.
+
+    Example:
+        >>> scale = DynamicLossScaleUpdateCell(8.0, 2, 100)
+        >>> print(scale(scale.loss_scale_parameter, Tensor(False)), scale.get_loss_scale())
+        True 4.0
+    """
+
+    def __init__(self, loss_scale_value: float, scale_factor: float, scale_window: int) -> None:
+        super().__init__()
+        if loss_scale_value < 1:
+            raise ValueError(f"loss_scale_value must be at least 1, not {loss_scale_value}")
+        if scale_factor <= 1:
+            raise ValueError(f"scale_factor must be above 1, not {scale_factor}")
+        if isinstance(scale_window, bool) or not isinstance(scale_window, int) or scale_window < 1:
+            raise ValueError(f"scale_window must be a positive int, not {scale_window!r}")
+        self.scale_factor = float(scale_factor)
+        self.scale_window = scale_window
+        self.loss_scale_value = float(loss_scale_value)
+        self.loss_scale_parameter = Parameter(
+            Tensor(float(loss_scale_value), dtypes.float32), name="loss_scale", requires_grad=False
+        )
+        self.good_steps = Parameter(Tensor(np.zeros((), np.int32)), name="good_steps", requires_grad=False)
+
+    def get_loss_scale(self) -> float:
+        """The current scale."""
+        return float(self.loss_scale_parameter.asnumpy())
+
+    def construct(self, loss_scale: Any, finite: Tensor) -> Tensor:
+        """Move the scale; returns whether the step overflowed."""
+        results = apply(NEXT_SCALE, (loss_scale, self.good_steps, finite), (self.scale_factor, self.scale_window))
+        self.loss_scale_parameter.rebind(results[0])
+        self.good_steps.rebind(results[1])
+        return finite.logical_not()
+
+
+class FixedLossScaleUpdateCell(Cell):
+    """A loss scale that stays.
+
+    Args:
+        loss_scale_value: the scale.
+
+    Example:
+        >>> FixedLossScaleUpdateCell(8.0).get_loss_scale()
+        8.0
+    """
+
+    def __init__(self, loss_scale_value: float) -> None:
+        super().__init__()
+        self.loss_scale_value = float(loss_scale_value)
+
+    def get_loss_scale(self) -> float:
+        """The scale."""
+        return self.loss_scale_value
+
+    def construct(self, loss_scale: Any, finite: Tensor) -> Tensor:
+        """Returns whether the step overflowed."""
+        return finite.logical_not()
+
+
+class TrainOneStepWithLossScaleCell(TrainOneStepCell):
+    """One step of training with a loss scale; a step whose gradients overflow changes nothing but the scale.
+
+    Args:
+        network: a network that returns the loss.
+        optimizer: updates the parameters it was made with.
+        scale_sense: a Tensor with the scale, or a cell that updates it.
+
+    Returns:
+        tuple: loss, whether the step overflowed, and the scale it used.
+
+    Example:
+        >>> from weft import nn
+        >>> net = nn.Dense(1, 1, "ones", "zeros")
+        >>> loss = nn.WithLossCell(net, nn.MSELoss())
+        >>> step = TrainOneStepWithLossScaleCell(loss, nn.SGD(net.trainable_params(), 0.25), Tensor(8.0))
+        >>> value, overflow, scale = step(Tensor([[1.0]]), Tensor([[0.0]]))
+        >>> print(value, overflow, scale, net.weight.value())
+        1.0 False 8.0 [[0.5]]
+    """
+
+    def __init__(self, network: Cell, optimizer: Any, scale_sense: Any) -> None:
+        super().__init__(network, optimizer)
+        self.loss_scaling_manager: Any = None
+        if isinstance(scale_sense, Cell):
+            self.loss_scaling_manager = scale_sense
+            value = float(scale_sense.get_loss_scale())
+        elif isinstance(scale_sense, Tensor):
+            if scale_sense.size != 1:
+                raise ValueError(f"scale_sense must have one element, not shape {scale_sense.shape}")
+            value = float(scale_sense.asnumpy().reshape(()))
+        else:
+            raise TypeError(f"scale_sense must be a Tensor or a Cell, not {type(scale_sense).__name__}")
+        updating = getattr(self.loss_scaling_manager, "loss_scale_parameter", None)
+        self.scale_sense = (
+            updating
+            if updating is not None
+            else Parameter(Tensor(value, dtypes.float32), name="scale_sense", requires_grad=False)
+        )
+
+    def set_sense_scale(self, sens: Any) -> None:
+        """Replace the scale.
+
+        Args:
+            sens: a Tensor with one element, or a number.
+        """
+        new = sens if isinstance(sens, Tensor) else Tensor(float(sens), dtypes.float32)
+        if new.size != 1:
+            raise ValueError(f"the scale must have one element, not shape {new.shape}")
+        self.scale_sense.set_data(new.reshape(self.scale_sense.shape))
+
+    def construct(self, *inputs: Any) -> Any:
+        scale = current_value(self.scale_sense)
+        loss, grads = loss_and_gradients(self.network, self.weights, inputs, scale)
+        grads = self.grad_reducer(apply(UNSCALE, (scale, *grads)))
+        finite = apply(ALL_FINITE, tuple(grads))
+        targets = self.optimizer.targets
+        before = [current_value(target) for target in targets]
+        self.optimizer(grads)
+        chosen = apply(SELECT_MANY, (finite, *targets, *before))
+        for target, value in zip(targets, chosen, strict=True):
+            target.rebind(value)
+        if self.loss_scaling_manager is not None:
+            overflow = self.loss_scaling_manager(scale, finite)
+        else:
+            overflow = finite.logical_not()
+        return loss, overflow, scale

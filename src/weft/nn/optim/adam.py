@@ -1,0 +1,226 @@
+"""Adam and its relatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from weft.nn.optim.checks import flag, number
+from weft.nn.optim.optimizer import Optimizer
+from weft.ops.optimizer import adam_step, adam_weight_decay_step, adamax_step, amsgrad_step
+
+
+class Adam(Optimizer):
+    """Adaptive moment estimation.
+
+    Args:
+        params: Parameters, or groups (see `Optimizer`).
+        learning_rate: see `Optimizer`.
+        beta1: share of the first moment that stays.
+        beta2: share of the second moment that stays.
+        eps: added to the denominator.
+        use_locking: accepted.
+        use_nesterov: look ahead by one step.
+        weight_decay: see `Optimizer`.
+        loss_scale: see `Optimizer`.
+        use_amsgrad: divide by the largest second moment so far.
+        kwargs: `use_lazy` and `use_offload` are accepted, and change nothing.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = Adam([p], 0.5)((weft.Tensor([1.0]),))
+        >>> print(round(p.value().item(), 4))
+        0.5
+    """
+
+    slots: tuple[tuple[str, str, Any], ...] = (("moment1", "moment1", "zeros"), ("moment2", "moment2", "zeros"))
+    scalars = ("beta1_power", "beta2_power")
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        use_locking: bool = False,
+        use_nesterov: bool = False,
+        weight_decay: Any = 0.0,
+        loss_scale: float = 1.0,
+        use_amsgrad: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        unknown = set(kwargs) - {"use_lazy", "use_offload"}
+        if unknown:
+            raise TypeError(f"Adam got unknown settings: {', '.join(sorted(unknown))}")
+        if flag("use_amsgrad", use_amsgrad):
+            self.slots = (*type(self).slots, ("vhat", "vhat", "zeros"))  # before the base makes the state
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.beta1 = number("beta1", beta1, below_one=True)
+        self.beta2 = number("beta2", beta2, below_one=True)
+        self.eps = number("eps", eps)
+        self.use_locking = use_locking
+        self.use_nesterov = flag("use_nesterov", use_nesterov)
+        self.use_amsgrad = use_amsgrad
+
+    def initial_scalar(self, attribute: str) -> float:
+        return 1.0
+
+    def settings(self) -> tuple[Any, ...]:
+        return self.beta1, self.beta2, self.eps, self.use_nesterov
+
+    @staticmethod
+    def advance(scalars: tuple[Any, ...], settings: tuple[Any, ...]) -> tuple[Any, ...]:
+        return scalars[0] * settings[0], scalars[1] * settings[1]
+
+    @staticmethod
+    def update(
+        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
+    ) -> tuple[Any, ...]:
+        beta1, beta2, eps, nesterov = settings
+        powers = [power.astype(p.dtype) for power in scalars]
+        if len(state) == 2:
+            return adam_step(p, *state, *powers, lr, beta1, beta2, eps, g, nesterov=nesterov)  # type: ignore[call-arg,misc]
+        return amsgrad_step(p, *state, *powers, lr, beta1, beta2, eps, g, nesterov=nesterov)  # type: ignore[call-arg,misc]
+
+
+class AdamWeightDecay(Optimizer):
+    """Adam without bias correction, with the weight decay apart from the moments.
+
+    Args:
+        params: Parameters, or groups (see `Optimizer`).
+        learning_rate: see `Optimizer`.
+        beta1: share of the first moment that stays.
+        beta2: share of the second moment that stays.
+        eps: added to the denominator.
+        weight_decay: share of the parameter that each step removes, times the learning rate.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = AdamWeightDecay([p], 0.1)((weft.Tensor([1.0]),))
+        >>> print(p.value() < 1)
+        [ True]
+    """
+
+    slots = (("moments1", "adam_m", "zeros"), ("moments2", "adam_v", "zeros"))
+    decay_in_gradient = False
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-6,
+        weight_decay: Any = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay)
+        self.beta1 = number("beta1", beta1, below_one=True)
+        self.beta2 = number("beta2", beta2, below_one=True)
+        self.eps = number("eps", eps)
+
+    def settings(self) -> tuple[Any, ...]:
+        return self.beta1, self.beta2, self.eps
+
+    @staticmethod
+    def update(
+        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
+    ) -> tuple[Any, ...]:
+        return adam_weight_decay_step(p, *state, lr, *settings, decay, g)  # type: ignore[call-arg]
+
+
+class Lamb(AdamWeightDecay):
+    """Adam whose step in each parameter is scaled to the parameter's norm, for large batches.
+
+    Args:
+        params: Parameters, or groups (see `Optimizer`).
+        learning_rate: see `Optimizer`.
+        beta1: share of the first moment that stays.
+        beta2: share of the second moment that stays.
+        eps: added to the denominator.
+        weight_decay: share of the parameter that the update contains.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = Lamb([p], 0.1)((weft.Tensor([1.0]),))
+        >>> print(p.value() < 1)
+        [ True]
+    """
+
+    slots = (("moments1", "lamb_m", "zeros"), ("moments2", "lamb_v", "zeros"))
+
+    @staticmethod
+    def update(
+        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
+    ) -> tuple[Any, ...]:
+        beta1, beta2, eps = settings
+        m = state[0] * beta1 + g * (1 - beta1)
+        v = state[1] * beta2 + jnp.square(g) * (1 - beta2)
+        count = (step + 1).astype(p.dtype)
+        corrected = m / (1 - jnp.power(jnp.asarray(beta1, p.dtype), count))
+        spread = v / (1 - jnp.power(jnp.asarray(beta2, p.dtype), count))
+        change = corrected / (jnp.sqrt(spread) + eps) + decay * p
+        size, change_size = jnp.sqrt(jnp.sum(p * p)), jnp.sqrt(jnp.sum(change * change))
+        both = (size > 0) & (change_size > 0)
+        ratio = jnp.where(both, size / jnp.where(both, change_size, 1), 1)
+        return p - lr * ratio * change, m, v
+
+
+class AdaMax(Optimizer):
+    """Adam by the infinity norm.
+
+    Args:
+        params: Parameters, or groups (see `Optimizer`).
+        learning_rate: see `Optimizer`.
+        beta1: share of the moment that stays.
+        beta2: share of the norm that stays.
+        eps: added to the denominator.
+        weight_decay: see `Optimizer`.
+        loss_scale: see `Optimizer`.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = AdaMax([p], 0.5)((weft.Tensor([1.0]),))
+        >>> print(round(p.value().item(), 4))
+        0.5
+    """
+
+    slots: tuple[tuple[str, str, Any], ...] = (("moment1", "moment1", "zeros"), ("moment2", "moment2", "zeros"))
+    scalars = ("beta1_power",)
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        weight_decay: Any = 0.0,
+        loss_scale: float = 1.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.beta1 = number("beta1", beta1, below_one=True)
+        self.beta2 = number("beta2", beta2, below_one=True)
+        self.eps = number("eps", eps)
+
+    def initial_scalar(self, attribute: str) -> float:
+        return 1.0
+
+    def settings(self) -> tuple[Any, ...]:
+        return self.beta1, self.beta2, self.eps
+
+    @staticmethod
+    def advance(scalars: tuple[Any, ...], settings: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (scalars[0] * settings[0],)
+
+    @staticmethod
+    def update(
+        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
+    ) -> tuple[Any, ...]:
+        beta1, beta2, eps = settings
+        return adamax_step(p, *state, scalars[0].astype(p.dtype), lr, beta1, beta2, eps, g)  # type: ignore[call-arg]

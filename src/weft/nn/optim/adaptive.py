@@ -1,0 +1,162 @@
+"""Optimizers that adapt each element's rate to its past gradients: Adagrad, RMSProp, Adadelta."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.nn.optim.checks import flag, number
+from weft.nn.optim.optimizer import Optimizer
+from weft.ops.optimizer import adadelta_step, adagrad_step, centered_rmsprop_step, rmsprop_step
+
+
+class Adagrad(Optimizer):
+    """Divides by the root of the sum of squared gradients.
+
+    Args:
+        params: Parameters, or groups (see `Optimizer`).
+        accum: initial sum.
+        learning_rate: see `Optimizer`.
+        update_slots: whether the sum grows.
+        loss_scale: see `Optimizer`.
+        weight_decay: see `Optimizer`.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = Adagrad([p], accum=0.0, learning_rate=0.5)((weft.Tensor([2.0]),))
+        >>> print(p.value())
+        [0.5]
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        accum: float = 0.1,
+        learning_rate: Any = 0.001,
+        update_slots: bool = True,
+        loss_scale: float = 1.0,
+        weight_decay: Any = 0.0,
+    ) -> None:
+        initial = number("accum", accum)
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.update_slots = flag("update_slots", update_slots)
+        for state in self.accum:
+            state.set_data(state.value() * 0 + initial)
+
+    slots = (("accum", "accum", "zeros"),)
+
+    def settings(self) -> tuple[Any, ...]:
+        return (self.update_slots,)
+
+    @staticmethod
+    def update(
+        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
+    ) -> tuple[Any, ...]:
+        return adagrad_step(p, state[0], lr, g, update_slots=settings[0])
+
+
+class RMSProp(Optimizer):
+    """Divides by the root of a running mean of squared gradients.
+
+    Args:
+        params: Parameters, or groups (see `Optimizer`).
+        learning_rate: see `Optimizer`.
+        decay: share of the mean that stays.
+        momentum: share of the last step that is repeated.
+        epsilon: added to the mean.
+        use_locking: accepted.
+        centered: subtract the squared mean gradient.
+        loss_scale: see `Optimizer`.
+        weight_decay: see `Optimizer`.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = RMSProp([p], 0.5)((weft.Tensor([1.0]),))
+        >>> print(p.value())
+        [0.5]
+    """
+
+    slots = (
+        ("moment", "moment", "zeros"),
+        ("ms", "mean_square", "ones"),
+        ("mg", "mean_grad", "zeros"),
+    )
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 0.1,
+        decay: float = 0.9,
+        momentum: float = 0.0,
+        epsilon: float = 1e-10,
+        use_locking: bool = False,
+        centered: bool = False,
+        loss_scale: float = 1.0,
+        weight_decay: Any = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.decay = number("decay", decay)
+        self.momentum = number("momentum", momentum)
+        self.epsilon = number("epsilon", epsilon)
+        self.use_locking = use_locking
+        self.centered = flag("centered", centered)
+
+    def settings(self) -> tuple[Any, ...]:
+        return self.decay, self.momentum, self.epsilon, self.centered
+
+    @staticmethod
+    def update(
+        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
+    ) -> tuple[Any, ...]:
+        moment, ms, mg = state
+        *numbers, centered = settings
+        if not centered:
+            p, ms, moment = rmsprop_step(p, ms, moment, lr, g, *numbers)
+        else:
+            p, mg, ms, moment = centered_rmsprop_step(p, mg, ms, moment, lr, g, *numbers)
+        return p, moment, ms, mg
+
+
+class Adadelta(Optimizer):
+    """Scales gradients by the ratio of past updates to past gradients.
+
+    Args:
+        params: Parameters, or groups (see `Optimizer`).
+        learning_rate: see `Optimizer`.
+        rho: share of the means that stays.
+        epsilon: added to the means.
+        loss_scale: see `Optimizer`.
+        weight_decay: see `Optimizer`.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = Adadelta([p])((weft.Tensor([1.0]),))
+        >>> print(p.value() < 1)
+        [ True]
+    """
+
+    slots = (("accum", "accum", "zeros"), ("accum_update", "accum_update", "zeros"))
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1.0,
+        rho: float = 0.9,
+        epsilon: float = 1e-6,
+        loss_scale: float = 1.0,
+        weight_decay: Any = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.rho = number("rho", rho)
+        self.epsilon = number("epsilon", epsilon)
+
+    def settings(self) -> tuple[Any, ...]:
+        return self.rho, self.epsilon
+
+    @staticmethod
+    def update(
+        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
+    ) -> tuple[Any, ...]:
+        return adadelta_step(p, *state, lr, *settings, g)  # type: ignore[call-arg]

@@ -1,0 +1,491 @@
+"""Optimizer: what all optimizers share, and the one call that updates all parameters.
+
+A subclass names its state (`slots`, `scalars`) and gives `update`, the arithmetic of one parameter on JAX arrays. One
+step of any optimizer is one primitive: parameters, gradients, state and rates in, new values out. So it costs one
+dispatch eagerly and is one node in a graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.dispatch import apply
+from weft.core.parameters import ParameterTuple
+from weft.core.primitive import Primitive, Sample
+from weft.core.tensor import Parameter, Tensor
+from weft.nn.cell import Cell
+from weft.nn.learning_rate_schedule import LearningRateSchedule
+from weft.ops.state import assign_add
+
+_GROUP_KEYS = frozenset({"params", "lr", "weight_decay", "grad_centralization", "order_params"})
+
+
+class Optimizer(Cell):
+    """Base of the optimizers: ``optimizer(gradients)`` updates the parameters.
+
+    Args:
+        learning_rate: a number; an iterable of numbers, one for each step; a 0- or 1-dimensional Tensor; or a
+            `LearningRateSchedule`, called with the step.
+        parameters: Parameters, or dicts that group them: ``{"params": [...], "lr": ..., "weight_decay": ...,
+            "grad_centralization": ...}`` where all but ``params`` may be left out. A dict ``{"order_params": [...]}``
+            gives the order in which gradients are passed.
+        weight_decay: share of each parameter added to its gradient: a number, or a Cell called with the step. Without
+            groups, parameters named ``beta`` or ``gamma`` do not decay.
+        loss_scale: the gradients are divided by this.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: a number is out of range, there are no parameters, or one is listed twice.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> optimizer = nn.SGD([p], learning_rate=0.5)
+        >>> _ = optimizer((weft.Tensor([1.0]),))
+        >>> print(p.value())
+        [0.5]
+    """
+
+    #: state with the shape of the parameters: attribute, prefix of the names, initial value
+    slots: tuple[tuple[str, str, Any], ...] = ()
+    #: state that is one number: attribute
+    scalars: ClassVar[tuple[str, ...]] = ()
+    #: whether the weight decay is added to the gradient before `update`, or given to it
+    decay_in_gradient: ClassVar[bool] = True
+    _primitive: ClassVar[Primitive | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._primitive = None
+
+    def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0) -> None:
+        super().__init__(auto_prefix=False)
+        groups = _groups_of(parameters)
+        self.is_group = groups is not None
+        if isinstance(loss_scale, bool) or not isinstance(loss_scale, (int, float)):
+            raise TypeError(f"loss_scale must be a float, not {type(loss_scale).__name__}")
+        if loss_scale <= 0:
+            raise ValueError(f"loss_scale must be positive, not {loss_scale}")
+        self.loss_scale = float(loss_scale)
+        self.reciprocal_scale = 1.0 / self.loss_scale
+        self.global_step = Parameter(Tensor(np.zeros(1, np.int32)), name="global_step", requires_grad=False)
+        self.global_step_increase_tensor = Tensor(np.ones(1, np.int32))
+        self._rates: list[Any] = []
+        self._decays: list[Any] = []
+        #: for each parameter: index of its rate, its weight decay (a number, or the index of a Cell as a 1-tuple),
+        #: whether its gradient is centralised
+        self._plan: list[tuple[int, Any, bool]] = []
+        chosen: list[Parameter] = []
+        default_rate = self._add_rate(learning_rate, "learning_rate")
+        default_decay = self._add_decay(weight_decay)
+        if groups is None:
+            chosen = _checked_parameters(parameters)
+            for param in chosen:
+                decays = "beta" not in param.name and "gamma" not in param.name
+                self._plan.append((default_rate, default_decay if decays else 0.0, False))
+        else:
+            for number, group in enumerate(groups):
+                rate = default_rate if "lr" not in group else self._add_rate(group["lr"], f"group{number}_lr")
+                decay = default_decay if "weight_decay" not in group else self._add_decay(group["weight_decay"])
+                centralised = bool(group.get("grad_centralization", False))
+                for param in _checked_parameters(group["params"]):
+                    chosen.append(param)
+                    self._plan.append((rate, decay, centralised))
+        _check_unique(chosen)
+        order = None if groups is None else _order_of(parameters)
+        if order is not None:
+            position = {id(param): i for i, param in enumerate(chosen)}
+            if len(order) != len(chosen) or any(id(param) not in position for param in order):
+                raise ValueError("order_params must list the same parameters as the groups")
+            self._plan = [self._plan[position[id(param)]] for param in order]
+            chosen = order
+        self.parameters = self._parameters = ParameterTuple(chosen)
+        self.param_length = len(chosen)
+        self.params = self.parameters
+        self.weight_decay = weight_decay
+        self.is_group_lr = any(rate != default_rate for rate, _, _ in self._plan)
+        self.dynamic_lr = any(_is_dynamic(rate) for rate in self._rates)
+        self.dynamic_weight_decay = bool(self._decays)
+        self.grad_centralization = any(centralised for _, _, centralised in self._plan)
+        self.exec_weight_decay = any(decay != 0.0 for _, decay, _ in self._plan)
+        self.decay_flags = tuple(decay != 0.0 for _, decay, _ in self._plan)
+        # a plain attribute: the rates are registered already
+        self.__dict__["learning_rate"] = (
+            tuple(self._rates[r] for r, _, _ in self._plan) if self.is_group_lr else self._rates[0]
+        )
+        for attribute, prefix, init in self.slots:
+            setattr(self, attribute, self.parameters.clone(prefix=prefix, init=init))
+        for attribute in self.scalars:
+            value = np.asarray(self.initial_scalar(attribute), np.float32)
+            setattr(self, attribute, Parameter(Tensor(value), name=attribute, requires_grad=False))
+        self._settle_state()
+
+    def _settle_state(self) -> None:
+        for attribute, _, _ in self.slots:
+            for state in getattr(self, attribute):
+                state.requires_grad = False
+        self._targets: tuple[Parameter, ...] | None = None
+
+    # -- rates -------------------------------------------------------------------------------------------
+
+    def _add_rate(self, rate: Any, name: str) -> int:
+        """Keep a learning rate as a Parameter or a schedule; returns its index."""
+        if isinstance(rate, bool):
+            raise TypeError("learning_rate must be a number, an iterable, a Tensor or a LearningRateSchedule, not bool")
+        if isinstance(rate, (int, float, np.floating)):
+            if rate < 0:
+                raise ValueError(f"learning_rate must not be negative, got {rate}")
+            made: Any = Parameter(Tensor(float(rate), dtypes.float32), name=name, requires_grad=False)
+        elif isinstance(rate, Parameter):
+            made = rate
+        elif isinstance(rate, Tensor):
+            if rate.ndim > 1:
+                raise ValueError(f"a learning_rate Tensor must have 0 or 1 dimensions, not shape {rate.shape}")
+            made = Parameter(Tensor(rate, dtypes.float32), name=name, requires_grad=False)
+        elif isinstance(rate, (LearningRateSchedule, Cell)):
+            made = rate
+        elif isinstance(rate, Iterable) and not isinstance(rate, str):
+            values = [float(v) for v in rate]
+            if not values:
+                raise ValueError("a learning_rate iterable must not be empty")
+            if min(values) < 0:
+                raise ValueError(f"learning_rate must not be negative, got {min(values)}")
+            made = Parameter(Tensor(np.asarray(values, np.float32)), name=name, requires_grad=False)
+        else:
+            raise TypeError(
+                "learning_rate must be a number, an iterable, a Tensor or a LearningRateSchedule, "
+                f"not {type(rate).__name__}"
+            )
+        self._rates.append(made)
+        if isinstance(made, Parameter):
+            self._params[name] = made
+        else:
+            self._cells[name] = made
+        return len(self._rates) - 1
+
+    def _add_decay(self, decay: Any) -> Any:
+        if isinstance(decay, Cell):
+            self._decays.append(decay)
+            self._cells[f"weight_decay{len(self._decays)}"] = decay
+            return (len(self._decays) - 1,)
+        if isinstance(decay, bool) or not isinstance(decay, (int, float, np.floating)):
+            raise TypeError(f"weight_decay must be a float or a Cell, not {type(decay).__name__}")
+        if decay < 0:
+            raise ValueError(f"weight_decay must not be negative, got {decay}")
+        return float(decay)
+
+    def _rate_now(self, rate: Any) -> Tensor:
+        """A learning rate at the current step, as a 0-dimensional tensor."""
+        if isinstance(rate, Cell):
+            return rate(self.global_step).reshape(())
+        if rate.ndim == 0:
+            return rate
+        return apply(_RATE_AT, (rate, self.global_step))
+
+    def get_lr(self) -> Any:
+        """The learning rate of the current step; with group rates, a tuple with one for each parameter."""
+        now = [self._rate_now(rate) for rate in self._rates]
+        return tuple(now[r] for r, _, _ in self._plan) if self.is_group_lr else now[0]
+
+    def get_weight_decay(self) -> Any:
+        """The weight decay of the current step; with groups, a tuple with one for each parameter."""
+        now = [decay(self.global_step) for decay in self._decays]
+        found = [now[d[0]] if isinstance(d, tuple) else d for _, d, _ in self._plan]
+        if self.is_group:
+            return tuple(found)
+        return now[0] if now else self.weight_decay
+
+    def get_lr_parameter(self, param: Any) -> Any:
+        """The learning rate (Parameter or schedule) of a parameter, or of each in a list.
+
+        Args:
+            param: a Parameter, or a list of them.
+        """
+        wanted = [param] if isinstance(param, Parameter) else list(param)
+        found = []
+        for one in wanted:
+            for candidate, (rate, _, _) in zip(self.parameters, self._plan, strict=True):
+                if candidate is one:
+                    found.append(self._rates[rate])
+                    break
+            else:
+                raise ValueError(f"{one!r} is not optimized by this {type(self).__name__}")
+        return found[0] if isinstance(param, Parameter) else found
+
+    # -- parts for optimizers written by users -------------------------------------------------------------
+
+    def flatten_gradients(self, gradients: Any) -> Any:
+        """Return the gradients (kept for programs that fuse them by hand).
+
+        Args:
+            gradients: the gradients.
+        """
+        return gradients
+
+    def decay_weight(self, gradients: Any) -> tuple[Any, ...]:
+        """The gradients with the weight decay added.
+
+        Args:
+            gradients: one for each parameter.
+        """
+        now = [decay(self.global_step) for decay in self._decays]
+        found = []
+        for param, gradient, (_, decay, _) in zip(self.parameters, gradients, self._plan, strict=True):
+            share = now[decay[0]] if isinstance(decay, tuple) else decay
+            # the scale is divided out afterwards, from the decay too
+            applies = isinstance(decay, tuple) or decay != 0.0
+            found.append(gradient + param * (share * self.loss_scale) if applies else gradient)
+        return tuple(found)
+
+    def scale_grad(self, gradients: Any) -> tuple[Any, ...]:
+        """The gradients divided by the loss scale.
+
+        Args:
+            gradients: one for each parameter.
+        """
+        if self.loss_scale == 1.0:
+            return tuple(gradients)
+        return tuple([gradient * self.reciprocal_scale for gradient in gradients])
+
+    def gradients_centralization(self, gradients: Any) -> tuple[Any, ...]:
+        """The gradients, centralised where a group asks for it.
+
+        Args:
+            gradients: one for each parameter.
+        """
+        found = []
+        for gradient, (_, _, centralised) in zip(gradients, self._plan, strict=True):
+            if centralised and gradient.ndim > 1:
+                gradient = gradient - gradient.mean(tuple(range(1, gradient.ndim)), True)
+            found.append(gradient)
+        return tuple(found)
+
+    def assignadd(self, variable: Parameter, value: Any) -> Any:
+        """Add to a parameter in place.
+
+        Args:
+            variable: the parameter.
+            value: what to add.
+        """
+        return assign_add(variable, value)
+
+    # -- the step --------------------------------------------------------------------------------------------
+
+    def initial_scalar(self, attribute: str) -> float:
+        """Initial value of a state number (see `scalars`).
+
+        Args:
+            attribute: its attribute.
+        """
+        raise NotImplementedError(f"{type(self).__name__} gives no initial value for {attribute}")
+
+    def settings(self) -> tuple[Any, ...]:
+        """The hyper-parameters that `update` takes, hashable."""
+        return ()
+
+    @staticmethod
+    def advance(scalars: tuple[Any, ...], settings: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The state numbers as this step uses them and as they are stored afterwards.
+
+        Args:
+            scalars: their values before.
+            settings: see `settings`.
+        """
+        del settings
+        return scalars
+
+    @staticmethod
+    def update(
+        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
+    ) -> tuple[Any, ...]:
+        """New values of a parameter and its state, on JAX arrays.
+
+        Args:
+            p: the parameter.
+            g: its gradient.
+            state: its entry of each slot.
+            lr: learning rate.
+            decay: weight decay that is not in the gradient yet, 0.0 for none.
+            step: number of the step, from 0.
+            scalars: the state numbers.
+            settings: see `settings`.
+        """
+        raise NotImplementedError
+
+    def construct(self, gradients: Any) -> Any:
+        cls = type(self)
+        if cls.update is Optimizer.update:
+            raise NotImplementedError(f"{cls.__name__} must define construct(self, gradients)")
+        if isinstance(gradients, Tensor):
+            gradients = (gradients,)
+        count = self.param_length
+        if len(gradients) != count:
+            raise ValueError(f"{cls.__name__} got {len(gradients)} gradients for {count} parameters")
+        rates = [self.learning_rate_operand(rate) for rate in self._rates]
+        decays = [decay(self.global_step).reshape(()) for decay in self._decays]
+        targets = self.targets
+        layout = (count, len(self.slots), len(rates), len(decays), tuple(self._plan), self.loss_scale)
+        operands = (*targets, *rates, *decays, *gradients)
+        primitive = cls._primitive
+        if primitive is None:
+            primitive = cls._primitive = _step_primitive(cls)
+        results = apply(primitive, operands, (layout, self.settings()))
+        for target, result in zip(targets, results, strict=True):
+            target.rebind(result)
+        return True
+
+    @property
+    def targets(self) -> tuple[Parameter, ...]:
+        """Everything that a step writes: the step, state numbers, parameters, and their state."""
+        found = self._targets
+        if found is None:
+            found = (
+                self.global_step,
+                *(getattr(self, name) for name in self.scalars),
+                *self.parameters,
+                *(state for attribute, _, _ in self.slots for state in getattr(self, attribute)),
+            )
+            self.__dict__["_targets"] = found
+        return found
+
+    def learning_rate_operand(self, rate: Any) -> Tensor:
+        """A learning rate as the step takes it: a number or a vector indexed by the step.
+
+        Args:
+            rate: Parameter or schedule.
+        """
+        return self._rate_now(rate) if isinstance(rate, Cell) else rate
+
+
+def _rate_at(rates: Any, step: Any) -> Any:
+    return rates if rates.ndim == 0 else rates[jnp.minimum(step.reshape(()), rates.shape[0] - 1)]
+
+
+_RATE_AT = Primitive(
+    "LearningRateAt", _rate_at, samples=[Sample((np.array([0.5, 0.25], np.float32), np.array([1])), vmap=False)]
+)
+
+
+def _step_primitive(cls: type[Optimizer]) -> Primitive:
+    """The primitive of one step of an optimizer class."""
+    scalar_count = len(cls.scalars)
+    update, advance, in_gradient = cls.update, cls.advance, cls.decay_in_gradient
+
+    def implementation(*arrays: Any, layout: Any, settings: Any) -> tuple[Any, ...]:
+        count, slot_count, rate_count, decay_count, plan, loss_scale = layout
+        taken = iter(arrays)
+
+        def take(n: int) -> tuple[Any, ...]:
+            return tuple([next(taken) for _ in range(n)])
+
+        (step,) = take(1)
+        scalars = advance(take(scalar_count), settings)
+        params = take(count)
+        states = [take(count) for _ in range(slot_count)]
+        rates = [_rate_at(rate, step) for rate in take(rate_count)]
+        decays = take(decay_count)
+        gradients = take(count)
+        new_params: list[Any] = []
+        new_states: list[list[Any]] = [[] for _ in range(slot_count)]
+        for i, (p, g, (rate, decay, centralised)) in enumerate(zip(params, gradients, plan, strict=True)):
+            if g.shape != p.shape:
+                raise ValueError(f"gradient {i} has shape {tuple(g.shape)}, its parameter {tuple(p.shape)}")
+            own = [state[i] for state in states]
+            wide = jnp.float32 if p.dtype.itemsize < 4 else p.dtype
+            p_wide, g = p.astype(wide), g.astype(wide)
+            if loss_scale != 1.0:
+                g = g * np.asarray(1.0 / loss_scale, wide)
+            share = decays[decay[0]].astype(wide) if isinstance(decay, tuple) else decay
+            applies = isinstance(decay, tuple) or decay != 0.0
+            if applies and in_gradient:
+                g = g + p_wide * share
+            if centralised and g.ndim > 1:
+                g = g - jnp.mean(g, axis=tuple(range(1, g.ndim)), keepdims=True)
+            results = update(
+                p_wide,
+                g,
+                tuple([s.astype(wide) for s in own]),
+                rates[rate].astype(wide),
+                0.0 if in_gradient or not applies else share,
+                step.reshape(()),
+                scalars,
+                settings,
+            )
+            new_params.append(results[0].astype(p.dtype))
+            for new, old, result in zip(new_states, own, results[1:], strict=True):
+                new.append(result.astype(old.dtype))
+        return (step + 1, *scalars, *new_params, *[s for state in new_states for s in state])
+
+    return Primitive(
+        f"{cls.__name__}Update", implementation, attr_names=("layout", "settings"), multiple=True, register=False
+    )
+
+
+def _is_dynamic(rate: Any) -> bool:
+    return isinstance(rate, Cell) or rate.ndim == 1
+
+
+def _checked_parameters(parameters: Any) -> list[Parameter]:
+    if isinstance(parameters, Parameter) or not isinstance(parameters, Iterable):
+        raise TypeError(
+            f"an optimizer takes an iterable of Parameters, not {type(parameters).__name__}; "
+            "pass network.trainable_params()"
+        )
+    found = list(parameters)
+    if not found:
+        raise ValueError("an optimizer needs at least one parameter; the list is empty")
+    for param in found:
+        if not isinstance(param, Parameter):
+            raise TypeError(f"an optimizer takes Parameters, not {type(param).__name__}: {param!r:.60}")
+        if not param.dtype.is_floating:
+            raise TypeError(f"parameter {param.name!r} is {param.dtype}; only floating parameters are optimized")
+    return found
+
+
+def _groups_of(parameters: Any) -> list[dict[str, Any]] | None:
+    """The parameter groups, None if the parameters are not grouped."""
+    if isinstance(parameters, Parameter) or not isinstance(parameters, (list, tuple)):
+        return None
+    if not any(isinstance(item, dict) for item in parameters):
+        return None
+    groups = []
+    for item in parameters:
+        if not isinstance(item, dict):
+            raise TypeError("parameters must be all Parameters or all dicts, not a mix")
+        unknown = set(item) - _GROUP_KEYS
+        if unknown:
+            raise KeyError(f"unknown keys {sorted(unknown)} in a parameter group; known: {sorted(_GROUP_KEYS)}")
+        if "order_params" in item:
+            if len(item) > 1:
+                raise ValueError("a dict with order_params must hold nothing else")
+            continue
+        if "params" not in item:
+            raise KeyError("a parameter group needs params")
+        groups.append(item)
+    return groups
+
+
+def _order_of(parameters: Any) -> list[Parameter] | None:
+    for item in parameters:
+        if "order_params" in item:
+            return _checked_parameters(item["order_params"])
+    return None
+
+
+def _check_unique(parameters: list[Parameter]) -> None:
+    seen: dict[int, Parameter] = {}
+    names: dict[str, Parameter] = {}
+    for param in parameters:
+        if id(param) in seen:
+            raise RuntimeError(f"parameter {param.name!r} is listed twice")
+        seen[id(param)] = param
+        if names.setdefault(param.name, param) is not param:
+            raise RuntimeError(
+                f"two different parameters are named {param.name!r}; their states would be mixed up in a checkpoint"
+            )

@@ -1,0 +1,259 @@
+"""Cells that train: loss, gradients and the optimizer's step around a network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft import dtypes
+from weft.autodiff.grad import GradFunction, GradOperation
+from weft.core.parameters import ParameterTuple
+from weft.core.tensor import Parameter, Tensor
+from weft.nn.cell import Cell
+from weft.ops.state import assign
+
+
+def _check_network(cell: str, network: Any, what: str = "network") -> None:
+    if not isinstance(network, Cell):
+        raise TypeError(f"{cell}: {what} must be a Cell, not {type(network).__name__}")
+
+
+class WithLossCell(Cell):
+    """A network and its loss: ``(data, label)`` in, loss out.
+
+    Args:
+        backbone: the network.
+        loss_fn: called with the network's output and the label.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> net = WithLossCell(nn.Identity(), nn.MSELoss())
+        >>> print(net(weft.Tensor([1.0]), weft.Tensor([3.0])))
+        4.0
+    """
+
+    def __init__(self, backbone: Cell, loss_fn: Any) -> None:
+        super().__init__(auto_prefix=False)
+        _check_network("WithLossCell", backbone, "backbone")
+        self._backbone = backbone
+        self._loss_fn = loss_fn
+
+    def construct(self, data: Any, label: Any) -> Any:
+        return self._loss_fn(self._backbone(data), label)
+
+    @property
+    def backbone_network(self) -> Cell:
+        """The network."""
+        return self._backbone
+
+
+class WithEvalCell(Cell):
+    """A network and its loss for evaluation: ``(data, label)`` in, loss, output and label out.
+
+    Args:
+        network: the network.
+        loss_fn: called with the output and the label; None for no loss.
+        add_cast_fp32: cast output and label to float32 before the loss.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> net = WithEvalCell(nn.Identity(), nn.MSELoss())
+        >>> print(net(weft.Tensor([1.0]), weft.Tensor([3.0]))[0])
+        4.0
+    """
+
+    def __init__(self, network: Cell, loss_fn: Any, add_cast_fp32: bool = False) -> None:
+        super().__init__(auto_prefix=False)
+        _check_network("WithEvalCell", network)
+        self._network = network
+        self._loss_fn = loss_fn
+        self.add_cast_fp32 = bool(add_cast_fp32)
+
+    def construct(self, data: Any, label: Any) -> Any:
+        outputs = self._network(data)
+        if self.add_cast_fp32:
+            outputs = outputs.astype(dtypes.float32)
+            label = label.astype(dtypes.float32) if label.dtype.is_floating else label
+        loss = None if self._loss_fn is None else self._loss_fn(outputs, label)
+        return loss, outputs, label
+
+
+class WithGradCell(Cell):
+    """The gradients of a network's loss with respect to its trained parameters.
+
+    Args:
+        network: the network; with `loss_fn` None it returns the loss itself.
+        loss_fn: called with the output and the label.
+        sens: gradient with respect to the loss; None is 1.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> net = WithGradCell(nn.Dense(1, 1, "ones", "zeros"), nn.MSELoss())
+        >>> print(net(weft.Tensor([[1.0]]), weft.Tensor([[0.0]]))[0])
+        [[2.]]
+    """
+
+    def __init__(self, network: Cell, loss_fn: Any = None, sens: Any = None) -> None:
+        super().__init__(auto_prefix=False)
+        _check_network("WithGradCell", network)
+        self.network = network
+        self.loss_fn = loss_fn
+        self.weights = ParameterTuple(network.trainable_params())
+        self.grad = GradOperation(get_by_list=True, sens_param=sens is not None)
+        self.sens = sens
+        self.network_with_loss = network if loss_fn is None else WithLossCell(network, loss_fn)
+        self.network_with_loss.set_train()
+
+    def construct(self, *inputs: Any) -> Any:
+        if self.sens is None:
+            return self.grad(self.network_with_loss, self.weights)(*inputs)
+        return self.grad(self.network_with_loss, self.weights)(*inputs, self.sens)
+
+
+class ForwardValueAndGrad(Cell):
+    """A network's output and its gradients.
+
+    Args:
+        network: the network.
+        weights: parameters to differentiate, with `get_by_list`.
+        get_all: differentiate all inputs.
+        get_by_list: differentiate `weights`.
+        sens_param: the last input is the gradient with respect to the output.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> net = nn.Dense(1, 1, "ones", "zeros")
+        >>> value, grads = ForwardValueAndGrad(net, net.trainable_params(), get_by_list=True)(weft.Tensor([[2.0]]))
+        >>> print(value, grads[0])
+        [[2.]] [[2.]]
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        weights: Any = None,
+        get_all: bool = False,
+        get_by_list: bool = False,
+        sens_param: bool = False,
+    ) -> None:
+        super().__init__(auto_prefix=False)
+        if not callable(network):
+            raise TypeError(f"ForwardValueAndGrad: network must be a Cell or function, not {type(network).__name__}")
+        if get_by_list and weights is None:
+            if not isinstance(network, Cell):
+                raise TypeError("ForwardValueAndGrad(get_by_list=True) of a function needs weights=...")
+            weights = network.trainable_params()
+        for what, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
+            if not isinstance(value, bool):
+                raise TypeError(f"ForwardValueAndGrad: {what} must be a bool, not {type(value).__name__}")
+        self.network = network
+        if isinstance(network, Cell):
+            network.set_grad()
+        self.weights = ParameterTuple(weights) if isinstance(weights, (list, tuple)) else weights
+        self.get_all = get_all
+        self.get_by_list = get_by_list
+        self.sens_param = sens_param
+        self.grad = GradOperation(get_all, get_by_list, sens_param)
+
+    def construct(self, *inputs: Any) -> Any:
+        forward = inputs[:-1] if self.sens_param else inputs
+        value = self.network(*forward)
+        if self.get_by_list:
+            return value, self.grad(self.network, self.weights)(*inputs)
+        return value, self.grad(self.network)(*inputs)
+
+
+def _same(gradients: Any) -> Any:
+    return gradients
+
+
+class TrainOneStepCell(Cell):
+    """One step of training: loss, gradients, update; returns the loss.
+
+    Args:
+        network: a network that returns the loss.
+        optimizer: updates the parameters it was made with.
+        sens: gradient with respect to the loss (a loss scale).
+        return_grad: also return the gradients, by parameter name.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> net = nn.Dense(1, 1, "ones", "zeros")
+        >>> step = TrainOneStepCell(WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.25))
+        >>> print(step(weft.Tensor([[1.0]]), weft.Tensor([[0.0]])), net.weight.value())
+        1.0 [[0.5]]
+    """
+
+    def __init__(self, network: Cell, optimizer: Any, sens: Any = 1.0, return_grad: bool = False) -> None:
+        super().__init__(auto_prefix=False)
+        _check_network("TrainOneStepCell", network)
+        self.network = network
+        self.network.set_grad()
+        self.optimizer = optimizer
+        self.weights = optimizer.parameters
+        # for subclasses that write out the step: self.grad(self.network, self.weights)(*inputs, sens)
+        self.grad = GradOperation(get_by_list=True, sens_param=True)
+        self.grad_no_sens = GradOperation(get_by_list=True)
+        self.sens = 1.0 if sens is None else float(sens)
+        self.return_grad = bool(return_grad)
+        self.grad_reducer: Any = _same
+        self.reducer_flag = False
+
+    def construct(self, *inputs: Any) -> Any:
+        loss, grads = loss_and_gradients(self.network, self.weights, inputs, self.sens)
+        grads = self.grad_reducer(grads)
+        self.optimizer(grads)
+        if self.return_grad:
+            return loss, {param.name: grad for param, grad in zip(self.weights, grads, strict=True)}
+        return loss
+
+
+def loss_and_gradients(network: Any, weights: Any, inputs: tuple[Any, ...], scale: Any) -> tuple[Any, Any]:
+    """The loss of a network, and the gradients of the loss times a scale.
+
+    Args:
+        network: returns the loss, or a tuple of losses.
+        weights: parameters to differentiate.
+        inputs: the network's inputs.
+        scale: a number, or a tensor.
+    """
+    weights = tuple(weights)
+    if scale.__class__ is float and scale == 1.0:
+        return GradFunction(network, None, False, weights, with_value=True)(*inputs)
+
+    def scaled(*args: Any) -> Any:
+        loss = network(*args)
+        if isinstance(loss, (tuple, list)):
+            return tuple([part * scale for part in loss]), loss
+        return loss * scale, loss
+
+    grads, (loss,) = GradFunction(scaled, None, False, weights, has_aux=True)(*inputs)
+    return loss, grads
+
+
+class ParameterUpdate(Cell):
+    """Writes a value into a parameter.
+
+    Args:
+        param: the parameter.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = ParameterUpdate(p)(weft.Tensor([2.0]))
+        >>> print(p.value())
+        [2.]
+    """
+
+    def __init__(self, param: Parameter) -> None:
+        super().__init__(auto_prefix=False)
+        if not isinstance(param, Parameter):
+            raise TypeError(f"ParameterUpdate takes a Parameter, not {type(param).__name__}")
+        self._param = param
+
+    def construct(self, x: Tensor) -> Any:
+        return assign(self._param, x)

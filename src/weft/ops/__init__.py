@@ -1,0 +1,50 @@
+"""The operations: one declaration each, a file per family; the functional API and operator classes made from them.
+
+Importing the families attaches the Tensor methods. A name that is both a module and a function (`norm`, `select`,
+`shape`...) is the function here.
+"""
+
+from __future__ import annotations
+
+from weft.core.declare import OPERATOR_CLASSES as _OPERATOR_CLASSES
+from weft.ops import methods as _methods  # noqa: F401  (attaches the methods)
+from weft.ops import optimizer as _optimizer  # noqa: F401  (declares the steps)
+from weft.ops.activation import *
+from weft.ops.binary import *
+from weft.ops.compare import *
+from weft.ops.conv import *
+from weft.ops.create import *
+from weft.ops.cumulative import *
+from weft.ops.dropout import *
+from weft.ops.elementwise import *
+from weft.ops.embedding import *
+from weft.ops.gather import *
+from weft.ops.joining import *
+from weft.ops.legacy import *
+from weft.ops.linalg import *
+from weft.ops.linear import *
+from weft.ops.logic import *
+from weft.ops.loss import *
+from weft.ops.math import *
+from weft.ops.matmul import *
+from weft.ops.norm import *
+from weft.ops.padding import *
+from weft.ops.pool import *
+from weft.ops.printing import *
+from weft.ops.random import *
+from weft.ops.reduce import *
+from weft.ops.select import *
+from weft.ops.shape import *
+from weft.ops.sorting import *
+from weft.ops.state import *
+from weft.ops.statistics import *
+from weft.ops.trigonometry import *
+
+globals().update(_OPERATOR_CLASSES)
+
+#: public names: the functions and the operator classes
+__all__ = [
+    name
+    for name, value in [*globals().items()]
+    if not name.startswith("_") and name != "annotations" and type(value).__name__ != "module"
+]

@@ -1,0 +1,100 @@
+"""Small helpers that several op families share: promotion and shape checks inside JAX implementations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from weft import dtypes
+from weft.core.tensor import Tensor
+
+
+def promoted(*arrays: Any) -> tuple[Any, ...]:
+    """Arrays cast to their common element type (`dtypes.promote`)."""
+    first = arrays[0].dtype
+    if all(a.dtype == first for a in arrays):
+        return arrays
+    common = dtypes.of_np(arrays[0].dtype)
+    for array in arrays[1:]:
+        common = dtypes.promote(common, dtypes.of_np(array.dtype))
+    return tuple(a.astype(common.np_dtype) for a in arrays)
+
+
+def floating(array: Any) -> Any:
+    """An array as floating point: integers and bools become float32."""
+    if jnp.issubdtype(array.dtype, jnp.inexact):
+        return array
+    return array.astype(jnp.float32)
+
+
+def broadcastable(name: str, *arrays: Any) -> tuple[int, ...]:
+    """The common shape of operands.
+
+    Raises:
+        ValueError: the shapes cannot be broadcast together.
+    """
+    try:
+        return tuple(jnp.broadcast_shapes(*(a.shape for a in arrays)))
+    except ValueError:
+        shapes = " and ".join(str(tuple(a.shape)) for a in arrays)
+        raise ValueError(
+            f"{name}: shapes {shapes} cannot be broadcast together; "
+            "sizes must be equal, or 1, aligned from the last dimension"
+        ) from None
+
+
+def operands(name: str, *arrays: Any) -> tuple[Any, ...]:
+    """Operands of an elementwise operation: promoted to one type, shapes checked."""
+    broadcastable(name, *arrays)
+    return promoted(*arrays)
+
+
+def one_axis(name: str, axis: int, ndim: int) -> int:
+    """A non-negative axis.
+
+    Raises:
+        TypeError: the axis is not an integer.
+        ValueError: the tensor has no such axis.
+    """
+    if isinstance(axis, bool) or not isinstance(axis, int):
+        raise TypeError(f"{name}: axis must be an int, not {type(axis).__name__} ({axis!r:.40})")
+    if not -ndim <= axis < ndim:
+        raise ValueError(
+            f"{name}: axis {axis} is out of range; a tensor of {ndim} dimensions has axes {-ndim}..{ndim - 1}"
+        )
+    return axis % ndim
+
+
+def all_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that a reduction runs over: None and () mean all of them."""
+    if axis is None or axis == ():
+        return tuple(range(ndim))
+    wanted = axis if isinstance(axis, tuple) else (axis,)
+    if ndim == 0 and all(a in (0, -1) for a in wanted):
+        return ()
+    found = tuple(one_axis(name, a, ndim) for a in wanted)
+    if len(set(found)) != len(found):
+        raise ValueError(f"{name}: axis {axis} names a dimension twice")
+    return found
+
+
+def tensor(value: Any) -> Tensor:
+    """A value as a tensor."""
+    return value if isinstance(value, Tensor) else Tensor(value)
+
+
+def numbers(values: Any) -> tuple[int, ...]:
+    """A size, axis list or permutation as a tuple of Python ints (a tensor must be concrete)."""
+    if isinstance(values, Tensor):
+        values = values.tolist()
+    if isinstance(values, (list, tuple)):
+        return tuple([v if v.__class__ is int else v.__index__() for v in values])
+    return (values.__index__(),)
+
+
+def flat_numbers(values: tuple[Any, ...]) -> tuple[int, ...]:
+    """The same for ``f(2, 3)`` and ``f((2, 3))``: what variadic methods receive."""
+    if len(values) == 1 and (isinstance(values[0], (list, tuple, Tensor))):
+        return numbers(values[0])
+    return numbers(values)

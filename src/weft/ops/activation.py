@@ -1,0 +1,476 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import op, operator_class
+from weft.core.dispatch import apply
+from weft.core.primitive import Primitive, Sample
+from weft.core.tensor import Tensor
+from weft.ops._rules import floating
+
+__all__ = [
+    "celu", "elu", "fast_gelu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
+    "log_sigmoid", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6", "selu", "sigmoid", "silu", "softmax",
+    "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold",
+]  # fmt: skip
+
+
+def _values() -> list[Sample]:
+    x = np.array([[1.5, -2.25, 0.625], [3.5, 0.25, -0.75]], np.float32)
+    return [Sample((x,)), Sample((x[0].astype(np.float16),), differentiable=False)]
+
+
+def _require_floating(name: str, x: Any) -> None:
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        raise TypeError(f"{name} needs a floating tensor, not {dtypes.of_np(x.dtype)}; cast it first")
+
+
+# Gradients that need only the output keep the input's memory free. Each is a primitive, so that a graph holds
+# one node, and has itself a derivative (made by JAX).
+_OUT = np.array([[0.25, 0.5, 0.75], [0.125, 0.875, 0.5]], np.float32)
+_DOUT = np.array([[1.0, -2.0, 0.5], [0.25, 3.0, -1.0]], np.float32)
+
+
+def _grad_samples(**attrs: Any) -> list[Sample]:
+    return [Sample((_OUT, _DOUT), attrs)]
+
+
+_RELU_GRAD = Primitive(
+    "ReluGrad", lambda out, dout: jnp.where(out > 0, dout, jnp.zeros_like(dout)), samples=_grad_samples()
+)
+_RELU_GRAD.derivative = lambda y, d, out, dout: (None, apply(_RELU_GRAD, (y, dout)))
+_SIGMOID_GRAD = Primitive("SigmoidGrad", lambda out, dout: dout * out * (1 - out), samples=_grad_samples())
+_TANH_GRAD = Primitive("TanhGrad", lambda out, dout: dout * (1 - out * out), samples=_grad_samples())
+_SOFTMAX_GRAD = Primitive(
+    "SoftmaxGrad",
+    lambda out, dout, *, axis: (dout - jnp.sum(dout * out, axis=axis, keepdims=True)) * out,
+    attr_names=("axis",),
+    samples=_grad_samples(axis=-1),
+)
+_LOG_SOFTMAX_GRAD = Primitive(
+    "LogSoftmaxGrad",
+    lambda out, dout, *, axis: dout - jnp.exp(out) * jnp.sum(dout, axis=axis, keepdims=True),
+    attr_names=("axis",),
+    samples=_grad_samples(axis=-1),
+)
+
+
+@op(
+    "ReLU",
+    method="relu",
+    gradient=lambda x, out, dout: (apply(_RELU_GRAD, (out, dout)),),
+    samples=_values,
+    elementwise=True,
+)
+def relu(input: Any) -> Any:
+    """Replace negative elements by zero.
+
+    Example:
+        >>> print(relu(Tensor([-1.0, 2.0])))
+        [0. 2.]
+    """
+    return jnp.maximum(input, jnp.zeros((), input.dtype))
+
+
+@op("ReLU6", samples=_values, elementwise=True)
+def relu6(x: Any) -> Any:
+    """Clip elements to the range from 0 to 6.
+
+    Example:
+        >>> print(relu6(Tensor([-1.0, 2.0, 8.0])))
+        [0. 2. 6.]
+    """
+    return jax.nn.relu6(x)
+
+
+@op(
+    "Sigmoid",
+    method="sigmoid",
+    gradient=lambda x, out, dout: (apply(_SIGMOID_GRAD, (out, dout)),),
+    samples=_values,
+    elementwise=True,
+)
+def sigmoid(input: Any) -> Any:
+    """The logistic function ``1 / (1 + exp(-x))``.
+
+    Example:
+        >>> print(sigmoid(Tensor([0.0])))
+        [0.5]
+    """
+    return jax.nn.sigmoid(floating(input))
+
+
+@op(
+    "Tanh",
+    method="tanh",
+    gradient=lambda x, out, dout: (apply(_TANH_GRAD, (out, dout)),),
+    samples=_values,
+    elementwise=True,
+)
+def tanh(input: Any) -> Any:
+    """Hyperbolic tangent.
+
+    Example:
+        >>> print(tanh(Tensor([0.0])))
+        [0.]
+    """
+    return jnp.tanh(floating(input))
+
+
+@op("Gelu", classes=(), method="gelu", samples=_values, elementwise=True)
+def gelu(input: Any, *, approximate: str = "none") -> Any:
+    """Gaussian error linear unit.
+
+    Args:
+        input: floating tensor.
+        approximate: ``"none"``, or ``"tanh"`` for the cheaper formula.
+
+    Example:
+        >>> print(gelu(Tensor([0.0])))
+        [0.]
+    """
+    if approximate not in ("none", "tanh"):
+        raise ValueError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}")
+    _require_floating("gelu", input)
+    return jax.nn.gelu(input, approximate=approximate == "tanh")
+
+
+def _gelu_operator(x: Any) -> Tensor:
+    """Gaussian error linear unit, by the tanh formula."""
+    return gelu(x, "tanh")
+
+
+operator_class("GeLU", _gelu_operator)
+
+
+@op("FastGeLU", classes=("FastGeLU", "FastGelu"), samples=_values, elementwise=True)
+def fast_gelu(x: Any) -> Any:
+    """A Gaussian error linear unit approximated by a sigmoid.
+
+    Example:
+        >>> print(fast_gelu(Tensor([0.0])))
+        [0.]
+    """
+    return x / (1 + jnp.exp(-1.702 * jnp.abs(x))) * jnp.exp(0.851 * (x - jnp.abs(x)))
+
+
+@op("LeakyReLU", classes=(), method="leaky_relu", samples=_values, elementwise=True)
+def leaky_relu(input: Any, *, alpha: float = 0.2) -> Any:
+    """Multiply negative elements by `alpha`.
+
+    Example:
+        >>> print(leaky_relu(Tensor([-1.0, 2.0]), alpha=0.5))
+        [-0.5  2. ]
+    """
+    _require_floating("leaky_relu", input)
+    return jnp.where(input >= 0, input, input * alpha)
+
+
+@op("Elu", init="alpha=1.0", samples=_values, elementwise=True)
+def elu(input_x: Any, *, alpha: float = 1.0) -> Any:
+    """Exponential linear unit: ``alpha * (exp(x) - 1)`` for negative elements.
+
+    Example:
+        >>> print(elu(Tensor([0.0, 2.0])))
+        [0. 2.]
+    """
+    _require_floating("elu", input_x)
+    return jax.nn.elu(input_x, alpha)
+
+
+@op("CeLU", init="alpha=1.0", samples=_values, elementwise=True)
+def celu(x: Any, *, alpha: float = 1.0) -> Any:
+    """Continuously differentiable exponential linear unit.
+
+    Example:
+        >>> print(celu(Tensor([0.0, 2.0])))
+        [0. 2.]
+    """
+    if alpha == 0:
+        raise ValueError("celu: alpha must not be 0")
+    return jax.nn.celu(x, alpha)
+
+
+@op("SeLU", samples=_values, elementwise=True)
+def selu(input_x: Any) -> Any:
+    """Scaled exponential linear unit, which keeps activations normalised.
+
+    Example:
+        >>> print(selu(Tensor([0.0])))
+        [0.]
+    """
+    return jax.nn.selu(input_x)
+
+
+@op("HSwish", method="hardswish", samples=_values, elementwise=True)
+def hardswish(input: Any) -> Any:
+    """``x * relu6(x + 3) / 6``.
+
+    Example:
+        >>> print(hardswish(Tensor([-4.0, 3.0])))
+        [-0.  3.]
+    """
+    return jax.nn.hard_swish(input)
+
+
+@op("HSigmoid", method="hardsigmoid", samples=_values, elementwise=True)
+def hardsigmoid(input: Any) -> Any:
+    """``relu6(x + 3) / 6``.
+
+    Example:
+        >>> print(hardsigmoid(Tensor([-4.0, 0.0, 4.0])))
+        [0.  0.5 1. ]
+    """
+    return jax.nn.hard_sigmoid(input)
+
+
+@op("HardTanh", classes=(), samples=_values, elementwise=True)
+def hardtanh(input: Any, *, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    """Clip elements to ``[min_val, max_val]``.
+
+    Example:
+        >>> print(hardtanh(Tensor([-2.0, 0.5, 2.0])))
+        [-1.   0.5  1. ]
+    """
+    if min_val > max_val:
+        raise ValueError(f"hardtanh: min_val {min_val} is above max_val {max_val}")
+    # strictly inside, so that the gradient at the bounds is 0
+    inside = (input > min_val) & (input < max_val)
+    low, high = jnp.asarray(min_val, input.dtype), jnp.asarray(max_val, input.dtype)
+    return jnp.where(inside, input, jnp.where(input <= low, low, high))
+
+
+@op("Mish", method="mish", samples=_values, elementwise=True)
+def mish(x: Any) -> Any:
+    """``x * tanh(softplus(x))``.
+
+    Example:
+        >>> print(mish(Tensor([0.0])))
+        [0.]
+    """
+    return jax.nn.mish(x)
+
+
+@op("Softplus", samples=_values, elementwise=True)
+def softplus(input: Any, *, beta: float = 1, threshold: float = 20) -> Any:
+    """Smooth rectifier ``log(1 + exp(beta * x)) / beta``.
+
+    Args:
+        input: floating tensor.
+        beta: sharpness.
+        threshold: where ``beta * x`` is larger, the result is `x` itself.
+
+    Example:
+        >>> print(softplus(Tensor([30.0])))
+        [30.]
+    """
+    scaled = input * beta
+    safe = jnp.where(scaled > threshold, 0, scaled)
+    return jnp.where(scaled > threshold, input, jax.nn.softplus(safe) / beta)
+
+
+@op("Softsign", samples=_values, elementwise=True)
+def softsign(x: Any) -> Any:
+    """``x / (1 + abs(x))``.
+
+    Example:
+        >>> print(softsign(Tensor([1.0])))
+        [0.5]
+    """
+    return jax.nn.soft_sign(x)
+
+
+@op("SiLU", method="silu", samples=_values, elementwise=True)
+def silu(input: Any) -> Any:
+    """Sigmoid-weighted linear unit ``x * sigmoid(x)``.
+
+    Example:
+        >>> print(silu(Tensor([0.0])))
+        [0.]
+    """
+    return jax.nn.silu(input)
+
+
+@op("LogSigmoid", classes=(), samples=_values, elementwise=True)
+def logsigmoid(x: Any) -> Any:
+    """Logarithm of the sigmoid, without overflow.
+
+    Example:
+        >>> print(logsigmoid(Tensor([100.0])) == 0)
+        [ True]
+    """
+    return jax.nn.log_sigmoid(x)
+
+
+@op("HShrink", init="lambd=0.5", samples=_values, elementwise=True)
+def hardshrink(x: Any, *, lambd: float = 0.5) -> Any:
+    """Replace elements within ``[-lambd, lambd]`` by zero.
+
+    Example:
+        >>> print(hardshrink(Tensor([0.25, 2.0])))
+        [0. 2.]
+    """
+    return jnp.where(jnp.abs(x) > lambd, x, jnp.zeros_like(x))
+
+
+@op("SoftShrink", init="lambd=0.5", samples=_values, elementwise=True)
+def softshrink(input: Any, *, lambd: float = 0.5) -> Any:
+    """Move elements towards zero by `lambd`, stopping at zero.
+
+    Example:
+        >>> print(softshrink(Tensor([0.25, 2.0])))
+        [0.  1.5]
+    """
+    return jnp.where(input > lambd, input - lambd, jnp.where(input < -lambd, input + lambd, jnp.zeros_like(input)))
+
+
+@op("TanhShrink", classes=(), samples=_values, elementwise=True)
+def tanhshrink(input: Any) -> Any:
+    """``x - tanh(x)``.
+
+    Example:
+        >>> print(tanhshrink(Tensor([0.0])))
+        [0.]
+    """
+    return input - jnp.tanh(input)
+
+
+@op("Threshold", classes=(), samples=[Sample((np.array([1.5, -2.0], np.float32),), {"thr": 0.5, "value": 9.0})])
+def threshold(input: Any, *, thr: float, value: float) -> Any:
+    """Replace elements that are not above `thr` by `value`.
+
+    Example:
+        >>> print(threshold(Tensor([0.0, 2.0]), 1.0, 9.0))
+        [9. 2.]
+    """
+    return jnp.where(input > thr, input, jnp.asarray(value, input.dtype))
+
+
+@op(
+    "PReLU",
+    samples=lambda: [
+        Sample((np.array([[1.5, -2.0], [-0.5, 3.0]], np.float32), np.array([0.25, 0.5], np.float32)), vmap=False),
+        Sample((np.array([[1.5, -2.0]], np.float32), np.array([0.25], np.float32)), vmap=False),
+    ],
+)
+def prelu(input: Any, weight: Any) -> Any:
+    """Multiply negative elements by a learned slope.
+
+    Args:
+        input: floating tensor (N, C, ...).
+        weight: slopes, shape (C,) or (1,).
+
+    Raises:
+        ValueError: the number of slopes is neither 1 nor C.
+
+    Example:
+        >>> print(prelu(Tensor([[-2.0, 1.0]]), Tensor([0.5])))
+        [[-1.  1.]]
+    """
+    channels = input.shape[1] if input.ndim > 1 else 1
+    if weight.ndim != 1 or weight.shape[0] not in (1, channels):
+        raise ValueError(f"prelu: weight must have shape (1,) or ({channels},), not {tuple(weight.shape)}")
+    if weight.shape[0] > 1:
+        weight = weight.reshape((1, -1) + (1,) * (input.ndim - 2))
+    return jnp.where(input > 0, input, input * weight.astype(input.dtype))
+
+
+@op(
+    "Softmax",
+    init="axis=-1",
+    method="softmax",
+    gradient=lambda x, out, dout, *, axis, dtype: (apply(_SOFTMAX_GRAD, (out, dout), (axis,)),),
+    samples=lambda: [*_values(), Sample((np.array([[1.5, -2.0], [0.5, 3.0]], np.float32),), {"axis": 0}, vmap=False)],
+)
+def softmax(input: Any, *, axis: int = -1, dtype: Any = None) -> Any:
+    """Exponentials divided by their sum along an axis.
+
+    Args:
+        input: floating tensor.
+        axis: axis, or tuple of axes.
+        dtype: element type to compute in and return.
+
+    Example:
+        >>> print(softmax(Tensor([0.0, 0.0])))
+        [0.5 0.5]
+    """
+    if dtype is not None:
+        input = input.astype(dtype.np_dtype)
+    _check_axis("softmax", input, axis)
+    return jax.nn.softmax(floating(input), axis=axis)
+
+
+@op(
+    "LogSoftmax",
+    init="axis=-1",
+    method="log_softmax",
+    gradient=lambda x, out, dout, *, axis, dtype: (apply(_LOG_SOFTMAX_GRAD, (out, dout), (axis,)),),
+    samples=_values,
+)
+def log_softmax(logits: Any, *, axis: int = -1, dtype: Any = None) -> Any:
+    """Logarithm of the softmax along an axis.
+
+    Args:
+        logits: floating tensor.
+        axis: axis.
+        dtype: element type to compute in and return.
+
+    Example:
+        >>> print(log_softmax(Tensor([0.0])))
+        [0.]
+    """
+    if dtype is not None:
+        logits = logits.astype(dtype.np_dtype)
+    _check_axis("log_softmax", logits, axis)
+    return jax.nn.log_softmax(floating(logits), axis=axis)
+
+
+def _check_axis(name: str, x: Any, axis: Any) -> None:
+    for one in axis if isinstance(axis, tuple) else (axis,):
+        if isinstance(one, bool) or not isinstance(one, int):
+            raise TypeError(f"{name}: axis must be an int, not {type(one).__name__}")
+        if not -max(x.ndim, 1) <= one < max(x.ndim, 1):
+            raise ValueError(f"{name}: axis {one} is out of range for a tensor of {x.ndim} dimensions")
+
+
+def softmin(x: Tensor, axis: int = -1, *, dtype: Any = None) -> Tensor:
+    """Softmax of the negated elements.
+
+    Example:
+        >>> print(softmin(Tensor([0.0, 0.0])))
+        [0.5 0.5]
+    """
+    return softmax(-1 * x, axis, dtype)
+
+
+@op("GLU", classes=(), method="glu", samples=[Sample((np.array([[1.5, -2.0, 0.5, 3.0]], np.float32),))])
+def glu(x: Any, *, axis: int = -1) -> Any:
+    """Gated linear unit: the first half times the sigmoid of the second half along an axis.
+
+    Raises:
+        ValueError: the axis has an odd size.
+
+    Example:
+        >>> print(glu(Tensor([2.0, 0.0])))
+        [1.]
+    """
+    if x.shape[axis] % 2:
+        raise ValueError(f"glu: axis {axis} has size {x.shape[axis]}, which is not even")
+    return jax.nn.glu(x, axis)
+
+
+def log_sigmoid(x: Tensor) -> Tensor:
+    """Same as `logsigmoid`.
+
+    Example:
+        >>> print(log_sigmoid(Tensor([100.0])) == 0)
+        [ True]
+    """
+    return logsigmoid(x)

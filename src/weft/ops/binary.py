@@ -1,0 +1,249 @@
+"""Functions of two or three tensors, elementwise: angles, interpolation, safe products, integer pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from weft import dtypes
+from weft.core.declare import op
+from weft.ops._rules import broadcastable, floating, operands, tensor
+from weft.ops._samples import POSITIVE, A, B, integer_pairs, one, pairs
+from weft.ops.math import div_no_nan, mul, pow
+
+__all__ = [
+    "addcdiv", "addcmul", "atan2", "float_power", "fmax", "fmin", "gcd", "heaviside", "hypot", "lcm", "ldexp",
+    "lerp", "logaddexp", "logaddexp2", "nextafter", "squared_difference", "xdivy", "xlogy",
+]  # fmt: skip
+
+
+def float_power(input: Any, exponent: Any) -> Any:
+    """Raise to a power in double precision.
+
+    Args:
+        input: tensor or number.
+        exponent: tensor or number.
+
+    Returns:
+        Tensor: float64.
+
+    Example:
+        >>> print(float_power(Tensor([1, 2, 3]), 2))
+        [1. 4. 9.]
+    """
+    base, power = (value.astype(dtypes.float64) for value in (tensor(input), tensor(exponent)))
+    return pow(base, power)
+
+
+@op("FMax", method="fmax", classes=("FMax", "Fmax"), samples=pairs(), promotes=True, elementwise=True)
+def fmax(input: Any, other: Any) -> Any:
+    """The larger of two tensors, elementwise, ignoring NaN.
+
+    Example:
+        >>> print(fmax(Tensor([1.0, float("nan")]), Tensor([0.0, 2.0])))
+        [1. 2.]
+    """
+    return jnp.fmax(*operands("fmax", input, other))
+
+
+@op("FMin", method="fmin", classes=("FMin", "Fmin"), samples=pairs(), promotes=True, elementwise=True)
+def fmin(input: Any, other: Any) -> Any:
+    """The smaller of two tensors, elementwise, ignoring NaN.
+
+    Example:
+        >>> print(fmin(Tensor([1.0, float("nan")]), Tensor([0.0, 2.0])))
+        [0. 2.]
+    """
+    return jnp.fmin(*operands("fmin", input, other))
+
+
+@op("SquaredDifference", samples=pairs(), promotes=True, commutative=True, elementwise=True)
+def squared_difference(input: Any, other: Any) -> Any:
+    """Square of the difference, elementwise.
+
+    Example:
+        >>> print(squared_difference(Tensor([1.0, 4.0]), 2.0))
+        [1. 4.]
+    """
+    return jnp.square(jnp.subtract(*operands("squared_difference", input, other)))
+
+
+@op("Atan2", method=("atan2", "arctan2"), samples=pairs(), promotes=True, elementwise=True)
+def atan2(input: Any, other: Any) -> Any:
+    """Angle of the point (other, input), in radians.
+
+    Example:
+        >>> print(atan2(Tensor([0.0]), Tensor([1.0])))
+        [0.]
+    """
+    input, other = operands("atan2", input, other)
+    return jnp.arctan2(floating(input), floating(other))
+
+
+def _hypot_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
+    return mul(dout, div_no_nan(x, out)), mul(dout, div_no_nan(y, out))
+
+
+@op("Hypot", method="hypot", gradient=_hypot_rule, samples=pairs(), promotes=True, elementwise=True)
+def hypot(input: Any, other: Any) -> Any:
+    """Length of the hypotenuse, elementwise.
+
+    Example:
+        >>> print(hypot(Tensor([3.0]), Tensor([4.0])))
+        [5.]
+    """
+    input, other = operands("hypot", input, other)
+    return jnp.hypot(floating(input), floating(other))
+
+
+@op("Xdivy", method="xdivy", samples=pairs(), promotes=True, elementwise=True)
+def xdivy(x: Any, y: Any) -> Any:
+    """``x / y``, zero where `x` is zero.
+
+    Example:
+        >>> print(xdivy(Tensor([0.0, 1.0]), Tensor([0.0, 2.0])))
+        [0.  0.5]
+    """
+    x, y = operands("xdivy", x, y)
+    zero = x == 0
+    return jnp.where(zero, 0, jnp.divide(floating(x), floating(jnp.where(zero, 1, y))))
+
+
+@op("Xlogy", method="xlogy", samples=pairs(A, POSITIVE), promotes=True, elementwise=True)
+def xlogy(input: Any, other: Any) -> Any:
+    """``input * log(other)``, zero where `input` is zero.
+
+    Example:
+        >>> print(xlogy(Tensor([0.0, 2.0]), Tensor([0.0, 1.0])))
+        [0. 0.]
+    """
+    input, other = operands("xlogy", input, other)
+    input, other = floating(input), floating(other)
+    zero = input == 0
+    return jnp.where(zero, 0, input * jnp.log(jnp.where(zero, 1, other)))
+
+
+@op("LogAddExp", classes=(), samples=pairs(), promotes=True, commutative=True, elementwise=True)
+def logaddexp(input: Any, other: Any) -> Any:
+    """``log(exp(input) + exp(other))`` without overflow.
+
+    Example:
+        >>> print(logaddexp(Tensor([1000.0]), Tensor([-1000.0])))
+        [1000.]
+    """
+    return jnp.logaddexp(*map(floating, operands("logaddexp", input, other)))
+
+
+@op("LogAddExp2", classes=(), samples=pairs(), promotes=True, commutative=True, elementwise=True)
+def logaddexp2(input: Any, other: Any) -> Any:
+    """``log2(2**input + 2**other)`` without overflow.
+
+    Example:
+        >>> print(logaddexp2(Tensor([1.0]), Tensor([1.0])))
+        [2.]
+    """
+    return jnp.logaddexp2(*map(floating, operands("logaddexp2", input, other)))
+
+
+@op("NextAfter", no_gradient="a step of rounding", samples=pairs(differentiable=False), promotes=True, elementwise=True)
+def nextafter(input: Any, other: Any) -> Any:
+    """The next representable number from `input` towards `other`.
+
+    Example:
+        >>> print(nextafter(Tensor([1.0]), Tensor([2.0])) > 1)
+        [ True]
+    """
+    return jnp.nextafter(*map(floating, operands("nextafter", input, other)))
+
+
+@op("Heaviside", no_gradient="piecewise constant", samples=pairs(differentiable=False), promotes=True, elementwise=True)
+def heaviside(input: Any, values: Any) -> Any:
+    """The step function: 0 below zero, 1 above, `values` at zero.
+
+    Example:
+        >>> print(heaviside(Tensor([-1.0, 0.0, 2.0]), 0.5))
+        [0.  0.5 1. ]
+    """
+    input, values = operands("heaviside", input, values)
+    one_, zero = jnp.ones_like(input), jnp.zeros_like(input)
+    return jnp.where(input > 0, one_, jnp.where(input < 0, zero, values))
+
+
+@op("Gcd", no_gradient="integer result", samples=integer_pairs(), promotes=True, commutative=True, elementwise=True)
+def gcd(input: Any, other: Any) -> Any:
+    """Greatest common divisor, elementwise.
+
+    Example:
+        >>> print(gcd(Tensor([12, 18]), 8))
+        [4 2]
+    """
+    return jnp.gcd(*operands("gcd", input, other))
+
+
+@op("Lcm", no_gradient="integer result", samples=integer_pairs(), promotes=True, commutative=True, elementwise=True)
+def lcm(input: Any, other: Any) -> Any:
+    """Least common multiple, elementwise.
+
+    Example:
+        >>> print(lcm(Tensor([4, 6]), 10))
+        [20 30]
+    """
+    return jnp.lcm(*operands("lcm", input, other))
+
+
+@op("Ldexp", classes=(), samples=pairs(), elementwise=True)
+def ldexp(x: Any, other: Any) -> Any:
+    """``x * 2**other``.
+
+    Example:
+        >>> print(ldexp(Tensor([1.0, 3.0]), Tensor([2, 1])))
+        [4. 6.]
+    """
+    broadcastable("ldexp", x, other)
+    x = floating(x)
+    return x * jnp.exp2(other.astype(x.dtype))
+
+
+@op("Lerp", method="lerp", samples=one(A, B, POSITIVE), promotes=True, elementwise=True)
+def lerp(input: Any, end: Any, weight: Any) -> Any:
+    """Linear interpolation: ``input + weight * (end - input)``.
+
+    Args:
+        input: tensor, the start.
+        end: tensor.
+        weight: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape.
+
+    Example:
+        >>> print(lerp(Tensor([0.0, 2.0]), Tensor([4.0, 4.0]), 0.5))
+        [2. 3.]
+    """
+    input, end, weight = operands("lerp", input, end, weight)
+    return input + weight * (end - input)
+
+
+@op("Addcdiv", samples=one(A, A, POSITIVE, B), promotes=True, elementwise=True)
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+    """``input + value * tensor1 / tensor2``.
+
+    Example:
+        >>> print(addcdiv(Tensor([1.0]), Tensor([3.0]), Tensor([2.0]), 2.0))
+        [4.]
+    """
+    input, tensor1, tensor2, value = operands("addcdiv", input, tensor1, tensor2, value)
+    return input + value * (tensor1 / tensor2)
+
+
+@op("Addcmul", samples=one(A, A, POSITIVE, B), promotes=True, elementwise=True)
+def addcmul(input: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
+    """``input + value * tensor1 * tensor2``.
+
+    Example:
+        >>> print(addcmul(Tensor([1.0]), Tensor([3.0]), Tensor([2.0]), 2.0))
+        [13.]
+    """
+    input, tensor1, tensor2, value = operands("addcmul", input, tensor1, tensor2, value)
+    return input + value * tensor1 * tensor2

@@ -1,0 +1,311 @@
+"""Comparison, and what kind of number an element is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft.core.declare import op
+from weft.core.dispatch import apply, binary_method
+from weft.core.tensor import Tensor
+from weft.ops._rules import operands, tensor
+from weft.ops._samples import DIVISORS, INTEGERS, A, one, pairs, unary
+from weft.ops.logic import logical_not
+
+__all__ = [
+    "allclose", "approximate_equal", "array_equal", "eq", "equal", "ge", "greater", "greater_equal", "gt", "in1d",
+    "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "le", "less", "less_equal",
+    "lt", "ne", "not_equal",
+]  # fmt: skip
+
+_WHY = "bool result"
+
+
+@op("Equal", method="equal", no_gradient=_WHY, samples=pairs(), promotes=True, commutative=True, elementwise=True)
+def equal(input: Any, other: Any) -> Any:
+    """Whether elements are equal, with broadcasting.
+
+    Example:
+        >>> print(equal(Tensor([1, 2]), 2))
+        [False  True]
+    """
+    return jnp.equal(*operands("equal", input, other))
+
+
+@op(
+    "NotEqual",
+    method=("not_equal", "ne"),
+    no_gradient=_WHY,
+    samples=pairs(),
+    promotes=True,
+    commutative=True,
+    elementwise=True,
+)
+def not_equal(input: Any, other: Any) -> Any:
+    """Whether elements differ, with broadcasting.
+
+    Example:
+        >>> print(not_equal(Tensor([1, 2]), 2))
+        [ True False]
+    """
+    return jnp.not_equal(*operands("not_equal", input, other))
+
+
+@op(
+    "Less",
+    method=("less", "lt"),
+    operator="__lt__",
+    no_gradient=_WHY,
+    samples=pairs(),
+    promotes=True,
+    elementwise=True,
+)
+def less(input: Any, other: Any) -> Any:
+    """Whether elements of `input` are smaller, with broadcasting.
+
+    Example:
+        >>> print(less(Tensor([1, 2]), 2))
+        [ True False]
+    """
+    return jnp.less(*operands("less", input, other))
+
+
+@op(
+    "LessEqual",
+    method=("less_equal", "le"),
+    operator="__le__",
+    no_gradient=_WHY,
+    samples=pairs(),
+    promotes=True,
+    elementwise=True,
+)
+def less_equal(input: Any, other: Any) -> Any:
+    """Whether elements of `input` are smaller or equal, with broadcasting.
+
+    Example:
+        >>> print(less_equal(Tensor([1, 3]), 2))
+        [ True False]
+    """
+    return jnp.less_equal(*operands("less_equal", input, other))
+
+
+@op(
+    "Greater",
+    method=("greater", "gt"),
+    operator="__gt__",
+    no_gradient=_WHY,
+    samples=pairs(),
+    promotes=True,
+    elementwise=True,
+)
+def greater(input: Any, other: Any) -> Any:
+    """Whether elements of `input` are larger, with broadcasting.
+
+    Example:
+        >>> print(greater(Tensor([1, 3]), 2))
+        [False  True]
+    """
+    return jnp.greater(*operands("greater", input, other))
+
+
+@op(
+    "GreaterEqual",
+    method=("greater_equal", "ge"),
+    operator="__ge__",
+    no_gradient=_WHY,
+    samples=pairs(),
+    promotes=True,
+    elementwise=True,
+)
+def greater_equal(input: Any, other: Any) -> Any:
+    """Whether elements of `input` are larger or equal, with broadcasting.
+
+    Example:
+        >>> print(greater_equal(Tensor([1, 2]), 2))
+        [False  True]
+    """
+    return jnp.greater_equal(*operands("greater_equal", input, other))
+
+
+@op(
+    "ApproximateEqual",
+    init="tolerance=1e-05",
+    no_gradient=_WHY,
+    samples=one(A, A + np.float32(1e-6), tolerance=1e-5),
+)
+def approximate_equal(x: Any, y: Any, *, tolerance: float = 1e-5) -> Any:
+    """Whether elements differ by less than a tolerance.
+
+    Example:
+        >>> print(approximate_equal(Tensor([1.0]), Tensor([1.5]), 1.0))
+        [ True]
+    """
+    x, y = operands("approximate_equal", x, y)
+    return jnp.abs(x - y) < tolerance
+
+
+@op(
+    "IsClose",
+    init="rtol=1e-05, atol=1e-08, equal_nan=True",
+    method="isclose",
+    no_gradient=_WHY,
+    samples=one(A, A + np.float32(1e-6), rtol=1e-5, atol=1e-8, equal_nan=False),
+    promotes=True,
+)
+def isclose(input: Any, other: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether ``abs(input - other) <= atol + rtol * abs(other)``.
+
+    Example:
+        >>> print(isclose(Tensor([1.0, 2.0]), Tensor([1.0, 2.1])))
+        [ True False]
+    """
+    input, other = operands("isclose", input, other)
+    return jnp.isclose(input, other, rtol, atol, equal_nan)
+
+
+def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether all elements are close, as a tensor (see `isclose`).
+
+    Example:
+        >>> print(allclose(Tensor([1.0]), Tensor([1.0])))
+        True
+    """
+    return isclose(input, other, rtol, atol, equal_nan).all()
+
+
+def array_equal(input: Any, other: Any) -> Any:
+    """Whether shapes and all elements are equal, as a tensor.
+
+    Example:
+        >>> print(array_equal(Tensor([1, 2]), Tensor([1, 2])))
+        True
+    """
+    if input.shape != other.shape:
+        return Tensor(False)
+    return equal(input, other).all()
+
+
+# -- what kind of number ---------------------------------------------------------------------------------
+
+
+@op("IsNan", method="isnan", no_gradient=_WHY, samples=unary(), elementwise=True)
+def isnan(input: Any) -> Any:
+    """Whether each element is NaN.
+
+    Example:
+        >>> print(isnan(Tensor([float("nan"), 1.0])))
+        [ True False]
+    """
+    return jnp.isnan(input)
+
+
+@op("IsInf", method="isinf", no_gradient=_WHY, samples=unary(), elementwise=True)
+def isinf(input: Any) -> Any:
+    """Whether each element is infinite.
+
+    Example:
+        >>> print(isinf(Tensor([float("inf"), 1.0])))
+        [ True False]
+    """
+    return jnp.isinf(input)
+
+
+@op("IsFinite", method="isfinite", no_gradient=_WHY, samples=unary(), elementwise=True)
+def isfinite(input: Any) -> Any:
+    """Whether each element is neither NaN nor infinite.
+
+    Example:
+        >>> print(isfinite(Tensor([float("inf"), 1.0])))
+        [False  True]
+    """
+    return jnp.isfinite(input)
+
+
+@op("IsPosInf", classes=(), method="isposinf", no_gradient=_WHY, samples=unary(), elementwise=True)
+def isposinf(input: Any) -> Any:
+    """Whether each element is plus infinity.
+
+    Example:
+        >>> print(isposinf(Tensor([float("inf"), 1.0])))
+        [ True False]
+    """
+    return jnp.isposinf(input)
+
+
+@op("IsNegInf", classes=(), method="isneginf", no_gradient=_WHY, samples=unary(), elementwise=True)
+def isneginf(input: Any) -> Any:
+    """Whether each element is minus infinity.
+
+    Example:
+        >>> print(isneginf(Tensor([-float("inf"), 1.0])))
+        [ True False]
+    """
+    return jnp.isneginf(input)
+
+
+@op("IsReal", classes=(), method="isreal", no_gradient=_WHY, samples=unary(), elementwise=True)
+def isreal(input: Any) -> Any:
+    """Whether each element has no imaginary part.
+
+    Example:
+        >>> print(isreal(Tensor([1 + 0j, 1j])))
+        [ True False]
+    """
+    return jnp.isreal(input)
+
+
+@op("IsIn", classes=(), no_gradient=_WHY, samples=one(INTEGERS, DIVISORS))
+def isin(elements: Any, test_elements: Any) -> Any:
+    """Whether each element occurs in another tensor.
+
+    Example:
+        >>> print(isin(Tensor([1, 2, 3]), Tensor([2, 5])))
+        [False  True False]
+    """
+    return jnp.isin(elements, test_elements)
+
+
+def in1d(ar1: Any, ar2: Any, invert: bool = False) -> Any:
+    """Whether each element of a flattened tensor occurs in another.
+
+    Example:
+        >>> print(in1d(Tensor([1, 2]), Tensor([2])))
+        [False  True]
+    """
+    found = isin(tensor(ar1).reshape(-1), ar2)
+    return logical_not(found) if invert else found
+
+
+_COMPARABLE = (Tensor, bool, int, float, complex, np.ndarray, np.generic)
+
+
+def _equality(primitive: Any, otherwise: bool) -> Any:
+    of_tensors = binary_method(primitive)
+
+    def method(self: Tensor, other: Any) -> Any:
+        if other.__class__ is Tensor:
+            return of_tensors(self, other)
+        if isinstance(other, _COMPARABLE):
+            return apply(primitive, (self, other))
+        if isinstance(other, (list, tuple)) and other:
+            try:
+                other = Tensor(other)
+            except (TypeError, ValueError):
+                return otherwise
+            return apply(primitive, (self, other))
+        return otherwise
+
+    return method
+
+
+Tensor.__eq__ = _equality(equal.primitive, False)  # type: ignore[attr-defined, method-assign]
+Tensor.__ne__ = _equality(not_equal.primitive, True)  # type: ignore[attr-defined, method-assign]
+
+eq = equal
+ge = greater_equal
+gt = greater
+le = less_equal
+lt = less
+ne = not_equal

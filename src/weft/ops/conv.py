@@ -1,0 +1,516 @@
+"""Convolution and transposed convolution, with an optional bias."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from weft.core.declare import freeze, operator_class
+from weft.core.dispatch import apply
+from weft.core.primitive import Primitive, Sample
+from weft.core.tensor import Tensor
+from weft.ops._rules import promoted
+
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d"]
+
+#: the layout of input and output for each number of spatial dimensions; weights are always (out, in, *kernel)
+_SPATIAL: Final = {1: "W", 2: "HW", 3: "DHW"}
+Pads = tuple[tuple[int, int], ...]
+
+
+def _layout(rank: int, data_format: str) -> tuple[str, str, str]:
+    spatial = _SPATIAL[rank]
+    data = "N" + spatial + "C" if data_format.endswith("C") else "NC" + spatial
+    return data, "OI" + spatial, data
+
+
+def _convolution(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    *,
+    stride: tuple[int, ...],
+    padding: Pads | str,
+    dilation: tuple[int, ...],
+    groups: int,
+    data_format: str,
+) -> Any:
+    input, weight = promoted(input, weight)
+    out = jax.lax.conv_general_dilated(
+        input,
+        weight,
+        stride,
+        padding,
+        rhs_dilation=dilation,
+        dimension_numbers=_layout(len(stride), data_format),
+        feature_group_count=groups,
+    )
+    return out if bias is None else _with_bias(out, bias, data_format)
+
+
+def _with_bias(out: Any, bias: Any, data_format: str) -> Any:
+    shape = [1] * out.ndim
+    shape[-1 if data_format.endswith("C") else 1] = -1
+    return out + bias.reshape(shape).astype(out.dtype)
+
+
+def _conv_samples() -> list[Sample]:
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((2, 4, 5, 5)).astype(np.float32)
+    w = generator.standard_normal((6, 2, 3, 3)).astype(np.float32)
+    attrs = {"stride": (2, 1), "padding": ((1, 1), (0, 2)), "dilation": (1, 2), "groups": 2, "data_format": "NCHW"}
+    return [Sample((x, w, generator.standard_normal(6).astype(np.float32)), attrs)]
+
+
+CONVOLUTION = Primitive(
+    "Convolution",
+    _convolution,
+    attr_names=("stride", "padding", "dilation", "groups", "data_format"),
+    samples=_conv_samples,
+)
+
+
+def _transposed(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    *,
+    stride: tuple[int, ...],
+    padding: Pads,
+    output_padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    groups: int,
+) -> Any:
+    """The gradient of a convolution with respect to its input; `weight` is (in, out / groups, *kernel)."""
+    input, weight = promoted(input, weight)
+    rank = len(stride)
+    channels_in, per_group = weight.shape[:2]
+    kernel = weight.shape[2:]
+    # (in, out/groups, ...) -> (out, in/groups, ...), mirrored
+    flipped = jnp.flip(weight, tuple(range(2, 2 + rank)))
+    flipped = flipped.reshape((groups, channels_in // groups, per_group, *kernel))
+    flipped = jnp.swapaxes(flipped, 1, 2).reshape((groups * per_group, channels_in // groups, *kernel))
+    pads = tuple(
+        (d * (k - 1) - low, d * (k - 1) - high + extra)
+        for (low, high), k, d, extra in zip(padding, kernel, dilation, output_padding, strict=True)
+    )
+    out = jax.lax.conv_general_dilated(
+        input,
+        flipped,
+        (1,) * rank,
+        pads,
+        lhs_dilation=stride,
+        rhs_dilation=dilation,
+        dimension_numbers=_layout(rank, "NCHW"),
+        feature_group_count=groups,
+    )
+    return out if bias is None else _with_bias(out, bias, "NCHW")
+
+
+def _transposed_samples() -> list[Sample]:
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((2, 4, 3, 3)).astype(np.float32)
+    w = generator.standard_normal((4, 3, 3, 2)).astype(np.float32)
+    attrs = {"stride": (2, 1), "padding": ((1, 0), (0, 1)), "output_padding": (1, 0), "dilation": (1, 2), "groups": 2}
+    return [Sample((x, w, None), attrs)]
+
+
+TRANSPOSED = Primitive(
+    "ConvolutionTranspose",
+    _transposed,
+    attr_names=("stride", "padding", "output_padding", "dilation", "groups"),
+    samples=_transposed_samples,
+)
+
+
+def per_dimension(name: str, what: str, value: Any, rank: int, least: int = 1) -> tuple[int, ...]:
+    """A setting as one int for each spatial dimension.
+
+    Args:
+        name: the operation, for messages.
+        what: the setting, for messages.
+        value: an int, or a tuple of `rank` ints (or of `rank` + 2, batch and channel first).
+        rank: number of spatial dimensions.
+        least: smallest allowed value.
+
+    Raises:
+        TypeError: it is no int or tuple of ints.
+        ValueError: the length or a value is wrong.
+    """
+    value = freeze(value)
+    found = (value,) * rank if not isinstance(value, tuple) else value
+    if any(isinstance(v, bool) or not isinstance(v, int) for v in found):
+        raise TypeError(f"{name}: {what} must be an int or a tuple of {rank} ints, not {value!r}")
+    if len(found) == rank + 2:
+        found = found[2:]
+    elif len(found) == 1:
+        found = found * rank
+    if len(found) != rank:
+        raise ValueError(f"{name}: {what} must be an int or a tuple of {rank} ints, not {value!r}")
+    if any(v < least for v in found):
+        raise ValueError(f"{name}: {what} must be at least {least}, not {value!r}")
+    return found
+
+
+def padding_of(name: str, pad_mode: str, padding: Any, rank: int) -> Pads | str:
+    """A pad mode and amount as JAX takes them.
+
+    Args:
+        name: the operation, for messages.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: an int, one int for each dimension, or a (low, high) pair for each, flat.
+        rank: number of spatial dimensions.
+
+    Raises:
+        ValueError: the mode is unknown, or an amount is given that the mode does not use.
+    """
+    mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
+    padding = freeze(padding)
+    if mode in ("same", "valid"):
+        if padding != 0 and not (isinstance(padding, tuple) and all(p == 0 for p in padding)):
+            raise ValueError(f"{name}: padding {padding!r} is only used with pad_mode='pad', not {pad_mode!r}")
+        return mode.upper()
+    if mode != "pad":
+        raise ValueError(f"{name}: pad_mode must be 'same', 'valid' or 'pad', not {pad_mode!r}")
+    if isinstance(padding, tuple) and len(padding) == 2 * rank:
+        flat = per_dimension(name, "padding", padding, 2 * rank, 0)
+        return tuple(zip(flat[::2], flat[1::2], strict=True))
+    return tuple((p, p) for p in per_dimension(name, "padding", padding, rank, 0))
+
+
+def _check_shapes(name: str, input: Any, weight: Any, rank: int, groups: int, data_format: str) -> None:
+    for what, tensor in (("input", input), ("weight", weight)):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{name}: {what} must be a Tensor, not {type(tensor).__name__}")
+        if tensor.ndim != rank + 2:
+            raise ValueError(f"{name}: {what} must have {rank + 2} dimensions, not shape {tensor.shape}")
+    if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
+        raise ValueError(f"{name}: groups must be a positive int, not {groups!r}")
+    channels = input.shape[-1 if data_format.endswith("C") else 1]
+    if weight.shape[1] * groups != channels or weight.shape[0] % groups:
+        raise ValueError(
+            f"{name}: an input of shape {input.shape} has {channels} channels; a weight of shape {weight.shape} in "
+            f"{groups} group(s) takes {weight.shape[1] * groups}"
+        )
+
+
+def convolve(
+    name: str,
+    rank: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    pad_mode: str,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    data_format: str = "NCHW",
+) -> Tensor:
+    """Convolve over `rank` dimensions; `name` is the operation that messages name."""
+    _check_shapes(name, input, weight, rank, groups, data_format)
+    attrs = (
+        per_dimension(name, "stride", stride, rank),
+        padding_of(name, pad_mode, padding, rank),
+        per_dimension(name, "dilation", dilation, rank),
+        groups,
+        data_format,
+    )
+    return apply(CONVOLUTION, (input, weight, bias), attrs)
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    pad_mode: str = "valid",
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolve over one dimension.
+
+    Args:
+        input: (N, C, L).
+        weight: (O, C / groups, K).
+        bias: (O,) or None.
+        stride: step.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: zeros on both sides, or (low, high), for ``"pad"``.
+        dilation: distance of the kernel's elements.
+        groups: number of channel groups that are convolved apart.
+
+    Returns:
+        Tensor: (N, O, L').
+
+    Example:
+        >>> print(conv1d(Tensor([[[1.0, 2.0, 3.0]]]), Tensor([[[1.0, 1.0]]])))
+        [[[3. 5.]]]
+    """
+    return convolve("conv1d", 1, input, weight, bias, stride, pad_mode, padding, dilation, groups)
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    pad_mode: str = "valid",
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolve over two dimensions.
+
+    Args:
+        input: (N, C, H, W).
+        weight: (O, C / groups, KH, KW).
+        bias: (O,) or None.
+        stride: step, an int or one for each dimension.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``: an int, (vertical, horizontal) or (top, bottom, left, right).
+        dilation: distance of the kernel's elements, an int or one for each dimension.
+        groups: number of channel groups that are convolved apart.
+
+    Returns:
+        Tensor: (N, O, H', W').
+
+    Example:
+        >>> import numpy as np
+        >>> ones = Tensor(np.ones((1, 1, 3, 3), np.float32))
+        >>> print(conv2d(ones, ones))
+        [[[[9.]]]]
+    """
+    return convolve("conv2d", 2, input, weight, bias, stride, pad_mode, padding, dilation, groups)
+
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    pad_mode: str = "valid",
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolve over three dimensions.
+
+    Args:
+        input: (N, C, D, H, W).
+        weight: (O, C / groups, KD, KH, KW).
+        bias: (O,) or None.
+        stride: step, an int or one for each dimension.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``: an int, one for each dimension, or a (low, high) pair for each, flat.
+        dilation: distance of the kernel's elements, an int or one for each dimension.
+        groups: number of channel groups that are convolved apart.
+
+    Returns:
+        Tensor: (N, O, D', H', W').
+
+    Example:
+        >>> import numpy as np
+        >>> ones = Tensor(np.ones((1, 1, 2, 2, 2), np.float32))
+        >>> print(conv3d(ones, ones).shape)
+        (1, 1, 1, 1, 1)
+    """
+    return convolve("conv3d", 3, input, weight, bias, stride, pad_mode, padding, dilation, groups)
+
+
+def _conv_transpose(
+    name: str,
+    rank: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    pad_mode: str,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
+    output_size: tuple[int, ...] | None = None,
+) -> Tensor:
+    """Transposed convolution; `output_size` (spatial) decides between the sizes that a stride leaves open."""
+    for what, tensor in (("input", input), ("weight", weight)):
+        if tensor.ndim != rank + 2:
+            raise ValueError(f"{name}: {what} must have {rank + 2} dimensions, not shape {tensor.shape}")
+    if input.shape[1] != weight.shape[0] or weight.shape[0] % groups:
+        raise ValueError(
+            f"{name}: an input of shape {input.shape} has {input.shape[1]} channels; a weight of shape {weight.shape} "
+            f"in {groups} group(s) takes {weight.shape[0]}"
+        )
+    steps = per_dimension(name, "stride", stride, rank)
+    holes = per_dimension(name, "dilation", dilation, rank)
+    extra = per_dimension(name, "output_padding", output_padding, rank, 0)
+    kernel = weight.shape[2:]
+    found = padding_of(name, pad_mode, padding, rank)
+    pads: list[tuple[int, int]] = []
+    grow = list(extra)
+    for i in range(rank):
+        reach = holes[i] * (kernel[i] - 1) + 1
+        size = input.shape[2 + i]
+        if found == "SAME":
+            wanted = output_size[i] if output_size else size * steps[i]
+            total = max((size - 1) * steps[i] + reach - wanted, 0)
+            pads.append((total // 2, total - total // 2))
+            grow[i] = max(wanted - ((size - 1) * steps[i] + reach), 0)
+            continue
+        low, high = (0, 0) if isinstance(found, str) else found[i]
+        if found == "VALID" and reach < steps[i] and not output_size:
+            grow[i] += steps[i] - reach
+        pads.append((low, high))
+        if output_size:
+            grow[i] = output_size[i] - ((size - 1) * steps[i] + reach - low - high)
+            if not 0 <= grow[i] < max(steps[i], 2):
+                raise ValueError(f"{name}: no input size gives {output_size} with this stride and padding")
+    attrs = (steps, tuple(pads), tuple(grow), holes, groups)
+    return apply(TRANSPOSED, (input, weight, bias), attrs)
+
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+    pad_mode: str = "pad",
+) -> Tensor:
+    """Transposed convolution over two dimensions.
+
+    Args:
+        input: (N, C, H, W).
+        weight: (C, O / groups, KH, KW).
+        bias: (O,) or None.
+        stride: step.
+        padding: zeros that the convolution this one reverses had added.
+        output_padding: rows added on one side of the output.
+        groups: number of channel groups.
+        dilation: distance of the kernel's elements.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+
+    Returns:
+        Tensor: (N, O, H', W').
+
+    Example:
+        >>> import numpy as np
+        >>> ones = Tensor(np.ones((1, 1, 2, 2), np.float32))
+        >>> print(conv_transpose2d(ones, ones, stride=2).shape)
+        (1, 1, 4, 4)
+    """
+    return _conv_transpose(
+        "conv_transpose2d", 2, input, weight, bias, stride, pad_mode, padding, output_padding, groups, dilation
+    )
+
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+    pad_mode: str = "pad",
+) -> Tensor:
+    """Transposed convolution over one dimension; see `conv_transpose2d`.
+
+    Example:
+        >>> print(conv_transpose1d(Tensor([[[1.0, 2.0]]]), Tensor([[[1.0, 1.0]]]), stride=2))
+        [[[1. 1. 2. 2.]]]
+    """
+    return _conv_transpose(
+        "conv_transpose1d", 1, input, weight, bias, stride, pad_mode, padding, output_padding, groups, dilation
+    )
+
+
+def _conv2d_operator(
+    x: Tensor,
+    weight: Tensor,
+    *,
+    out_channel: int,
+    kernel_size: Any,
+    mode: int,
+    pad_mode: str,
+    pad: Any,
+    stride: Any,
+    dilation: Any,
+    group: int,
+    data_format: str,
+) -> Tensor:
+    """Convolve over two dimensions: ``Conv2D(out_channel, kernel_size)(x, weight)``."""
+    _check_weight("Conv2D", weight, 0, out_channel, kernel_size, mode)
+    return convolve("Conv2D", 2, x, weight, None, stride, pad_mode, pad, dilation, group, data_format)
+
+
+def _check_weight(name: str, weight: Tensor, axis: int, out_channel: int, kernel_size: Any, mode: int) -> None:
+    if mode != 1:
+        raise ValueError(f"{name}: mode must be 1, not {mode!r}; use group=channels for a depthwise convolution")
+    kernel = per_dimension(name, "kernel_size", kernel_size, 2)
+    if weight.ndim != 4 or weight.shape[axis] != out_channel or weight.shape[2:] != kernel:
+        raise ValueError(
+            f"{name}: the weight has shape {weight.shape}; {out_channel} output channels and kernel size {kernel} "
+            "were announced"
+        )
+
+
+def _conv2d_transpose_operator(
+    dout: Tensor,
+    weight: Tensor,
+    input_size: Any,
+    *,
+    out_channel: int,
+    kernel_size: Any,
+    pad_mode: str,
+    pad: Any,
+    pad_list: Any,
+    mode: int,
+    stride: Any,
+    dilation: Any,
+    group: int,
+    data_format: str,
+) -> Tensor:
+    """The input gradient of a convolution: ``Conv2DTranspose(...)(dout, weight, input_size)``."""
+    if data_format != "NCHW":
+        raise ValueError(f"Conv2DTranspose: data_format must be 'NCHW', not {data_format!r}")
+    _check_weight("Conv2DTranspose", weight, 0, out_channel, kernel_size, mode)
+    size = tuple(freeze(input_size))
+    amount = pad if pad_list is None else pad_list
+    return _conv_transpose(
+        "Conv2DTranspose", 2, dout, weight, None, stride, pad_mode, amount, 0, group, dilation, size[2:]
+    )
+
+
+def _conv3d_operator(
+    x: Tensor,
+    weight: Tensor,
+    *,
+    out_channel: int,
+    kernel_size: Any,
+    mode: int,
+    pad_mode: str,
+    pad: Any,
+    stride: Any,
+    dilation: Any,
+    group: int,
+    data_format: str,
+) -> Tensor:
+    """Convolve over three dimensions: ``Conv3D(out_channel, kernel_size)(x, weight)``."""
+    return convolve("Conv3D", 3, x, weight, None, stride, pad_mode, pad, dilation, group)
+
+
+_CONV = "mode=1, pad_mode='valid', pad=0, stride=1, dilation=1, group=1"
+_TRANSPOSE = "pad_mode='valid', pad=0, pad_list=None, mode=1, stride=1, dilation=1, group=1, data_format='NCHW'"
+operator_class("Conv2D", _conv2d_operator, f"out_channel, kernel_size, {_CONV}, data_format='NCHW'")
+operator_class("Conv3D", _conv3d_operator, f"out_channel, kernel_size, {_CONV}, data_format='NCDHW'")
+operator_class("Conv2DTranspose", _conv2d_transpose_operator, f"out_channel, kernel_size, {_TRANSPOSE}")
+operator_class("Conv2DBackpropInput", _conv2d_transpose_operator, f"out_channel, kernel_size, {_TRANSPOSE}")

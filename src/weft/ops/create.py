@@ -1,0 +1,550 @@
+"""Making tensors: constants, ranges, grids."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import op, operator_class
+from weft.core.dispatch import apply
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.errors import Refusal, Unsupported
+from weft.ops._rules import numbers, tensor
+from weft.ops._samples import one
+from weft.ops.elementwise import make_complex
+from weft.ops.joining import stack
+from weft.ops.shape import FULL, broadcast_to, expand_dims, reshape
+
+__all__ = [
+    "arange", "bartlett_window", "blackman_window", "cartesian_prod", "complex", "empty", "empty_like", "eye",
+    "fill", "fills", "full", "full_like", "hamming_window", "hann_window", "kaiser_window", "linspace", "logspace",
+    "meshgrid", "ones", "ones_like", "range", "scalar_to_array", "scalar_to_tensor", "sequence_mask",
+    "tril_indices", "triu_indices", "tuple_to_array", "zeros", "zeros_like",
+]  # fmt: skip
+
+
+def _made(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
+    if any(dim < 0 for dim in shape):
+        raise ValueError(f"a tensor cannot have the shape {shape}: dimensions must not be negative")
+    return apply(FULL, (), (shape, value, dtype))
+
+
+def _float_of(dtype: Any) -> Any:
+    return dtypes.float32 if dtype is None else dtypes.of(dtype)
+
+
+def zeros(size: Any, dtype: Any = None) -> Any:
+    """A tensor of zeros.
+
+    Args:
+        size: shape, an int or a tuple of them.
+        dtype: element type, float32 by default.
+
+    Returns:
+        Tensor: of that shape.
+
+    Example:
+        >>> print(zeros((2, 2)))
+        [[0. 0.]
+         [0. 0.]]
+    """
+    return _made(numbers(size), 0, _float_of(dtype))
+
+
+def ones(shape: Any, dtype: Any = None) -> Any:
+    """A tensor of ones.
+
+    Args:
+        shape: shape, an int or a tuple of them.
+        dtype: element type, float32 by default.
+
+    Returns:
+        Tensor: of that shape.
+
+    Example:
+        >>> print(ones(3))
+        [1. 1. 1.]
+    """
+    return _made(numbers(shape), 1, _float_of(dtype))
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
+    """A tensor of one number.
+
+    Args:
+        size: shape, an int or a tuple of them.
+        fill_value: number or 0-D tensor.
+        dtype: element type; by default that of the number.
+
+    Returns:
+        Tensor: of that shape.
+
+    Example:
+        >>> print(full((2, 2), 7))
+        [[7 7]
+         [7 7]]
+    """
+    shape = numbers(size)
+    if isinstance(fill_value, (bool, int)) and abs(fill_value) < 1 << 31:
+        return _made(shape, int(fill_value), dtypes.of_python(type(fill_value)) if dtype is None else dtypes.of(dtype))
+    value = tensor(fill_value)
+    if any(dim < 0 for dim in shape):
+        raise ValueError(f"a tensor cannot have the shape {shape}: dimensions must not be negative")
+    return broadcast_to(value if dtype is None else value.astype(dtype), shape)
+
+
+def fill(type: Any, shape: Any, value: Any) -> Any:
+    """A tensor of one number.
+
+    Args:
+        type: element type.
+        shape: shape.
+        value: the number.
+
+    Returns:
+        Tensor: of that shape.
+
+    Example:
+        >>> import weft
+        >>> print(fill(weft.float32, (2,), 3))
+        [3. 3.]
+    """
+    return full(shape, value, dtype=type)
+
+
+def fills(x: Any, value: Any) -> Any:
+    """One number in the shape and element type of a tensor.
+
+    Example:
+        >>> print(fills(Tensor([1.0, 2.0]), 3))
+        [3. 3.]
+    """
+    return full(x.shape, value, dtype=x.dtype)
+
+
+def _fill_v2(shape: Any, value: Any) -> Any:
+    """A tensor of one number, with its element type."""
+    return full(shape, value)
+
+
+def empty(*size: Any, dtype: Any = None) -> Any:
+    """A tensor whose elements do not matter (here: zeros).
+
+    Example:
+        >>> empty(2, 3).shape
+        (2, 3)
+    """
+    return zeros(size[0] if len(size) == 1 else size, dtype)
+
+
+def _like(input: Any, value: int, dtype: Any) -> Any:
+    input = tensor(input)
+    return apply(FULL, (), (input.shape, value, input.dtype if dtype is None else dtypes.of(dtype)))
+
+
+def zeros_like(input: Any, *, dtype: Any = None) -> Any:
+    """Zeros in the shape (and, by default, element type) of a tensor.
+
+    Example:
+        >>> print(zeros_like(Tensor([1, 2])))
+        [0 0]
+    """
+    if isinstance(input, (tuple, list)):
+        return tuple(zeros_like(item, dtype=dtype) for item in input)
+    return _like(input, 0, dtype)
+
+
+def ones_like(input: Any, *, dtype: Any = None) -> Any:
+    """Ones in the shape (and, by default, element type) of a tensor.
+
+    Example:
+        >>> print(ones_like(Tensor([1, 2])))
+        [1 1]
+    """
+    return _like(input, 1, dtype)
+
+
+def empty_like(input: Any, *, dtype: Any = None) -> Any:
+    """A tensor in the shape of another, whose elements do not matter.
+
+    Example:
+        >>> empty_like(Tensor([1, 2])).shape
+        (2,)
+    """
+    return _like(input, 0, dtype)
+
+
+def full_like(input: Any, fill_value: Any, *, dtype: Any = None) -> Any:
+    """One number in the shape (and, by default, element type) of a tensor.
+
+    Example:
+        >>> print(full_like(Tensor([1.0, 2.0]), 5))
+        [5. 5.]
+    """
+    return full(input.shape, fill_value, dtype=input.dtype if dtype is None else dtype)
+
+
+# -- ranges ------------------------------------------------------------------------------------------------
+
+
+@op(
+    "Arange",
+    classes=(),
+    no_gradient="a constant",
+    samples=one(np.float32(1), np.float32(0.5), size=4, vmap=False, differentiable=False),
+)
+def _arange(start: Any, step: Any, *, size: int) -> Any:
+    """`size` numbers from `start`, by `step`."""
+    return start + step * jnp.arange(size, dtype=start.dtype)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        if value.is_symbolic:
+            raise Unsupported(
+                Refusal.DYNAMIC_SHAPE,
+                "the size of a range depends on a tensor that only the running graph knows",
+                "take the bounds from shapes or Python numbers",
+            )
+        return value.item()
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
+    """Numbers of a range, the end not included.
+
+    Args:
+        start: first number; the end, if it is the only argument.
+        end: where to stop.
+        step: distance, not zero.
+        dtype: element type; by default int64 for integers, else float32.
+
+    Returns:
+        Tensor: 1-D.
+
+    Raises:
+        ValueError: `step` is zero or leads away from `end`.
+
+    Example:
+        >>> print(arange(1, 6, 2))
+        [1 3 5]
+    """
+    start, end, step = _number(start), _number(end), _number(step)
+    if end is None:
+        start, end = 0, start
+    if step == 0:
+        raise ValueError("arange: step must not be zero")
+    count = math.ceil((end - start) / step)
+    if (end - start) * step < 0:
+        raise ValueError(f"arange: a step of {step} does not lead from {start} to {end}")
+    if dtype is None:
+        dtype = dtypes.int64 if all(isinstance(v, int) for v in (start, end, step)) else dtypes.float32
+    wanted = dtypes.of(dtype)
+    working = wanted if wanted.category == 1 and all(isinstance(v, int) for v in (start, step)) else dtypes.float64
+    made = _arange(Tensor(start, working), Tensor(step, working), size=count)
+    return made.astype(wanted)
+
+
+def range(start: Any, end: Any, step: Any = 1, maxlen: int = 1000000) -> Any:
+    """Numbers of a range, the end not included, in the element type of the bounds.
+
+    Example:
+        >>> print(range(0, 6, 2))
+        [0 2 4]
+    """
+    kinds = [value.dtype for value in (start, end, step) if isinstance(value, Tensor)]
+    return arange(start, end, step, dtype=kinds[0] if kinds else None)
+
+
+@op("LinSpace", classes=(), samples=one(np.float32(1), np.float32(2), num=4, vmap=False))
+def _linspace(start: Any, stop: Any, *, num: int) -> Any:
+    """`num` numbers from `start` to `stop`, both included."""
+    kind = jnp.result_type(start, stop)
+    kind = kind if jnp.issubdtype(kind, jnp.inexact) else jnp.float32
+    return jnp.linspace(start, stop, num, axis=-1, dtype=kind)
+
+
+def linspace(start: Any, end: Any, steps: Any) -> Any:
+    """Numbers at equal distances, both ends included.
+
+    Args:
+        start: first number, or a tensor of them.
+        end: last number, or a tensor of them.
+        steps: how many.
+
+    Returns:
+        Tensor: the numbers along the last dimension.
+
+    Example:
+        >>> print(linspace(0, 1, 5))
+        [0.   0.25 0.5  0.75 1.  ]
+    """
+    first, last = tensor(start), tensor(end)
+    if first.dtype.category < 2 and last.dtype.category < 2:
+        first, last = first.astype(dtypes.float32), last.astype(dtypes.float32)
+    return _linspace(first, last, num=int(_number(steps)))
+
+
+def logspace(start: Any, end: Any, steps: Any, base: float = 10, *, dtype: Any = dtypes.float32) -> Any:
+    """Powers of a base whose exponents are at equal distances.
+
+    Example:
+        >>> print(logspace(0, 2, 3))
+        [  1.  10. 100.]
+    """
+    return (float(base) ** linspace(start, end, steps)).astype(dtype)
+
+
+@op(
+    "Eye",
+    classes=(),
+    no_gradient="a constant",
+    samples=lambda: [Sample((), {"n": 2, "m": 3, "dtype": dtypes.float32}, False, False)],
+)
+def _eye(*, n: int, m: int, dtype: Any) -> Any:
+    """Ones on the main diagonal, zeros elsewhere."""
+    return jnp.eye(n, m, dtype=dtype.np_dtype)
+
+
+def eye(n: int, m: int | None = None, dtype: Any = None) -> Any:
+    """A matrix with ones on the main diagonal.
+
+    Args:
+        n: rows.
+        m: columns, as many as rows by default.
+        dtype: element type, float32 by default.
+
+    Returns:
+        Tensor: of shape (n, m).
+
+    Example:
+        >>> print(eye(2))
+        [[1. 0.]
+         [0. 1.]]
+    """
+    return _eye(int(n), int(n if m is None else m), _float_of(dtype))
+
+
+def meshgrid(*inputs: Any, indexing: str = "xy") -> Any:
+    """Grids of coordinates from vectors.
+
+    Args:
+        inputs: 1-D tensors, or one tuple of them.
+        indexing: ``"xy"``, or ``"ij"`` for matrix order.
+
+    Returns:
+        tuple[Tensor, ...]: one grid for each vector.
+
+    Raises:
+        ValueError: another word for `indexing`.
+
+    Example:
+        >>> print(meshgrid(Tensor([1, 2]), Tensor([3, 4, 5]))[0])
+        [[1 2]
+         [1 2]
+         [1 2]]
+    """
+    if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
+        inputs = tuple(inputs[0])
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
+    count = len(inputs)
+    order = list(builtins.range(count))
+    if indexing == "xy" and count > 1:
+        order[0], order[1] = 1, 0
+    sizes = tuple(inputs[i].size for i in order)
+    grids = []
+    for i, vector in enumerate(inputs):
+        shape = [1] * count
+        shape[order.index(i)] = vector.size
+        grids.append(broadcast_to(reshape(vector, tuple(shape)), sizes))
+    return tuple(grids)
+
+
+def cartesian_prod(*inputs: Any) -> Any:
+    """All combinations of the elements of vectors, one a row.
+
+    Example:
+        >>> print(cartesian_prod(Tensor([1, 2]), Tensor([3])))
+        [[1 3]
+         [2 3]]
+    """
+    if len(inputs) == 1:
+        return inputs[0]
+    return stack([grid.reshape(-1) for grid in meshgrid(*inputs, indexing="ij")], 1)
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64) -> Any:
+    """Positions on and below a diagonal: rows first, columns second.
+
+    Example:
+        >>> print(tril_indices(2, 2))
+        [[0 1 1]
+         [0 0 1]]
+    """
+    return Tensor(np.stack(np.tril_indices(row, offset, col)), dtype)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64) -> Any:
+    """Positions on and above a diagonal: rows first, columns second.
+
+    Example:
+        >>> print(triu_indices(2, 2))
+        [[0 0 1]
+         [0 1 1]]
+    """
+    return Tensor(np.stack(np.triu_indices(row, offset, col)), dtype)
+
+
+def sequence_mask(lengths: Any, maxlen: int | None = None) -> Any:
+    """Bool rows whose first `length` elements are true.
+
+    Args:
+        lengths: integer tensor.
+        maxlen: size of a row; by default the largest length (needs its value).
+
+    Returns:
+        Tensor: bool, with one more dimension than `lengths`.
+
+    Example:
+        >>> print(sequence_mask(Tensor([1, 3]), 3))
+        [[ True False False]
+         [ True  True  True]]
+    """
+    if maxlen is None:
+        maxlen = int(lengths.max().concrete("the longest length"))
+    return arange(maxlen) < expand_dims(lengths, -1)
+
+
+# -- windows -----------------------------------------------------------------------------------------------
+
+
+def _window(name: str, make: Any, length: int, periodic: bool, dtype: Any) -> Any:
+    length = int(_number(length))
+    if length < 0:
+        raise ValueError(f"{name}: the length must not be negative, not {length}")
+    values = make(length + 1)[:-1] if periodic and length > 1 else make(length)
+    return Tensor(values.astype(_float_of(dtype).np_dtype))
+
+
+def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Any:
+    """Triangular window.
+
+    Example:
+        >>> print(bartlett_window(4))
+        [0.  0.5 1.  0.5]
+    """
+    return _window("bartlett_window", np.bartlett, window_length, periodic, dtype)
+
+
+def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Any:
+    """Blackman window.
+
+    Example:
+        >>> blackman_window(4).shape
+        (4,)
+    """
+    return _window("blackman_window", np.blackman, window_length, periodic, dtype)
+
+
+def hamming_window(
+    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None
+) -> Any:
+    """Hamming window.
+
+    Example:
+        >>> hamming_window(4).shape
+        (4,)
+    """
+
+    def make(count: int) -> Any:
+        return alpha - beta * np.cos(2 * np.pi * np.arange(count) / max(count - 1, 1)) if count != 1 else np.ones(1)
+
+    return _window("hamming_window", make, window_length, periodic, dtype)
+
+
+def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Any:
+    """Hann window.
+
+    Example:
+        >>> hann_window(4).shape
+        (4,)
+    """
+    return _window("hann_window", np.hanning, window_length, periodic, dtype)
+
+
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None) -> Any:
+    """Kaiser window.
+
+    Example:
+        >>> kaiser_window(4).shape
+        (4,)
+    """
+    return _window("kaiser_window", lambda count: np.kaiser(count, beta), window_length, periodic, dtype)
+
+
+# -- from Python values ------------------------------------------------------------------------------------
+
+
+def scalar_to_tensor(input_x: Any, dtype: Any = dtypes.float32) -> Any:
+    """A number as a 0-D tensor.
+
+    Example:
+        >>> print(scalar_to_tensor(2.5))
+        2.5
+    """
+    return tensor(input_x).astype(dtype)
+
+
+def scalar_to_array(input_x: Any) -> Any:
+    """A number as a 0-D tensor of its own element type.
+
+    Example:
+        >>> print(scalar_to_array(2))
+        2
+    """
+    return tensor(input_x)
+
+
+def tuple_to_array(input_x: Any) -> Any:
+    """A tuple of numbers as a 1-D tensor.
+
+    Example:
+        >>> print(tuple_to_array((1, 2)))
+        [1 2]
+    """
+    return stack([tensor(item) for item in input_x]) if any(isinstance(i, Tensor) for i in input_x) else Tensor(input_x)
+
+
+def complex(input: Any, other: Any) -> Any:
+    """Complex numbers of real and imaginary parts.
+
+    Example:
+        >>> print(complex(Tensor([1.0]), Tensor([2.0])))
+        [1.+2.j]
+    """
+    return make_complex(input, other)
+
+
+operator_class("Zeros", zeros)
+operator_class("Ones", ones)
+operator_class("ZerosLike", zeros_like)
+operator_class("OnesLike", ones_like)
+operator_class("Fill", fill)
+operator_class("Fills", fills)
+operator_class("FillV2", _fill_v2)
+operator_class("FullLike", full_like)
+operator_class("LinSpace", linspace)
+operator_class("Range", range, "maxlen=1000000")
+operator_class("Eye", eye)
+operator_class("Meshgrid", meshgrid, 'indexing="xy"')
+operator_class("LogSpace", logspace, "steps=10, base=10, dtype=dtypes.float32")
+operator_class("ScalarToTensor", scalar_to_tensor)
+operator_class("ScalarToArray", scalar_to_array)
+operator_class("TupleToArray", tuple_to_array)

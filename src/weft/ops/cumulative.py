@@ -1,0 +1,151 @@
+"""Running sums, products and extremes along an axis; differences and integrals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from weft.core.declare import op
+from weft.core.primitive import Sample
+from weft.ops._rules import one_axis
+from weft.ops._samples import A
+from weft.ops.joining import concat
+from weft.ops.reduce import reduce_sum
+from weft.ops.shape import reshape
+
+__all__ = [
+    "cummax", "cummin", "cumprod", "cumsum", "logcumsumexp", "trapz", "diff",
+]  # fmt: skip
+
+
+def _cumulative_samples() -> list[Sample]:
+    return [
+        Sample((A,), {"axis": 1, "exclusive": False, "reverse": False}),
+        Sample((A,), {"axis": 0, "exclusive": True, "reverse": False}),
+        Sample((A,), {"axis": -1, "exclusive": False, "reverse": True}),
+    ]
+
+
+def _running(step: Any, unit: Any, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
+    axis = one_axis("cumsum", axis[0] if isinstance(axis, tuple) else axis, x.ndim)
+    if reverse:
+        x = jnp.flip(x, axis)
+    result = step(x, axis=axis, dtype=jnp.int64 if x.dtype == jnp.bool_ else x.dtype)
+    if exclusive:
+        first = jnp.full_like(lax.slice_in_dim(result, 0, 1, axis=axis), unit)
+        result = jnp.concatenate([first, lax.slice_in_dim(result, 0, x.shape[axis] - 1, axis=axis)], axis)
+    return jnp.flip(result, axis) if reverse else result
+
+
+@op("CumSum", init="exclusive=False, reverse=False", samples=_cumulative_samples)
+def _cumsum(x: Any, *, axis: Any, exclusive: bool = False, reverse: bool = False) -> Any:
+    """Running sum along an axis."""
+    return _running(jnp.cumsum, 0, x, axis, exclusive, reverse)
+
+
+@op("CumProd", init="exclusive=False, reverse=False", samples=_cumulative_samples)
+def _cumprod(x: Any, *, axis: Any, exclusive: bool = False, reverse: bool = False) -> Any:
+    """Running product along an axis."""
+    return _running(jnp.cumprod, 1, x, axis, exclusive, reverse)
+
+
+def cumsum(x: Any, axis: Any = 0, dtype: Any = None) -> Any:
+    """Running sum along an axis.
+
+    Example:
+        >>> print(cumsum(Tensor([1, 2, 3]), 0))
+        [1 3 6]
+    """
+    return _cumsum(x if dtype is None else x.astype(dtype), axis)
+
+
+def cumprod(input: Any, dim: int, dtype: Any = None) -> Any:
+    """Running product along an axis.
+
+    Example:
+        >>> print(cumprod(Tensor([1, 2, 3]), 0))
+        [1 2 6]
+    """
+    return _cumprod(input if dtype is None else input.astype(dtype), dim)
+
+
+def _running_extreme(better: Any, x: Any, axis: int) -> Any:
+    axis = one_axis("cummax", axis, x.ndim)
+    positions = lax.broadcasted_iota(jnp.int64, x.shape, axis)
+
+    def choose(a: Any, b: Any) -> Any:
+        later = better(b[0], a[0])
+        return jnp.where(later, b[0], a[0]), jnp.where(later, b[1], a[1])
+
+    index = lax.associative_scan(choose, (x, positions), axis=axis)[1]
+    return jnp.take_along_axis(x, index, axis=axis), index
+
+
+@op("Cummax", init="axis", multiple=True, samples=lambda: [Sample((A,), {"axis": 1})])
+def cummax(input: Any, *, axis: int) -> Any:
+    """Running maximum along an axis and its position.
+
+    Example:
+        >>> print(*cummax(Tensor([1, 3, 2]), 0))
+        [1 3 3] [0 1 1]
+    """
+    return _running_extreme(jnp.greater_equal, input, axis)
+
+
+@op("Cummin", init="axis", multiple=True, samples=lambda: [Sample((A,), {"axis": 1})])
+def cummin(input: Any, *, axis: int) -> Any:
+    """Running minimum along an axis and its position.
+
+    Example:
+        >>> print(*cummin(Tensor([3, 1, 2]), 0))
+        [3 1 1] [0 1 1]
+    """
+    return _running_extreme(jnp.less_equal, input, axis)
+
+
+@op("LogCumSumExp", classes=(), samples=lambda: [Sample((A,), {"axis": 1})])
+def logcumsumexp(input: Any, *, axis: int) -> Any:
+    """Logarithm of the running sum of exponentials along an axis.
+
+    Example:
+        >>> print(logcumsumexp(Tensor([1000.0]), 0))
+        [1000.]
+    """
+    return lax.cumlogsumexp(input, axis=one_axis("logcumsumexp", axis, input.ndim))
+
+
+def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences of neighbours along an axis, taken `n` times.
+
+    Example:
+        >>> print(diff(Tensor([1, 4, 9])))
+        [3 5]
+    """
+    axis = one_axis("diff", axis, x.ndim)
+    parts = [p for p in (prepend, x, append) if p is not None]
+    x = parts[0] if len(parts) == 1 else concat(parts, axis)
+    for _ in range(n):
+        before = (np.s_[:],) * axis
+        x = x[(*before, np.s_[1:])] - x[(*before, np.s_[:-1])]
+    return x
+
+
+def trapz(y: Any, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
+    """Integral by the trapezoidal rule along an axis.
+
+    Example:
+        >>> print(trapz(Tensor([1.0, 2.0, 3.0])))
+        4.0
+    """
+    dim = one_axis("trapz", dim, y.ndim)
+    before = (np.s_[:],) * dim
+    means = (y[(*before, np.s_[1:])] + y[(*before, np.s_[:-1])]) * 0.5
+    if x is None:
+        return reduce_sum(means * dx, dim)
+    steps = diff(x, axis=dim if x.ndim == y.ndim else -1)
+    if steps.ndim < y.ndim:
+        steps = reshape(steps, (-1, *(1,) * (y.ndim - dim - 1)))
+    return reduce_sum(means * steps, dim)

@@ -1,0 +1,121 @@
+"""Dropout: zero elements, or whole channels, at random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from weft.core.declare import operator_class
+from weft.core.dispatch import apply
+from weft.core.primitive import Primitive, Sample
+from weft.core.tensor import Tensor
+from weft.ops.random import draw_key
+
+__all__ = ["dropout", "dropout1d", "dropout2d", "dropout3d"]
+
+
+def _dropout(x: Any, key: Any, *, p: float, mask_rank: int) -> Any:
+    """Masked and rescaled elements, and the mask; its trailing dimensions beyond `mask_rank` have size 1."""
+    shape = x.shape[:mask_rank] + (1,) * (x.ndim - mask_rank)
+    mask = jax.random.bernoulli(key, 1.0 - p, shape)
+    return _masked(x, mask, p=p), mask
+
+
+def _masked(x: Any, mask: Any, *, p: float) -> Any:
+    scale = np.asarray(0.0 if p >= 1 else 1.0 / (1.0 - p), x.dtype)
+    return jnp.where(mask, x * scale, jnp.zeros((), x.dtype))
+
+
+_X = np.array([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]], np.float32)
+_MASKED = Primitive("DropoutApply", _masked, attr_names=("p",), samples=[Sample((_X, _X > 0), {"p": 0.25})])
+DROPOUT = Primitive(
+    "DropoutWithKey",
+    _dropout,
+    attr_names=("p", "mask_rank"),
+    multiple=True,
+    samples=[
+        Sample((_X, np.array([3, 5], np.uint32)), {"p": 0.5, "mask_rank": 2}, vmap=False),
+        Sample((_X, np.array([3, 5], np.uint32)), {"p": 0.5, "mask_rank": 1}, vmap=False),
+    ],
+    derivative=lambda x, key, out, dout, *, p, mask_rank: (apply(_MASKED, (dout[0], out[1]), (p,)),),
+)
+
+
+def _drop(name: str, x: Tensor, p: float, training: bool, mask_rank: int) -> Tensor:
+    if isinstance(p, bool) or not isinstance(p, (int, float)) or not 0 <= p <= 1:
+        raise ValueError(f"{name}: p, the probability of zero, must be a number in [0, 1], not {p!r}")
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name}: the input must be a Tensor, not {type(x).__name__}")
+    if not training or p == 0:
+        return x
+    return apply(DROPOUT, (x, draw_key()), (float(p), mask_rank))[0]
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
+    """Zero elements at random and scale the rest by ``1 / (1 - p)``.
+
+    Args:
+        input: floating tensor.
+        p: probability of zero.
+        training: otherwise the input is returned.
+        seed: draw from this seed instead of the random stream.
+
+    Example:
+        >>> print(dropout(Tensor([1.0, 2.0]), training=False))
+        [1. 2.]
+    """
+    if seed is not None and training and 0 < p <= 1:
+        key = Tensor(np.array([0, int(seed) & 0xFFFFFFFF], np.uint32))
+        return apply(DROPOUT, (input, key), (float(p), input.ndim))[0]
+    return _drop("dropout", input, p, training, input.ndim if isinstance(input, Tensor) else 0)
+
+
+def _channels(name: str, x: Tensor, p: float, training: bool, rank: int) -> Tensor:
+    if isinstance(x, Tensor) and x.ndim not in (rank + 1, rank + 2):
+        raise ValueError(f"{name}: the input must have {rank + 2} dimensions (N, C, ...), not shape {x.shape}")
+    return _drop(name, x, p, training, x.ndim - rank if isinstance(x, Tensor) else 0)
+
+
+def dropout1d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """Zero whole channels of (N, C, L) or (C, L) at random.
+
+    Example:
+        >>> print(dropout1d(Tensor([[1.0]]), training=False))
+        [[1.]]
+    """
+    return _channels("dropout1d", x, p, training, 1)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """Zero whole channels of (N, C, H, W) or (C, H, W) at random.
+
+    Example:
+        >>> print(dropout2d(Tensor([[[1.0]]]), training=False))
+        [[[1.]]]
+    """
+    return _channels("dropout2d", input, p, training, 2)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """Zero whole channels of (N, C, D, H, W) or (C, D, H, W) at random.
+
+    Example:
+        >>> print(dropout3d(Tensor([[[[1.0]]]]), training=False))
+        [[[[1.]]]]
+    """
+    return _channels("dropout3d", input, p, training, 3)
+
+
+def _dropout_operator(x: Tensor, *, keep_prob: float, Seed0: int, Seed1: int) -> Any:
+    """Zero elements at random: ``Dropout(keep_prob)(x)`` returns the output and the mask."""
+    if not 0 < keep_prob <= 1:
+        raise ValueError(f"Dropout: keep_prob must be in (0, 1], not {keep_prob}")
+    key = Tensor(np.array([Seed0, Seed1], np.uint32)) if Seed0 or Seed1 else draw_key()
+    out, mask = apply(DROPOUT, (x, key), (1.0 - float(keep_prob), x.ndim))
+    return out, mask.astype(x.dtype)
+
+
+operator_class("Dropout", _dropout_operator, "keep_prob=0.5, Seed0=0, Seed1=0")

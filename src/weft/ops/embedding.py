@@ -1,0 +1,145 @@
+"""Lookups: embeddings and one-hot vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from weft.core.declare import op, operator_class
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops._rules import promoted
+
+__all__ = ["embedding", "embedding_lookup", "one_hot"]
+
+
+def _one_hot_samples() -> list[Sample]:
+    on, off = np.array(2.0, np.float32), np.array(-1.0, np.float32)
+    return [Sample((np.array([[0, 2], [1, 5]]), on, off), {"depth": 3, "axis": -1})]
+
+
+@op("OneHotValues", classes=(), samples=_one_hot_samples)
+def _one_hot(indices: Any, on_value: Any, off_value: Any, *, depth: int, axis: int) -> Any:
+    on_value, off_value = promoted(on_value, off_value)
+    axis = axis % (indices.ndim + 1)
+    shape = [1] * (indices.ndim + 1)
+    shape[axis] = depth
+    hot = jnp.expand_dims(indices, axis) == jnp.arange(depth, dtype=indices.dtype).reshape(shape)
+    return jnp.where(hot, on_value, off_value)
+
+
+def one_hot(indices: Tensor, depth: Any, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Tensor:
+    """Vectors with `on_value` at an index and `off_value` elsewhere.
+
+    Args:
+        indices: integer tensor; an index outside of the range gives `off_value` everywhere.
+        depth: length of the vectors.
+        on_value: tensor or number.
+        off_value: tensor or number.
+        axis: where the new dimension goes.
+
+    Returns:
+        Tensor: in the dtype of the values (ints give int64).
+
+    Raises:
+        TypeError: the indices are not integers.
+        ValueError: the depth is negative, or the axis out of range.
+
+    Example:
+        >>> print(one_hot(Tensor([0, 2]), 3))
+        [[1 0 0]
+         [0 0 1]]
+    """
+    if not isinstance(indices, Tensor):
+        indices = Tensor(indices)
+    if indices.dtype.category != 1:
+        raise TypeError(f"one_hot: indices must be integers, not {indices.dtype}")
+    depth = int(depth)
+    if depth < 0:
+        raise ValueError(f"one_hot: depth must not be negative, got {depth}")
+    if not -1 <= axis <= indices.ndim:
+        raise ValueError(f"one_hot: axis {axis} is out of range for indices of shape {indices.shape}")
+    return _one_hot(indices, on_value, off_value, depth, axis)
+
+
+operator_class("OneHot", one_hot, "axis=-1")
+
+
+def _embedding_samples() -> list[Sample]:
+    table = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], np.float32)
+    return [Sample((np.array([[0, 2], [1, 1]]), table), {"padding_idx": None, "offset": 0}, vmap=False)]
+
+
+@op("EmbeddingRows", classes=(), samples=_embedding_samples)
+def _embedding(input: Any, weight: Any, *, padding_idx: int | None, offset: int) -> Any:
+    """Rows of a table; indices outside of it give zeros, the row `padding_idx` gets no gradient."""
+    index = input - offset
+    if padding_idx is not None:
+        frozen = jnp.arange(weight.shape[0]).reshape((-1,) + (1,) * (weight.ndim - 1)) == padding_idx
+        weight = jnp.where(frozen, jax.lax.stop_gradient(weight), weight)
+    found = jnp.take(weight, jnp.clip(index, 0, weight.shape[0] - 1), axis=0)
+    inside = ((index >= 0) & (index < weight.shape[0])).reshape(index.shape + (1,) * (weight.ndim - 1))
+    return jnp.where(inside, found, jnp.zeros((), weight.dtype))
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+) -> Tensor:
+    """Rows of a table by index.
+
+    Args:
+        input: integer tensor of row numbers.
+        weight: the table (rows, ...).
+        padding_idx: a row that gets no gradient.
+        max_norm: rescale longer rows of the result to this norm.
+        norm_type: which norm.
+        scale_grad_by_freq: must be False.
+
+    Returns:
+        Tensor: ``input.shape + weight.shape[1:]``.
+
+    Example:
+        >>> print(embedding(Tensor([1, 0]), Tensor([[1.0], [2.0]])))
+        [[2.]
+         [1.]]
+    """
+    if scale_grad_by_freq:
+        raise ValueError("embedding: scale_grad_by_freq=True is not available; scale the gradient in the loss instead")
+    if input.dtype.category != 1:
+        raise TypeError(f"embedding: the indices must be integers, not {input.dtype}")
+    if padding_idx is not None:
+        if not -weight.shape[0] <= padding_idx < weight.shape[0]:
+            raise ValueError(f"embedding: padding_idx {padding_idx} is out of range for {weight.shape[0]} rows")
+        padding_idx %= weight.shape[0]
+    found = _embedding(input, weight, padding_idx, 0)
+    if max_norm is not None:
+        found = _clip_rows(found, float(max_norm), float(norm_type))
+    return found
+
+
+@op("ClipRows", classes=(), samples=[Sample((np.array([[3.0, 4.0], [0.3, 0.4]], np.float32),), {"max_norm": 1.0})])
+def _clip_rows(x: Any, *, max_norm: float, norm_type: float = 2.0) -> Any:
+    norm = jnp.power(jnp.sum(jnp.power(jnp.abs(x), norm_type), axis=-1, keepdims=True), 1.0 / norm_type)
+    return x * jnp.where(norm > max_norm, max_norm / (norm + 1e-7), 1.0).astype(x.dtype)
+
+
+def embedding_lookup(input_params: Tensor, input_indices: Tensor, offset: int = 0) -> Tensor:
+    """Rows of a table by index minus an offset; indices outside of the table give zeros.
+
+    Example:
+        >>> print(embedding_lookup(Tensor([[1.0], [2.0]]), Tensor([11, 15]), 10))
+        [[2.]
+         [0.]]
+    """
+    return _embedding(input_indices, input_params, None, int(offset))
+
+
+operator_class("EmbeddingLookup", embedding_lookup)

@@ -1,0 +1,690 @@
+"""Gather and scatter: reading and writing elements by integer tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import op, operator_class
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops._rules import numbers, one_axis, tensor
+from weft.ops._samples import A, one
+from weft.ops.select import where
+from weft.ops.shape import broadcast_to, reshape
+from weft.ops.state import write
+
+__all__ = [
+    "diagonal_scatter", "gather", "gather_d", "gather_elements", "gather_nd", "index_add", "index_fill",
+    "index_select", "inplace_add", "inplace_index_add", "inplace_sub", "inplace_update", "scatter", "scatter_add",
+    "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_nd", "scatter_nd_add", "scatter_nd_div",
+    "scatter_nd_max", "scatter_nd_min", "scatter_nd_mul", "scatter_nd_sub", "scatter_nd_update", "scatter_sub",
+    "scatter_update", "select_scatter", "slice_scatter", "take", "take_along_dim", "tensor_scatter_add",
+    "tensor_scatter_div", "tensor_scatter_elements", "tensor_scatter_max", "tensor_scatter_min",
+    "tensor_scatter_mul", "tensor_scatter_sub", "tensor_scatter_update", "unsorted_segment_max",
+    "unsorted_segment_min", "unsorted_segment_prod", "unsorted_segment_sum",
+]  # fmt: skip
+
+_ROWS = np.array([1, 0, 1], np.int64)
+_GRID = np.array([[1, 0, 1], [0, 1, 1]], np.int64)
+_POINTS = np.array([[0, 1], [1, 2]], np.int64)
+
+
+def _integer(name: str, indices: Any) -> Any:
+    if not jnp.issubdtype(indices.dtype, jnp.integer):
+        raise TypeError(f"{name}: indices must be integers, not {dtypes.of_np(indices.dtype)}")
+    return indices
+
+
+# -- reading -------------------------------------------------------------------------------------------------
+
+
+@op(
+    "Gather",
+    classes=(),
+    samples=lambda: [
+        Sample((A, _ROWS), {"axis": 0, "batch_dims": 0}),
+        Sample((A, _GRID), {"axis": 1, "batch_dims": 1}),
+    ],
+)
+def _gather(input_params: Any, input_indices: Any, *, axis: int, batch_dims: int = 0) -> Any:
+    """Slices of a tensor along an axis, at integer positions."""
+    _integer("gather", input_indices)
+    axis = one_axis("gather", axis, input_params.ndim)
+    if not batch_dims:
+        return jnp.take(input_params, input_indices, axis=axis)
+
+    def one_level(params: Any, indices: Any) -> Any:
+        return jnp.take(params, indices, axis=axis - batch_dims)
+
+    step = one_level
+    for _ in range(batch_dims % (input_indices.ndim + 1)):
+        step = jax.vmap(step)
+    return step(input_params, input_indices)
+
+
+def gather(input_params: Any, input_indices: Any, axis: Any, batch_dims: int = 0) -> Any:
+    """Slices of a tensor along an axis, at the positions that an integer tensor names.
+
+    Args:
+        input_params: tensor.
+        input_indices: integer tensor.
+        axis: the axis to read along.
+        batch_dims: leading dimensions that both tensors share.
+
+    Returns:
+        Tensor: the dimension `axis` replaced by the dimensions of the indices.
+
+    Raises:
+        TypeError: the indices are not integers.
+        ValueError: `axis` is out of range.
+
+    Example:
+        >>> print(gather(Tensor([10, 20, 30]), Tensor([2, 0]), 0))
+        [30 10]
+    """
+    return _gather(input_params, input_indices, axis=axis, batch_dims=batch_dims)
+
+
+@op("GatherD", classes=(), samples=one(A, _GRID, dim=1))
+def _gather_d(x: Any, index: Any, *, dim: int) -> Any:
+    """For each position of the index, the element of its line along a dimension."""
+    _integer("gather_elements", index)
+    dim = one_axis("gather_elements", dim, x.ndim)
+    if index.ndim != x.ndim:
+        raise ValueError(
+            f"gather_elements: the index needs {x.ndim} dimensions like the tensor, not shape {tuple(index.shape)}"
+        )
+    box = tuple(slice(None) if i == dim else slice(0, size) for i, size in enumerate(index.shape))
+    return jnp.take_along_axis(x[box], index, axis=dim)
+
+
+def gather_d(x: Any, dim: int, index: Any) -> Any:
+    """For each position of the index, the element of its line along a dimension.
+
+    Args:
+        x: tensor.
+        dim: the dimension.
+        index: integer tensor with as many dimensions as `x`.
+
+    Returns:
+        Tensor: of the shape of `index`.
+
+    Example:
+        >>> print(gather_d(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0, 0], [1, 0]])))
+        [[1 1]
+         [4 3]]
+    """
+    return _gather_d(x, index, dim=dim)
+
+
+def gather_elements(input: Any, dim: int, index: Any) -> Any:
+    """Same as `gather_d`.
+
+    Example:
+        >>> print(gather_elements(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0, 0], [1, 0]])))
+        [[1 1]
+         [4 3]]
+    """
+    return _gather_d(input, index, dim=dim)
+
+
+def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+    """For each position of the index, the element of its line along a dimension.
+
+    Example:
+        >>> print(take_along_dim(Tensor([[3, 1]]), Tensor([[1, 0]]), 1))
+        [[1 3]]
+    """
+    if dim is None:
+        return _gather_d(reshape(input, (-1,)), reshape(indices, (-1,)), dim=0)
+    return _gather_d(input, indices, dim=dim)
+
+
+@op("GatherNd", samples=one(A, _POINTS))
+def gather_nd(input_x: Any, indices: Any) -> Any:
+    """Elements or slices at the coordinates in the last dimension of an integer tensor.
+
+    Args:
+        input_x: tensor.
+        indices: integer tensor; its last dimension holds coordinates.
+
+    Returns:
+        Tensor: of shape ``indices.shape[:-1] + input_x.shape[indices.shape[-1]:]``.
+
+    Raises:
+        ValueError: more coordinates than dimensions.
+
+    Example:
+        >>> print(gather_nd(Tensor([[1, 2], [3, 4]]), Tensor([[0, 1], [1, 0]])))
+        [2 3]
+    """
+    _coordinates("gather_nd", input_x, indices)
+    return input_x[tuple(jnp.moveaxis(indices, -1, 0))]
+
+
+def _coordinates(name: str, x: Any, indices: Any) -> None:
+    _integer(name, indices)
+    if not indices.ndim or indices.shape[-1] > x.ndim:
+        raise ValueError(
+            f"{name}: the last dimension of the indices {tuple(indices.shape)} must hold at most {x.ndim} coordinates"
+        )
+
+
+def take(input: Any, indices: Any, axis: int | None = None, mode: str = "clip") -> Any:
+    """Elements at integer positions, of the flattened tensor or along an axis.
+
+    Args:
+        input: tensor.
+        indices: integer tensor or list.
+        axis: the axis; None for the flattened tensor.
+        mode: what happens to positions out of range: ``"clip"`` or ``"wrap"``.
+
+    Returns:
+        Tensor: the elements.
+
+    Raises:
+        ValueError: another mode.
+
+    Example:
+        >>> print(take(Tensor([4, 3, 5]), Tensor([0, 2])))
+        [4 5]
+    """
+    if axis is None:
+        input, axis = reshape(input, (-1,)), 0
+    size = input.shape[one_axis("take", axis, input.ndim)]
+    indices = tensor(indices)
+    if mode == "wrap":
+        indices = indices % size
+    elif mode in ("clip", "raise"):
+        indices = where(indices < 0, indices + size, indices).clip(0, size - 1)
+    else:
+        raise ValueError(f"take: mode must be 'clip' or 'wrap', not {mode!r}")
+    return gather(input, indices, axis)
+
+
+def index_select(input: Any, axis: int, index: Any) -> Any:
+    """Slices along an axis at integer positions.
+
+    Example:
+        >>> print(index_select(Tensor([4, 3, 5]), 0, Tensor([2, 0])))
+        [5 4]
+    """
+    return gather(input, tensor(index), axis)
+
+
+# -- writing by coordinates ------------------------------------------------------------------------------------
+
+_AT: dict[str, Any] = {
+    "update": lambda at, v: at.set(v),
+    "add": lambda at, v: at.add(v),
+    "sub": lambda at, v: at.add(-v),
+    "mul": lambda at, v: at.multiply(v),
+    "div": lambda at, v: at.divide(v),
+    "max": lambda at, v: at.max(v),
+    "min": lambda at, v: at.min(v),
+}
+
+
+def _scatter_samples() -> list[Sample]:
+    updates = np.array([7.0, -3.0], np.float32)
+    return [
+        *[Sample((A, _POINTS, updates), {"reduction": r}) for r in ("update", "add", "sub")],
+        *[Sample((A, _POINTS, updates), {"reduction": r}, False) for r in ("mul", "div", "max", "min")],
+    ]
+
+
+@op("TensorScatter", classes=(), samples=_scatter_samples)
+def _tensor_scatter(x: Any, indices: Any, updates: Any, *, reduction: str) -> Any:
+    """A tensor with updates at coordinates applied."""
+    _coordinates(f"tensor_scatter_{reduction}", x, indices)
+    wanted = (*indices.shape[:-1], *x.shape[indices.shape[-1] :])
+    if tuple(updates.shape) != wanted:
+        raise ValueError(f"tensor_scatter_{reduction}: updates must have shape {wanted}, not {tuple(updates.shape)}")
+    at = x.at[tuple(jnp.moveaxis(indices, -1, 0))]
+    return _AT[reduction](at, updates.astype(x.dtype))
+
+
+def _scatter_function(reduction: str, sentence: str, result: str) -> Any:
+    def function(input_x: Any, indices: Any, updates: Any) -> Any:
+        return _tensor_scatter(input_x, indices, updates, reduction=reduction)
+
+    function.__name__ = function.__qualname__ = f"tensor_scatter_{reduction}"
+    function.__doc__ = f"""{sentence} at the coordinates in the last dimension of an integer tensor.
+
+    Args:
+        input_x: tensor.
+        indices: integer tensor; its last dimension holds coordinates.
+        updates: tensor of shape ``indices.shape[:-1] + input_x.shape[indices.shape[-1]:]``.
+
+    Returns:
+        Tensor: like `input_x`.
+
+    Raises:
+        ValueError: the shape of `updates` does not fit.
+
+    Example:
+        >>> print(tensor_scatter_{reduction}(Tensor([4.0, 3.0]), Tensor([[1]]), Tensor([2.0])))
+        {result}
+    """
+    return function
+
+
+tensor_scatter_update = _scatter_function("update", "Replace elements", "[4. 2.]")
+tensor_scatter_add = _scatter_function("add", "Add to elements", "[4. 5.]")
+tensor_scatter_sub = _scatter_function("sub", "Subtract from elements", "[4. 1.]")
+tensor_scatter_mul = _scatter_function("mul", "Multiply elements", "[4. 6.]")
+tensor_scatter_div = _scatter_function("div", "Divide elements", "[4.  1.5]")
+tensor_scatter_max = _scatter_function("max", "Take the larger of elements and updates", "[4. 3.]")
+tensor_scatter_min = _scatter_function("min", "Take the smaller of elements and updates", "[4. 2.]")
+
+
+def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
+    """Zeros with updates added at coordinates.
+
+    Args:
+        indices: integer tensor; its last dimension holds coordinates.
+        updates: tensor.
+        shape: shape of the result.
+
+    Returns:
+        Tensor: of shape `shape`.
+
+    Example:
+        >>> print(scatter_nd(Tensor([[1], [3]]), Tensor([5, 6]), (4,)))
+        [0 5 0 6]
+    """
+    return _scatter_nd(indices, updates, shape=numbers(shape))
+
+
+@op("ScatterNd", classes=(), samples=one(_POINTS, np.array([7.0, -3.0], np.float32), shape=(2, 3)))
+def _scatter_nd(indices: Any, updates: Any, *, shape: tuple[int, ...]) -> Any:
+    """Zeros with updates added at coordinates."""
+    zeros = jnp.zeros(shape, updates.dtype)
+    _coordinates("scatter_nd", zeros, indices)
+    return zeros.at[tuple(jnp.moveaxis(indices, -1, 0))].add(updates)
+
+
+@op(
+    "TensorScatterElements",
+    classes=(),
+    samples=lambda: [
+        Sample((A, _GRID[:, :1], A[:, :1] * 2), {"axis": 1, "reduction": "none"}),
+        Sample((A, _GRID, A * 2), {"axis": 1, "reduction": "add"}),
+    ],
+)
+def _scatter_elements(x: Any, indices: Any, updates: Any, *, axis: int, reduction: str) -> Any:
+    """A tensor with one element for each position of the index replaced, along an axis."""
+    _integer("scatter", indices)
+    axis = one_axis("scatter", axis, x.ndim)
+    modes = {"none": "update", "add": "add", "sub": "sub", "mul": "mul", "div": "div", "max": "max", "min": "min"}
+    if reduction not in modes:
+        raise ValueError(f"scatter: reduction must be one of {', '.join(modes)}, not {reduction!r}")
+    updates = jnp.broadcast_to(updates, indices.shape)
+    grid = list(jnp.indices(indices.shape, sparse=True))
+    grid[axis] = indices
+    return _AT[modes[reduction]](x.at[tuple(grid)], updates.astype(x.dtype))
+
+
+def tensor_scatter_elements(input_x: Any, indices: Any, updates: Any, axis: int = 0, reduction: str = "none") -> Any:
+    """Write one element for each position of an integer tensor, along an axis.
+
+    Args:
+        input_x: tensor.
+        indices: integer tensor with as many dimensions as `input_x`.
+        updates: tensor of the shape of `indices`.
+        axis: the axis that the indices stand for.
+        reduction: ``"none"`` to replace, or ``"add"``, ``"sub"``, ``"mul"``, ``"div"``, ``"max"``, ``"min"``.
+
+    Returns:
+        Tensor: like `input_x`.
+
+    Raises:
+        ValueError: another reduction.
+
+    Example:
+        >>> print(tensor_scatter_elements(Tensor([1, 2, 3]), Tensor([2, 0]), Tensor([9, 8])))
+        [8 2 9]
+    """
+    return _scatter_elements(input_x, indices, updates, axis=axis, reduction=reduction)
+
+
+def scatter(input: Any, axis: int, index: Any, src: Any) -> Any:
+    """Replace one element for each position of an integer tensor, along an axis.
+
+    Example:
+        >>> print(scatter(Tensor([1, 2, 3]), 0, Tensor([2, 0]), Tensor([9, 8])))
+        [8 2 9]
+    """
+    return _scatter_elements(input, index, tensor(src), axis=axis, reduction="none")
+
+
+def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, check_index_bound: bool = True) -> Any:
+    """Add slices to a parameter or tensor along an axis, at integer positions.
+
+    Args:
+        x: Parameter, which is written, or tensor.
+        indices: 1-D integer tensor.
+        y: tensor like `x`, with one slice for each index.
+        axis: the axis.
+
+    Returns:
+        Tensor: the sum.
+
+    Example:
+        >>> print(index_add(Tensor([1, 2, 3]), Tensor([0, 2]), Tensor([5, 7]), 0))
+        [ 6  2 10]
+    """
+    result = _index_add(x, indices, y, axis=axis)
+    return write(x, result, "index_add") if _is_parameter(x) else result
+
+
+@op("IndexAddAlong", classes=(), samples=one(A, _ROWS, np.ones((2, 3), np.float32), axis=1))
+def _index_add(x: Any, indices: Any, y: Any, *, axis: int) -> Any:
+    """A tensor with slices added along an axis."""
+    axis = one_axis("index_add", axis, x.ndim)
+    return x.at[(slice(None),) * axis + (_integer("index_add", indices),)].add(y.astype(x.dtype))
+
+
+def _is_parameter(x: Any) -> bool:
+    return hasattr(x, "requires_grad")
+
+
+def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
+    """Fill slices along an axis with a number.
+
+    Example:
+        >>> print(index_fill(Tensor([1, 2, 3]), 0, Tensor([0, 2]), 9))
+        [9 2 9]
+    """
+    axis = one_axis("index_fill", axis, x.ndim)
+    hit = (Tensor(np.arange(x.shape[axis])).reshape(-1, 1) == tensor(index).reshape(1, -1)).any(1)
+    shape = [1] * x.ndim
+    shape[axis] = x.shape[axis]
+    return where(reshape(hit, tuple(shape)), tensor(value).astype(x.dtype), x)
+
+
+# -- writing rows, returning a new tensor -----------------------------------------------------------------------
+
+
+def _rows(indices: Any) -> Any:
+    return tensor(indices if isinstance(indices, Tensor) else list(numbers(indices)))
+
+
+def inplace_add(x: Any, v: Any, indices: Any) -> Any:
+    """A tensor with rows added at positions of the first dimension.
+
+    Example:
+        >>> print(inplace_add(Tensor([1, 2, 3]), Tensor([5]), 1))
+        [1 7 3]
+    """
+    return _index_add(x, _rows(indices), v, axis=0)
+
+
+def inplace_sub(x: Any, v: Any, indices: Any) -> Any:
+    """A tensor with rows subtracted at positions of the first dimension.
+
+    Example:
+        >>> print(inplace_sub(Tensor([1, 2, 3]), Tensor([5]), 1))
+        [ 1 -3  3]
+    """
+    return _index_add(x, _rows(indices), -v, axis=0)
+
+
+def inplace_update(x: Any, v: Any, indices: Any) -> Any:
+    """A tensor with rows replaced at positions of the first dimension.
+
+    Example:
+        >>> print(inplace_update(Tensor([1, 2, 3]), Tensor([5]), 1))
+        [1 5 3]
+    """
+    return _tensor_scatter(x, reshape(_rows(indices), (-1, 1)), v, reduction="update")
+
+
+def inplace_index_add(var: Any, indices: Any, updates: Any, axis: int) -> Any:
+    """Add slices to a parameter along an axis.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(Tensor([1, 2, 3]))
+        >>> print(inplace_index_add(p, Tensor([0]), Tensor([5]), 0).value())
+        [6 2 3]
+    """
+    return write(var, _index_add(var, indices, updates, axis=axis), "inplace_index_add")
+
+
+def select_scatter(input: Any, src: Any, axis: int, index: int) -> Any:
+    """A tensor with one slice along an axis replaced.
+
+    Example:
+        >>> print(select_scatter(Tensor([[1, 2], [3, 4]]), Tensor([8, 9]), 0, 1))
+        [[1 2]
+         [8 9]]
+    """
+    axis = one_axis("select_scatter", axis, input.ndim)
+    return _with(input, (slice(None),) * axis + (index,), src)
+
+
+def slice_scatter(
+    input: Any, src: Any, axis: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Any:
+    """A tensor with a range of slices along an axis replaced.
+
+    Example:
+        >>> print(slice_scatter(Tensor([1, 2, 3]), Tensor([9]), 0, 1, 2))
+        [1 9 3]
+    """
+    axis = one_axis("slice_scatter", axis, input.ndim)
+    return _with(input, (slice(None),) * axis + (slice(start, end, step),), src)
+
+
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """A tensor with a diagonal replaced.
+
+    Example:
+        >>> print(diagonal_scatter(Tensor([[1, 2], [3, 4]]), Tensor([8, 9])))
+        [[8 2]
+         [3 9]]
+    """
+    first, second = one_axis("diagonal_scatter", dim1, input.ndim), one_axis("diagonal_scatter", dim2, input.ndim)
+    rows, columns = input.shape[first], input.shape[second]
+    length = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    positions = np.arange(length)
+    moved = input.moveaxis((first, second), (0, 1))
+    values = tensor(src).moveaxis(-1, 0)
+    changed = _with(moved, (positions + max(-offset, 0), positions + max(offset, 0)), values)
+    return changed.moveaxis((0, 1), (first, second))
+
+
+def _with(x: Any, index: Any, value: Any) -> Any:
+    result = tensor(x).copy()
+    result[index] = value
+    return result
+
+
+# -- writing parameters --------------------------------------------------------------------------------------
+
+
+def _row_writer(reduction: str, sentence: str, result: str) -> Any:
+    name = f"scatter_{reduction}"
+
+    def function(input_x: Any, indices: Any, updates: Any) -> Any:
+        indices = tensor(indices)
+        points = reshape(indices, (*indices.shape, 1))
+        shape = (*indices.shape, *input_x.shape[1:])
+        updates = updates if isinstance(updates, Tensor) else tensor(updates)
+        updates = updates if updates.shape == shape else broadcast_to(updates, shape)
+        return write(input_x, _tensor_scatter(input_x, points, updates, reduction=reduction), name)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{sentence} of a parameter, at positions of its first dimension.
+
+    Args:
+        input_x: the Parameter.
+        indices: integer tensor.
+        updates: tensor of shape ``indices.shape + input_x.shape[1:]``.
+
+    Returns:
+        Parameter: `input_x`.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(Tensor([4.0, 3.0]))
+        >>> print({name}(p, Tensor([1]), Tensor([2.0])).value())
+        {result}
+    """
+    return function
+
+
+def _point_writer(reduction: str, sentence: str, result: str) -> Any:
+    name = f"scatter_nd_{reduction}"
+
+    def function(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
+        return write(input_x, _tensor_scatter(input_x, tensor(indices), updates, reduction=reduction), name)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{sentence} of a parameter, at the coordinates in the last dimension of the indices.
+
+    Args:
+        input_x: the Parameter.
+        indices: integer tensor; its last dimension holds coordinates.
+        updates: tensor of shape ``indices.shape[:-1] + input_x.shape[indices.shape[-1]:]``.
+
+    Returns:
+        Parameter: `input_x`.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(Tensor([4.0, 3.0]))
+        >>> print({name}(p, Tensor([[1]]), Tensor([2.0])).value())
+        {result}
+    """
+    return function
+
+
+_ACTIONS = {
+    "update": ("Replace elements", "[4. 2.]"),
+    "add": ("Add to elements", "[4. 5.]"),
+    "sub": ("Subtract from elements", "[4. 1.]"),
+    "mul": ("Multiply elements", "[4. 6.]"),
+    "div": ("Divide elements", "[4.  1.5]"),
+    "max": ("Raise elements to at least the updates", "[4. 3.]"),
+    "min": ("Lower elements to at most the updates", "[4. 2.]"),
+}
+
+scatter_update, scatter_add, scatter_sub, scatter_mul, scatter_div, scatter_max, scatter_min = (
+    _row_writer(reduction, *words) for reduction, words in _ACTIONS.items()
+)
+(
+    scatter_nd_update, scatter_nd_add, scatter_nd_sub, scatter_nd_mul, scatter_nd_div, scatter_nd_max, scatter_nd_min,
+) = (_point_writer(reduction, *words) for reduction, words in _ACTIONS.items())  # fmt: skip
+
+# -- segments ------------------------------------------------------------------------------------------------
+
+
+def _segment_samples() -> list[Sample]:
+    return [
+        Sample((A, np.array([1, 0])), {"num_segments": 3, "reduction": r}, r == "add")
+        for r in ("add", "max", "min", "mul")
+    ]
+
+
+@op("UnsortedSegment", classes=(), samples=_segment_samples)
+def _segment(input_x: Any, segment_ids: Any, *, num_segments: int, reduction: str) -> Any:
+    """Rows of a tensor combined by the segment they belong to."""
+    _integer("unsorted_segment", segment_ids)
+    rest = input_x.shape[segment_ids.ndim :]
+    info: Any = (jnp.finfo if jnp.issubdtype(input_x.dtype, jnp.inexact) else jnp.iinfo)(input_x.dtype)
+    lowest, highest = info.min, info.max
+    start: Any = {"add": 0, "mul": 1, "max": lowest, "min": highest}[reduction]
+    full = jnp.full((num_segments, *rest), start, input_x.dtype)
+    ids = jnp.where(segment_ids < 0, num_segments, segment_ids)  # negative ids are dropped, as any out of range
+    return _AT[reduction](full.at[ids], input_x)
+
+
+def unsorted_segment_sum(input_x: Any, segment_ids: Any, num_segments: int) -> Any:
+    """Sum of the rows of each segment.
+
+    Example:
+        >>> print(unsorted_segment_sum(Tensor([1, 2, 3]), Tensor([0, 1, 0]), 2))
+        [4 2]
+    """
+    return _segment(input_x, segment_ids, num_segments=num_segments, reduction="add")
+
+
+def unsorted_segment_max(x: Any, segment_ids: Any, num_segments: int) -> Any:
+    """Largest row elements of each segment.
+
+    Example:
+        >>> print(unsorted_segment_max(Tensor([1, 2, 3]), Tensor([0, 1, 0]), 2))
+        [3 2]
+    """
+    return _segment(x, segment_ids, num_segments=num_segments, reduction="max")
+
+
+def unsorted_segment_min(x: Any, segment_ids: Any, num_segments: int) -> Any:
+    """Smallest row elements of each segment.
+
+    Example:
+        >>> print(unsorted_segment_min(Tensor([1, 2, 3]), Tensor([0, 1, 0]), 2))
+        [1 2]
+    """
+    return _segment(x, segment_ids, num_segments=num_segments, reduction="min")
+
+
+def unsorted_segment_prod(x: Any, segment_ids: Any, num_segments: int) -> Any:
+    """Product of the rows of each segment.
+
+    Example:
+        >>> print(unsorted_segment_prod(Tensor([1, 2, 3]), Tensor([0, 1, 0]), 2))
+        [3 2]
+    """
+    return _segment(x, segment_ids, num_segments=num_segments, reduction="mul")
+
+
+def _scatter_elements_operator(data: Any, indices: Any, updates: Any, axis: int = 0, reduction: str = "none") -> Any:
+    """Write one element for each position of an integer tensor, along an axis."""
+    return tensor_scatter_elements(data, indices, updates, axis, reduction)
+
+
+def _index_add_operator(x: Any, indices: Any, y: Any, axis: int) -> Any:
+    """Add slices along an axis."""
+    return index_add(x, indices, y, axis)
+
+
+operator_class("Gather", gather, "batch_dims=0")
+operator_class("GatherV2", gather)
+operator_class("GatherD", gather_d)
+operator_class("ScatterNd", scatter_nd)
+operator_class("TensorScatterElements", _scatter_elements_operator, 'axis=0, reduction="none"')
+operator_class("IndexAdd", _index_add_operator, "axis")
+operator_class("IndexFill", index_fill)
+operator_class("InplaceAdd", inplace_add, "indices")
+operator_class("InplaceSub", inplace_sub, "indices")
+operator_class("InplaceUpdate", inplace_update, "indices")
+for _reduction, _words in _ACTIONS.items():
+    _title = _reduction.capitalize()
+    operator_class(f"TensorScatter{_title}", globals()[f"tensor_scatter_{_reduction}"])
+    operator_class(f"ScatterNd{_title}", _point_writer(_reduction, *_words), "use_locking=False")
+
+
+def _locking(function: Any) -> Any:
+    def writer(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
+        return function(input_x, indices, updates)
+
+    writer.__doc__ = function.__doc__
+    return writer
+
+
+for _reduction in _ACTIONS:
+    operator_class(
+        f"Scatter{_reduction.capitalize()}", _locking(globals()[f"scatter_{_reduction}"]), "use_locking=False"
+    )
+operator_class("UnsortedSegmentSum", unsorted_segment_sum)
+operator_class("UnsortedSegmentMax", unsorted_segment_max)
+operator_class("UnsortedSegmentMin", unsorted_segment_min)
+operator_class("UnsortedSegmentProd", unsorted_segment_prod)

@@ -1,0 +1,478 @@
+"""`x[...]` and `x[...] = v`: any mix of ints, slices, None, Ellipsis, bool masks, integer arrays and tensors.
+
+What is static in an index is an attribute, what is a tensor is an operand. Outside a capture the positions of ints
+and slices are operands too, so that a loop over positions compiles once.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from weft import dtypes
+from weft._jax_compat import Array
+from weft.core import trace as trace_module
+from weft.core.dispatch import apply, literal
+from weft.core.primitive import Primitive, Sample
+from weft.core.tensor import Tensor, view, wrap
+from weft.ops._samples import A, one
+from weft.ops.joining import stack, unstack
+from weft.ops.reduce import any as any_of
+from weft.ops.select import WHERE
+from weft.ops.shape import reshape, zeros_of
+
+#: one entry of a static index: ("i", position), ("s", start, stop, step), ("n",) a new axis, ("t",) the next operand
+Entry = tuple[Any, ...]
+Spec = tuple[Entry, ...]
+
+_FULL_SLICE: Entry = ("s", None, None, None)
+
+
+def _materialise(spec: Spec, indices: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The index as JAX takes it."""
+    arrays = iter(indices)
+    entries: list[Any] = []
+    for entry in spec:
+        kind = entry[0]
+        if kind == "i":
+            entries.append(entry[1])
+        elif kind == "s":
+            entries.append(slice(*entry[1:]))
+        elif kind == "n":
+            entries.append(None)
+        else:
+            entries.append(next(arrays))
+    return tuple(entries)
+
+
+# -- the primitives: static positions ------------------------------------------------------------------------
+
+
+def _get_rule(x: Any, *rest: Any, spec: Spec) -> Any:
+    *indices, _, dout = rest
+    return (apply(INDEX_ADD, (zeros_of(x), dout, *indices), (spec,)),)
+
+
+def _set_rule(x: Any, value: Any, *rest: Any, spec: Spec) -> Any:
+    *indices, _, dout = rest
+    hole = apply(INDEX_SET, (dout, zeros_of(value), *indices), (spec,))
+    return hole, apply(GETITEM, (dout, *indices), (spec,))
+
+
+def _add_rule(x: Any, value: Any, *rest: Any, spec: Spec) -> Any:
+    *indices, _, dout = rest
+    return dout, apply(GETITEM, (dout, *indices), (spec,))
+
+
+_ROWS = np.array([1, 0, 1])
+_MIXED: Spec = (("t",), ("s", 2, None, -2))
+
+
+def _get_samples() -> list[Sample]:
+    return [
+        Sample((A,), {"spec": (("i", 1), _FULL_SLICE)}),
+        Sample((A,), {"spec": (_FULL_SLICE, ("n",), ("s", None, None, -1))}),
+        Sample((A, _ROWS), {"spec": _MIXED}, vmap=False),
+    ]
+
+
+#: ``x[index]``
+GETITEM = Primitive(
+    "GetItem",
+    lambda x, *indices, spec: x[_materialise(spec, indices)],
+    attr_names=("spec",),
+    derivative=_get_rule,
+    samples=_get_samples,
+)
+#: the tensor with ``x[index] = value`` done
+INDEX_SET = Primitive(
+    "IndexSet",
+    lambda x, value, *indices, spec: x.at[_materialise(spec, indices)].set(value.astype(x.dtype)),
+    attr_names=("spec",),
+    derivative=_set_rule,
+    samples=lambda: [
+        Sample((A, np.float32(7)), {"spec": (("i", 1),)}),
+        Sample((A, A[0, :2], np.array([1, 0])), {"spec": (("t",), ("s", None, 2, None))}, vmap=False),
+    ],
+)
+#: the tensor with ``x[index] += value`` done, positions that occur several times included
+INDEX_ADD = Primitive(
+    "IndexAdd",
+    lambda x, value, *indices, spec: x.at[_materialise(spec, indices)].add(value.astype(x.dtype)),
+    attr_names=("spec",),
+    derivative=_add_rule,
+    samples=lambda: [Sample((A, A[:, :2][_ROWS], _ROWS), {"spec": _MIXED}, vmap=False)],
+)
+
+# -- the primitives: positions as an operand ------------------------------------------------------------------
+
+
+def _window(x: Any, starts: Any, sizes: tuple[int, ...], steps: tuple[int, ...]) -> Any:
+    spans = tuple([(size - 1) * step + 1 if size else 0 for size, step in zip(sizes, steps, strict=True)])
+    return lax.dynamic_slice(x, [starts[i] for i in range(len(sizes))], spans)
+
+
+def _strides(steps: tuple[int, ...]) -> tuple[slice, ...]:
+    return tuple([slice(None, None, step) for step in steps])
+
+
+def _slice_at(x: Any, starts: Any, *, sizes: Any, steps: Any, shape: Any) -> Any:
+    return _window(x, starts, sizes, steps)[_strides(steps)].reshape(shape)
+
+
+def _update_at(x: Any, value: Any, starts: Any, *, sizes: Any, steps: Any, shape: Any) -> Any:
+    try:
+        value = jnp.broadcast_to(value, shape)
+    except ValueError:
+        raise ValueError(
+            f"cannot assign a value of shape {tuple(value.shape)} to a selection of shape {shape}"
+        ) from None
+    value = value.astype(x.dtype).reshape(sizes)
+    if any(step != 1 for step in steps):
+        value = _window(x, starts, sizes, steps).at[_strides(steps)].set(value)
+    return lax.dynamic_update_slice(x, value, [starts[i] for i in range(x.ndim)])
+
+
+def _slice_at_rule(x: Any, starts: Any, out: Any, dout: Any, **attrs: Any) -> Any:
+    return (apply(UPDATE_AT, (zeros_of(x), dout, starts), tuple(attrs.values())),)
+
+
+def _update_at_rule(x: Any, value: Any, starts: Any, out: Any, dout: Any, **attrs: Any) -> Any:
+    values = tuple(attrs.values())
+    hole = apply(UPDATE_AT, (dout, zeros_of(value), starts), values)
+    return hole, apply(SLICE_AT, (dout, starts), values)
+
+
+_AT = ("sizes", "steps", "shape")
+_WHERE_AT: dict[str, Any] = {"sizes": (1, 2), "steps": (1, 2), "shape": (2,)}
+#: a strided box of a tensor, at positions that are data
+SLICE_AT = Primitive(
+    "SliceAt", _slice_at, attr_names=_AT, derivative=_slice_at_rule, samples=one(A, np.array([1, 0]), **_WHERE_AT)
+)
+#: the tensor with a strided box replaced, at positions that are data
+UPDATE_AT = Primitive(
+    "UpdateAt",
+    _update_at,
+    attr_names=_AT,
+    derivative=_update_at_rule,
+    samples=one(A, A[0, :2], np.array([1, 0]), **_WHERE_AT),
+)
+
+# -- understanding an index -----------------------------------------------------------------------------------
+
+
+def _entries(index: Any) -> list[Any]:
+    return list(index) if isinstance(index, tuple) else [index]
+
+
+def _array(entry: Any) -> Any:
+    """An array-like entry as a Tensor or NumPy array; other entries as they are."""
+    if isinstance(entry, Tensor):
+        return entry
+    if isinstance(entry, (list, range, tuple)):
+        items = list(entry)
+        if any_symbolic(items):
+            return stack([item if isinstance(item, Tensor) else Tensor(item) for item in items])
+        found = np.asarray([np.asarray(i) if isinstance(i, Tensor) else i for i in items])
+        return found.astype(np.int64) if not found.size else found
+    if isinstance(entry, Array):
+        return Tensor(entry)
+    if isinstance(entry, np.ndarray) and entry.ndim == 0:
+        return entry[()]
+    return entry
+
+
+def any_symbolic(items: list[Any]) -> bool:
+    """Whether a (nested) list holds a tensor that only the running graph knows."""
+    return any(
+        item.is_symbolic if isinstance(item, Tensor) else isinstance(item, (list, tuple)) and any_symbolic(list(item))
+        for item in items
+    )
+
+
+def _is_mask(entry: Any) -> bool:
+    if isinstance(entry, Tensor):
+        return entry.dtype is dtypes.bool_
+    return isinstance(entry, (bool, np.bool_)) or (isinstance(entry, np.ndarray) and entry.dtype == np.bool_)
+
+
+def _consumed(entry: Any) -> int:
+    """How many dimensions of the tensor an entry stands for."""
+    if entry is None or entry is Ellipsis:
+        return 0
+    if _is_mask(entry):
+        return len(np.shape(entry)) if not isinstance(entry, Tensor) else entry.ndim
+    return 1
+
+
+def _expanded(index: Any, ndim: int) -> list[Any]:
+    """The entries of an index, array-likes as arrays, one for every dimension."""
+    entries = [_array(entry) for entry in _entries(index)]
+    used = sum(_consumed(entry) for entry in entries)
+    dots = [i for i, entry in enumerate(entries) if entry is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if used > ndim:
+        raise IndexError(f"too many indices: the tensor has {ndim} dimensions, the index stands for {used}")
+    fill: list[Any] = [slice(None)] * (ndim - used)
+    if dots:
+        return entries[: dots[0]] + fill + entries[dots[0] + 1 :]
+    return entries + fill
+
+
+def _bounded(position: int, size: int, axis: int) -> int:
+    if not -size <= position < size:
+        raise IndexError(f"index {position} is out of bounds for axis {axis} with size {size}")
+    return position + size if position < 0 else position
+
+
+def _slice_entry(entry: slice) -> Entry:
+    parts = [None if part is None else operator.index(part) for part in (entry.start, entry.stop, entry.step)]
+    if parts[2] == 0:
+        raise ValueError("slice step cannot be zero")
+    return ("s", *parts)
+
+
+def parse(index: Any, shape: tuple[int, ...]) -> tuple[Spec, list[Tensor]]:
+    """An index as its static part and its tensors.
+
+    Args:
+        index: what stands between the brackets.
+        shape: shape of the indexed tensor.
+
+    Returns:
+        tuple: the static entries, one for each dimension and new axis, and the operands they refer to.
+
+    Raises:
+        IndexError: as NumPy: out of bounds, too many indices, or no valid index.
+    """
+    spec: list[Entry] = []
+    operands: list[Tensor] = []
+    axis = 0
+    for entry in _expanded(index, len(shape)):
+        if entry is None:
+            spec.append(("n",))
+            continue
+        if isinstance(entry, slice):
+            spec.append(_slice_entry(entry))
+        elif _is_mask(entry):
+            axis += _parse_mask(entry, shape, axis, spec, operands)
+            continue
+        elif isinstance(entry, Tensor):
+            if entry.dtype.category != 1:
+                raise IndexError(f"tensors used as indices must be integer or bool, not {entry.dtype}")
+            spec.append(("t",))
+            operands.append(entry)
+        elif isinstance(entry, np.ndarray):
+            if entry.dtype.kind not in "iu":
+                raise IndexError(f"arrays used as indices must be integer or bool, not {entry.dtype}")
+            if entry.size:
+                _bounded(int(entry.min()), shape[axis], axis)
+                _bounded(int(entry.max()), shape[axis], axis)
+            spec.append(("t",))
+            operands.append(Tensor(entry))
+        else:
+            try:
+                position = operator.index(entry)
+            except TypeError:
+                raise IndexError(
+                    f"an index is made of ints, slices, None, ..., integer or bool arrays, not {type(entry).__name__}"
+                ) from None
+            spec.append(("i", _bounded(position, shape[axis], axis)))
+        axis += 1
+    return tuple(spec), operands
+
+
+def _parse_mask(mask: Any, shape: tuple[int, ...], axis: int, spec: list[Entry], operands: list[Tensor]) -> int:
+    """Append the integer arrays that a bool mask stands for; returns the number of dimensions it covers."""
+    values = np.asarray(
+        mask.concrete("indexing by a bool mask (the number of results)") if isinstance(mask, Tensor) else mask
+    )
+    covered = shape[axis : axis + values.ndim]
+    if values.shape != covered:
+        raise IndexError(
+            f"a bool index of shape {values.shape} does not match the dimensions {covered} that it indexes"
+        )
+    if not values.ndim:
+        if not values:
+            raise IndexError("indexing by False is not supported; use x[:0] for an empty result")
+        spec.append(("n",))
+        return 0
+    for positions in np.nonzero(values):
+        spec.append(("t",))
+        operands.append(Tensor(positions))
+    return values.ndim
+
+
+# -- reading ---------------------------------------------------------------------------------------------------
+
+
+def _box(
+    spec: Spec, shape: tuple[int, ...]
+) -> tuple[list[int], tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
+    """Starts, sizes, steps and result shape of an index of ints, forward slices and new axes; else None."""
+    starts, sizes, steps, result = [], [], [], []
+    axis = 0
+    for entry in spec:
+        kind = entry[0]
+        if kind == "t":
+            return None
+        if kind == "n":
+            result.append(1)
+            continue
+        if kind == "i":
+            start, count, step = entry[1], 1, 1
+        else:
+            start, stop, step = slice(*entry[1:]).indices(shape[axis])
+            if step < 0:
+                return None
+            count = len(range(start, stop, step))
+            result.append(count)
+            if not count:
+                start, step = 0, 1
+            elif count == 1:
+                step = 1
+        starts.append(start)
+        sizes.append(count)
+        steps.append(step)
+        axis += 1
+    return starts, tuple(sizes), tuple(steps), tuple(result)
+
+
+def getitem(self: Any, index: Any) -> Any:
+    """``x[index]``, with NumPy's meaning.
+
+    Args:
+        self: tensor.
+        index: ints, slices, None, Ellipsis, bool masks, integer arrays, lists and tensors, or a tuple of them.
+
+    Returns:
+        Tensor: the selected elements.
+
+    Raises:
+        IndexError: as NumPy.
+
+    Example:
+        >>> print(Tensor([[1, 2], [3, 4]])[:, -1])
+        [2 4]
+    """
+    shape = self.shape
+    spec, operands = parse(index, shape)
+    if trace_module.current() is None:
+        box = None if operands else _box(spec, shape)
+        if box is not None:
+            starts, sizes, steps, result = box
+            if result == shape and sizes == shape:
+                return view(self)
+            if sizes == shape:
+                return reshape(self, result)
+            return apply(SLICE_AT, (self, wrap(np.array(starts, np.int32))), (sizes, steps, result))
+    return apply(GETITEM, (self, *operands), (spec,))
+
+
+# -- writing ---------------------------------------------------------------------------------------------------
+
+
+def setitem(self: Any, index: Any, value: Any) -> None:
+    """``x[index] = value``, with NumPy's meaning; the handle then stands for the new value.
+
+    Args:
+        self: tensor.
+        index: as for reading.
+        value: tensor, array, nested list or number; cast to the tensor's dtype and broadcast.
+
+    Raises:
+        IndexError: as NumPy.
+        ValueError: the value cannot be broadcast to the selection.
+
+    Example:
+        >>> x = Tensor([1, 2, 3])
+        >>> x[1:] = 0
+        >>> print(x)
+        [1 0 0]
+    """
+    self.rebind(updated(self, index, value))
+
+
+def _value_for(x: Any, value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        if isinstance(value, (list, tuple)) and any_symbolic(list(value)):
+            value = stack([item if isinstance(item, Tensor) else Tensor(item) for item in value])
+        else:
+            value = literal(value, x.dtype) if value.__class__ in (bool, int, float) else Tensor(value)
+    return value if value.dtype is x.dtype else value.astype(x.dtype)
+
+
+def updated(x: Any, index: Any, value: Any) -> Any:
+    """A tensor like `x` with ``x[index] = value`` done."""
+    value = _value_for(x, value)
+    masked = _masked(x, index, value)
+    if masked is not None:
+        return masked
+    spec, operands = parse(index, x.shape)
+    if trace_module.current() is None and not operands:
+        box = _box(spec, x.shape)
+        if box is not None:
+            starts, sizes, steps, result = box
+            if 0 in sizes:
+                return view(x)
+            value = _fewer_dimensions(value, len(result))
+            return apply(UPDATE_AT, (x, value, wrap(np.array(starts, np.int32))), (sizes, steps, result))
+    rank = sum(1 for entry in spec if entry[0] in "sn")
+    if operands:
+        rank += max(operand.ndim for operand in operands)
+    return apply(INDEX_SET, (x, _fewer_dimensions(value, rank), *operands), (spec,))
+
+
+def _fewer_dimensions(value: Tensor, rank: int) -> Tensor:
+    """The value without leading dimensions of size 1 that the selection does not have."""
+    extra = value.ndim - rank
+    if extra > 0 and value.shape[:extra] == (1,) * extra:
+        return reshape(value, value.shape[extra:])
+    return value
+
+
+def _masked(x: Any, index: Any, value: Tensor) -> Any:
+    """Assignment by one bool mask of a value that does not depend on how many positions it selects; else None."""
+    entries = [_array(e) for e in _entries(index)]
+    while len(entries) > 1 and (
+        entries[-1] is Ellipsis or (isinstance(entries[-1], slice) and entries[-1] == slice(None))
+    ):
+        entries.pop()
+    if len(entries) != 1 or not _is_mask(entries[0]):
+        return None
+    mask = entries[0] if isinstance(entries[0], Tensor) else Tensor(np.asarray(entries[0]))
+    if mask.shape != x.shape[: mask.ndim]:
+        raise IndexError(f"a bool index of shape {mask.shape} does not match a tensor of shape {x.shape}")
+    rest = x.ndim - mask.ndim
+    value = _fewer_dimensions(value, rest)
+    if value.ndim > rest:
+        return None
+    mask = reshape(mask, mask.shape + (1,) * rest)
+    result = apply(WHERE, (mask, value, x))
+    if result.shape != x.shape:
+        raise ValueError(f"cannot assign a value of shape {value.shape} to positions of a tensor of shape {x.shape}")
+    return result
+
+
+def iterate(self: Any) -> Any:
+    """The slices along the first dimension, one by one."""
+    if not self.shape:
+        raise TypeError("iteration over a 0-dimensional tensor")
+    return iter(unstack(self) if self.shape[0] else ())
+
+
+def contains(self: Any, value: Any) -> bool:
+    """Whether some element equals the value."""
+    found = self == value
+    return bool(any_of(found)) if isinstance(found, Tensor) else False
+
+
+Tensor.__getitem__ = getitem  # type: ignore[method-assign]
+Tensor.__setitem__ = setitem  # type: ignore[method-assign]
+Tensor.__iter__ = iterate  # type: ignore[method-assign]
+Tensor.__contains__ = contains  # type: ignore[operator]

@@ -1,0 +1,270 @@
+"""Names of earlier API versions: the ``tensor_*`` and ``scalar_*`` functions and helpers for tuples and lists."""
+
+from __future__ import annotations
+
+import functools
+import math as python_math
+import operator
+from typing import Any
+
+from weft import dtypes
+from weft.core.tensor import Tensor
+from weft.ops import compare, elementwise, joining, math
+from weft.ops._rules import all_axes
+
+__all__ = [
+    "Morph", "bool_and", "bool_eq", "bool_not", "bool_or", "dict_getitem", "in_dict", "is_", "is_not",
+    "isinstance_", "list_append", "list_getitem", "list_len", "list_setitem", "make_dict", "make_list",
+    "make_range", "make_slice", "make_tuple", "not_in_dict", "pack", "partial", "reduced_shape", "scalar_add",
+    "scalar_cast", "scalar_div", "scalar_eq", "scalar_floordiv", "scalar_ge", "scalar_gt", "scalar_le",
+    "scalar_log", "scalar_lt", "scalar_mod", "scalar_mul", "scalar_ne", "scalar_pow", "scalar_sub", "scalar_uadd",
+    "scalar_usub", "shape_mul", "string_concat", "string_eq", "tensor_add", "tensor_div", "tensor_eq", "tensor_exp",
+    "tensor_expm1", "tensor_floordiv", "tensor_ge", "tensor_gt", "tensor_le", "tensor_lt", "tensor_mod",
+    "tensor_mul", "tensor_ne", "tensor_pow", "tensor_slice", "tensor_sub", "tuple_equal", "tuple_getitem",
+    "tuple_len", "tuple_reversed", "tuple_setitem", "typeof", "unpack",
+]  # fmt: skip
+
+tensor_add = math.add
+tensor_sub = math.sub
+tensor_mul = math.mul
+tensor_div = math.real_div
+tensor_floordiv = math.floor_div
+tensor_mod = math.floor_mod
+tensor_pow = math.pow
+tensor_exp = elementwise.exp
+tensor_expm1 = elementwise.expm1
+tensor_eq = compare.equal
+tensor_ne = compare.not_equal
+tensor_lt = compare.less
+tensor_le = compare.less_equal
+tensor_gt = compare.greater
+tensor_ge = compare.greater_equal
+tensor_slice = joining.slice
+pack = joining.stack
+unpack = joining.unstack
+
+scalar_add = operator.add
+scalar_sub = operator.sub
+scalar_mul = operator.mul
+scalar_div = operator.truediv
+scalar_floordiv = operator.floordiv
+scalar_mod = operator.mod
+scalar_pow = operator.pow
+scalar_eq = operator.eq
+scalar_ne = operator.ne
+scalar_lt = operator.lt
+scalar_le = operator.le
+scalar_gt = operator.gt
+scalar_ge = operator.ge
+scalar_uadd = operator.pos
+scalar_usub = operator.neg
+scalar_log = python_math.log
+bool_eq = operator.eq
+string_eq = operator.eq
+string_concat = operator.add
+is_ = operator.is_
+is_not = operator.is_not
+tuple_equal = operator.eq
+tuple_len = list_len = len
+tuple_getitem = list_getitem = dict_getitem = operator.getitem
+isinstance_ = isinstance
+make_slice = slice
+partial = functools.partial
+
+
+class Morph:
+    """An operator made of a function of operations.
+
+    Args:
+        fn: the function.
+        infer_shape: accepted; shapes follow from the function.
+        infer_dtype: accepted; types follow from the function.
+
+    Example:
+        >>> print(Morph(lambda x: x + 1, None, None)(Tensor([1])))
+        [2]
+    """
+
+    def __init__(self, fn: Any, infer_shape: Any = None, infer_dtype: Any = None) -> None:
+        self.fn = fn
+        self.infer_shape = infer_shape
+        self.infer_dtype = infer_dtype
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.fn(*args, **kwargs)
+
+
+def make_tuple(*items: Any) -> tuple[Any, ...]:
+    """A tuple of the arguments.
+
+    Example:
+        >>> make_tuple(1, 2)
+        (1, 2)
+    """
+    return items
+
+
+def make_list(*items: Any) -> list[Any]:
+    """A list of the arguments.
+
+    Example:
+        >>> make_list(1, 2)
+        [1, 2]
+    """
+    return list(items)
+
+
+def make_dict(keys: Any, values: Any) -> dict[Any, Any]:
+    """A dict of keys and values.
+
+    Example:
+        >>> make_dict(("a",), (1,))
+        {'a': 1}
+    """
+    return dict(zip(keys, values, strict=True))
+
+
+def make_range(*bounds: int) -> tuple[int, ...]:
+    """The integers of a range as a tuple.
+
+    Example:
+        >>> make_range(1, 4)
+        (1, 2, 3)
+    """
+    return tuple(range(*bounds))
+
+
+def tuple_setitem(data: Any, index: int, value: Any) -> tuple[Any, ...]:
+    """A tuple with one item replaced.
+
+    Example:
+        >>> tuple_setitem((1, 2), 0, 5)
+        (5, 2)
+    """
+    items = list(data)
+    items[index] = value
+    return tuple(items)
+
+
+def list_setitem(data: Any, index: int, value: Any) -> list[Any]:
+    """A list with one item replaced.
+
+    Example:
+        >>> list_setitem([1, 2], 0, 5)
+        [5, 2]
+    """
+    items = list(data)
+    items[index] = value
+    return items
+
+
+def list_append(data: Any, value: Any) -> list[Any]:
+    """A list with one item more.
+
+    Example:
+        >>> list_append([1], 2)
+        [1, 2]
+    """
+    return [*data, value]
+
+
+def tuple_reversed(data: Any) -> tuple[Any, ...]:
+    """A tuple in reverse order.
+
+    Example:
+        >>> tuple_reversed((1, 2))
+        (2, 1)
+    """
+    return tuple(reversed(data))
+
+
+def in_dict(key: Any, data: Any) -> bool:
+    """Whether a dict has a key.
+
+    Example:
+        >>> in_dict("a", {"a": 1})
+        True
+    """
+    return key in data
+
+
+def not_in_dict(key: Any, data: Any) -> bool:
+    """Whether a dict lacks a key.
+
+    Example:
+        >>> not_in_dict("a", {"a": 1})
+        False
+    """
+    return key not in data
+
+
+def bool_and(x: bool, y: bool) -> bool:
+    """Whether both are true.
+
+    Example:
+        >>> bool_and(True, False)
+        False
+    """
+    return x and y
+
+
+def bool_or(x: bool, y: bool) -> bool:
+    """Whether either is true.
+
+    Example:
+        >>> bool_or(True, False)
+        True
+    """
+    return x or y
+
+
+def bool_not(x: bool) -> bool:
+    """The opposite.
+
+    Example:
+        >>> bool_not(True)
+        False
+    """
+    return not x
+
+
+def scalar_cast(input_x: Any, input_y: Any) -> Any:
+    """A number as the Python type of an element type.
+
+    Example:
+        >>> import weft
+        >>> scalar_cast(2.7, weft.int32)
+        2
+    """
+    return dtypes.to_python(input_y)(input_x)
+
+
+def shape_mul(shape: Any) -> int:
+    """Product of the dimensions of a shape.
+
+    Example:
+        >>> shape_mul((2, 3))
+        6
+    """
+    return python_math.prod(shape)
+
+
+def reduced_shape(shape: Any, axis: Any) -> tuple[int, ...]:
+    """A shape with the reduced axes of size 1.
+
+    Example:
+        >>> reduced_shape((2, 3), (0,))
+        (1, 3)
+    """
+    axes = all_axes("reduced_shape", axis, len(shape))
+    return tuple(1 if i in axes else dim for i, dim in enumerate(shape))
+
+
+def typeof(value: Any) -> Any:
+    """The element type of a tensor, the Python type of anything else.
+
+    Example:
+        >>> typeof(Tensor([1.0]))
+        mindspore.float32
+    """
+    return value.dtype if isinstance(value, Tensor) else type(value)

@@ -1,0 +1,416 @@
+"""Linear algebra: inverses, determinants, decompositions, solving."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.scipy import linalg
+
+from weft.core.declare import op, operator_class
+from weft.core.primitive import Sample
+from weft.ops._rules import floating, promoted
+from weft.ops._samples import Samples, one
+from weft.ops.reduce import reduce_sum
+from weft.ops.shape import diag_embed, diagonal
+
+__all__ = [
+    "adjoint", "cdist", "cholesky", "cholesky_inverse", "cholesky_solve", "cond", "det", "eig", "eigh", "eigvals",
+    "inverse", "log_matrix_determinant", "logdet", "lu_solve", "matrix_band_part", "matrix_determinant",
+    "matrix_diag", "matrix_diag_part", "matrix_exp", "matrix_inverse", "matrix_power", "matrix_rank",
+    "matrix_solve", "pinv", "qr", "slogdet", "solve", "svd", "trace", "triangular_solve",
+]  # fmt: skip
+
+_SQUARE = np.array([[3.0, 1.0, 0.5], [0.25, 2.0, -0.5], [0.75, 0.5, 4.0]], np.float32)
+_DEFINITE = (_SQUARE @ _SQUARE.T).astype(np.float32)
+_TALL = np.array([[3.0, 1.0], [0.25, 2.0], [0.75, 0.5]], np.float32)
+
+
+def _square(**attrs: Any) -> Samples:
+    return lambda: [Sample((_SQUARE,), attrs), Sample((np.stack([_SQUARE, _SQUARE.T]),), attrs)]
+
+
+def _need_square(name: str, x: Any) -> Any:
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"{name}: needs square matrices, not shape {tuple(x.shape)}")
+    return floating(x)
+
+
+@op("MatrixInverse", method="inverse", samples=_square())
+def inverse(input: Any) -> Any:
+    """Inverse of square matrices.
+
+    Args:
+        input: tensor of shape (..., n, n).
+
+    Returns:
+        Tensor: like `input`.
+
+    Raises:
+        ValueError: the matrices are not square.
+
+    Example:
+        >>> print(inverse(Tensor([[2.0, 0.0], [0.0, 4.0]])))
+        [[0.5  0.  ]
+         [0.   0.25]]
+    """
+    return jnp.linalg.inv(_need_square("inverse", input))
+
+
+@op("MatrixDeterminant", method="det", samples=_square())
+def det(input: Any) -> Any:
+    """Determinant of square matrices.
+
+    Example:
+        >>> print(det(Tensor([[2.0, 0.0], [0.0, 4.0]])))
+        8.0
+    """
+    return jnp.linalg.det(_need_square("det", input))
+
+
+@op("LogMatrixDeterminant", multiple=True, method="slogdet", samples=_square())
+def slogdet(input: Any) -> Any:
+    """Sign and logarithm of the absolute determinant of square matrices.
+
+    Example:
+        >>> print(*slogdet(Tensor([[1.0, 0.0], [0.0, 1.0]])))
+        1.0 0.0
+    """
+    return tuple(jnp.linalg.slogdet(_need_square("slogdet", input)))
+
+
+def logdet(input: Any) -> Any:
+    """Logarithm of the determinant of square matrices.
+
+    Example:
+        >>> print(logdet(Tensor([[1.0, 0.0], [0.0, 1.0]])))
+        0.0
+    """
+    return det(input).log()
+
+
+@op("Cholesky", init="upper=False", method="cholesky", samples=one(_DEFINITE, upper=False))
+def cholesky(input_x: Any, *, upper: bool = False) -> Any:
+    """Cholesky factor of symmetric positive-definite matrices.
+
+    Example:
+        >>> print(cholesky(Tensor([[4.0, 0.0], [0.0, 9.0]])))
+        [[2. 0.]
+         [0. 3.]]
+    """
+    lower = jnp.linalg.cholesky(_need_square("cholesky", input_x))
+    return jnp.swapaxes(lower, -1, -2).conj() if upper else lower
+
+
+@op("CholeskyInverse", init="upper=False", samples=one(_SQUARE, upper=False))
+def cholesky_inverse(input_x: Any, *, upper: bool = False) -> Any:
+    """Inverse of a matrix from its Cholesky factor.
+
+    Example:
+        >>> print(cholesky_inverse(Tensor([[2.0, 0.0], [0.0, 1.0]])))
+        [[0.25 0.  ]
+         [0.   1.  ]]
+    """
+    return linalg.cho_solve((input_x, not upper), jnp.eye(input_x.shape[-1], dtype=input_x.dtype))
+
+
+@op("CholeskySolve", init="upper=False", samples=one(_TALL, _SQUARE, upper=False))
+def cholesky_solve(input: Any, input2: Any, *, upper: bool = False) -> Any:
+    """Solve ``A x = input`` given the Cholesky factor `input2` of A.
+
+    Example:
+        >>> print(cholesky_solve(Tensor([[4.0]]), Tensor([[2.0]])))
+        [[1.]]
+    """
+    return linalg.cho_solve((input2, not upper), input)
+
+
+@op("MatrixSolve", init="adjoint=False", samples=one(_SQUARE, _TALL, adjoint=False))
+def matrix_solve(matrix: Any, rhs: Any, *, adjoint: bool = False) -> Any:
+    """Solve ``matrix @ x = rhs``.
+
+    Args:
+        matrix: tensor of shape (..., n, n).
+        rhs: tensor of shape (..., n, k).
+        adjoint: use the conjugate transpose of `matrix`.
+
+    Returns:
+        Tensor: like `rhs`.
+
+    Example:
+        >>> print(matrix_solve(Tensor([[2.0]]), Tensor([[4.0]])))
+        [[2.]]
+    """
+    matrix = _need_square("matrix_solve", matrix)
+    matrix, rhs = promoted(jnp.swapaxes(matrix, -1, -2).conj() if adjoint else matrix, floating(rhs))
+    return jnp.linalg.solve(matrix, rhs)
+
+
+def solve(matrix: Any, rhs: Any) -> Any:
+    """Solve ``matrix @ x = rhs``; `rhs` may be a vector.
+
+    Example:
+        >>> print(solve(Tensor([[2.0]]), Tensor([4.0])))
+        [2.]
+    """
+    if rhs.ndim == 1:
+        return matrix_solve(matrix, rhs.expand_dims(-1)).squeeze(-1)
+    return matrix_solve(matrix, rhs)
+
+
+@op("TriangularSolve", classes=(), samples=one(_SQUARE, _TALL, lower=True, transposed=False, unit_diagonal=False))
+def triangular_solve(
+    a: Any, b: Any, *, lower: bool = False, transposed: bool = False, unit_diagonal: bool = False
+) -> Any:
+    """Solve ``a @ x = b`` where only one triangle of `a` counts.
+
+    Example:
+        >>> print(triangular_solve(Tensor([[2.0]]), Tensor([[4.0]])))
+        [[2.]]
+    """
+    return linalg.solve_triangular(a, b, trans=1 if transposed else 0, lower=lower, unit_diagonal=unit_diagonal)
+
+
+def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """Solve ``A x = b`` given the LU factorisation of A.
+
+    Example:
+        >>> import numpy as np
+        >>> print(lu_solve(Tensor([[4.0]]), Tensor([[2.0]]), Tensor(np.array([1], np.int32))))
+        [[2.]]
+    """
+    return _lu_solve(LU_data, LU_pivots, b)
+
+
+@op("LuSolve", classes=(), samples=one(_SQUARE, np.array([1, 2, 3], np.int32), _TALL))
+def _lu_solve(lu: Any, pivots: Any, b: Any) -> Any:
+    """Solve with an LU factorisation; pivots count from 1."""
+    return linalg.lu_solve((lu, pivots - 1), b)
+
+
+@op("Svd", classes=(), multiple=True, samples=one(_TALL, full_matrices=False))
+def _svd(input: Any, *, full_matrices: bool) -> Any:
+    """Singular values and vectors."""
+    u, s, vh = jnp.linalg.svd(floating(input), full_matrices=full_matrices)
+    return s, u, jnp.swapaxes(vh, -1, -2).conj()
+
+
+@op("SingularValues", classes=(), samples=one(_TALL))
+def _singular_values(input: Any) -> Any:
+    """Singular values."""
+    return jnp.linalg.svd(floating(input), compute_uv=False)
+
+
+def svd(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+    """Singular value decomposition of matrices.
+
+    Args:
+        input: tensor of shape (..., m, n).
+        full_matrices: square factors.
+        compute_uv: also the vectors.
+
+    Returns:
+        tuple[Tensor, Tensor, Tensor] (values, left vectors, right vectors), or the values alone.
+
+    Example:
+        >>> print(svd(Tensor([[3.0, 0.0], [0.0, 2.0]]), compute_uv=False))
+        [3. 2.]
+    """
+    return _svd(input, full_matrices=full_matrices) if compute_uv else _singular_values(input)
+
+
+@op("Qr", classes=(), multiple=True, samples=one(_TALL, mode="reduced"))
+def qr(input: Any, *, mode: str = "reduced") -> Any:
+    """QR decomposition of matrices.
+
+    Example:
+        >>> qr(Tensor([[3.0, 0.0], [4.0, 5.0]]))[1].shape
+        (2, 2)
+    """
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f"qr: mode must be 'reduced' or 'complete', not {mode!r}")
+    return tuple(jnp.linalg.qr(floating(input), mode=mode))
+
+
+@op("Eigh", classes=(), multiple=True, samples=one(_DEFINITE))
+def eigh(input: Any) -> Any:
+    """Eigenvalues and vectors of symmetric matrices.
+
+    Example:
+        >>> print(eigh(Tensor([[2.0, 0.0], [0.0, 3.0]]))[0])
+        [2. 3.]
+    """
+    return tuple(jnp.linalg.eigh(_need_square("eigh", input)))
+
+
+@op(
+    "Eig",
+    classes=(),
+    multiple=True,
+    no_gradient="not differentiable here",
+    samples=one(_SQUARE, differentiable=False, vmap=False),
+)
+def eig(A: Any) -> Any:
+    """Eigenvalues and vectors of square matrices (complex; on the CPU only).
+
+    Example:
+        >>> eig(Tensor([[2.0, 0.0], [0.0, 3.0]]))[0].shape
+        (2,)
+    """
+    return tuple(jnp.linalg.eig(_need_square("eig", A)))
+
+
+def eigvals(A: Any) -> Any:
+    """Eigenvalues of square matrices (complex; on the CPU only).
+
+    Example:
+        >>> eigvals(Tensor([[2.0, 0.0], [0.0, 3.0]])).shape
+        (2,)
+    """
+    return eig(A)[0]
+
+
+@op("Pinv", classes=(), method="pinv", samples=one(_TALL))
+def pinv(x: Any) -> Any:
+    """Pseudo-inverse of matrices.
+
+    Example:
+        >>> pinv(Tensor([[3.0, 0.0]])).shape
+        (2, 1)
+    """
+    return jnp.linalg.pinv(floating(x))
+
+
+@op("MatrixPower", init="n", samples=_square(n=3))
+def matrix_power(input: Any, *, n: int) -> Any:
+    """Integer power of square matrices.
+
+    Example:
+        >>> print(matrix_power(Tensor([[2.0]]), 3))
+        [[8.]]
+    """
+    return jnp.linalg.matrix_power(_need_square("matrix_power", input), n)
+
+
+@op("MatrixExp", samples=one(_SQUARE * np.float32(0.1)))
+def matrix_exp(input: Any) -> Any:
+    """Exponential of square matrices.
+
+    Example:
+        >>> print(matrix_exp(Tensor([[0.0]])))
+        [[1.]]
+    """
+    return linalg.expm(_need_square("matrix_exp", input))
+
+
+@op("MatrixRank", classes=(), no_gradient="integer result", samples=one(_SQUARE))
+def matrix_rank(A: Any) -> Any:
+    """Rank of matrices.
+
+    Example:
+        >>> print(matrix_rank(Tensor([[1.0, 0.0], [0.0, 0.0]])))
+        1
+    """
+    return jnp.linalg.matrix_rank(floating(A))
+
+
+def cond(A: Any, p: Any = None) -> Any:
+    """Condition number of matrices.
+
+    Example:
+        >>> print(cond(Tensor([[2.0, 0.0], [0.0, 1.0]])))
+        2.0
+    """
+    return _cond(A, p=p)
+
+
+@op("ConditionNumber", classes=(), samples=one(_SQUARE, p=None))
+def _cond(A: Any, *, p: Any) -> Any:
+    """Condition number of matrices."""
+    return jnp.linalg.cond(floating(A), p)
+
+
+def trace(input: Any) -> Any:
+    """Sum of the diagonal of a matrix.
+
+    Example:
+        >>> print(trace(Tensor([[1, 2], [3, 4]])))
+        5
+    """
+    return reduce_sum(diagonal(input), -1)
+
+
+def adjoint(x: Any) -> Any:
+    """Conjugate transpose of the last two dimensions.
+
+    Example:
+        >>> adjoint(Tensor([[1.0, 2.0]])).shape
+        (2, 1)
+    """
+    return x.swapaxes(-1, -2).conj()
+
+
+@op("MatrixBandPart", samples=one(_SQUARE, lower=1, upper=0))
+def matrix_band_part(x: Any, *, lower: int, upper: int) -> Any:
+    """Keep a band around the diagonal; a negative width keeps the whole triangle.
+
+    Example:
+        >>> print(matrix_band_part(Tensor([[1, 2], [3, 4]]), 0, 0))
+        [[1 0]
+         [0 4]]
+    """
+    rows = lax.broadcasted_iota(jnp.int32, x.shape[-2:], 0)
+    columns = lax.broadcasted_iota(jnp.int32, x.shape[-2:], 1)
+    keep = ((lower < 0) | (rows - columns <= lower)) & ((upper < 0) | (columns - rows <= upper))
+    return jnp.where(keep, x, 0)
+
+
+def matrix_diag(x: Any) -> Any:
+    """Matrices whose diagonals are the last dimension.
+
+    Example:
+        >>> print(matrix_diag(Tensor([1, 2])))
+        [[1 0]
+         [0 2]]
+    """
+    return diag_embed(x)
+
+
+def matrix_diag_part(x: Any) -> Any:
+    """The diagonals of matrices.
+
+    Example:
+        >>> print(matrix_diag_part(Tensor([[1, 2], [3, 4]])))
+        [1 4]
+    """
+    return diagonal(x, 0, -2, -1)
+
+
+@op("Cdist", init="p=2.0", samples=one(_TALL, _TALL + np.float32(0.5), p=2.0))
+def cdist(x1: Any, x2: Any, *, p: float = 2.0) -> Any:
+    """Distances between the rows of two matrices.
+
+    Example:
+        >>> print(cdist(Tensor([[0.0, 0.0]]), Tensor([[3.0, 4.0]])))
+        [[5.]]
+    """
+    gap = jnp.abs(x1[..., :, None, :] - x2[..., None, :, :])
+    if p == 0:
+        return jnp.sum(gap != 0, -1).astype(gap.dtype)
+    if p == float("inf"):
+        return jnp.max(gap, -1)
+    if p == 1:
+        return jnp.sum(gap, -1)
+    total = jnp.sum(gap**p, -1)
+    zero = total == 0  # the root has no derivative there
+    return jnp.where(zero, 0, jnp.where(zero, 1, total) ** (1 / p))
+
+
+log_matrix_determinant = slogdet
+matrix_determinant = det
+matrix_inverse = inverse
+
+operator_class("Trace", trace)
+operator_class("Svd", svd, "full_matrices=False, compute_uv=True")

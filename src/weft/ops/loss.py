@@ -1,0 +1,586 @@
+"""Loss functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import op, operator_class
+from weft.core.dispatch import apply
+from weft.core.primitive import Primitive, Sample
+from weft.core.tensor import Tensor
+from weft.ops._rules import operands
+
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
+    "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
+    "nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
+]  # fmt: skip
+
+_A = np.array([[0.5, -1.25, 2.0], [1.5, 0.25, -0.75]], np.float32)
+_B = np.array([[0.25, 1.0, -0.5], [-1.0, 0.75, 2.5]], np.float32)
+_P = np.array([[0.2, 0.7, 0.6], [0.1, 0.8, 0.4]], np.float32)
+_Q = np.array([[0.3, 0.5, 0.9], [0.2, 0.6, 0.3]], np.float32)
+_CLASSES = np.array([2, 0])
+
+
+def _reduced(name: str, loss: Any, reduction: str, weight: Any = None) -> Any:
+    """A loss summed, averaged (over the weights' sum, if given) or left as it is."""
+    if reduction == "none":
+        return loss
+    if reduction == "sum":
+        return jnp.sum(loss)
+    if reduction == "mean":
+        return jnp.mean(loss) if weight is None else jnp.sum(loss) / jnp.sum(weight)
+    raise ValueError(f"{name}: reduction must be 'none', 'mean' or 'sum', not {reduction!r}")
+
+
+def _same_shape(name: str, a: Any, b: Any) -> None:
+    if tuple(a.shape) != tuple(b.shape):
+        raise ValueError(f"{name}: input and target need the same shape, got {tuple(a.shape)} and {tuple(b.shape)}")
+
+
+@op("MSELoss", classes=(), samples=[Sample((_A, _B))], promotes=True)
+def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
+    """Squared differences.
+
+    Args:
+        input: floating tensor.
+        target: tensor that broadcasts with it.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> print(mse_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
+        2.0
+    """
+    input, target = operands("mse_loss", input, target)
+    return _reduced("mse_loss", jnp.square(input - target), reduction)
+
+
+@op("L1Loss", classes=(), samples=[Sample((_A, _B))], promotes=True)
+def l1_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
+    """Absolute differences.
+
+    Example:
+        >>> print(l1_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
+        1.0
+    """
+    input, target = operands("l1_loss", input, target)
+    return _reduced("l1_loss", jnp.abs(input - target), reduction)
+
+
+@op("SmoothL1Loss", init="beta=1.0, reduction='none'", samples=[Sample((_A, _B))])
+def smooth_l1_loss(input: Any, target: Any, *, beta: float = 1.0, reduction: str = "none") -> Any:
+    """Differences, squared where they are below `beta`.
+
+    Args:
+        input: floating tensor.
+        target: tensor of the same shape.
+        beta: where the square ends.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> print(smooth_l1_loss(Tensor([1.0, 2.0]), Tensor([1.5, 4.0])))
+        [0.125 1.5  ]
+    """
+    _same_shape("smooth_l1_loss", input, target)
+    if beta < 0:
+        raise ValueError(f"smooth_l1_loss: beta must not be negative, got {beta}")
+    input, target = operands("smooth_l1_loss", input, target)
+    far = jnp.abs(input - target)
+    loss = far if beta == 0 else jnp.where(far < beta, 0.5 * jnp.square(far) / beta, far - 0.5 * beta)
+    return _reduced("smooth_l1_loss", loss, reduction)
+
+
+@op("HuberLoss", classes=(), samples=[Sample((_A, _B))], promotes=True)
+def huber_loss(input: Any, target: Any, *, reduction: str = "mean", delta: float = 1.0) -> Any:
+    """Differences, half squared where they are below `delta` and scaled by it above.
+
+    Example:
+        >>> print(huber_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
+        0.75
+    """
+    if delta <= 0:
+        raise ValueError(f"huber_loss: delta must be positive, got {delta}")
+    input, target = operands("huber_loss", input, target)
+    far = jnp.abs(input - target)
+    loss = jnp.where(far <= delta, 0.5 * jnp.square(far), delta * (far - 0.5 * delta))
+    return _reduced("huber_loss", loss, reduction)
+
+
+@op("BinaryCrossEntropyLoss", classes=(), samples=[Sample((_P, _Q, None)), Sample((_P, _Q, np.abs(_A)))])
+def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
+    """Cross entropy of probabilities of one event each.
+
+    Args:
+        logits: probabilities, between 0 and 1.
+        labels: true probabilities, of the same shape.
+        weight: factor of each element, or None.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> print(binary_cross_entropy(Tensor([0.5]), Tensor([1.0])))
+        0.6931472
+    """
+    _same_shape("binary_cross_entropy", logits, labels)
+    logits, labels = operands("binary_cross_entropy", logits, labels)
+    tiny = 1e-12 if logits.dtype.itemsize >= 4 else 1e-4
+    loss = -(labels * jnp.log(jnp.maximum(logits, tiny)) + (1 - labels) * jnp.log(jnp.maximum(1 - logits, tiny)))
+    if weight is not None:
+        loss = loss * weight.astype(loss.dtype)
+    return _reduced("binary_cross_entropy", loss, reduction)
+
+
+operator_class("BinaryCrossEntropy", binary_cross_entropy, "reduction='mean'")
+
+
+@op("BCEWithLogits", classes=(), samples=[Sample((_A, _Q, None, None)), Sample((_A, _Q, _P, np.abs(_B)))])
+def binary_cross_entropy_with_logits(
+    logits: Any, label: Any, weight: Any = None, pos_weight: Any = None, *, reduction: str = "mean"
+) -> Any:
+    """Cross entropy of the sigmoid of scores, computed without overflow.
+
+    Args:
+        logits: scores.
+        label: true probabilities, of the same shape.
+        weight: factor of each element, or None.
+        pos_weight: factor of the positive part, or None.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> print(binary_cross_entropy_with_logits(Tensor([0.0]), Tensor([1.0])))
+        0.6931472
+    """
+    _same_shape("binary_cross_entropy_with_logits", logits, label)
+    logits, label = operands("binary_cross_entropy_with_logits", logits, label)
+    positive = jax.nn.log_sigmoid(logits)
+    negative = jax.nn.log_sigmoid(-logits)
+    factor = label if pos_weight is None else label * pos_weight.astype(logits.dtype)
+    loss = -(factor * positive + (1 - label) * negative)
+    if weight is not None:
+        loss = loss * weight.astype(loss.dtype)
+    return _reduced("binary_cross_entropy_with_logits", loss, reduction)
+
+
+operator_class("BCEWithLogitsLoss", binary_cross_entropy_with_logits, "reduction='mean'")
+
+
+@op("KLDivLoss", init="reduction='mean'", samples=[Sample((_A, _Q))])
+def kl_div(logits: Any, labels: Any, *, reduction: str = "mean") -> Any:
+    """Kullback-Leibler divergence of log-probabilities from probabilities.
+
+    Args:
+        logits: log-probabilities.
+        labels: probabilities.
+        reduction: ``"mean"``, ``"batchmean"`` (divided by the first dimension), ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> print(kl_div(Tensor([0.0]), Tensor([1.0])))
+        0.0
+    """
+    logits, labels = operands("kl_div", logits, labels)
+    positive = labels > 0
+    loss = jnp.where(positive, labels * (jnp.log(jnp.where(positive, labels, 1)) - logits), jnp.zeros((), labels.dtype))
+    if reduction == "batchmean":
+        return jnp.sum(loss) / loss.shape[0]
+    return _reduced("kl_div", loss, reduction)
+
+
+# -- classification ------------------------------------------------------------------------------------------------
+
+
+def _class_loss(log_probabilities: Any, target: Any, weight: Any, ignore_index: int, smoothing: float) -> Any:
+    """Loss and weight of each position; the classes are dimension 1 (0 of a vector)."""
+    axis = 0 if log_probabilities.ndim == 1 else 1
+    count = log_probabilities.shape[axis]
+    ignored = target == ignore_index
+    safe = jnp.where(ignored | (target < 0) | (target >= count), 0, target)
+    picked = -jnp.take_along_axis(log_probabilities, jnp.expand_dims(safe, axis), axis=axis).squeeze(axis)
+    inside = (~ignored).astype(log_probabilities.dtype)
+    if weight is None:
+        weights = inside
+    else:
+        weights = jnp.take(weight.astype(log_probabilities.dtype), safe) * inside
+    loss = picked * weights
+    if smoothing:
+        shape = [1] * log_probabilities.ndim
+        shape[axis] = count
+        each = log_probabilities if weight is None else log_probabilities * weight.reshape(shape)
+        spread = -jnp.sum(each, axis=axis) * inside / count
+        loss = (1 - smoothing) * loss + smoothing * spread
+    return loss, weights
+
+
+def _check_classes(name: str, scores: Any, target: Any, weight: Any) -> None:
+    expected = () if scores.ndim == 1 else (scores.shape[0], *scores.shape[2:])
+    if scores.ndim < 1 or tuple(target.shape) != tuple(expected):
+        raise ValueError(
+            f"{name}: scores of shape {tuple(scores.shape)} (N, C, ...) take class indices of shape {tuple(expected)}, "
+            f"not {tuple(target.shape)}"
+        )
+    classes = scores.shape[0 if scores.ndim == 1 else 1]
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise ValueError(f"{name}: weight must have shape ({classes},), not {tuple(weight.shape)}")
+
+
+@op(
+    "NegativeLogLikelihood",
+    classes=(),
+    samples=[
+        Sample((_A, _CLASSES, None), {"ignore_index": -100}),
+        Sample((_A, _CLASSES, np.array([1.0, 2.0, 0.5], np.float32)), {"label_smoothing": 0.25}, vmap=False),
+    ],
+)
+def nll_loss(
+    inputs: Any,
+    target: Any,
+    weight: Any = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """Negative log-likelihood of true classes.
+
+    Args:
+        inputs: log-probabilities (N, C, ...) or (C,).
+        target: integer classes (N, ...).
+        weight: factor of each class (C,), or None.
+        ignore_index: a class that does not count.
+        reduction: ``"mean"`` (over the weights' sum), ``"sum"`` or ``"none"``.
+        label_smoothing: share of the uniform distribution in the target.
+
+    Example:
+        >>> print(nll_loss(Tensor([[-1.0, -2.0]]), Tensor([1])))
+        2.0
+    """
+    _check_classes("nll_loss", inputs, target, weight)
+    loss, weights = _class_loss(inputs, target, weight, ignore_index, label_smoothing)
+    return _reduced("nll_loss", loss, reduction, weights)
+
+
+def _nll_with_weight(logits: Any, labels: Any, weight: Any, *, reduction: str, ignore_index: int) -> Any:
+    loss, weights = _class_loss(logits, labels, weight, ignore_index, 0.0)
+    return _reduced("NLLLoss", loss, reduction, weights), jnp.sum(weights)
+
+
+_NLL = Primitive(
+    "NLLLossWithWeight",
+    _nll_with_weight,
+    attr_names=("reduction", "ignore_index"),
+    multiple=True,
+    samples=[
+        Sample(
+            (_A, _CLASSES, np.array([1.0, 2.0, 0.5], np.float32)),
+            {"reduction": "mean", "ignore_index": -100},
+            vmap=False,
+        )
+    ],
+)
+
+
+def _nll_operator(logits: Tensor, labels: Tensor, weight: Tensor, *, reduction: str, ignore_index: int) -> Any:
+    """Negative log-likelihood and the weights' sum: ``NLLLoss(reduction)(logits, labels, weight)``."""
+    return apply(_NLL, (logits, labels, weight), (reduction, ignore_index))
+
+
+operator_class("NLLLoss", _nll_operator, "reduction='mean', ignore_index=-100")
+
+
+def _cross_entropy_samples() -> list[Sample]:
+    weight = np.array([1.0, 2.0, 0.5], np.float32)
+    return [
+        Sample((_A, _CLASSES, None)),
+        Sample((_A, _CLASSES, weight), {"label_smoothing": 0.25, "ignore_index": 0}, vmap=False),
+        Sample((_A, _P, weight), {"reduction": "sum"}, vmap=False),
+        Sample((_A[..., None] * np.ones(2, np.float32), _CLASSES[:, None] * np.ones(2, np.int64), None), vmap=False),
+    ]
+
+
+def _cross_entropy_rule(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    out: Tensor,
+    dout: Tensor,
+    *,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float,
+) -> Any:
+    if target.dtype.category == 1 and weight is None and not label_smoothing:
+        return (apply(_CROSS_ENTROPY_GRAD, (input, target, dout), (ignore_index, reduction)),)
+    settings = (ignore_index, reduction, label_smoothing)
+    return apply(_CROSS_ENTROPY_GENERAL_GRAD, (input, target, weight, dout), settings)
+
+
+@op("CrossEntropy", classes=(), gradient=_cross_entropy_rule, samples=_cross_entropy_samples)
+def cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """Cross entropy between the softmax of scores and true classes.
+
+    Args:
+        input: scores (N, C, ...) or (C,).
+        target: integer classes (N, ...), or probabilities in the shape of the scores.
+        weight: factor of each class (C,), or None.
+        ignore_index: a class that does not count.
+        reduction: ``"mean"`` (over the weights' sum), ``"sum"`` or ``"none"``.
+        label_smoothing: share of the uniform distribution in the target.
+
+    Example:
+        >>> print(cross_entropy(Tensor([[0.0, 0.0]]), Tensor([1])))
+        0.6931472
+    """
+    axis = 0 if input.ndim == 1 else 1
+    if not jnp.issubdtype(input.dtype, jnp.floating):
+        raise TypeError(f"cross_entropy: the scores must be floating, not {dtypes.of_np(input.dtype)}")
+    if jnp.issubdtype(target.dtype, jnp.floating):
+        _same_shape("cross_entropy", input, target)
+        log_probabilities = jax.nn.log_softmax(input, axis=axis)
+        target = target.astype(input.dtype)
+        count = input.shape[axis]
+        if label_smoothing:
+            target = target * (1 - label_smoothing) + label_smoothing / count
+        if weight is not None:
+            shape = [1] * input.ndim
+            shape[axis] = count
+            target = target * weight.astype(input.dtype).reshape(shape)
+        loss = -jnp.sum(target * log_probabilities, axis=axis)
+        return _reduced("cross_entropy", loss, reduction)
+    _check_classes("cross_entropy", input, target, weight)
+    log_probabilities = jax.nn.log_softmax(input, axis=axis)
+    loss, weights = _class_loss(log_probabilities, target, weight, ignore_index, label_smoothing)
+    return _reduced("cross_entropy", loss, reduction, weights)
+
+
+_cross_entropy_jax = cross_entropy.primitive.implementation  # type: ignore[attr-defined]
+
+
+def _cross_entropy_grad(input: Any, target: Any, dout: Any, *, ignore_index: int, reduction: str) -> Any:
+    """The common case in closed form: softmax minus the one-hot target."""
+    axis = 0 if input.ndim == 1 else 1
+    shape = [1] * input.ndim
+    shape[axis] = input.shape[axis]
+    classes = jnp.arange(input.shape[axis], dtype=target.dtype).reshape(shape)
+    inside = target != ignore_index
+    scale = dout / jnp.sum(inside).astype(dout.dtype) if reduction == "mean" else dout
+    scale = jnp.expand_dims(jnp.where(inside, scale, jnp.zeros((), dout.dtype)), axis)
+    hot = (jnp.expand_dims(target, axis) == classes).astype(input.dtype)
+    return (jax.nn.softmax(input, axis=axis) - hot) * scale
+
+
+def _cross_entropy_general_grad(input: Any, target: Any, weight: Any, dout: Any, **settings: Any) -> Any:
+    given = [input]
+    floating = jnp.issubdtype(target.dtype, jnp.floating)
+    if floating:
+        given.append(target)
+    if weight is not None:
+        given.append(weight)
+
+    def loss(*chosen: Any) -> Any:
+        rest = iter(chosen)
+        scores = next(rest)
+        return _cross_entropy_jax(
+            scores, next(rest) if floating else target, None if weight is None else next(rest), **settings
+        )
+
+    found = list(jax.vjp(loss, *given)[1](dout))
+    return (
+        found.pop(0),
+        found.pop(0) if floating else jnp.zeros(target.shape, jnp.float32),
+        jnp.zeros(()) if weight is None else found.pop(0),
+    )
+
+
+_CROSS_ENTROPY_GRAD = Primitive(
+    "CrossEntropyGrad",
+    _cross_entropy_grad,
+    attr_names=("ignore_index", "reduction"),
+    samples=[
+        Sample((_A, _CLASSES, np.array(0.5, np.float32)), {"ignore_index": 0, "reduction": "mean"}),
+        Sample((_A, _CLASSES, np.array([0.5, 2.0], np.float32)), {"ignore_index": -1, "reduction": "none"}),
+    ],
+)
+_CROSS_ENTROPY_GENERAL_GRAD = Primitive(
+    "CrossEntropyGeneralGrad",
+    _cross_entropy_general_grad,
+    attr_names=("ignore_index", "reduction", "label_smoothing"),
+    multiple=True,
+    samples=[
+        Sample(
+            (_A, _P, np.array([1.0, 2.0, 0.5], np.float32), np.array(0.5, np.float32)),
+            {"ignore_index": -100, "reduction": "mean", "label_smoothing": 0.25},
+            vmap=False,
+        )
+    ],
+)
+
+
+@op(
+    "SoftmaxCrossEntropyWithLogits",
+    multiple=True,
+    samples=[Sample((_A, _P))],
+)
+def softmax_cross_entropy_with_logits(logits: Any, labels: Any) -> Any:
+    """Cross entropy of each row with label probabilities, and its gradient with respect to the scores.
+
+    Args:
+        logits: scores (N, C).
+        labels: probabilities (N, C).
+
+    Returns:
+        tuple: losses (N,), and softmax minus labels (N, C).
+
+    Example:
+        >>> print(softmax_cross_entropy_with_logits(Tensor([[0.0, 0.0]]), Tensor([[0.0, 1.0]]))[1])
+        [[ 0.5 -0.5]]
+    """
+    _same_shape("SoftmaxCrossEntropyWithLogits", logits, labels)
+    labels = labels.astype(logits.dtype)
+    loss = -jnp.sum(labels * jax.nn.log_softmax(logits, axis=-1), axis=-1)
+    total = jnp.sum(labels, axis=-1, keepdims=True)
+    return loss, jax.nn.softmax(logits, axis=-1) * total - labels
+
+
+def _sparse_operator(logits: Tensor, labels: Tensor, *, is_grad: bool) -> Tensor:
+    """Mean cross entropy with class indices, or its gradient: ``SparseSoftmaxCrossEntropyWithLogits(is_grad)``."""
+    if not is_grad:
+        return cross_entropy(logits, labels)
+    settings = (-100, "mean")
+    return apply(_CROSS_ENTROPY_GRAD, (logits, labels, Tensor(1.0, logits.dtype)), settings)
+
+
+operator_class("SparseSoftmaxCrossEntropyWithLogits", _sparse_operator, "is_grad=False")
+
+
+@op("SigmoidCrossEntropyWithLogits", samples=[Sample((_A, _P))])
+def sigmoid_cross_entropy_with_logits(logits: Any, label: Any) -> Any:
+    """Cross entropy of the sigmoid of scores, for each element.
+
+    Example:
+        >>> print(sigmoid_cross_entropy_with_logits(Tensor([0.0]), Tensor([1.0])))
+        [0.6931472]
+    """
+    _same_shape("SigmoidCrossEntropyWithLogits", logits, label)
+    return jnp.maximum(logits, 0) - logits * label + jnp.log1p(jnp.exp(-jnp.abs(logits)))
+
+
+# -- ranking and distances -------------------------------------------------------------------------------------------
+
+
+@op("CosineEmbeddingLoss", classes=(), samples=[Sample((_A, _B, np.array([1, -1])))])
+def cosine_embedding_loss(
+    input1: Any, input2: Any, target: Any, *, margin: float = 0.0, reduction: str = "mean"
+) -> Any:
+    """Push rows towards each other (target 1) or apart (target -1), by the cosine of their angle.
+
+    Example:
+        >>> print(cosine_embedding_loss(Tensor([[1.0, 0.0]]), Tensor([[1.0, 0.0]]), Tensor([-1])))
+        1.0
+    """
+    _same_shape("cosine_embedding_loss", input1, input2)
+    dot = jnp.sum(input1 * input2, axis=1)
+    norms = jnp.sum(jnp.square(input1), axis=1) * jnp.sum(jnp.square(input2), axis=1)
+    cosine = dot * jax.lax.rsqrt(jnp.maximum(norms, 1e-12))
+    loss = jnp.where(target == 1, 1 - cosine, jnp.where(target == -1, jnp.maximum(cosine - margin, 0), 0))
+    return _reduced("cosine_embedding_loss", loss, reduction)
+
+
+@op("MarginRankingLoss", classes=(), samples=[Sample((_A, _B, np.sign(_B)))])
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, *, margin: float = 0.0, reduction: str = "mean") -> Any:
+    """Ask that the first input be larger (target 1) or smaller (target -1) than the second.
+
+    Example:
+        >>> print(margin_ranking_loss(Tensor([1.0]), Tensor([3.0]), Tensor([1.0])))
+        2.0
+    """
+    loss = jnp.maximum(-target * (input1 - input2) + margin, 0)
+    return _reduced("margin_ranking_loss", loss, reduction)
+
+
+@op("HingeEmbeddingLoss", classes=(), samples=[Sample((_A, np.sign(_B).astype(np.int32)))])
+def hinge_embedding_loss(inputs: Any, targets: Any, *, margin: float = 1.0, reduction: str = "mean") -> Any:
+    """The input itself (target 1), or how far it stays below a margin (target -1).
+
+    Example:
+        >>> print(hinge_embedding_loss(Tensor([2.0, 0.25]), Tensor([1, -1]), reduction="none"))
+        [2.   0.75]
+    """
+    loss = jnp.where(targets == 1, inputs, jnp.where(targets == -1, jnp.maximum(margin - inputs, 0), 0))
+    return _reduced("hinge_embedding_loss", loss, reduction)
+
+
+@op("SoftMarginLoss", init="reduction='mean'", samples=[Sample((_A, np.sign(_B)))])
+def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
+    """Logistic loss of targets 1 and -1.
+
+    Example:
+        >>> print(soft_margin_loss(Tensor([0.0]), Tensor([1.0])))
+        0.6931472
+    """
+    _same_shape("soft_margin_loss", input, target)
+    return _reduced("soft_margin_loss", -jax.nn.log_sigmoid(input * target.astype(input.dtype)), reduction)
+
+
+@op("TripletMargin", classes=(), samples=[Sample((_A, _B, _P))])
+def triplet_margin_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    *,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """Ask that an anchor be nearer to a positive than to a negative, by a margin.
+
+    Example:
+        >>> print(triplet_margin_loss(Tensor([[0.0]]), Tensor([[1.0]]), Tensor([[5.0]])))
+        0.0
+    """
+
+    def distance(a: Any, b: Any) -> Any:
+        return jnp.power(jnp.sum(jnp.power(jnp.abs(a - b + eps), p), axis=-1), 1.0 / p)
+
+    far = distance(anchor, negative)
+    if swap:
+        far = jnp.minimum(far, distance(positive, negative))
+    return _reduced("triplet_margin_loss", jnp.maximum(distance(anchor, positive) - far + margin, 0), reduction)
+
+
+@op("GaussianNLL", classes=(), samples=[Sample((_A, _B, _P))])
+def gaussian_nll_loss(
+    x: Any, target: Any, var: Any, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Any:
+    """Negative log-likelihood of targets under normal distributions.
+
+    Args:
+        x: means.
+        target: observed values.
+        var: variances, which count as `eps` at least.
+        full: keep the constant term.
+        eps: smallest variance.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> print(gaussian_nll_loss(Tensor([0.0]), Tensor([2.0]), Tensor([1.0])))
+        2.0
+    """
+    var = var + jax.lax.stop_gradient(jnp.maximum(var, eps) - var)  # the floor is no path for gradients
+    loss = 0.5 * (jnp.log(var) + jnp.square(x - target) / var)
+    if full:
+        loss = loss + 0.5 * np.log(2 * np.pi).astype(loss.dtype)
+    return _reduced("gaussian_nll_loss", loss, reduction)

@@ -1,0 +1,612 @@
+"""Elementwise arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import add_method, op, operator_class
+from weft.ops._rules import floating, operands, promoted, tensor
+from weft.ops._samples import POSITIVE, A, B, integer_pairs, one, pairs, unary
+
+__all__ = [
+    "accumulate_n", "add", "addn", "bias_add", "div", "div_no_nan", "divide", "floor_div", "floor_divide",
+    "floor_mod", "fmod", "maximum", "minimum", "mod", "mul", "multiply", "neg", "negative", "positive", "pow",
+    "real_div", "reciprocal", "remainder", "square", "sub", "subtract", "true_divide", "truncate_div",
+    "truncate_mod",
+]  # fmt: skip
+
+
+@op(
+    "Add",
+    method="add",
+    operator="__add__",
+    reflected="__radd__",
+    classes=("Add", "TensorAdd"),
+    gradient=lambda x, y, out, dout: (dout, dout),
+    samples=pairs(),
+    promotes=True,
+    commutative=True,
+    elementwise=True,
+)
+def add(input: Any, other: Any) -> Any:
+    """Add elementwise, with broadcasting.
+
+    Args:
+        input: tensor or number.
+        other: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape and promoted dtype.
+
+    Example:
+        >>> print(add(Tensor([1.0, 2.0]), 1))
+        [2. 3.]
+    """
+    input, other = operands("add", input, other)
+    return jnp.add(input, other)
+
+
+@op(
+    "Sub",
+    method=("sub", "subtract"),
+    operator="__sub__",
+    reflected="__rsub__",
+    gradient=lambda x, y, out, dout: (dout, neg(dout)),
+    samples=pairs(),
+    promotes=True,
+    elementwise=True,
+)
+def sub(input: Any, other: Any) -> Any:
+    """Subtract elementwise, with broadcasting.
+
+    Args:
+        input: tensor or number.
+        other: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape and promoted dtype.
+
+    Example:
+        >>> print(sub(Tensor([1.0, 2.0]), 1))
+        [0. 1.]
+    """
+    input, other = operands("sub", input, other)
+    if input.dtype == jnp.bool_:
+        raise TypeError("sub: bool tensors cannot be subtracted; use logical_xor")
+    return jnp.subtract(input, other)
+
+
+@op(
+    "Mul",
+    method=("mul", "multiply"),
+    operator="__mul__",
+    reflected="__rmul__",
+    gradient=lambda x, y, out, dout: (mul(y, dout), mul(x, dout)),
+    samples=pairs(),
+    promotes=True,
+    commutative=True,
+    elementwise=True,
+)
+def mul(input: Any, other: Any) -> Any:
+    """Multiply elementwise, with broadcasting.
+
+    Args:
+        input: tensor or number.
+        other: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape and promoted dtype.
+
+    Example:
+        >>> print(mul(Tensor([1.0, 2.0]), 3))
+        [3. 6.]
+    """
+    input, other = operands("mul", input, other)
+    return jnp.multiply(input, other)
+
+
+def _divide(name: str, input: Any, other: Any) -> Any:
+    input, other = operands(name, input, other)
+    return jnp.divide(floating(input), floating(other))
+
+
+def _div_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
+    dx = real_div(dout, y)
+    return dx, neg(mul(dx, out))
+
+
+@op(
+    "RealDiv",
+    operator="__truediv__",
+    reflected="__rtruediv__",
+    method=("true_divide", "divide"),
+    classes=("RealDiv", "Div"),
+    gradient=_div_rule,
+    samples=pairs(),
+    promotes=True,
+    elementwise=True,
+)
+def real_div(input: Any, other: Any) -> Any:
+    """Divide elementwise; integers give float32.
+
+    Args:
+        input: tensor or number.
+        other: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape, floating point.
+
+    Example:
+        >>> print(real_div(Tensor([1, 2]), 4))
+        [0.25 0.5 ]
+    """
+    return _divide("div", input, other)
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """Divide elementwise, optionally rounding the quotient.
+
+    Args:
+        input: tensor or number.
+        other: tensor or number.
+        rounding_mode: None, ``"floor"`` or ``"trunc"``.
+
+    Returns:
+        Tensor: of the broadcast shape; floating point without rounding.
+
+    Raises:
+        ValueError: `rounding_mode` is another word.
+
+    Example:
+        >>> print(div(Tensor([7.0, -7.0]), 2.0, rounding_mode="trunc"))
+        [ 3. -3.]
+    """
+    if rounding_mode is None:
+        return real_div(input, other)
+    if rounding_mode == "floor":
+        return floor_div(input, other)
+    if rounding_mode == "trunc":
+        return truncate_div(input, other)
+    raise ValueError(f"div: rounding_mode must be None, 'floor' or 'trunc', not {rounding_mode!r}")
+
+
+@op(
+    "FloorDiv",
+    method=("floor_div", "floor_divide"),
+    operator="__floordiv__",
+    reflected="__rfloordiv__",
+    no_gradient="piecewise constant",
+    samples=integer_pairs(),
+    promotes=True,
+    elementwise=True,
+)
+def floor_div(input: Any, other: Any) -> Any:
+    """Divide and round down, elementwise.
+
+    Args:
+        input: tensor or number.
+        other: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape and promoted dtype.
+
+    Example:
+        >>> print(floor_div(Tensor([7, -7]), 2))
+        [ 3 -4]
+    """
+    input, other = operands("floor_div", input, other)
+    return jnp.floor_divide(input, other)
+
+
+@op(
+    "FloorMod",
+    method=("floor_mod", "remainder"),
+    operator="__mod__",
+    reflected="__rmod__",
+    gradient=lambda x, y, out, dout: (dout, neg(mul(dout, floor_div(x, y)))),
+    samples=lambda: [*integer_pairs()(), *pairs(A, POSITIVE + np.float32(0.1))()],
+    promotes=True,
+    elementwise=True,
+)
+def floor_mod(input: Any, other: Any) -> Any:
+    """Remainder of the division rounded down: it has the sign of the divisor, as Python's ``%``.
+
+    Args:
+        input: tensor or number.
+        other: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape and promoted dtype.
+
+    Example:
+        >>> print(floor_mod(Tensor([7, -7]), 4))
+        [3 1]
+    """
+    input, other = operands("floor_mod", input, other)
+    return jnp.remainder(input, other)
+
+
+@op(
+    "Mod",
+    method="fmod",
+    classes=("Mod", "TruncateMod"),
+    samples=lambda: [*integer_pairs()(), *pairs(A, POSITIVE + np.float32(0.1))()],
+    gradient=lambda x, y, out, dout: (dout, neg(mul(dout, truncate_div(x, y)))),
+    promotes=True,
+    elementwise=True,
+)
+def fmod(input: Any, other: Any) -> Any:
+    """Remainder of the division rounded toward zero: it has the sign of the dividend.
+
+    Args:
+        input: tensor or number.
+        other: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape and promoted dtype.
+
+    Example:
+        >>> print(fmod(Tensor([7, -7]), 4))
+        [ 3 -3]
+    """
+    input, other = operands("fmod", input, other)
+    return jnp.fmod(input, other)
+
+
+@op(
+    "TruncateDiv",
+    no_gradient="piecewise constant",
+    samples=integer_pairs(),
+    promotes=True,
+    elementwise=True,
+)
+def truncate_div(input: Any, other: Any) -> Any:
+    """Divide and round toward zero, elementwise.
+
+    Args:
+        input: tensor or number.
+        other: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape and promoted dtype.
+
+    Example:
+        >>> print(truncate_div(Tensor([7, -7]), 2))
+        [ 3 -3]
+    """
+    input, other = operands("truncate_div", input, other)
+    if jnp.issubdtype(input.dtype, jnp.inexact):
+        return jnp.trunc(jnp.divide(input, other))
+    return jnp.sign(input) * jnp.sign(other) * (jnp.abs(input) // jnp.abs(other))
+
+
+@op("DivNoNan", samples=pairs(), promotes=True, elementwise=True)
+def div_no_nan(input: Any, other: Any) -> Any:
+    """Divide elementwise; where the divisor is zero the result is zero.
+
+    Args:
+        input: tensor or number.
+        other: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape, floating point.
+
+    Example:
+        >>> print(div_no_nan(Tensor([1.0, 2.0]), Tensor([0.0, 4.0])))
+        [0.  0.5]
+    """
+    input, other = operands("div_no_nan", input, other)
+    zero = other == 0
+    return jnp.where(zero, 0, jnp.divide(floating(input), floating(jnp.where(zero, 1, other))))
+
+
+def _pow_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
+    return mul(dout, _pow_by_base(x, y)), mul(dout, xlogy_safe(out, x))
+
+
+@op("PowBase", classes=(), promotes=True, elementwise=True, samples=pairs(POSITIVE, B))
+def _pow_by_base(base: Any, exponent: Any) -> Any:
+    """Derivative of a power by its base, finite where the exponent is zero."""
+    base, exponent = operands("pow", base, exponent)
+    zero = exponent == 0
+    power = jnp.power(base, jnp.where(zero, 1, exponent - 1))
+    return jnp.where(zero, 0, exponent * power)
+
+
+@op("LogWeighted", classes=(), promotes=True, elementwise=True, samples=pairs(A, POSITIVE))
+def xlogy_safe(weight: Any, base: Any) -> Any:
+    """``weight * log(base)``, zero where the base is not positive."""
+    weight, base = promoted(weight, base)
+    positive_base = base > 0
+    return jnp.where(positive_base, weight * jnp.log(floating(jnp.where(positive_base, base, 1))), 0)
+
+
+@op(
+    "Pow",
+    method="pow",
+    operator="__pow__",
+    reflected="__rpow__",
+    gradient=_pow_rule,
+    samples=pairs(POSITIVE, B),
+    promotes=True,
+    elementwise=True,
+)
+def pow(input: Any, exponent: Any) -> Any:
+    """Raise to a power elementwise, with broadcasting.
+
+    Args:
+        input: tensor or number.
+        exponent: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape and promoted dtype.
+
+    Example:
+        >>> print(pow(Tensor([1.0, 2.0, 3.0]), 2))
+        [1. 4. 9.]
+    """
+    input, exponent = operands("pow", input, exponent)
+    return jnp.power(input, exponent)
+
+
+@op(
+    "Neg",
+    method=("neg", "negative"),
+    gradient=lambda x, out, dout: (neg(dout),),
+    samples=unary(),
+    elementwise=True,
+)
+def neg(input: Any) -> Any:
+    """Negate elementwise.
+
+    Args:
+        input: tensor.
+
+    Returns:
+        Tensor: like `input`.
+
+    Example:
+        >>> print(neg(Tensor([1.0, -2.0])))
+        [-1.  2.]
+    """
+    return jnp.negative(input)
+
+
+@op(
+    "Square",
+    method="square",
+    gradient=lambda x, out, dout: (mul(dout, mul(x, 2)),),
+    samples=unary(),
+    elementwise=True,
+)
+def square(input: Any) -> Any:
+    """Square of each element.
+
+    Args:
+        input: tensor.
+
+    Returns:
+        Tensor: like `input`.
+
+    Example:
+        >>> print(square(Tensor([1.0, -2.0])))
+        [1. 4.]
+    """
+    return jnp.square(input)
+
+
+@op(
+    "Reciprocal",
+    method="reciprocal",
+    classes=("Reciprocal", "Inv"),
+    gradient=lambda x, out, dout: (neg(mul(dout, square(out))),),
+    samples=unary(),
+    elementwise=True,
+)
+def reciprocal(input: Any) -> Any:
+    """One divided by each element; integers give float32.
+
+    Args:
+        input: tensor.
+
+    Returns:
+        Tensor: floating point.
+
+    Example:
+        >>> print(reciprocal(Tensor([1.0, 4.0])))
+        [1.   0.25]
+    """
+    return jnp.reciprocal(floating(input))
+
+
+@op(
+    "Maximum",
+    method="maximum",
+    gradient=lambda x, y, out, dout: (_where_at_least(x, y, dout), _where_less(x, y, dout)),
+    samples=pairs(),
+    promotes=True,
+    elementwise=True,
+)
+def maximum(input: Any, other: Any) -> Any:
+    """The larger of two tensors, elementwise; NaN wins. Where equal, the gradient goes to `input`.
+
+    Args:
+        input: tensor or number.
+        other: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape and promoted dtype.
+
+    Example:
+        >>> print(maximum(Tensor([1.0, 4.0]), Tensor([3.0, 2.0])))
+        [3. 4.]
+    """
+    input, other = operands("maximum", input, other)
+    return jnp.maximum(input, other)
+
+
+@op(
+    "Minimum",
+    method="minimum",
+    gradient=lambda x, y, out, dout: (_where_at_least(y, x, dout), _where_less(y, x, dout)),
+    samples=pairs(),
+    promotes=True,
+    elementwise=True,
+)
+def minimum(input: Any, other: Any) -> Any:
+    """The smaller of two tensors, elementwise; NaN wins. Where equal, the gradient goes to `input`.
+
+    Args:
+        input: tensor or number.
+        other: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape and promoted dtype.
+
+    Example:
+        >>> print(minimum(Tensor([1.0, 4.0]), Tensor([3.0, 2.0])))
+        [1. 2.]
+    """
+    input, other = operands("minimum", input, other)
+    return jnp.minimum(input, other)
+
+
+@op("WhereAtLeast", classes=(), elementwise=True, samples=one(A, B, A))
+def _where_at_least(a: Any, b: Any, value: Any) -> Any:
+    """The value where a >= b, else zero."""
+    return jnp.where(jnp.greater_equal(*promoted(a, b)), value, jnp.zeros_like(value))
+
+
+@op("WhereLess", classes=(), elementwise=True, samples=one(A, B, A))
+def _where_less(a: Any, b: Any, value: Any) -> Any:
+    """The value where a < b, else zero."""
+    return jnp.where(jnp.less(*promoted(a, b)), value, jnp.zeros_like(value))
+
+
+@op(
+    "AddN",
+    classes=(),
+    gradient=lambda *xs_out_dout: tuple(xs_out_dout[-1] for _ in xs_out_dout[:-2]),
+    samples=one(A, B, POSITIVE),
+    elementwise=True,
+)
+def _add_all(*tensors: Any) -> Any:
+    """Sum of tensors of one shape."""
+    if any(t.shape != tensors[0].shape for t in tensors):
+        raise ValueError(f"addn: all tensors must have one shape, not {', '.join(str(t.shape) for t in tensors)}")
+    total, *rest = promoted(*tensors)
+    for other in rest:
+        total = total + other
+    return total
+
+
+def addn(x: Any) -> Any:
+    """Add several tensors of one shape.
+
+    Args:
+        x: a list or tuple of tensors, or one tensor.
+
+    Returns:
+        Tensor: the sum.
+
+    Raises:
+        ValueError: no tensors, or different shapes.
+
+    Example:
+        >>> print(addn([Tensor([1.0]), Tensor([2.0]), Tensor([3.0])]))
+        [6.]
+    """
+    if not isinstance(x, (list, tuple)):
+        return _add_all(x)
+    if not x:
+        raise ValueError("addn needs at least one tensor")
+    return _add_all(*x)
+
+
+def _bias_add_rule(x: Any, bias: Any, out: Any, dout: Any, *, data_format: str) -> Any:
+    axis = _channel_axis(x.ndim, data_format)
+    return dout, dout.sum(tuple(i for i in range(x.ndim) if i != axis))
+
+
+def _channel_axis(ndim: int, data_format: str) -> int:
+    if data_format not in ("NCHW", "NHWC", "NCDHW", "NC"):
+        raise ValueError(f"bias_add: data_format must be 'NCHW', 'NHWC' or 'NCDHW', not {data_format!r}")
+    return ndim - 1 if data_format == "NHWC" or ndim == 1 else 1
+
+
+@op(
+    "BiasAdd",
+    init='data_format="NCHW"',
+    gradient=_bias_add_rule,
+    samples=lambda: [*one(A, A[0], data_format="NCHW")(), *one(A[:, :, None], A[0], data_format="NCHW")()],
+)
+def bias_add(input_x: Any, bias: Any, *, data_format: str = "NCHW") -> Any:
+    """Add one number to each channel.
+
+    Args:
+        input_x: tensor of at least 2 dimensions.
+        bias: 1-D tensor, one number for each channel.
+        data_format: ``"NCHW"`` (channels second) or ``"NHWC"`` (last).
+
+    Returns:
+        Tensor: like `input_x`.
+
+    Raises:
+        ValueError: `bias` does not have one element for each channel.
+
+    Example:
+        >>> print(bias_add(Tensor([[1.0, 2.0]]), Tensor([10.0, 20.0])))
+        [[11. 22.]]
+    """
+    axis = _channel_axis(input_x.ndim, data_format)
+    if bias.ndim != 1 or bias.shape[0] != input_x.shape[axis]:
+        raise ValueError(
+            f"bias_add: bias needs one element for each of the {input_x.shape[axis]} channels, not shape {bias.shape}"
+        )
+    shape = [1] * input_x.ndim
+    shape[axis] = bias.shape[0]
+    input_x, bias = promoted(input_x, bias.reshape(shape))
+    return input_x + bias
+
+
+def positive(input: Any) -> Any:
+    """The tensor itself.
+
+    Raises:
+        TypeError: the tensor is bool.
+
+    Example:
+        >>> print(positive(Tensor([1.0])))
+        [1.]
+    """
+    if tensor(input).dtype is dtypes.bool_:
+        raise TypeError("positive: bool tensors have no sign")
+    return tensor(input)
+
+
+def remainder(input: Any, other: Any) -> Any:
+    """Remainder of the division rounded down, as Python's ``%``.
+
+    Example:
+        >>> print(remainder(Tensor([5.0, -5.0]), 3.0))
+        [2. 1.]
+    """
+    return floor_mod(input, other)
+
+
+accumulate_n = addn
+divide = true_divide = real_div
+floor_divide = floor_div
+mod = floor_mod
+multiply = mul
+negative = neg
+subtract = sub
+truncate_mod = fmod
+
+add_method("div", div)
+operator_class("AddN", addn)
+operator_class("AccumulateNV2", addn)

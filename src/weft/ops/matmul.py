@@ -1,0 +1,444 @@
+"""Products of matrices and vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft.core.declare import op, operator_class
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops._rules import numbers, promoted, tensor
+from weft.ops._samples import A, B, one
+from weft.ops.math import add, mul
+from weft.ops.reduce import reduce_sum
+from weft.ops.shape import expand_dims, ravel, reshape, squeeze
+
+__all__ = [
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "batch_dot", "bmm", "chain_matmul", "cross", "dot", "einsum",
+    "ger", "inner", "kron", "matmul", "mm", "mv", "outer", "tensor_dot", "tensordot", "vander", "vecdot", "vdot",
+]  # fmt: skip
+
+_BT = np.ascontiguousarray(B.T)
+
+
+def _product_samples() -> list[Sample]:
+    batch_a, batch_b = np.stack([A, B]), np.stack([_BT, A.T])
+    return [
+        Sample((A, _BT), {"transpose_a": False, "transpose_b": False}),
+        Sample((A, B), {"transpose_a": True, "transpose_b": False}),
+        Sample((A, B), {"transpose_a": False, "transpose_b": True}),
+        Sample((A, _BT), {"transpose_a": True, "transpose_b": True}),
+        Sample((batch_a, batch_b), {"transpose_a": False, "transpose_b": False}),
+        Sample((batch_a, _BT), {"transpose_a": False, "transpose_b": False}),
+    ]
+
+
+def _product_rule(x: Any, y: Any, out: Any, dout: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    dx = _product(y, dout, transpose_b, True) if transpose_a else _product(dout, y, False, not transpose_b)
+    dy = _product(dout, x, True, transpose_a) if transpose_b else _product(x, dout, not transpose_a, False)
+    return dx, dy
+
+
+@op("MatMul", classes=(), gradient=_product_rule, samples=_product_samples)
+def _product(input: Any, other: Any, *, transpose_a: bool = False, transpose_b: bool = False) -> Any:
+    """Matrix product over the last two dimensions."""
+    a, b = promoted(input, other)
+    if transpose_a:
+        a = jnp.swapaxes(a, -1, -2)
+    if transpose_b:
+        b = jnp.swapaxes(b, -1, -2)
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(
+            f"matmul: the inner sizes of {_shown(input, transpose_a)} and {_shown(other, transpose_b)} differ: "
+            f"{a.shape[-1]} and {b.shape[-2]}"
+        )
+    try:
+        jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise ValueError(
+            f"matmul: the leading dimensions of {input.shape} and {other.shape} cannot be broadcast together"
+        ) from None
+    return jnp.matmul(a, b)
+
+
+def _shown(array: Any, transposed: bool) -> str:
+    return f"{tuple(array.shape)}{' (transposed)' if transposed else ''}"
+
+
+def matmul(input: Any, other: Any) -> Any:
+    """Matrix product, broadcasting over leading dimensions; vectors count as a row (left) or a column (right).
+
+    Args:
+        input: tensor of at least 1 dimension.
+        other: tensor of at least 1 dimension.
+
+    Returns:
+        Tensor: the product.
+
+    Raises:
+        ValueError: shapes that do not fit.
+
+    Example:
+        >>> print(matmul(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
+        [[11.]]
+    """
+    input, other = tensor(input), tensor(other)
+    left, right = len(input.shape), len(other.shape)
+    if left >= 2 and right >= 2:
+        return _product(input, other)
+    if not left or not right:
+        raise ValueError("matmul: a 0-dimensional tensor has no matrix product; use * instead")
+    if left == 1:
+        input = expand_dims(input, 0)
+    if right == 1:
+        other = expand_dims(other, 1)
+    result = _product(input, other)
+    if right == 1:
+        result = squeeze(result, -1)
+    return squeeze(result, -1 if right == 1 else -2) if left == 1 else result
+
+
+def _matrix_product(x: Any, y: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:
+    """Product of two matrices, either of them transposed first."""
+    if len(x.shape) != 2 or len(y.shape) != 2:
+        raise ValueError(
+            f"MatMul: needs two matrices, not shapes {x.shape} and {y.shape}; use BatchMatMul or ops.matmul"
+        )
+    return _product(x, y, transpose_a, transpose_b)
+
+
+def _batch_product(x: Any, y: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:
+    """Products of batches of matrices, either of them transposed first."""
+    if len(x.shape) < 2 or len(y.shape) < 2:
+        raise ValueError(f"BatchMatMul: needs at least 2 dimensions, not shapes {x.shape} and {y.shape}")
+    return _product(x, y, transpose_a, transpose_b)
+
+
+def mm(input: Any, mat2: Any) -> Any:
+    """Product of two matrices.
+
+    Example:
+        >>> print(mm(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
+        [[11.]]
+    """
+    if input.ndim != 2 or mat2.ndim != 2:
+        raise ValueError(f"mm: needs two matrices, not shapes {input.shape} and {mat2.shape}")
+    return _product(input, mat2)
+
+
+def bmm(input_x: Any, mat2: Any) -> Any:
+    """Products of two batches of matrices.
+
+    Example:
+        >>> print(bmm(Tensor([[[1.0, 2.0]]]), Tensor([[[3.0], [4.0]]])))
+        [[[11.]]]
+    """
+    if input_x.ndim < 3 or mat2.ndim < 3:
+        raise ValueError(f"bmm: needs batches of matrices, not shapes {input_x.shape} and {mat2.shape}")
+    return _product(input_x, mat2)
+
+
+def mv(mat: Any, vec: Any) -> Any:
+    """Product of a matrix and a vector.
+
+    Example:
+        >>> print(mv(Tensor([[1.0, 2.0]]), Tensor([3.0, 4.0])))
+        [11.]
+    """
+    if mat.ndim != 2 or vec.ndim != 1:
+        raise ValueError(f"mv: needs a matrix and a vector, not shapes {mat.shape} and {vec.shape}")
+    return matmul(mat, vec)
+
+
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * (mat1 @ mat2)``.
+
+    Example:
+        >>> print(addmm(Tensor([[1.0]]), Tensor([[2.0]]), Tensor([[3.0]])))
+        [[7.]]
+    """
+    return _sum_of(input, mm(mat1, mat2), beta, alpha)
+
+
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * (mat @ vec)``.
+
+    Example:
+        >>> print(addmv(Tensor([1.0]), Tensor([[2.0]]), Tensor([3.0])))
+        [7.]
+    """
+    return _sum_of(input, mv(mat, vec), beta, alpha)
+
+
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * sum(batch1 @ batch2)`` over the batch.
+
+    Example:
+        >>> print(addbmm(Tensor([[1.0]]), Tensor([[[2.0]]]), Tensor([[[3.0]]])))
+        [[7.]]
+    """
+    return _sum_of(input, reduce_sum(bmm(batch1, batch2), 0), beta, alpha)
+
+
+def baddbmm(input: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * (batch1 @ batch2)``.
+
+    Example:
+        >>> print(baddbmm(Tensor([[[1.0]]]), Tensor([[[2.0]]]), Tensor([[[3.0]]])))
+        [[[7.]]]
+    """
+    return _sum_of(input, bmm(batch1, batch2), beta, alpha)
+
+
+def addr(x: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * x + alpha * outer(vec1, vec2)``.
+
+    Example:
+        >>> print(addr(Tensor([[1.0]]), Tensor([2.0]), Tensor([3.0])))
+        [[7.]]
+    """
+    return _sum_of(x, outer(vec1, vec2), beta, alpha)
+
+
+def _sum_of(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    return add(input if beta == 1 else mul(input, beta), product if alpha == 1 else mul(product, alpha))
+
+
+def outer(input: Any, vec2: Any) -> Any:
+    """Product of every element of one vector with every element of another.
+
+    Example:
+        >>> print(outer(Tensor([1, 2]), Tensor([3, 4])))
+        [[3 4]
+         [6 8]]
+    """
+    return mul(expand_dims(ravel(tensor(input)), 1), expand_dims(ravel(tensor(vec2)), 0))
+
+
+def inner(input: Any, other: Any) -> Any:
+    """Sum of products over the last dimension of both.
+
+    Example:
+        >>> print(inner(Tensor([1, 2]), Tensor([3, 4])))
+        11
+    """
+    if input.ndim == 0 or other.ndim == 0:
+        return mul(input, other)
+    return tensor_dot(input, other, ((-1,), (-1,)))
+
+
+def dot(input: Any, other: Any) -> Any:
+    """Sum of products over the last dimension of `input` and the last but one of `other`.
+
+    Example:
+        >>> print(dot(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
+        11.0
+    """
+    if input.ndim == 0 or other.ndim == 0:
+        return mul(input, other)
+    return tensor_dot(input, other, ((input.ndim - 1,), (max(other.ndim - 2, 0),)))
+
+
+vdot = dot
+
+
+@op("TensorDot", classes=(), samples=one(A, B, axes=((0, 1), (0, 1))))
+def _tensor_dot(x1: Any, x2: Any, *, axes: Any) -> Any:
+    """Sum of products over pairs of dimensions."""
+    x1, x2 = promoted(x1, x2)
+    return jnp.tensordot(x1, x2, axes)
+
+
+def tensor_dot(x1: Any, x2: Any, axes: Any) -> Any:
+    """Sum of products over pairs of dimensions.
+
+    Args:
+        x1: tensor.
+        x2: tensor.
+        axes: a number `n` (the last `n` of `x1` with the first `n` of `x2`), or two lists of axes.
+
+    Returns:
+        Tensor: the remaining dimensions of `x1`, then those of `x2`.
+
+    Raises:
+        ValueError: sizes differ.
+
+    Example:
+        >>> print(tensor_dot(Tensor([1, 2]), Tensor([3, 4]), 1))
+        11
+    """
+    if not isinstance(axes, int):
+        axes = tuple(numbers(a) for a in axes)
+    return _tensor_dot(x1, x2, axes=axes)
+
+
+def tensordot(x1: Any, x2: Any, axes: Any = 2) -> Any:
+    """Same as `tensor_dot`.
+
+    Example:
+        >>> print(tensordot(Tensor([1, 2]), Tensor([3, 4]), 1))
+        11
+    """
+    return tensor_dot(x1, x2, axes)
+
+
+def batch_dot(x1: Any, x2: Any, axes: Any = None) -> Any:
+    """Sum of products over one dimension of each, for each element of the batch.
+
+    Example:
+        >>> print(batch_dot(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]])))
+        [[11.]]
+    """
+    if axes is None:
+        axes = (x1.ndim - 1, x2.ndim - 1 if x2.ndim == 2 else x2.ndim - 2)
+    first, second = axes if isinstance(axes, (tuple, list)) else (axes, axes)
+    first, second = first % x1.ndim, second % x2.ndim
+    letters = iter("abcdefghijklmnopqrstuvwxy")
+    batch = next(letters)
+    one_, two = [batch], [batch]
+    one_ += [("z" if i == first else next(letters)) for i in range(1, x1.ndim)]
+    two += [("z" if i == second else next(letters)) for i in range(1, x2.ndim)]
+    rest = [c for c in one_[1:] + two[1:] if c != "z"]
+    result = einsum(f"{''.join(one_)},{''.join(two)}->{batch}{''.join(rest)}", x1, x2)
+    return expand_dims(result, -1) if result.ndim == 1 else result
+
+
+@op("Einsum", classes=(), samples=one(A, B, equation="ij,kj->ik"))
+def _einsum(*operands: Any, equation: str) -> Any:
+    """Sum of products by index names."""
+    return jnp.einsum(equation, *promoted(*operands))
+
+
+def einsum(equation: str, *operands: Any) -> Any:
+    """Sum of products by index names, such as ``"ij,jk->ik"``.
+
+    Args:
+        equation: names of the dimensions of each operand, and of the result after ``->``.
+        operands: tensors, or one list of them.
+
+    Returns:
+        Tensor: the result.
+
+    Raises:
+        ValueError: the equation does not fit the operands.
+
+    Example:
+        >>> print(einsum("i,i->", Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
+        11.0
+    """
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum: the equation must be a str, not {type(equation).__name__}")
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    return _einsum(*operands, equation=equation)
+
+
+def _einsum_operator(operands: Any, equation: str) -> Any:
+    """Sum of products by index names."""
+    return _einsum(*operands, equation=equation)
+
+
+@op("Kron", classes=(), samples=one(A, B))
+def kron(input: Any, other: Any) -> Any:
+    """Kronecker product.
+
+    Example:
+        >>> print(kron(Tensor([1, 10]), Tensor([1, 2])))
+        [ 1  2 10 20]
+    """
+    return jnp.kron(*promoted(input, other))
+
+
+@op("Cross", init="dim=-65530", samples=one(A, B, dim=-1))
+def cross(input: Any, other: Any, *, dim: Any = None) -> Any:
+    """Vector product along a dimension of size 3.
+
+    Args:
+        input: tensor.
+        other: tensor.
+        dim: the dimension; None for the first of size 3.
+
+    Returns:
+        Tensor: like the operands.
+
+    Raises:
+        ValueError: no such dimension has size 3.
+
+    Example:
+        >>> print(cross(Tensor([1, 0, 0]), Tensor([0, 1, 0])))
+        [0 0 1]
+    """
+    if dim is None or dim == -65530:
+        dim = next((i for i, size in enumerate(input.shape) if size == 3), None)
+    if dim is None or input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise ValueError(
+            f"cross: needs a dimension of size 3; the shapes are {tuple(input.shape)} and {tuple(other.shape)}"
+        )
+    input, other = promoted(input, other)
+    return jnp.cross(input, other, axis=dim)
+
+
+def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
+    """Sum of products along one axis, broadcasting over the others.
+
+    Example:
+        >>> print(vecdot(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]])))
+        [11.]
+    """
+    return reduce_sum(mul(x, y), axis)
+
+
+def chain_matmul(*matrices: Any) -> Any:
+    """Product of several matrices.
+
+    Example:
+        >>> print(chain_matmul(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
+        [[11.]]
+    """
+    if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
+        matrices = tuple(matrices[0])
+    result = matrices[0]
+    for matrix in matrices[1:]:
+        result = matmul(result, matrix)
+    return result
+
+
+def vander(x: Any, N: int | None = None) -> Any:
+    """Matrix of powers of a vector, the highest first.
+
+    Example:
+        >>> print(vander(Tensor([1, 2, 3])))
+        [[1 1 1]
+         [4 2 1]
+         [9 3 1]]
+    """
+    count = x.shape[0] if N is None else N
+    return reshape(x, (-1, 1)) ** Tensor(np.arange(count - 1, -1, -1))
+
+
+ger = outer
+
+
+def _matmul_method(self: Tensor, other: Any) -> Any:
+    if isinstance(other, (Tensor, np.ndarray, list, tuple)):
+        return matmul(self, other)
+    return NotImplemented
+
+
+def _rmatmul_method(self: Tensor, other: Any) -> Any:
+    if isinstance(other, (np.ndarray, list, tuple)):
+        return matmul(other, self)
+    return NotImplemented
+
+
+Tensor.__matmul__ = _matmul_method  # type: ignore[method-assign]
+Tensor.__rmatmul__ = _rmatmul_method  # type: ignore[method-assign]
+
+operator_class("MatMul", _matrix_product, "transpose_a=False, transpose_b=False")
+operator_class("BatchMatMul", _batch_product, "transpose_a=False, transpose_b=False")
+operator_class("Einsum", _einsum_operator, "equation")
+operator_class("TensorDot", tensor_dot, "axes")
+operator_class("Ger", outer)

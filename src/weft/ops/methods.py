@@ -1,0 +1,559 @@
+"""The Tensor methods: those whose form differs from the functional one, and the list of those that are the same.
+
+Declarations attach their own methods (`method=...`); this module attaches the rest.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import add_method
+from weft.core.tensor import Parameter, Tensor
+from weft.ops import (
+    binary,
+    compare,
+    create,
+    cumulative,
+    elementwise,
+    gather,
+    joining,
+    linalg,
+    logic,
+    math,
+    matmul,
+    random,
+    reduce,
+    select,
+    sorting,
+    state,
+    statistics,
+)
+from weft.ops import shape as shapes
+from weft.ops._rules import flat_numbers, one_axis, tensor
+
+# -- methods that are functions under the same name ---------------------------------------------------------------
+
+_SAME: tuple[tuple[Any, str], ...] = (
+    (binary, "addcdiv addcmul float_power squared_difference logaddexp logaddexp2 heaviside ldexp gcd lcm nextafter"),
+    (compare, "isclose allclose"),
+    (cumulative, "cummax cummin cumprod logcumsumexp diff"),
+    (elementwise, "frac is_complex is_floating_point sgn"),
+    (gather, "gather gather_elements gather_nd index_add index_fill index_select scatter select_scatter slice_scatter"),
+    (gather, "tensor_scatter_add tensor_scatter_div tensor_scatter_max tensor_scatter_min tensor_scatter_mul take"),
+    (gather, "tensor_scatter_sub tensor_scatter_update diagonal_scatter"),
+    (joining, "chunk split tensor_split unbind hsplit vsplit dsplit narrow"),
+    (linalg, "logdet trace adjoint matrix_power cholesky_inverse cholesky_solve svd"),
+    (math, "div_no_nan fmod real_div positive"),
+    (matmul, "addbmm addmm addmv addr baddbmm bmm matmul mm mv outer inner dot cross ger"),
+    (random, "bernoulli multinomial"),
+    (reduce, "amax amin aminmax argmin ptp"),
+    (select, "clamp masked_fill clip"),
+    (shapes, "diag diagonal diag_embed expand_as expand_dims flip fliplr flipud moveaxis movedim repeat_interleave"),
+    (shapes, "roll rot90 swapaxes swapdims t tril triu unsqueeze ravel"),
+    (
+        sorting,
+        "argsort argwhere bincount bucketize histc masked_scatter masked_select msort searchsorted topk kthvalue",
+    ),
+    (sorting, "unique_consecutive nonzero mode kthvalue"),
+    (statistics, "count_nonzero logsumexp median nanmean nanmedian nanquantile nansum norm quantile"),
+)
+
+
+def _attach_same() -> None:
+    for module, names in _SAME:
+        for name in names.split():
+            if name not in Tensor.__dict__:
+                add_method(name, getattr(module, name))
+
+
+# -- reductions ----------------------------------------------------------------------------------------------------
+
+
+def _method_sum(
+    self: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    *,
+    dim: Any = None,
+    keepdim: bool = False,
+) -> Any:
+    """Sum over axes; see `ops.sum`."""
+    total = reduce.sum(self, axis if dim is None else dim, keepdims or keepdim, dtype=dtype)
+    return total if initial is None else total + initial
+
+
+def _method_prod(
+    self: Any, axis: Any = None, keep_dims: bool = False, dtype: Any = None, *, keepdims: bool = False
+) -> Any:
+    """Product over axes; see `ops.prod`."""
+    return reduce.prod(self, axis, keep_dims or keepdims, dtype)
+
+
+def _method_mean(
+    self: Any, axis: Any = None, keep_dims: bool = False, *, keepdims: bool = False, dtype: Any = None
+) -> Any:
+    """Mean over axes; see `ops.mean`."""
+    return reduce.mean_ext(self, axis, keep_dims or keepdims, dtype=dtype)
+
+
+def _method_all(self: Any, axis: Any = None, keep_dims: bool = False, *, keepdims: bool = False) -> Any:
+    """Whether all elements are true, over axes; see `ops.all`."""
+    return reduce.all(self, axis, keep_dims or keepdims)
+
+
+def _method_any(self: Any, axis: Any = None, keep_dims: bool = False, *, keepdims: bool = False) -> Any:
+    """Whether any element is true, over axes; see `ops.any`."""
+    return reduce.any(self, axis, keep_dims or keepdims)
+
+
+def _method_max(
+    self: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    *,
+    initial: Any = None,
+    where: Any = True,
+    return_indices: bool = False,
+) -> Any:
+    """Largest element over axes; with `return_indices` also its position along one axis."""
+    if return_indices:
+        return reduce.max(self, axis, keepdims, initial=initial, where=None if where is True else where)
+    return reduce.amax(self, axis, keepdims, initial=initial, where=where)
+
+
+def _method_min(
+    self: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    *,
+    initial: Any = None,
+    where: Any = True,
+    return_indices: bool = False,
+) -> Any:
+    """Smallest element over axes; with `return_indices` also its position along one axis."""
+    if return_indices:
+        return reduce.min(self, axis, keepdims, initial=initial, where=None if where is True else where)
+    return reduce.amin(self, axis, keepdims, initial=initial, where=where)
+
+
+def _method_argmax(self: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Position of the largest element; see `ops.argmax`."""
+    return reduce.argmax(self, axis, keepdims)
+
+
+def _method_std(self: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+    """Standard deviation over axes; see `ops.std`."""
+    return statistics.std(self, axis, ddof, keepdims)
+
+
+def _method_var(self: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+    """Variance over axes; see `ops.var`."""
+    return statistics.var(self, axis, ddof, keepdims)
+
+
+def _method_cumsum(self: Any, axis: Any = None, dtype: Any = None) -> Any:
+    """Running sum along an axis; without one, of the flattened tensor."""
+    return cumulative.cumsum(shapes.ravel(self), 0, dtype) if axis is None else cumulative.cumsum(self, axis, dtype)
+
+
+# -- shapes --------------------------------------------------------------------------------------------------------
+
+
+def _method_reshape(self: Any, *shape: Any) -> Any:
+    """The same elements in another shape: ``x.reshape(2, 3)`` or ``x.reshape((2, 3))``."""
+    return shapes.reshape(self, flat_numbers(shape))
+
+
+def _method_view_as(self: Any, other: Any) -> Any:
+    """The same elements in the shape of another tensor."""
+    return shapes.reshape(self, other.shape)
+
+
+def _method_transpose(self: Any, *axes: Any) -> Any:
+    """Permute the dimensions; without arguments reverse them."""
+    if not axes or axes == (None,):
+        return shapes.transpose(self, tuple(reversed(builtins.range(self.ndim))))
+    return shapes.transpose(self, flat_numbers(axes))
+
+
+def _method_squeeze(self: Any, axis: Any = None) -> Any:
+    """Remove dimensions of size 1; see `ops.squeeze`."""
+    return shapes.squeeze(self, axis)
+
+
+def _method_flatten(self: Any, order: str = "C", *, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """Join several dimensions into one; all of them by default."""
+    return shapes.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
+
+
+def _method_broadcast_to(self: Any, *shape: Any) -> Any:
+    """Repeat a tensor to a larger shape; see `ops.broadcast_to`."""
+    return shapes.broadcast_to(self, flat_numbers(shape))
+
+
+def _method_expand(self: Any, *size: Any) -> Any:
+    """Repeat dimensions of size 1 to a larger shape; -1 keeps a dimension."""
+    return shapes.broadcast_to(self, flat_numbers(size))
+
+
+def _method_tile(self: Any, *dims: Any) -> Any:
+    """Repeat the whole tensor along its dimensions; see `ops.tile`."""
+    return shapes.tile(self, flat_numbers(dims))
+
+
+def _method_repeat(self: Any, repeats: Any, axis: Any = None) -> Any:
+    """Repeat each element, along an axis or of the flattened tensor (as NumPy)."""
+    return shapes.repeat_interleave(self, repeats, axis)
+
+
+def _method_resize(self: Any, *new_shape: Any) -> Any:
+    """The elements in another shape, cut off or filled with zeros."""
+    wanted = flat_numbers(new_shape)
+    count = int(np.prod(wanted, dtype=np.int64))
+    flat = shapes.ravel(self)
+    if count > self.size:
+        flat = joining.zero_pad(flat, (0,), (count - self.size,))
+    return shapes.reshape(flat[:count], wanted)
+
+
+def _method_unfold(self: Any, dimension: int, size: int, step: int) -> Any:
+    """Windows of an axis as a new last dimension."""
+    return joining.unfold_windows(self, dimension, size, step)
+
+
+# -- types -------------------------------------------------------------------------------------------------------
+
+
+def _method_astype(self: Any, dtype: Any, copy: bool = True) -> Any:
+    """Convert to an element type; see `ops.cast`."""
+    return state.cast(self, dtype)
+
+
+def _method_type_as(self: Any, other: Any) -> Any:
+    """Convert to the element type of another tensor."""
+    return state.cast(self, other.dtype)
+
+
+def _method_to(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Convert to an element type (or to that of another tensor); a device is accepted and ignored."""
+    wanted = kwargs.get("dtype")
+    for arg in args:
+        if isinstance(arg, Tensor):
+            wanted = arg.dtype
+        elif not isinstance(arg, (str, bool)) or arg in ("float32", "float16", "int32", "int64"):
+            wanted = arg
+    return self if wanted is None else state.cast(self, wanted)
+
+
+def _caster(name: str, dtype: Any) -> Any:
+    def convert(self: Any) -> Any:
+        return state.cast(self, dtype)
+
+    convert.__name__ = name
+    convert.__qualname__ = f"Tensor.{name}"
+    convert.__doc__ = f"Convert to {dtype}."
+    return convert
+
+
+# -- copies and writes -------------------------------------------------------------------------------------------
+
+
+def _method_copy(self: Any) -> Any:
+    """A tensor of the same elements that later writes to this one do not change."""
+    return state.deepcopy(self)
+
+
+def _method_value(self: Any) -> Any:
+    """The current value as a plain tensor."""
+    return state.current_value(self)
+
+
+def _method_assign_value(self: Any, value: Any) -> Any:
+    """Take the value of another tensor."""
+    return self.rebind(state.current_value(tensor(value)))
+
+
+def _method_set_data(self: Any, data: Any) -> Any:
+    """Take the value of another tensor."""
+    return self.rebind(state.current_value(tensor(data)))
+
+
+def _method_fill(self: Any, value: Any) -> Any:
+    """A tensor of this shape and element type filled with a number."""
+    return create.full(self.shape, value, dtype=self.dtype)
+
+
+def _method_itemset(self: Any, *args: Any) -> None:
+    """Write one element: ``x.itemset(value)`` or ``x.itemset(index, value)``."""
+    if len(args) == 1:
+        if self.size != 1:
+            raise ValueError(f"itemset(value) needs a tensor with one element, this one has shape {self.shape}")
+        self[(0,) * self.ndim] = args[0]
+        return
+    index, value = args
+    if isinstance(index, tuple):
+        self[index] = value
+    else:
+        self[np.unravel_index(index, self.shape)] = value
+
+
+def _in_place(name: str, function: Any) -> Any:
+    def write(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = function(self, *args, **kwargs)
+        if result.shape != self.shape:
+            raise ValueError(f"{name}: the result has shape {result.shape}, which does not fit into shape {self.shape}")
+        return self.rebind(state.current_value(state.cast(result, self.dtype)))
+
+    write.__name__ = name
+    write.__qualname__ = f"Tensor.{name}"
+    write.__doc__ = f"Replace the tensor's value by ``{name.rstrip('_')}`` of it; returns the tensor."
+    return write
+
+
+def _copied(self: Any, source: Any) -> Any:
+    return shapes.broadcast_to(tensor(source), self.shape)
+
+
+def _zeroed(self: Any) -> Any:
+    return shapes.zeros_of(self)
+
+
+def _add_scaled(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return math.add(self, other if alpha == 1 else math.mul(tensor(other), alpha))
+
+
+def _sub_scaled(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return math.sub(self, other if alpha == 1 else math.mul(tensor(other), alpha))
+
+
+_IN_PLACE = {
+    "abs_": elementwise.abs,
+    "add_": _add_scaled,
+    "ceil_": elementwise.ceil,
+    "clamp_": select.clamp,
+    "copy_": _copied,
+    "div_": math.div,
+    "exp_": elementwise.exp,
+    "fill_": _method_fill,
+    "floor_": elementwise.floor,
+    "log_": elementwise.log,
+    "masked_fill_": select.masked_fill,
+    "mul_": math.mul,
+    "neg_": math.neg,
+    "pow_": math.pow,
+    "sqrt_": elementwise.sqrt,
+    "sub_": _sub_scaled,
+    "zero_": _zeroed,
+}
+
+
+def _uniform_in_place(self: Any, from_: float = 0.0, to: float = 1.0) -> Any:
+    drawn = random.rand(self.shape, dtype=self.dtype)
+    return drawn * (to - from_) + from_
+
+
+def _normal_in_place(self: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+    return random.randn(self.shape, dtype=self.dtype) * std + mean
+
+
+# -- choosing ------------------------------------------------------------------------------------------------------
+
+
+def _method_where(self: Any, condition: Any, y: Any) -> Any:
+    """These elements where the condition holds, else those of `y`."""
+    return select.where(condition, self, y)
+
+
+def _method_select(self: Any, *args: Any) -> Any:
+    """``x.select(condition, y)``: elements by a condition; ``x.select(axis, index)``: one slice along an axis."""
+    first, second = args
+    if isinstance(first, Tensor):
+        return select.where(first, self, second)
+    axis = one_axis("select", first, self.ndim)
+    return self[(builtins.slice(None),) * axis + (second,)]
+
+
+def _method_choose(self: Any, choices: Any, mode: str = "clip") -> Any:
+    """For each position the element of the tensor that this integer tensor names."""
+    return select.choose(self.clip(0, len(choices) - 1) if mode == "clip" else self % len(choices), choices)
+
+
+def _method_sort(self: Any, axis: int = -1, descending: bool = False) -> Any:
+    """Sort along an axis; returns the elements and their positions."""
+    return sorting.sort(self, axis, descending)
+
+
+def _method_unique(self: Any) -> Any:
+    """The different elements and the position of each element's value among them; see `ops.unique`."""
+    return sorting.unique(self)
+
+
+def _method_round(self: Any, decimals: int = 0) -> Any:
+    """Round each element to a number of decimals, halves to even."""
+    return elementwise.round(self, decimals=decimals)
+
+
+def _python_round(self: Any, ndigits: int | None = None) -> Any:
+    return elementwise.round(self, decimals=ndigits or 0)
+
+
+# -- new tensors ---------------------------------------------------------------------------------------------------
+
+
+def _method_new_zeros(self: Any, *size: Any, dtype: Any = None) -> Any:
+    """Zeros of another shape and this element type."""
+    return create.zeros(flat_numbers(size), self.dtype if dtype is None else dtype)
+
+
+def _method_new_ones(self: Any, *size: Any, dtype: Any = None) -> Any:
+    """Ones of another shape and this element type."""
+    return create.ones(flat_numbers(size), self.dtype if dtype is None else dtype)
+
+
+def _method_new_full(self: Any, size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
+    """One number in another shape and this element type."""
+    return create.full(size, fill_value, dtype=self.dtype if dtype is None else dtype)
+
+
+def _method_new_tensor(self: Any, data: Any, *, dtype: Any = None) -> Any:
+    """A tensor of other data and this element type."""
+    return Tensor(data, self.dtype if dtype is None else dtype)
+
+
+# -- facts ---------------------------------------------------------------------------------------------------------
+
+
+def _method_dim(self: Any) -> int:
+    """Number of dimensions."""
+    return builtins.int(self.ndim)
+
+
+def _method_numel(self: Any) -> int:
+    """Number of elements."""
+    return builtins.int(self.size)
+
+
+def _method_is_contiguous(self: Any) -> bool:
+    """Whether the elements lie in order in memory (always)."""
+    return True
+
+
+def _method_contiguous(self: Any) -> Any:
+    """The tensor itself, which is always contiguous."""
+    return self
+
+
+def _method_is_signed(self: Any) -> bool:
+    """Whether the element type has negative values."""
+    return builtins.bool(self.dtype.is_signed)
+
+
+def _method_detach(self: Any) -> Any:
+    """The tensor, as a constant for every gradient."""
+    return state.stop_gradient(self)
+
+
+def _method_data_sync(self: Any, need_wait: bool = True) -> None:
+    """Wait until the value is computed."""
+    if need_wait and not self.is_symbolic:
+        self._data.block_until_ready()
+
+
+# -- operators that are no declarations -------------------------------------------------------------------------------
+
+
+def _divmod(self: Any, other: Any) -> Any:
+    return math.floor_div(self, other), math.floor_mod(self, other)
+
+
+def _rdivmod(self: Any, other: Any) -> Any:
+    return math.floor_div(other, self), math.floor_mod(other, self)
+
+
+def _invert(self: Any) -> Any:
+    if self.dtype is dtypes.bool_:
+        return logic.logical_not(self)
+    return logic.invert(self)
+
+
+def _parameter_in_place(symbol: str, function: Any) -> Any:
+    def write(self: Any, other: Any) -> Any:
+        return state.write(self, function(self, other), f"Parameter {symbol}")
+
+    return write
+
+
+def _attach() -> None:
+    _attach_same()
+    for name, value in list(globals().items()):
+        if name.startswith("_method_"):
+            value.__name__ = name.removeprefix("_method_")
+            value.__qualname__ = f"Tensor.{value.__name__}"
+            add_method(value.__name__, value)
+    for alias, name in _ALIASES.items():
+        add_method(alias, getattr(Tensor, name))
+    for name, dtype in _CASTERS.items():
+        add_method(name, _caster(name, dtype))
+    for name, function in {**_IN_PLACE, "uniform_": _uniform_in_place, "normal_": _normal_in_place}.items():
+        add_method(name, _in_place(name, function))
+    properties = {
+        "T": lambda self: shapes.transpose(self, tuple(reversed(builtins.range(self.ndim)))),
+        "mT": lambda self: shapes.swapaxes(self, -1, -2),
+        "H": linalg.adjoint,
+        "device": lambda self: "CPU" if self.is_symbolic else next(iter(self._data.devices())).platform.upper(),
+    }
+    for name, getter in properties.items():
+        setattr(Tensor, name, property(getter))
+    operators = {
+        "__neg__": math.neg,
+        "__pos__": math.positive,
+        "__abs__": elementwise.abs,
+        "__invert__": _invert,
+        "__divmod__": _divmod,
+        "__rdivmod__": _rdivmod,
+        "__round__": _python_round,
+        "__floor__": elementwise.floor,
+        "__ceil__": elementwise.ceil,
+        "__trunc__": elementwise.trunc,
+    }
+    for name, function in operators.items():
+        setattr(Tensor, name, function)
+    in_place = {
+        "+": ("__iadd__", math.add),
+        "-": ("__isub__", math.sub),
+        "*": ("__imul__", math.mul),
+        "/": ("__itruediv__", math.real_div),
+        "//": ("__ifloordiv__", math.floor_div),
+        "%": ("__imod__", math.floor_mod),
+        "**": ("__ipow__", math.pow),
+    }
+    for symbol, (name, function) in in_place.items():
+        setattr(Parameter, name, _parameter_in_place(f"{symbol}=", function))
+
+
+_ALIASES = {
+    "view": "reshape",
+    "permute": "transpose",
+    "eq": "equal",
+    "nelement": "numel",
+    "ndimension": "dim",
+}
+_CASTERS = {
+    "float": dtypes.float32,
+    "int": dtypes.int32,
+    "long": dtypes.int64,
+    "half": dtypes.float16,
+    "double": dtypes.float64,
+    "bool": dtypes.bool_,
+    "byte": dtypes.uint8,
+    "short": dtypes.int16,
+    "bfloat16": dtypes.bfloat16,
+}
+
+_attach()

@@ -1,0 +1,243 @@
+"""Borders and resizing of images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from weft.core.declare import freeze, op, operator_class
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+
+__all__ = ["interpolate", "mirror_pad", "pad", "resize_bilinear", "resize_nearest_neighbor"]
+
+_IMAGE = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4) ** 2 / 8
+_MODES = {
+    "constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap", "symmetric": "symmetric",
+}  # fmt: skip
+
+
+@op(
+    "PadBorders",
+    classes=(),
+    samples=[
+        Sample((_IMAGE,), {"pads": ((0, 0), (0, 0), (1, 2), (-1, 1)), "mode": "constant", "value": 2.0}, vmap=False),
+        Sample((_IMAGE,), {"pads": ((0, 0), (0, 0), (1, 2), (2, 1)), "mode": "reflect", "value": 0}, vmap=False),
+    ],
+)
+def _pad(x: Any, *, pads: tuple[tuple[int, int], ...], mode: str, value: Any) -> Any:
+    if mode == "constant":
+        return lax.pad(x, jnp.asarray(value, x.dtype), [(low, high, 0) for low, high in pads])
+    return jnp.pad(x, pads, mode=_MODES[mode])
+
+
+def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None) -> Tensor:
+    """Add a border.
+
+    Args:
+        input_x: tensor.
+        padding: (before, after) of the last dimension, then of the one before, and so on, flat; negative numbers
+            cut off. A nested tuple holds a pair for each dimension, first dimension first.
+        mode: ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
+        value: the constant, 0 by default.
+
+    Returns:
+        Tensor: larger by the border.
+
+    Raises:
+        ValueError: the border does not fit the tensor.
+
+    Example:
+        >>> print(pad(Tensor([1.0]), (1, 2)))
+        [0. 1. 0. 0.]
+    """
+    flat = freeze(padding)
+    if not isinstance(flat, tuple):
+        raise TypeError(f"pad: padding must be a tuple of ints, not {type(padding).__name__}")
+    if mode not in _MODES:
+        raise ValueError(f"pad: mode must be one of {', '.join(map(repr, _MODES))}, not {mode!r}")
+    if flat and isinstance(flat[0], tuple):
+        pads = [tuple(pair) for pair in flat]
+        if len(pads) != input_x.ndim or any(len(pair) != 2 for pair in pads):
+            raise ValueError(f"pad: {padding!r} does not hold a pair for each of {input_x.ndim} dimensions")
+    else:
+        if len(flat) % 2 or len(flat) > 2 * input_x.ndim:
+            raise ValueError(f"pad: padding {padding!r} does not hold pairs for at most {input_x.ndim} dimensions")
+        given = list(zip(flat[::2], flat[1::2], strict=True))
+        pads = [(0, 0)] * (input_x.ndim - len(given)) + given[::-1]
+    for size, (low, high) in zip(input_x.shape, pads, strict=True):
+        if size + low + high < 0:
+            raise ValueError(f"pad: padding {padding!r} cuts off more than an input of shape {input_x.shape} has")
+        if mode == "reflect" and max(low, high) >= max(size, 1):
+            raise ValueError(f"pad: reflect needs a border smaller than the dimension of {size}, got {padding!r}")
+        if mode == "circular" and max(low, high) > size:
+            raise ValueError(f"pad: circular needs a border of at most the dimension of {size}, got {padding!r}")
+        if mode != "constant" and min(low, high) < 0:
+            raise ValueError(f"pad: a negative border needs mode='constant', got {padding!r}")
+    return _pad(input_x, tuple(pads), mode, 0 if value is None else value)
+
+
+def _pad_operator(input_x: Tensor, *, paddings: Any) -> Tensor:
+    """Add a border of zeros: ``Pad(((1, 2), (0, 1)))(x)``."""
+    return pad(input_x, freeze(paddings))
+
+
+operator_class("Pad", _pad_operator, "paddings")
+
+
+def mirror_pad(input_x: Tensor, paddings: Any, mode: str = "REFLECT") -> Tensor:
+    """Add a border that mirrors the inside.
+
+    Args:
+        input_x: tensor.
+        paddings: a (before, after) pair for each dimension.
+        mode: ``"REFLECT"`` leaves the edge out, ``"SYMMETRIC"`` repeats it.
+
+    Example:
+        >>> print(mirror_pad(Tensor([1.0, 2.0, 3.0]), ((2, 0),)))
+        [3. 2. 1. 2. 3.]
+    """
+    if mode not in ("REFLECT", "SYMMETRIC"):
+        raise ValueError(f"mirror_pad: mode must be 'REFLECT' or 'SYMMETRIC', not {mode!r}")
+    return pad(input_x, freeze(paddings), mode.lower())
+
+
+operator_class("MirrorPad", mirror_pad, "mode='REFLECT'")
+
+
+# -- resizing --------------------------------------------------------------------------------------------------------
+
+
+def _coordinates(size: int, out: int, align: str, scale: float) -> Any:
+    """Where each output position lies in the input."""
+    steps = np.arange(out, dtype=np.float64)
+    if align == "corners":
+        return steps * ((size - 1) / (out - 1)) if out > 1 else steps * 0
+    step = 1.0 / scale if scale else size / out
+    return steps * step if align == "edge" else (steps + 0.5) * step - 0.5
+
+
+def _taps(size: int, out: int, mode: str, align: str, scale: float) -> list[tuple[Any, Any]]:
+    """For each output position, the input positions it reads and their weights."""
+    at = _coordinates(size, out, align, scale)
+    if mode == "nearest":
+        index = np.floor(at + 0.5) if align != "edge" else np.floor(at)
+        return [(np.clip(index.astype(np.int64), 0, size - 1), np.ones(out))]
+    if mode == "linear":
+        at = np.clip(at, 0, size - 1)
+        low = np.minimum(np.floor(at).astype(np.int64), size - 1)
+        part = at - low
+        return [(low, 1 - part), (np.minimum(low + 1, size - 1), part)]
+    low = np.floor(at).astype(np.int64)
+    taps = []
+    for offset in (-1, 0, 1, 2):
+        far = np.abs(at - (low + offset))
+        near = (1.25 * far - 2.25) * far * far + 1
+        rest = ((-0.75 * far + 3.75) * far - 6) * far + 3
+        taps.append((np.clip(low + offset, 0, size - 1), np.where(far <= 1, near, rest)))
+    return taps
+
+
+@op(
+    "ResizeImage",
+    classes=(),
+    samples=[
+        Sample((_IMAGE,), {"size": (5, 3), "mode": mode, "align": "half"}) for mode in ("nearest", "linear", "cubic")
+    ],
+)
+def _resize(x: Any, *, size: tuple[int, ...], mode: str, align: str, scales: tuple[float, ...] = ()) -> Any:
+    for i, out in enumerate(size):
+        axis = x.ndim - len(size) + i
+        total: Any = None
+        for index, weight in _taps(x.shape[axis], out, mode, align, scales[i] if scales else 0.0):
+            shape = [1] * x.ndim
+            shape[axis] = out
+            part = jnp.take(x, index, axis=axis)
+            if mode != "nearest":
+                part = part * weight.reshape(shape).astype(x.dtype)
+            total = part if total is None else total + part
+        x = total
+    return x
+
+
+_RANK = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "area": None}
+
+
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Tensor:
+    """Resize the spatial dimensions.
+
+    Args:
+        input: (N, C, ...) with 1 to 3 spatial dimensions.
+        size: wanted sizes, an int or one for each dimension.
+        scale_factor: factors, in place of `size`.
+        mode: ``"nearest"``, ``"nearest-exact"``, ``"linear"``, ``"bilinear"``, ``"bicubic"`` or ``"trilinear"``.
+        align_corners: whether the corners' centres coincide.
+        recompute_scale_factor: derive the exact factor from the rounded size.
+
+    Raises:
+        ValueError: the mode does not fit the dimensions, or not exactly one of `size` and `scale_factor` is given.
+
+    Example:
+        >>> print(interpolate(Tensor([[[1.0, 2.0]]]), scale_factor=2.0))
+        [[[1. 1. 2. 2.]]]
+    """
+    rank = input.ndim - 2
+    if mode not in _RANK or mode == "area":
+        raise ValueError(f"interpolate: mode must be one of {', '.join(sorted(set(_RANK) - {'area'}))}, not {mode!r}")
+    if not 1 <= rank <= 3 or _RANK[mode] not in (None, rank):
+        raise ValueError(f"interpolate: mode {mode!r} does not fit an input of shape {input.shape}")
+    if (size is None) == (scale_factor is None):
+        raise ValueError("interpolate needs either size or scale_factor")
+    if align_corners and mode.startswith("nearest"):
+        raise ValueError("interpolate: align_corners has no meaning for nearest")
+    scales: tuple[float, ...] = ()
+    if size is None:
+        factors = freeze(scale_factor)
+        scales = tuple(float(f) for f in (factors if isinstance(factors, tuple) else (factors,) * rank))
+        sizes = tuple(int(n * f) for n, f in zip(input.shape[2:], scales, strict=True))
+        if recompute_scale_factor:
+            scales = ()
+    else:
+        frozen = freeze(size)
+        sizes = tuple(frozen) if isinstance(frozen, tuple) else (frozen,) * rank
+    if len(sizes) != rank or min(sizes) < 1:
+        raise ValueError(f"interpolate: {sizes} is no size for an input of shape {input.shape}")
+    if mode.startswith("nearest"):
+        return _resize(input, sizes, "nearest", "edge" if mode == "nearest" else "half", scales)
+    kind = "cubic" if mode == "bicubic" else "linear"
+    return _resize(input, sizes, kind, "corners" if align_corners else "half", scales)
+
+
+def resize_nearest_neighbor(x: Tensor, size: Any, align_corners: bool = False) -> Tensor:
+    """Resize (N, C, H, W) by repeating the nearest element.
+
+    Example:
+        >>> print(resize_nearest_neighbor(Tensor([[[[1.0, 2.0]]]]), (1, 4)))
+        [[[[1. 1. 2. 2.]]]]
+    """
+    return _resize(x, tuple(freeze(size)), "nearest", "corners" if align_corners else "edge")
+
+
+def resize_bilinear(x: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False) -> Tensor:
+    """Resize (N, C, H, W) by linear interpolation.
+
+    Example:
+        >>> print(resize_bilinear(Tensor([[[[1.0, 3.0]]]]), (1, 3), align_corners=True))
+        [[[[1. 2. 3.]]]]
+    """
+    align = "corners" if align_corners else "half" if half_pixel_centers else "edge"
+    return _resize(x, tuple(freeze(size)), "linear", align)
+
+
+operator_class("ResizeNearestNeighbor", resize_nearest_neighbor, "size, align_corners=False")
+operator_class("ResizeBilinear", resize_bilinear, "size, align_corners=False, half_pixel_centers=False")

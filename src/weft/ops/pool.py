@@ -1,0 +1,515 @@
+"""Pooling: maxima and means of windows, with fixed or adaptive windows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from weft.core.declare import operator_class
+from weft.core.dispatch import apply
+from weft.core.primitive import Primitive, Sample
+from weft.core.tensor import Tensor
+from weft.ops.conv import Pads, padding_of, per_dimension
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
+]  # fmt: skip
+
+
+def _full(spatial: tuple[Any, ...], rank: int, data_format: str, edge: Any) -> tuple[Any, ...]:
+    """A spatial setting with the batch and channel dimensions added."""
+    return (edge, *spatial, edge) if data_format.endswith("C") else (edge,) * (rank - len(spatial)) + spatial
+
+
+def _lowest(dtype: Any) -> Any:
+    return -np.inf if jnp.issubdtype(dtype, jnp.floating) else np.iinfo(dtype).min
+
+
+def _max_pool(
+    x: Any, *, kernel: tuple[int, ...], stride: tuple[int, ...], pads: Pads, dilation: tuple[int, ...], data_format: str
+) -> Any:
+    return jax.lax.reduce_window(
+        x,
+        np.asarray(_lowest(x.dtype), x.dtype),
+        jax.lax.max,
+        _full(kernel, x.ndim, data_format, 1),
+        _full(stride, x.ndim, data_format, 1),
+        _full(pads, x.ndim, data_format, (0, 0)),
+        window_dilation=_full(dilation, x.ndim, data_format, 1),
+    )
+
+
+def _avg_pool(
+    x: Any,
+    *,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    pads: Pads,
+    counted: Pads,
+    divisor: int,
+    data_format: str,
+) -> Any:
+    """Window sums divided by `divisor`, or, where it is 0, by the elements inside the `counted` padding."""
+    total = jax.lax.reduce_window(
+        x,
+        np.zeros((), x.dtype),
+        jax.lax.add,
+        _full(kernel, x.ndim, data_format, 1),
+        _full(stride, x.ndim, data_format, 1),
+        _full(pads, x.ndim, data_format, (0, 0)),
+    )
+    if divisor:
+        return total / np.asarray(divisor, x.dtype)
+    first = 1 if data_format.endswith("C") else x.ndim - len(kernel)
+    counts = np.ones((), np.int64)
+    for i, (size, step, (low, _), (inner_low, inner_high)) in enumerate(
+        zip(kernel, stride, pads, counted, strict=True)
+    ):
+        starts = np.arange(total.shape[first + i]) * step - low
+        ends = np.minimum(starts + size, x.shape[first + i] + inner_high)
+        counts = np.multiply.outer(counts, np.maximum(ends - np.maximum(starts, -inner_low), 1))
+    shape = [1] * x.ndim
+    shape[first : first + len(kernel)] = counts.shape
+    return total / counts.reshape(shape).astype(x.dtype)
+
+
+def _max_pool_indices(
+    x: Any, *, kernel: tuple[int, ...], stride: tuple[int, ...], pads: Pads, dilation: tuple[int, ...]
+) -> Any:
+    """Maxima and their flat positions in the unpadded spatial dimensions."""
+    index, inside = [], []
+    for i, (size, step, (low, high), hole) in enumerate(zip(kernel, stride, pads, dilation, strict=True)):
+        length = x.shape[x.ndim - len(kernel) + i]
+        count = (length + low + high - hole * (size - 1) - 1) // step + 1
+        positions = np.arange(count)[:, None] * step - low + np.arange(size)[None, :] * hole
+        inside.append((positions >= 0) & (positions < length))
+        index.append(np.clip(positions, 0, length - 1))
+    return _gathered_max(x, index, inside)
+
+
+def _gathered_max(x: Any, index: list[Any], inside: list[Any]) -> Any:
+    """Maxima over windows given by index tables (outputs, window size) for each spatial dimension."""
+    rank = len(index)
+    lead = x.shape[: x.ndim - rank]
+    spatial = x.shape[x.ndim - rank :]
+    grids, masks, flat = [], np.ones((), bool), np.zeros((), np.int64)
+    for i, (table, ok) in enumerate(zip(index, inside, strict=True)):
+        shape = [1] * (2 * rank)
+        shape[i], shape[rank + i] = table.shape
+        grids.append(table.reshape(shape))
+        masks = masks & ok.reshape(shape)
+        flat = flat * spatial[i] + grids[-1]
+    windows = x[(..., *grids)]
+    windows = jnp.where(masks, windows, np.asarray(_lowest(x.dtype), x.dtype))
+    outputs = tuple(table.shape[0] for table in index)
+    windows = windows.reshape((*lead, *outputs, -1))
+    flat = np.broadcast_to(flat, windows.shape[len(lead) : -1] + tuple(t.shape[1] for t in index))
+    best = jnp.argmax(windows, axis=-1)
+    positions = jnp.asarray(flat.reshape((*outputs, -1)), np.int32)
+    chosen = jnp.take_along_axis(jnp.broadcast_to(positions, windows.shape), best[..., None], axis=-1)[..., 0]
+    return jnp.take_along_axis(windows, best[..., None], axis=-1)[..., 0], chosen
+
+
+def _adaptive_table(length: int, outputs: int) -> tuple[Any, Any]:
+    """Start and end of each adaptive window."""
+    steps = np.arange(outputs)
+    return steps * length // outputs, -(-(steps + 1) * length // outputs)
+
+
+def _adaptive_avg_pool(x: Any, *, output_size: tuple[int, ...]) -> Any:
+    rank = len(output_size)
+    for i, outputs in enumerate(output_size):
+        axis = x.ndim - rank + i
+        start, end = _adaptive_table(x.shape[axis], outputs)
+        positions = np.arange(x.shape[axis])
+        inside = (positions >= start[:, None]) & (positions < end[:, None])
+        weights = inside / (end - start)[:, None]
+        x = jnp.moveaxis(jnp.tensordot(x, jnp.asarray(weights, x.dtype), ((axis,), (1,))), -1, axis)
+    return x
+
+
+def _adaptive_max_pool(x: Any, *, output_size: tuple[int, ...]) -> Any:
+    index, inside = [], []
+    for i, outputs in enumerate(output_size):
+        start, end = _adaptive_table(x.shape[x.ndim - len(output_size) + i], outputs)
+        table = start[:, None] + np.arange(int((end - start).max()))[None, :]
+        inside.append(table < end[:, None])
+        index.append(np.minimum(table, (end - 1)[:, None]))
+    return _gathered_max(x, index, inside)
+
+
+def _image_sample(**attrs: Any) -> Any:
+    def samples() -> list[Sample]:
+        x = np.random.default_rng(0).permutation(2 * 2 * 5 * 4).reshape(2, 2, 5, 4).astype(np.float32) / 8
+        return [Sample((x,), attrs)]
+
+    return samples
+
+
+_WINDOW: dict[str, Any] = {"kernel": (2, 2), "stride": (2, 1), "pads": ((1, 0), (0, 1))}
+MAX_POOL = Primitive(
+    "MaxPooling",
+    _max_pool,
+    attr_names=("kernel", "stride", "pads", "dilation", "data_format"),
+    samples=_image_sample(**_WINDOW, dilation=(1, 1), data_format="NCHW"),
+)
+AVG_POOL = Primitive(
+    "AvgPooling",
+    _avg_pool,
+    attr_names=("kernel", "stride", "pads", "counted", "divisor", "data_format"),
+    samples=_image_sample(**_WINDOW, counted=((0, 0), (0, 0)), divisor=0, data_format="NCHW"),
+)
+MAX_POOL_INDICES = Primitive(
+    "MaxPoolingWithIndices",
+    _max_pool_indices,
+    attr_names=("kernel", "stride", "pads", "dilation"),
+    multiple=True,
+    samples=_image_sample(**_WINDOW, dilation=(1, 1)),
+)
+ADAPTIVE_AVG_POOL = Primitive(
+    "AdaptiveAvgPooling",
+    _adaptive_avg_pool,
+    attr_names=("output_size",),
+    samples=_image_sample(output_size=(3, 2)),
+)
+ADAPTIVE_MAX_POOL = Primitive(
+    "AdaptiveMaxPooling",
+    _adaptive_max_pool,
+    attr_names=("output_size",),
+    multiple=True,
+    samples=_image_sample(output_size=(3, 2)),
+)
+
+
+def _settle_pads(
+    name: str,
+    spatial: tuple[int, ...],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    dilation: tuple[int, ...],
+    pads: Pads | str,
+    ceil_mode: bool,
+) -> tuple[Pads, Pads]:
+    """Explicit padding, and the padding without what `ceil_mode` adds."""
+    plain, grown = [], []
+    for i, (size, window, step, hole) in enumerate(zip(spatial, kernel, stride, dilation, strict=True)):
+        reach = hole * (window - 1) + 1
+        if pads == "SAME":
+            total = max((-(-size // step) - 1) * step + reach - size, 0)
+            low, high = total // 2, total - total // 2
+        else:
+            low, high = (0, 0) if isinstance(pads, str) else pads[i]
+            if 2 * max(low, high) > reach:
+                raise ValueError(f"{name}: padding {max(low, high)} is more than half of the window of {reach}")
+        extra = 0
+        if ceil_mode:
+            room = size + low + high - reach
+            count = -(-room // step) + 1
+            if (count - 1) * step >= size + low:
+                count -= 1  # the last window would start in the padding
+            extra = max((count - 1) * step - room, 0)
+        if size + low + high + extra < reach:
+            raise ValueError(f"{name}: a window of {window} (dilation {hole}) does not fit into a dimension of {size}")
+        plain.append((low, high))
+        grown.append((low, high + extra))
+    return tuple(grown), tuple(plain)
+
+
+def _check_input(name: str, x: Any, rank: int, lower: bool = True) -> None:
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name}: the input must be a Tensor, not {type(x).__name__}")
+    if x.ndim != rank + 2 and not (lower and x.ndim == rank + 1):
+        raise ValueError(f"{name}: the input must have {rank + 2} dimensions (N, C, ...), not shape {x.shape}")
+
+
+def _spatial(x: Tensor, rank: int, data_format: str) -> tuple[int, ...]:
+    return x.shape[1 : 1 + rank] if data_format.endswith("C") else x.shape[x.ndim - rank :]
+
+
+def max_pool(
+    name: str,
+    rank: int,
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    pad_mode: str,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    indices: bool,
+    data_format: str = "NCHW",
+) -> Any:
+    """Maxima of windows over `rank` dimensions; `name` is the operation that messages name."""
+    _check_input(name, x, rank)
+    kernel = per_dimension(name, "kernel_size", kernel_size, rank)
+    steps = kernel if stride is None else per_dimension(name, "stride", stride, rank)
+    holes = per_dimension(name, "dilation", dilation, rank)
+    pads = padding_of(name, pad_mode, padding, rank)
+    grown, _ = _settle_pads(name, _spatial(x, rank, data_format), kernel, steps, holes, pads, ceil_mode)
+    if indices:
+        return apply(MAX_POOL_INDICES, (x,), (kernel, steps, grown, holes))
+    return apply(MAX_POOL, (x,), (kernel, steps, grown, holes, data_format))
+
+
+def avg_pool(
+    name: str,
+    rank: int,
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    pad_mode: str,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    data_format: str = "NCHW",
+) -> Tensor:
+    """Means of windows over `rank` dimensions; `name` is the operation that messages name."""
+    _check_input(name, x, rank)
+    kernel = per_dimension(name, "kernel_size", kernel_size, rank)
+    steps = kernel if stride is None else per_dimension(name, "stride", stride, rank)
+    pads = padding_of(name, pad_mode, padding, rank)
+    grown, plain = _settle_pads(name, _spatial(x, rank, data_format), kernel, steps, (1,) * rank, pads, ceil_mode)
+    counted = plain if count_include_pad else ((0, 0),) * rank
+    divisor = divisor_override or 0
+    return apply(AVG_POOL, (x,), (kernel, steps, grown, counted, divisor, data_format))
+
+
+def max_pool1d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    return_indices: bool = False,
+    ceil_mode: bool = False,
+) -> Any:
+    """Maxima of windows over the last dimension; see `max_pool2d`.
+
+    Example:
+        >>> print(max_pool1d(Tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2))
+        [[[3. 4.]]]
+    """
+    return max_pool("max_pool1d", 1, x, kernel_size, stride, "pad", padding, dilation, ceil_mode, return_indices)
+
+
+def max_pool2d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    return_indices: bool = False,
+    ceil_mode: bool = False,
+) -> Any:
+    """Maxima of windows over the last two dimensions.
+
+    Args:
+        x: (N, C, H, W).
+        kernel_size: window, an int or one for each dimension.
+        stride: step; None is the window size.
+        padding: border that never wins, an int or one for each dimension.
+        dilation: distance of the window's elements.
+        return_indices: also return the flat position of each maximum.
+        ceil_mode: also keep windows that reach over the border.
+
+    Returns:
+        Tensor, or a tuple of it and the int32 positions.
+
+    Example:
+        >>> print(max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2))
+        [[[[4.]]]]
+    """
+    return max_pool("max_pool2d", 2, x, kernel_size, stride, "pad", padding, dilation, ceil_mode, return_indices)
+
+
+def max_pool3d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Maxima of windows over the last three dimensions; see `max_pool2d`.
+
+    Example:
+        >>> print(max_pool3d(Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1)))
+        [[[[[2.]]]]]
+    """
+    return max_pool("max_pool3d", 3, x, kernel_size, stride, "pad", padding, dilation, ceil_mode, return_indices)
+
+
+def avg_pool1d(
+    input_x: Tensor,
+    kernel_size: Any = 1,
+    stride: Any = 1,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Means of windows over the last dimension; see `avg_pool2d`.
+
+    Example:
+        >>> print(avg_pool1d(Tensor([[[1.0, 3.0, 5.0]]]), 2))
+        [[[2. 4.]]]
+    """
+    return avg_pool("avg_pool1d", 1, input_x, kernel_size, stride, "pad", padding, ceil_mode, count_include_pad, None)
+
+
+def avg_pool2d(
+    input_x: Tensor,
+    kernel_size: Any = 1,
+    stride: Any = 1,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+) -> Tensor:
+    """Means of windows over the last two dimensions.
+
+    Args:
+        input_x: (N, C, H, W).
+        kernel_size: window, an int or one for each dimension.
+        stride: step.
+        padding: border of zeros.
+        ceil_mode: also keep windows that reach over the border.
+        count_include_pad: count the padding's zeros as elements.
+        divisor_override: divide by this instead of the number of elements; 0 for not.
+
+    Example:
+        >>> print(avg_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2))
+        [[[[2.5]]]]
+    """
+    return avg_pool(
+        "avg_pool2d", 2, input_x, kernel_size, stride, "pad", padding, ceil_mode, count_include_pad, divisor_override
+    )
+
+
+def avg_pool3d(
+    input_x: Tensor,
+    kernel_size: Any = 1,
+    stride: Any = 1,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+) -> Tensor:
+    """Means of windows over the last three dimensions; see `avg_pool2d`.
+
+    Example:
+        >>> print(avg_pool3d(Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1)))
+        [[[[[1.5]]]]]
+    """
+    return avg_pool(
+        "avg_pool3d", 3, input_x, kernel_size, stride, "pad", padding, ceil_mode, count_include_pad, divisor_override
+    )
+
+
+def _adaptive(name: str, rank: int, x: Tensor, output_size: Any) -> tuple[int, ...]:
+    _check_input(name, x, rank)
+    sizes = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * rank
+    if len(sizes) != rank:
+        raise ValueError(f"{name}: output_size must be an int or {rank} of them, not {output_size!r}")
+    spatial = x.shape[x.ndim - rank :]
+    found = tuple(size if wanted is None else int(wanted) for size, wanted in zip(spatial, sizes, strict=True))
+    if min(found) < 1 or math.prod(spatial) == 0:
+        raise ValueError(f"{name}: output_size must be positive and the input not empty, got {output_size!r}")
+    return found
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """Means of as many windows as wanted over the last dimension.
+
+    Example:
+        >>> print(adaptive_avg_pool1d(Tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2))
+        [[[2. 6.]]]
+    """
+    return apply(ADAPTIVE_AVG_POOL, (input,), (_adaptive("adaptive_avg_pool1d", 1, input, output_size),))
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Means of as many windows as wanted over the last two dimensions.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        output_size: an int, or (H', W') where None keeps a size.
+
+    Example:
+        >>> print(adaptive_avg_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 1))
+        [[[[2.5]]]]
+    """
+    return apply(ADAPTIVE_AVG_POOL, (input,), (_adaptive("adaptive_avg_pool2d", 2, input, output_size),))
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Means of as many windows as wanted over the last three dimensions.
+
+    Example:
+        >>> print(adaptive_avg_pool3d(Tensor([[[[[1.0], [2.0]]]]]), 1))
+        [[[[[1.5]]]]]
+    """
+    return apply(ADAPTIVE_AVG_POOL, (input,), (_adaptive("adaptive_avg_pool3d", 3, input, output_size),))
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """Maxima of as many windows as wanted over the last dimension.
+
+    Example:
+        >>> print(adaptive_max_pool1d(Tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2))
+        [[[3. 7.]]]
+    """
+    return apply(ADAPTIVE_MAX_POOL, (input,), (_adaptive("adaptive_max_pool1d", 1, input, output_size),))[0]
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima of as many windows as wanted over the last two dimensions.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        output_size: an int, or (H', W') where None keeps a size.
+        return_indices: also return the flat position of each maximum.
+
+    Example:
+        >>> print(adaptive_max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 1))
+        [[[[4.]]]]
+    """
+    found = apply(ADAPTIVE_MAX_POOL, (input,), (_adaptive("adaptive_max_pool2d", 2, input, output_size),))
+    return found if return_indices else found[0]
+
+
+def _max_pool_operator(x: Tensor, *, kernel_size: Any, strides: Any, pad_mode: str, data_format: str) -> Any:
+    """Maxima of windows: ``MaxPool(kernel_size, strides, pad_mode)(x)``."""
+    _check_input("MaxPool", x, 2, lower=False)
+    return max_pool("MaxPool", 2, x, kernel_size, strides, pad_mode, 0, 1, False, False, data_format)
+
+
+def _avg_pool_operator(x: Tensor, *, kernel_size: Any, strides: Any, pad_mode: str, data_format: str) -> Tensor:
+    """Means of windows: ``AvgPool(kernel_size, strides, pad_mode)(x)``."""
+    _check_input("AvgPool", x, 2, lower=False)
+    return avg_pool("AvgPool", 2, x, kernel_size, strides, pad_mode, 0, False, False, None, data_format)
+
+
+def _max_pool_indices_operator(x: Tensor, *, kernel_size: Any, strides: Any, pad_mode: str, data_format: str) -> Any:
+    """Maxima of windows and their flat positions: ``MaxPoolWithArgmax(kernel_size, strides, pad_mode)(x)``."""
+    if data_format != "NCHW":
+        raise ValueError(f"MaxPoolWithArgmax: data_format must be 'NCHW', not {data_format!r}")
+    return max_pool("MaxPoolWithArgmax", 2, x, kernel_size, strides, pad_mode, 0, 1, False, True)
+
+
+def _adaptive_avg_operator(x: Tensor, *, output_size: Any) -> Tensor:
+    """Means of as many windows as wanted: ``AdaptiveAvgPool2D(output_size)(x)``."""
+    return adaptive_avg_pool2d(x, output_size)
+
+
+_POOL = "kernel_size=1, strides=1, pad_mode='valid', data_format='NCHW'"
+operator_class("MaxPool", _max_pool_operator, _POOL)
+operator_class("AvgPool", _avg_pool_operator, _POOL)
+operator_class("MaxPoolWithArgmax", _max_pool_indices_operator, _POOL)
+operator_class("AdaptiveAvgPool2D", _adaptive_avg_operator, "output_size")

@@ -1,0 +1,646 @@
+"""Random numbers: one stream, the same in every mode, whose state is a tensor.
+
+A random operation computes with a key taken from the state, then the state advances. Both are ordinary
+computations on the state's handle, so a compiled function reads and writes it like any parameter.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft._jax_compat import to_device
+from weft.core.declare import op, operator_class
+from weft.core.dispatch import apply
+from weft.core.primitive import RANDOM, Primitive, Sample
+from weft.core.tensor import Tensor, wrap
+from weft.ops._rules import flat_numbers, numbers, tensor
+from weft.ops._samples import POSITIVE, one
+from weft.ops.elementwise import log
+from weft.ops.math import add, mul
+from weft.ops.sorting import topk
+from weft.ops.state import current_value
+
+__all__ = [
+    "bernoulli", "gamma", "gumbel", "laplace", "multinomial", "multinomial_with_replacement", "normal", "poisson",
+    "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random_categorical", "random_gamma",
+    "random_poisson", "randperm", "shuffle", "standard_laplace", "standard_normal", "truncated_normal", "uniform",
+]  # fmt: skip
+
+# -- the stream ------------------------------------------------------------------------------------------------
+
+
+class _Seed(threading.local):
+    """The seed that was set, and the generator of initial values."""
+
+    value: int | None = None
+    generator: np.random.Generator | None = None
+
+
+_seed = _Seed()
+
+
+def _state_of(seed: int) -> Tensor:
+    """The state at the beginning of a stream: [seed, count]."""
+    return wrap(to_device(np.asarray([seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF], np.uint32)))
+
+
+@cache
+def random_state() -> Tensor:
+    """The handle of the stream's state, a threefry key: the seed, and how many keys were drawn."""
+    return _state_of(int.from_bytes(os.urandom(4), "little"))  # made on first use: importing touches no device
+
+
+def set_seed(seed: int) -> None:
+    """Start the random stream anew.
+
+    Args:
+        seed: non-negative integer; the same seed gives the same numbers in every mode.
+
+    Raises:
+        TypeError: the seed is not an integer.
+        ValueError: the seed is negative.
+
+    Example:
+        >>> set_seed(1)
+        >>> a = randn(2)
+        >>> set_seed(1)
+        >>> print(a == randn(2))
+        [ True  True]
+    """
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+        raise TypeError(f"set_seed: the seed must be an int, not {type(seed).__name__}")
+    if seed < 0:
+        raise ValueError(f"set_seed: the seed must not be negative, not {seed}")
+    _seed.value = int(seed)
+    _seed.generator = np.random.default_rng(_seed.value)
+    np.random.seed(_seed.value & 0xFFFFFFFF)
+    random_state().rebind(current_value(Tensor(np.asarray([seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF], np.uint32))))
+
+
+def get_seed() -> int | None:
+    """The seed that was set last, None if none was.
+
+    Example:
+        >>> set_seed(3)
+        >>> get_seed()
+        3
+    """
+    return _seed.value
+
+
+def numpy_generator() -> np.random.Generator:
+    """The NumPy generator of initial values; `set_seed` starts it anew."""
+    if _seed.generator is None:
+        _seed.generator = np.random.default_rng(_seed.value)
+    return _seed.generator
+
+
+ADVANCE = Primitive(
+    "AdvanceRandom",
+    lambda state: state + jnp.asarray([0, 1], jnp.uint32),
+    no_gradient="integer result",
+    samples=one(np.asarray([3, 5], np.uint32)),
+)
+
+
+def draw_key() -> Tensor:
+    """The current key of the stream, a uint32 tensor of two elements; the stream then advances."""
+    state = random_state()
+    key = current_value(state)
+    state.rebind(apply(ADVANCE, (state,)))
+    return key
+
+
+def _key_of(seed: Any, seed2: Any = 0) -> Tensor:
+    """The next key of the stream; an operation's own seed picks a stream of its own."""
+    key = draw_key()
+    own = (int(seed or 0) << 20) + int(seed2 or 0)
+    return _own_key(key, seed=own) if own else key
+
+
+@op(
+    "OwnKey",
+    classes=(),
+    effect=RANDOM,
+    no_gradient="integer result",
+    samples=one(np.asarray([3, 5], np.uint32), seed=7),
+)
+def _own_key(key: Any, *, seed: int) -> Any:
+    """The key at the same position of another stream."""
+    mixed = (seed * 0x9E3779B1 + 0x7F4A7C15) & 0xFFFFFFFF
+    return jnp.stack([jnp.asarray(mixed, jnp.uint32), key[1]])
+
+
+# -- the primitives --------------------------------------------------------------------------------------------
+
+_KEY = np.asarray([3, 5], np.uint32)
+_WHY = "random numbers"
+
+
+def _drawn(name: str, **attrs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    sample = [Sample((_KEY,), {"shape": (2, 3), **attrs}, False, False)]
+    return op(name, classes=(), effect=RANDOM, no_gradient=_WHY, samples=lambda: sample)
+
+
+@_drawn("StandardNormal", dtype=dtypes.float32)
+def _normal(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers of the standard normal distribution."""
+    return jax.random.normal(key, shape, dtype.np_dtype)
+
+
+@_drawn("UniformReal", dtype=dtypes.float32)
+def _uniform(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers of the uniform distribution on [0, 1)."""
+    return jax.random.uniform(key, shape, dtype.np_dtype)
+
+
+@_drawn("StandardLaplace", dtype=dtypes.float32)
+def _laplace(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers of the standard Laplace distribution."""
+    return jax.random.laplace(key, shape, dtype.np_dtype)
+
+
+@_drawn("TruncatedNormal", dtype=dtypes.float32)
+def _truncated(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers of the standard normal distribution between -2 and 2."""
+    return jax.random.truncated_normal(key, -2.0, 2.0, shape, dtype.np_dtype)
+
+
+def _with_operands(name: str, *operands: Any, **attrs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    samples = [Sample((_KEY, *operands), attrs, False, False)]
+    return op(name, classes=(), effect=RANDOM, no_gradient=_WHY, samples=lambda: samples)
+
+
+@_with_operands("UniformInt", np.int64(0), np.int64(9), shape=(4,), dtype=dtypes.int64)
+def _integers(key: Any, low: Any, high: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Uniform integers, the upper bound not included."""
+    return jax.random.randint(key, shape, low.astype(jnp.int64), high.astype(jnp.int64), jnp.int64).astype(
+        dtype.np_dtype
+    )
+
+
+@_with_operands("Bernoulli", np.asarray([0.5, 0.25], np.float32), shape=(2, 2))
+def _bernoulli(key: Any, p: Any, *, shape: tuple[int, ...]) -> Any:
+    """True with a probability."""
+    return jax.random.bernoulli(key, p, shape)
+
+
+@_with_operands("Gamma", POSITIVE, shape=(2, 2, 3))
+def _gamma(key: Any, alpha: Any, *, shape: tuple[int, ...]) -> Any:
+    """Numbers of the gamma distribution with rate 1."""
+    return jax.random.gamma(key, alpha, shape, alpha.dtype)
+
+
+@_with_operands("Poisson", POSITIVE, shape=(2, 2, 3))
+def _poisson(key: Any, rate: Any, *, shape: tuple[int, ...]) -> Any:
+    """Numbers of the Poisson distribution."""
+    return jax.random.poisson(key, rate, shape, jnp.int64)
+
+
+@_with_operands("Categorical", np.asarray([[0.0, 1.0, -1.0]], np.float32), count=4)
+def _categorical(key: Any, logits: Any, *, count: int) -> Any:
+    """Categories with the odds of the last dimension."""
+    shape = (count, *logits.shape[:-1])
+    return jnp.moveaxis(jax.random.categorical(key, logits, axis=-1, shape=shape), 0, -1)
+
+
+@_with_operands("Randperm", n=5)
+def _permutation(key: Any, *, n: int) -> Any:
+    """The numbers below `n` in random order."""
+    return jax.random.permutation(key, n)
+
+
+@_with_operands("Gumbel", POSITIVE)
+def _gumbel_like(key: Any, like: Any) -> Any:
+    """Numbers of the standard Gumbel distribution in the shape of a tensor."""
+    return jax.random.gumbel(key, like.shape, like.dtype)
+
+
+# -- the operations --------------------------------------------------------------------------------------------
+
+
+def _wanted(dtype: Any, default: Any = dtypes.float32) -> Any:
+    return default if dtype is None else dtypes.of(dtype)
+
+
+def _continuous(draw: Any, shape: tuple[int, ...], dtype: Any, seed: Any, seed2: Any = 0) -> Any:
+    wanted = _wanted(dtype)
+    if wanted.category != 2:
+        raise TypeError(f"random numbers of a continuous distribution need a floating dtype, not {wanted}")
+    return draw(_key_of(seed, seed2), shape=shape, dtype=wanted)
+
+
+def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
+    """Numbers of the standard normal distribution.
+
+    Args:
+        size: shape, as ints or one tuple.
+        dtype: floating element type, float32 by default.
+        seed: picks a stream of its own.
+
+    Returns:
+        Tensor: of that shape.
+
+    Raises:
+        TypeError: the element type is not floating.
+
+    Example:
+        >>> randn(2, 3).shape
+        (2, 3)
+    """
+    return _continuous(_normal, flat_numbers(size), dtype, seed)
+
+
+def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
+    """Numbers of the uniform distribution on [0, 1).
+
+    Args:
+        size: shape, as ints or one tuple.
+        dtype: floating element type, float32 by default.
+        seed: picks a stream of its own.
+
+    Returns:
+        Tensor: of that shape.
+
+    Example:
+        >>> rand((2, 3)).shape
+        (2, 3)
+    """
+    return _continuous(_uniform, flat_numbers(size), dtype, seed)
+
+
+def randn_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
+    """Numbers of the standard normal distribution in the shape of a tensor.
+
+    Example:
+        >>> randn_like(Tensor([1.0, 2.0])).shape
+        (2,)
+    """
+    return _continuous(_normal, input.shape, input.dtype if dtype is None else dtype, seed)
+
+
+def rand_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
+    """Numbers of the uniform distribution on [0, 1) in the shape of a tensor.
+
+    Example:
+        >>> rand_like(Tensor([1.0, 2.0])).shape
+        (2,)
+    """
+    return _continuous(_uniform, input.shape, input.dtype if dtype is None else dtype, seed)
+
+
+def randint(low: Any, high: Any, size: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
+    """Uniform integers.
+
+    Args:
+        low: smallest number.
+        high: the number after the largest.
+        size: shape.
+        seed: picks a stream of its own.
+        dtype: element type, int64 by default.
+
+    Returns:
+        Tensor: of that shape.
+
+    Raises:
+        ValueError: `low` is not smaller than `high`.
+
+    Example:
+        >>> randint(0, 10, (2, 3)).shape
+        (2, 3)
+    """
+    if isinstance(low, int) and isinstance(high, int) and low >= high:
+        raise ValueError(f"randint: low must be smaller than high, not {low} and {high}")
+    return _integers(_key_of(seed), tensor(low), tensor(high), shape=numbers(size), dtype=_wanted(dtype, dtypes.int64))
+
+
+def randint_like(input: Any, low: Any, high: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
+    """Uniform integers in the shape of a tensor.
+
+    Example:
+        >>> randint_like(Tensor([1, 2]), 0, 5).shape
+        (2,)
+    """
+    return randint(low, high, input.shape, seed, dtype=input.dtype if dtype is None else dtype)
+
+
+def randperm(n: Any, seed: int = 0, offset: int = 0, dtype: Any = dtypes.int64) -> Any:
+    """The numbers below `n` in random order.
+
+    Example:
+        >>> print(randperm(4).sort()[0])
+        [0 1 2 3]
+    """
+    (count,) = numbers(n)
+    return _permutation(_key_of(seed), n=count).astype(dtype)
+
+
+def shuffle(x: Any, seed: int | None = None) -> Any:
+    """The slices along the first dimension in random order.
+
+    Example:
+        >>> shuffle(Tensor([1, 2, 3])).shape
+        (3,)
+    """
+    return x[_permutation(_key_of(seed), n=x.shape[0])]
+
+
+def standard_normal(shape: Any, seed: int | None = None) -> Any:
+    """Numbers of the standard normal distribution.
+
+    Example:
+        >>> standard_normal((2, 3)).shape
+        (2, 3)
+    """
+    return _continuous(_normal, numbers(shape), None, seed)
+
+
+def standard_laplace(shape: Any, seed: int | None = None) -> Any:
+    """Numbers of the standard Laplace distribution.
+
+    Example:
+        >>> standard_laplace((2, 3)).shape
+        (2, 3)
+    """
+    return _continuous(_laplace, numbers(shape), None, seed)
+
+
+def truncated_normal(shape: Any, seed: int | None = None, seed2: int = 0, dtype: Any = None) -> Any:
+    """Numbers of the standard normal distribution between -2 and 2.
+
+    Example:
+        >>> truncated_normal((2, 3)).shape
+        (2, 3)
+    """
+    return _continuous(_truncated, numbers(shape), dtype, seed, seed2)
+
+
+def _common_shape(shape: Any, *parameters: Any) -> tuple[int, ...]:
+    return (
+        tuple(np.broadcast_shapes(numbers(shape), *[p.shape for p in parameters]))
+        if numbers(shape)
+        else tuple(np.broadcast_shapes(*[p.shape for p in parameters]))
+    )
+
+
+def normal(shape: Any, mean: Any, stddev: Any, seed: int | None = None) -> Any:
+    """Numbers of a normal distribution.
+
+    Args:
+        shape: shape, broadcast with those of the parameters.
+        mean: tensor or number.
+        stddev: tensor or number.
+        seed: picks a stream of its own.
+
+    Returns:
+        Tensor: float32.
+
+    Example:
+        >>> normal((2, 3), 1.0, 0.5).shape
+        (2, 3)
+    """
+    mean, stddev = tensor(mean).astype(dtypes.float32), tensor(stddev).astype(dtypes.float32)
+    drawn = _continuous(_normal, _common_shape(shape, mean, stddev), None, seed)
+    return add(mul(drawn, stddev), mean)
+
+
+def laplace(shape: Any, mean: Any, lambda_param: Any, seed: int | None = None) -> Any:
+    """Numbers of a Laplace distribution.
+
+    Example:
+        >>> laplace((2, 3), Tensor(0.0), Tensor(1.0)).shape
+        (2, 3)
+    """
+    mean, width = tensor(mean).astype(dtypes.float32), tensor(lambda_param).astype(dtypes.float32)
+    return add(mul(_continuous(_laplace, _common_shape(shape, mean, width), None, seed), width), mean)
+
+
+def uniform(shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype: Any = dtypes.float32) -> Any:
+    """Numbers of a uniform distribution.
+
+    Args:
+        shape: shape, broadcast with those of the bounds.
+        minval: tensor or number, the smallest.
+        maxval: tensor or number, not included.
+        seed: picks a stream of its own.
+        dtype: float32 or int32.
+
+    Returns:
+        Tensor: of the element type.
+
+    Example:
+        >>> uniform((2, 3), Tensor(0.0), Tensor(2.0)).shape
+        (2, 3)
+    """
+    low, high, wanted = tensor(minval), tensor(maxval), dtypes.of(dtype)
+    shape = _common_shape(shape, low, high)
+    if wanted.category == 1:
+        return _integers(_key_of(seed), low, high, shape=shape, dtype=wanted)
+    low, high = low.astype(wanted), high.astype(wanted)
+    return add(mul(_continuous(_uniform, shape, wanted, seed), high - low), low)
+
+
+def bernoulli(input: Any, p: Any = 0.5, seed: int | None = None) -> Any:
+    """Ones with a probability, zeros otherwise, in the shape and element type of a tensor.
+
+    Args:
+        input: tensor.
+        p: probability, number or tensor in [0, 1].
+        seed: picks a stream of its own.
+
+    Returns:
+        Tensor: like `input`.
+
+    Raises:
+        ValueError: the probability is out of range.
+
+    Example:
+        >>> print(bernoulli(Tensor([5.0, 6.0]), 1.0))
+        [1. 1.]
+    """
+    if isinstance(p, (int, float)) and not 0 <= p <= 1:
+        raise ValueError(f"bernoulli: p must be in [0, 1], not {p}")
+    return _bernoulli(_key_of(seed), tensor(p).astype(dtypes.float32), shape=input.shape).astype(input.dtype)
+
+
+def gamma(shape: Any, alpha: Any, beta: Any, seed: int | None = None) -> Any:
+    """Numbers of a gamma distribution with shape `alpha` and rate `beta`.
+
+    Example:
+        >>> gamma((2,), Tensor([1.0, 2.0]), Tensor(1.0)).shape
+        (2, 2)
+    """
+    alpha, beta = tensor(alpha).astype(dtypes.float32), tensor(beta).astype(dtypes.float32)
+    full = (*numbers(shape), *np.broadcast_shapes(alpha.shape, beta.shape))
+    return _gamma(_key_of(seed), alpha, shape=full) / beta
+
+
+def random_gamma(shape: Any, alpha: Any, seed: int | None = None) -> Any:
+    """Numbers of a gamma distribution with rate 1.
+
+    Example:
+        >>> random_gamma((2,), Tensor([1.0, 2.0, 3.0])).shape
+        (2, 3)
+    """
+    return _gamma(_key_of(seed), floating_tensor(alpha), shape=(*numbers(shape), *tensor(alpha).shape))
+
+
+def floating_tensor(value: Any) -> Any:
+    """A value as a floating-point tensor."""
+    made = tensor(value)
+    return made if made.dtype.is_floating else made.astype(dtypes.float32)
+
+
+def random_poisson(shape: Any, rate: Any, seed: int | None = None, dtype: Any = dtypes.float32) -> Any:
+    """Numbers of a Poisson distribution.
+
+    Example:
+        >>> random_poisson((2,), Tensor([1.0, 2.0, 3.0])).shape
+        (2, 3)
+    """
+    rate = floating_tensor(rate)
+    return _poisson(_key_of(seed), rate, shape=(*numbers(shape), *rate.shape)).astype(dtype)
+
+
+def poisson(shape: Any, mean: Any, seed: int | None = None) -> Any:
+    """Integers of a Poisson distribution (int32).
+
+    Example:
+        >>> poisson((2, 3), Tensor(2.0)).shape
+        (2, 3)
+    """
+    mean = floating_tensor(mean)
+    return _poisson(_key_of(seed), mean, shape=_common_shape(shape, mean)).astype(dtypes.int32)
+
+
+def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: int | None = None) -> Any:
+    """Categories drawn with the weights of the last dimension.
+
+    Args:
+        input: tensor of non-negative weights, of 1 or 2 dimensions.
+        num_samples: how many draws for each row.
+        replacement: whether a category may be drawn again.
+        seed: picks a stream of its own.
+
+    Returns:
+        Tensor: int32 when drawn with replacement, else the positions of the largest keys (int64).
+
+    Raises:
+        ValueError: more draws than categories without replacement.
+
+    Example:
+        >>> print(multinomial(Tensor([0.0, 1.0]), 3))
+        [1 1 1]
+    """
+    weights = floating_tensor(input)
+    if replacement:
+        return _categorical(_key_of(seed), log(weights), count=num_samples).astype(dtypes.int32)
+    if num_samples > weights.shape[-1]:
+        raise ValueError(f"multinomial: {num_samples} draws without replacement from {weights.shape[-1]} categories")
+    keys = log(weights) + _gumbel_like(_key_of(seed), weights)
+    return topk(keys, num_samples)[1].astype(dtypes.int64)
+
+
+def multinomial_with_replacement(
+    x: Any, seed: int = 0, offset: int = 0, numsamples: int = 1, replacement: bool = True
+) -> Any:
+    """Categories drawn with the weights of the last dimension, with replacement.
+
+    Example:
+        >>> print(multinomial_with_replacement(Tensor([0.0, 1.0]), numsamples=2))
+        [1 1]
+    """
+    return _categorical(_key_of(seed, offset), log(floating_tensor(x)), count=numsamples).astype(dtypes.int64)
+
+
+def random_categorical(logits: Any, num_sample: int, seed: int = 0, dtype: Any = dtypes.int64) -> Any:
+    """Categories drawn with the log odds of the last dimension.
+
+    Example:
+        >>> random_categorical(Tensor([[0.0, 1.0]]), 3).shape
+        (1, 3)
+    """
+    return _categorical(_key_of(seed), floating_tensor(logits), count=num_sample).astype(dtype)
+
+
+def gumbel(like: Any) -> Any:
+    """Numbers of the standard Gumbel distribution in the shape of a tensor.
+
+    Example:
+        >>> gumbel(Tensor([1.0, 2.0])).shape
+        (2,)
+    """
+    return _gumbel_like(_key_of(None), floating_tensor(like))
+
+
+def _standard_normal_operator(shape: Any, seed: int = 0, seed2: int = 0) -> Any:
+    """Numbers of the standard normal distribution."""
+    return _continuous(_normal, numbers(shape), None, seed, seed2)
+
+
+def _uniform_real_operator(shape: Any, seed: int = 0, seed2: int = 0) -> Any:
+    """Numbers of the uniform distribution on [0, 1)."""
+    return _continuous(_uniform, numbers(shape), None, seed, seed2)
+
+
+def _standard_laplace_operator(shape: Any, seed: int = 0, seed2: int = 0) -> Any:
+    """Numbers of the standard Laplace distribution."""
+    return _continuous(_laplace, numbers(shape), None, seed, seed2)
+
+
+def _uniform_int_operator(shape: Any, minval: Any, maxval: Any, seed: int = 0, seed2: int = 0) -> Any:
+    """Uniform integers (int32), the upper bound not included."""
+    return _integers(_key_of(seed, seed2), tensor(minval), tensor(maxval), shape=numbers(shape), dtype=dtypes.int32)
+
+
+def _gamma_operator(shape: Any, alpha: Any, beta: Any, seed: int = 0, seed2: int = 0) -> Any:
+    """Numbers of a gamma distribution."""
+    return gamma(shape, alpha, beta, (int(seed) << 8) + int(seed2))
+
+
+def _poisson_operator(shape: Any, mean: Any, seed: int = 0, seed2: int = 0) -> Any:
+    """Integers of a Poisson distribution."""
+    return poisson(shape, mean, (int(seed) << 8) + int(seed2))
+
+
+def _multinomial_operator(x: Any, num_samples: int, seed: int = 0, seed2: int = 0, dtype: Any = dtypes.int32) -> Any:
+    """Categories drawn with the weights of the last dimension."""
+    return multinomial(x, num_samples, True, (int(seed) << 8) + int(seed2)).astype(dtype)
+
+
+def _categorical_operator(logits: Any, num_sample: int, seed: int = 0, dtype: Any = dtypes.int64) -> Any:
+    """Categories drawn with the log odds of the last dimension."""
+    return random_categorical(logits, num_sample, seed, dtype)
+
+
+def _shuffle_operator(x: Any, seed: int = 0, seed2: int = 0) -> Any:
+    """The slices along the first dimension in random order."""
+    return x[_permutation(_key_of(seed, seed2), n=x.shape[0])]
+
+
+def _bernoulli_operator(x: Any, p: Any = 0.5, seed: int = -1, offset: int = 0) -> Any:
+    """Ones with a probability, zeros otherwise."""
+    return bernoulli(x, p, None if seed < 0 else seed)
+
+
+_SEEDS = "seed=0, seed2=0"
+operator_class("StandardNormal", _standard_normal_operator, _SEEDS)
+operator_class("UniformReal", _uniform_real_operator, _SEEDS)
+operator_class("StandardLaplace", _standard_laplace_operator, _SEEDS)
+operator_class("UniformInt", _uniform_int_operator, _SEEDS)
+operator_class("Gamma", _gamma_operator, _SEEDS)
+operator_class("Poisson", _poisson_operator, _SEEDS)
+operator_class("Multinomial", _multinomial_operator, "seed=0, seed2=0, dtype=dtypes.int32")
+operator_class("RandomCategorical", _categorical_operator, "dtype=dtypes.int64")
+operator_class("RandomShuffle", _shuffle_operator, _SEEDS)
+operator_class("TruncatedNormal", truncated_normal, "seed=0, seed2=0, dtype=dtypes.float32")
+operator_class("Bernoulli", _bernoulli_operator, "seed=-1, offset=0")

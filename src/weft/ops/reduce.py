@@ -1,0 +1,426 @@
+"""Reductions: sum, mean, extremes, statistics, cumulative operations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+
+from weft import dtypes
+from weft.core.declare import op
+from weft.core.primitive import Sample
+from weft.ops._rules import all_axes, floating, one_axis, tensor
+from weft.ops._samples import FLAGS, INTEGERS, A, Samples
+from weft.ops.math import real_div
+from weft.ops.shape import broadcast_to, reshape
+
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "aminmax", "max", "mean", "min", "prod", "reduce_all",
+    "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "sum", "mean_ext", "ptp",
+]  # fmt: skip
+
+_INTEGER = "integer result"
+
+
+def _samples(*extra: Any) -> Samples:
+    return lambda: [
+        Sample((A,), {"axis": (), "keep_dims": False}),
+        Sample((A,), {"axis": 1, "keep_dims": False}),
+        Sample((A,), {"axis": (0, -1), "keep_dims": True}),
+        *[Sample((x,), {"axis": 0, "keep_dims": False}, False) for x in extra],
+    ]
+
+
+def _kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple([1 if i in axes else dim for i, dim in enumerate(shape)])
+
+
+def _spread(dout: Any, x: Any, axis: Any) -> Any:
+    axes = all_axes("reduce", axis, x.ndim)
+    return broadcast_to(reshape(dout, _kept(x.shape, axes)), x.shape)
+
+
+def _sum_rule(x: Any, out: Any, dout: Any, *, axis: Any, keep_dims: bool) -> Any:
+    return (_spread(dout, x, axis),)
+
+
+@op("ReduceSum", init="keep_dims=False", gradient=_sum_rule, samples=_samples(INTEGERS))
+def reduce_sum(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
+    """Sum over axes.
+
+    Args:
+        x: tensor; bools count as integers.
+        axis: an axis or a tuple of them; () or None for all.
+        keep_dims: leave the reduced axes with size 1.
+
+    Returns:
+        Tensor: of the element type of `x`.
+
+    Raises:
+        ValueError: an axis is out of range.
+
+    Example:
+        >>> print(reduce_sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
+        [4. 6.]
+    """
+    axes = all_axes("reduce_sum", axis, x.ndim)
+    kind = jnp.int64 if x.dtype == jnp.bool_ else x.dtype
+    return jnp.sum(x, axes, dtype=kind, keepdims=bool(keep_dims))
+
+
+def _mean_rule(x: Any, out: Any, dout: Any, *, axis: Any, keep_dims: bool) -> Any:
+    count = math.prod(x.shape[a] for a in all_axes("reduce_mean", axis, x.ndim))
+    return (_spread(real_div(dout, count), x, axis),)
+
+
+@op("ReduceMean", init="keep_dims=False", gradient=_mean_rule, samples=_samples(INTEGERS))
+def reduce_mean(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
+    """Mean over axes; integers give float32.
+
+    Args:
+        x: tensor.
+        axis: an axis or a tuple of them; () or None for all.
+        keep_dims: leave the reduced axes with size 1.
+
+    Returns:
+        Tensor: floating point.
+
+    Raises:
+        ValueError: an axis is out of range.
+
+    Example:
+        >>> print(reduce_mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
+        [2. 3.]
+    """
+    return jnp.mean(floating(x), all_axes("reduce_mean", axis, x.ndim), keepdims=bool(keep_dims))
+
+
+@op("ReduceMax", init="keep_dims=False", samples=_samples(INTEGERS))
+def reduce_max(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
+    """Largest element over axes; NaN wins.
+
+    Example:
+        >>> print(reduce_max(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
+        [3. 4.]
+    """
+    return jnp.max(x, all_axes("reduce_max", axis, x.ndim), keepdims=bool(keep_dims))
+
+
+@op("ReduceMin", init="keep_dims=False", samples=_samples(INTEGERS))
+def reduce_min(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
+    """Smallest element over axes; NaN wins.
+
+    Example:
+        >>> print(reduce_min(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
+        [1. 2.]
+    """
+    return jnp.min(x, all_axes("reduce_min", axis, x.ndim), keepdims=bool(keep_dims))
+
+
+@op("ReduceProd", init="keep_dims=False", samples=_samples(INTEGERS))
+def reduce_prod(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
+    """Product over axes.
+
+    Example:
+        >>> print(reduce_prod(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
+        [3. 8.]
+    """
+    kind = jnp.int64 if x.dtype == jnp.bool_ else x.dtype
+    return jnp.prod(x, all_axes("reduce_prod", axis, x.ndim), dtype=kind, keepdims=bool(keep_dims))
+
+
+@op("ReduceAll", init="keep_dims=False", no_gradient="bool result", samples=_samples(FLAGS))
+def reduce_all(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
+    """Whether all elements are true (nonzero), over axes.
+
+    Example:
+        >>> print(reduce_all(Tensor([[True, False], [True, True]]), 0))
+        [ True False]
+    """
+    return jnp.all(x, all_axes("reduce_all", axis, x.ndim), keepdims=bool(keep_dims))
+
+
+@op("ReduceAny", init="keep_dims=False", no_gradient="bool result", samples=_samples(FLAGS))
+def reduce_any(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
+    """Whether any element is true (nonzero), over axes.
+
+    Example:
+        >>> print(reduce_any(Tensor([[True, False], [False, False]]), 0))
+        [ True False]
+    """
+    return jnp.any(x, all_axes("reduce_any", axis, x.ndim), keepdims=bool(keep_dims))
+
+
+def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Sum over axes.
+
+    Args:
+        input: tensor.
+        dim: an axis or a tuple of them; None for all.
+        keepdim: leave the reduced axes with size 1.
+        dtype: element type to sum in.
+
+    Returns:
+        Tensor: the sums.
+
+    Example:
+        >>> print(sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 1))
+        [3. 7.]
+    """
+    input = tensor(input)
+    return reduce_sum(input if dtype is None else input.astype(dtype), dim, keepdim)
+
+
+def mean(x: Any, axis: Any = None, keep_dims: bool = False) -> Any:
+    """Mean over axes; integers give float32.
+
+    Example:
+        >>> print(mean(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+        2.5
+    """
+    return reduce_mean(x, axis, keep_dims)
+
+
+def mean_ext(input: Any, axis: Any = None, keep_dims: bool = False, *, dtype: Any = None) -> Any:
+    """Mean over axes, in an element type.
+
+    Example:
+        >>> print(mean_ext(Tensor([1, 2]), dtype="float32"))
+        1.5
+    """
+    return reduce_mean(input if dtype is None else tensor(input).astype(dtype), axis, keep_dims)
+
+
+def prod(input: Any, axis: Any = None, keep_dims: bool = False, dtype: Any = None) -> Any:
+    """Product over axes.
+
+    Example:
+        >>> print(prod(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+        24.0
+    """
+    return reduce_prod(input if dtype is None else input.astype(dtype), axis, keep_dims)
+
+
+def all(input: Any, axis: Any = None, keep_dims: bool = False) -> Any:
+    """Whether all elements are true (nonzero), over axes.
+
+    Example:
+        >>> print(all(Tensor([True, False])))
+        False
+    """
+    return reduce_all(input, axis, keep_dims)
+
+
+def any(input: Any, axis: Any = None, keep_dims: bool = False) -> Any:
+    """Whether any element is true (nonzero), over axes.
+
+    Example:
+        >>> print(any(Tensor([True, False])))
+        True
+    """
+    return reduce_any(input, axis, keep_dims)
+
+
+def amax(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
+    """Largest element over axes.
+
+    Args:
+        input: tensor.
+        axis: an axis or a tuple of them; None for all.
+        keepdims: leave the reduced axes with size 1.
+        initial: smallest value of the result.
+        where: bool tensor, the elements to consider; needs `initial`.
+
+    Returns:
+        Tensor: the largest elements.
+
+    Raises:
+        ValueError: `where` without `initial`.
+
+    Example:
+        >>> print(amax(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+        4.0
+    """
+    input = _restricted("amax", input, initial, where)
+    found = reduce_max(input, axis, keepdims)
+    return found if initial is None else found.maximum(initial)
+
+
+def amin(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
+    """Smallest element over axes; see `amax`.
+
+    Example:
+        >>> print(amin(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+        1.0
+    """
+    input = _restricted("amin", input, initial, where)
+    found = reduce_min(input, axis, keepdims)
+    return found if initial is None else found.minimum(initial)
+
+
+def _restricted(name: str, input: Any, initial: Any, where: Any) -> Any:
+    if where is None or where is True:
+        return input
+    if initial is None:
+        raise ValueError(f"{name}: where=... also needs initial=..., the result where nothing is selected")
+    return input.masked_fill(tensor(where).logical_not(), initial)
+
+
+# -- extremes with their positions -------------------------------------------------------------------------
+
+
+def _arg_samples() -> list[Sample]:
+    return [
+        Sample((A,), {"axis": 1, "output_type": dtypes.int64}),
+        Sample((A,), {"axis": -2, "output_type": dtypes.int32}),
+    ]
+
+
+@op("Argmax", init="axis=-1, output_type=dtypes.int32", no_gradient=_INTEGER, samples=_arg_samples)
+def _argmax(x: Any, *, axis: int = -1, output_type: Any = dtypes.int64) -> Any:
+    """Position of the largest element along an axis."""
+    return jnp.argmax(x, axis=one_axis("argmax", axis, x.ndim)).astype(output_type.np_dtype)
+
+
+@op("Argmin", init="axis=-1, output_type=dtypes.int32", no_gradient=_INTEGER, samples=_arg_samples)
+def _argmin(x: Any, *, axis: int = -1, output_type: Any = dtypes.int64) -> Any:
+    """Position of the smallest element along an axis."""
+    return jnp.argmin(x, axis=one_axis("argmin", axis, x.ndim)).astype(output_type.np_dtype)
+
+
+def _position(find: Any, input: Any, dim: int | None, keepdim: bool) -> Any:
+    if dim is None:
+        found = find(reshape(input, (-1,)), 0)
+        return reshape(found, (1,) * input.ndim) if keepdim else found
+    if input.ndim == 0:
+        return reshape(find(reshape(input, (1,)), 0), ())
+    found = find(input, dim)
+    return found.expand_dims(one_axis("argmax", dim, input.ndim)) if keepdim else found
+
+
+def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Position of the largest element; the first one where several are equal.
+
+    Args:
+        input: tensor.
+        dim: the axis; None for the flattened tensor.
+        keepdim: leave the axis with size 1.
+
+    Returns:
+        Tensor: int64.
+
+    Example:
+        >>> print(argmax(Tensor([1.0, 5.0, 3.0])))
+        1
+    """
+    return _position(_argmax, input, dim, keepdim)
+
+
+def argmin(input: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Position of the smallest element; the first one where several are equal.
+
+    Args:
+        input: tensor.
+        axis: the axis; None for the flattened tensor.
+        keepdims: leave the axis with size 1.
+
+    Returns:
+        Tensor: int64.
+
+    Example:
+        >>> print(argmin(Tensor([4.0, 5.0, 3.0])))
+        2
+    """
+    return _position(_argmin, input, axis, keepdims)
+
+
+def _with_value(find: Any, x: Any, axis: int, keep_dims: bool) -> Any:
+    axis = one_axis("argmax", axis, x.ndim)
+    index = find(x, axis=axis, keepdims=True)
+    value = jnp.take_along_axis(x, index, axis=axis)
+    if not keep_dims:
+        index, value = jnp.squeeze(index, axis), jnp.squeeze(value, axis)
+    return index.astype(jnp.int32), value
+
+
+def _with_value_samples() -> list[Sample]:
+    return [Sample((A,), {"axis": 0, "keep_dims": False}), Sample((A,), {"axis": -1, "keep_dims": True})]
+
+
+@op("ArgMaxWithValue", init="axis=0, keep_dims=False", multiple=True, samples=_with_value_samples)
+def _argmax_with_value(input: Any, *, axis: int = 0, keep_dims: bool = False) -> Any:
+    """Position (int32) and value of the largest element along an axis."""
+    return _with_value(jnp.argmax, input, axis, keep_dims)
+
+
+@op("ArgMinWithValue", init="axis=0, keep_dims=False", multiple=True, samples=_with_value_samples)
+def _argmin_with_value(input: Any, *, axis: int = 0, keep_dims: bool = False) -> Any:
+    """Position (int32) and value of the smallest element along an axis."""
+    return _with_value(jnp.argmin, input, axis, keep_dims)
+
+
+def _extreme(find: Any, input: Any, axis: int | None, keepdims: bool) -> Any:
+    if axis is None or input.ndim == 0:
+        index, value = find(reshape(input, (-1,)), 0, False)
+        return value, index
+    index, value = find(input, axis, keepdims)
+    return value, index
+
+
+def max(input: Any, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
+    """Largest elements along an axis, and their positions.
+
+    Args:
+        input: tensor.
+        axis: the axis; None for the flattened tensor.
+        keepdims: leave the axis with size 1.
+        initial: smallest value of the result.
+        where: bool tensor, the elements to consider; needs `initial`.
+
+    Returns:
+        tuple[Tensor, Tensor]: values and int32 positions.
+
+    Example:
+        >>> print(*max(Tensor([[1.0, 5.0, 3.0]]), 1))
+        [5.] [1]
+    """
+    value, index = _extreme(_argmax_with_value, _restricted("max", input, initial, where), axis, keepdims)
+    return (value if initial is None else value.maximum(initial)), index
+
+
+def min(input: Any, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
+    """Smallest elements along an axis, and their positions; see `max`.
+
+    Example:
+        >>> print(*min(Tensor([[4.0, 5.0, 3.0]]), 1))
+        [3.] [2]
+    """
+    value, index = _extreme(_argmin_with_value, _restricted("min", input, initial, where), axis, keepdims)
+    return (value if initial is None else value.minimum(initial)), index
+
+
+def aminmax(input: Any, *, axis: int | None = 0, keepdims: bool = False) -> Any:
+    """Smallest and largest elements along an axis.
+
+    Example:
+        >>> print(*aminmax(Tensor([4.0, 5.0, 3.0])))
+        3.0 5.0
+    """
+    return reduce_min(input, axis, keepdims), reduce_max(input, axis, keepdims)
+
+
+def ptp(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Largest minus smallest element over axes.
+
+    Example:
+        >>> print(ptp(Tensor([4.0, 5.0, 3.0])))
+        2.0
+    """
+    return reduce_max(input, axis, keepdims) - reduce_min(input, axis, keepdims)
+
+
+# -- statistics --------------------------------------------------------------------------------------------
+
+
+# -- cumulative --------------------------------------------------------------------------------------------

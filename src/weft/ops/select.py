@@ -1,0 +1,241 @@
+"""Choosing between values: where, select, masks, clipping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from weft import dtypes
+from weft.core.declare import operator_class
+from weft.core.dispatch import apply, literal
+from weft.core.primitive import Primitive
+from weft.core.tensor import Tensor
+from weft.ops._rules import broadcastable, operands, tensor
+from weft.ops._samples import FLAGS, A, B, one
+from weft.ops.math import maximum, minimum, mul, real_div
+from weft.ops.reduce import reduce_sum
+from weft.ops.shape import zeros_of
+
+__all__ = [
+    "choose", "clamp", "clip", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "masked_fill", "select",
+    "where",
+]  # fmt: skip
+
+
+def _where_rule(condition: Any, x: Any, y: Any, out: Any, dout: Any) -> Any:
+    zero = zeros_of(dout)
+    return None, apply(WHERE, (condition, dout, zero)), apply(WHERE, (condition, zero, dout))
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    broadcastable("where", condition, x, y)
+    return jnp.where(condition.astype(jnp.bool_), *operands("where", x, y))
+
+
+#: elementwise choice; numbers among the values take the dtype of the other value, see `where`
+WHERE = Primitive("Where", _where, elementwise=True, derivative=_where_rule, samples=one(FLAGS, A, B))
+
+
+def where(condition: Any, input: Any, other: Any) -> Any:
+    """Elements of `input` where the condition holds, else of `other`, with broadcasting.
+
+    Args:
+        condition: bool tensor.
+        input: tensor or number.
+        other: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape and promoted dtype.
+
+    Raises:
+        ValueError: shapes that cannot be broadcast together.
+
+    Example:
+        >>> print(where(Tensor([True, False]), Tensor([1.0, 2.0]), 0.0))
+        [1. 0.]
+    """
+    return apply(WHERE, (condition, *_values(input, other)))
+
+
+def _values(input: Any, other: Any) -> tuple[Any, Any]:
+    """Two values, a number among them in the dtype that promotion asks for."""
+    return _beside(input, other), _beside(other, input)
+
+
+def _beside(value: Any, other: Any) -> Any:
+    if isinstance(value, Tensor):
+        if value.type.weak is None or not isinstance(other, Tensor) or other.type.weak is not None:
+            return value
+        return value.astype(dtypes.promote_scalar(other.dtype, value.type.weak))
+    if isinstance(other, Tensor) and other.type.weak is None:
+        kind = next((k for k in (bool, int, float, complex) if isinstance(value, k)), None)
+        if kind is not None:
+            return literal(kind(value), dtypes.promote_scalar(other.dtype, kind))
+    return value
+
+
+def select(condition: Any, input: Any, other: Any) -> Any:
+    """Elements of `input` where the condition holds, else of `other`.
+
+    Args:
+        condition: bool tensor.
+        input: tensor or number.
+        other: tensor or number.
+
+    Returns:
+        Tensor: of the broadcast shape and promoted dtype.
+
+    Example:
+        >>> print(select(Tensor([True, False]), Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
+        [1. 4.]
+    """
+    return where(condition, input, other)
+
+
+def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
+    """A number where the mask holds, the elements of the tensor elsewhere.
+
+    Args:
+        input_x: tensor.
+        mask: bool tensor, broadcast with `input_x`.
+        value: number or 0-D tensor, cast to the dtype of `input_x`.
+
+    Returns:
+        Tensor: of the broadcast shape and the dtype of `input_x`.
+
+    Raises:
+        TypeError: the mask is not bool.
+
+    Example:
+        >>> print(masked_fill(Tensor([1.0, 2.0]), Tensor([True, False]), -1))
+        [-1.  2.]
+    """
+    input_x, mask = tensor(input_x), tensor(mask)
+    if mask.dtype is not dtypes.bool_:
+        raise TypeError(
+            f"masked_fill: the mask must be bool, not {mask.dtype}; compare first: masked_fill(x, x > 0, v)"
+        )
+    filling = (
+        literal(value, input_x.dtype) if value.__class__ in (bool, int, float) else tensor(value).astype(input_x.dtype)
+    )
+    return apply(WHERE, (mask, filling, input_x))
+
+
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    """Bring each element into a range.
+
+    Args:
+        input: tensor, or a list or tuple of tensors.
+        min: lower bound, tensor or number; None for none.
+        max: upper bound, tensor or number; None for none. It wins where the bounds cross.
+
+    Returns:
+        Tensor: like `input`.
+
+    Raises:
+        ValueError: neither bound is given.
+
+    Example:
+        >>> print(clamp(Tensor([-1.0, 0.5, 2.0]), 0, 1))
+        [0.  0.5 1. ]
+    """
+    if min is None and max is None:
+        raise ValueError("clamp: at least one of min and max is needed")
+    if isinstance(input, (list, tuple)):
+        return type(input)([clamp(item, min, max) for item in input])
+    if min is not None:
+        input = maximum(input, min)
+    return input if max is None else minimum(input, max)
+
+
+def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
+    """Bring each element into a range; see `clamp`.
+
+    Example:
+        >>> print(clip_by_value(Tensor([-1.0, 0.5, 2.0]), 0, 1))
+        [0.  0.5 1. ]
+    """
+    return clamp(x, clip_value_min, clip_value_max)
+
+
+def clip_by_norm(x: Any, max_norm: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:
+    """Scale tensors down so that their common norm is at most `max_norm`.
+
+    Args:
+        x: tensor, or a list or tuple of tensors.
+        max_norm: largest norm.
+        norm_type: order of the norm; ``inf`` for the largest element.
+        error_if_nonfinite: raise if the norm is not finite (needs its value).
+
+    Returns:
+        Tensor, or a list or tuple as given.
+
+    Raises:
+        RuntimeError: the norm is not finite and `error_if_nonfinite` is set.
+
+    Example:
+        >>> print(clip_by_norm(Tensor([3.0, 4.0]), 1.0))
+        [0.6 0.8]
+    """
+    parts = list(x) if isinstance(x, (list, tuple)) else [x]
+    order = float(norm_type)
+    if order == float("inf"):
+        total = parts[0].abs().max()
+        for part in parts[1:]:
+            total = maximum(total, part.abs().max())
+    else:
+        total = reduce_sum(parts[0].abs() ** order)
+        for part in parts[1:]:
+            total = total + reduce_sum(part.abs() ** order)
+        total = total ** (1.0 / order)
+    if error_if_nonfinite and not bool(total.isfinite()):
+        raise RuntimeError(f"clip_by_norm: the norm of order {norm_type} is not finite")
+    scale = real_div(max_norm, maximum(total, max_norm))
+    clipped = [mul(part, scale.astype(part.dtype)) for part in parts]
+    return type(x)(clipped) if isinstance(x, (list, tuple)) else clipped[0]
+
+
+def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> Any:
+    """Scale a list of tensors down so that their common 2-norm is at most `clip_norm`.
+
+    Args:
+        x: list or tuple of tensors.
+        clip_norm: largest norm.
+        use_norm: the norm, if already known.
+
+    Returns:
+        tuple[Tensor, ...]: the scaled tensors.
+
+    Example:
+        >>> print(clip_by_global_norm((Tensor([3.0]), Tensor([4.0])), 1.0)[1])
+        [0.8]
+    """
+    if use_norm is None:
+        total = reduce_sum(x[0].astype(dtypes.float32).square())
+        for part in x[1:]:
+            total = total + reduce_sum(part.astype(dtypes.float32).square())
+        use_norm = total.sqrt()
+    scale = real_div(clip_norm, maximum(use_norm, clip_norm))
+    return tuple(mul(part, scale.astype(part.dtype)) for part in x)
+
+
+def choose(index: Any, choices: Any) -> Any:
+    """For each position the element of the tensor that the index names.
+
+    Example:
+        >>> print(choose(Tensor([0, 1]), [Tensor([1, 2]), Tensor([3, 4])]))
+        [1 4]
+    """
+    result = choices[0]
+    for position, values in enumerate(choices[1:], 1):
+        result = where(index == position, values, result)
+    return result
+
+
+clip = clamp
+
+operator_class("Select", select)
+operator_class("Where", where)
+operator_class("MaskedFill", masked_fill)
+operator_class("ClipByNorm", clip_by_norm)

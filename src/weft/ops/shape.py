@@ -1,0 +1,666 @@
+"""Shapes: reshape, transpose, broadcast and their kin; joining and splitting is in `joining`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import op, operator_class
+from weft.core.dispatch import apply
+from weft.core.primitive import Primitive, Sample
+from weft.core.tensor import Tensor
+from weft.ops._rules import all_axes, flat_numbers, numbers, one_axis, tensor
+from weft.ops._samples import A, one
+
+__all__ = [
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "diag", "diagonal", "diag_embed", "expand",
+    "expand_as", "expand_dims", "flatten", "flip", "fliplr", "flipud", "moveaxis", "movedim", "permute", "ravel",
+    "repeat_elements", "repeat_interleave", "reshape", "reverse", "reverse_sequence", "roll", "rot90", "squeeze",
+    "swapaxes", "swapdims", "t", "tile", "transpose", "tril", "triu", "unsqueeze", "view_as_real",
+]  # fmt: skip
+
+
+@op(
+    "BroadcastTo",
+    init="shape",
+    gradient=lambda x, out, dout, *, shape: (sum_to(dout, x.shape),),
+    samples=lambda: [Sample((A,), {"shape": (4, 2, 3)}), Sample((A[:, :1],), {"shape": (-1, 3)})],
+)
+def broadcast_to(input: Any, *, shape: tuple[int, ...]) -> Any:
+    """Repeat a tensor to a larger shape.
+
+    Args:
+        input: tensor.
+        shape: wanted shape; -1 keeps a dimension.
+
+    Returns:
+        Tensor: of shape `shape`.
+
+    Raises:
+        ValueError: the tensor's shape cannot be broadcast to `shape`.
+
+    Example:
+        >>> print(broadcast_to(Tensor([1.0, 2.0]), (2, 2)))
+        [[1. 2.]
+         [1. 2.]]
+    """
+    shape = (shape,) if isinstance(shape, int) else shape
+    offset = len(shape) - input.ndim
+    full = tuple(input.shape[i - offset] if dim == -1 and i >= offset else dim for i, dim in enumerate(shape))
+    try:
+        return jnp.broadcast_to(input, full)
+    except ValueError:
+        raise ValueError(f"broadcast_to: shape {tuple(input.shape)} cannot be broadcast to {full}") from None
+
+
+@op(
+    "SumTo",
+    classes=(),
+    gradient=lambda x, out, dout, *, shape: (broadcast_to(dout, x.shape),),
+    samples=lambda: [Sample((A,), {"shape": (3,)}), Sample((A,), {"shape": (2, 1)}), Sample((A,), {"shape": ()})],
+)
+def sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
+    """Sum a tensor over the dimensions that broadcasting from `shape` had repeated (the reverse of broadcasting).
+
+    Args:
+        input: tensor.
+        shape: a shape that broadcasts to the tensor's.
+
+    Returns:
+        Tensor: of shape `shape`.
+
+    Example:
+        >>> print(sum_to(Tensor([[1.0, 2.0], [3.0, 4.0]]), (2,)))
+        [4. 6.]
+    """
+    extra = input.ndim - len(shape)
+    axes = tuple(range(extra)) + tuple(
+        extra + i for i, dim in enumerate(shape) if dim == 1 and input.shape[extra + i] != 1
+    )
+    return jnp.sum(input, axis=axes, dtype=input.dtype).reshape(shape)
+
+
+FULL = Primitive(
+    "Full",
+    lambda *, shape, value, dtype: jnp.full(shape, value, dtype.np_dtype),
+    attr_names=("shape", "value", "dtype"),
+    samples=lambda: [Sample((), {"shape": (2, 3), "value": 2, "dtype": dtypes.int32}, False, False)],
+)
+
+
+def zeros_of(tensor: Tensor) -> Tensor:
+    """Zeros in the shape and dtype of a tensor (symbolic or not)."""
+    return apply(FULL, (), (tensor.shape, 0, tensor.dtype))
+
+
+@op(
+    "Reshape",
+    gradient=lambda x, out, dout, *, shape: (reshape(dout, x.shape),),
+    samples=lambda: [
+        Sample((A,), {"shape": (3, 2)}),
+        Sample((A,), {"shape": (-1,)}),
+        Sample((A[:1, :1],), {"shape": ()}),
+    ],
+)
+def reshape(input: Any, *, shape: tuple[int, ...]) -> Any:
+    """The same elements in another shape.
+
+    Args:
+        input: tensor.
+        shape: wanted dimensions; one of them may be -1.
+
+    Returns:
+        Tensor: of shape `shape`.
+
+    Raises:
+        ValueError: the number of elements differs.
+
+    Example:
+        >>> print(reshape(Tensor([1.0, 2.0, 3.0, 4.0]), (2, -1)))
+        [[1. 2.]
+         [3. 4.]]
+    """
+    shape = (shape,) if isinstance(shape, int) else shape
+    known = math.prod(d for d in shape if d != -1)
+    unknown = shape.count(-1)
+    if unknown > 1 or (input.size != known if not unknown else known == 0 or input.size % known):
+        raise ValueError(
+            f"reshape: a tensor of shape {input.shape} ({input.size} elements) cannot take the shape {tuple(shape)}"
+        )
+    return jnp.reshape(input, shape)
+
+
+def _transpose_rule(x: Any, out: Any, dout: Any, *, input_perm: tuple[int, ...]) -> Any:
+    inverse = [0] * x.ndim
+    for position, axis in enumerate(input_perm):
+        inverse[axis % x.ndim] = position
+    return (transpose(dout, tuple(inverse)),)
+
+
+@op(
+    "Transpose",
+    gradient=_transpose_rule,
+    samples=lambda: [Sample((A,), {"input_perm": (1, 0)}), Sample((A[None],), {"input_perm": (2, 0, -2)})],
+)
+def transpose(input: Any, *, input_perm: tuple[int, ...]) -> Any:
+    """Permute the dimensions.
+
+    Args:
+        input: tensor.
+        input_perm: for each dimension of the result, the dimension it comes from.
+
+    Returns:
+        Tensor: the permuted tensor.
+
+    Raises:
+        ValueError: `input_perm` is no permutation of the dimensions.
+
+    Example:
+        >>> print(transpose(Tensor([[1.0, 2.0], [3.0, 4.0]]), (1, 0)))
+        [[1. 3.]
+         [2. 4.]]
+    """
+    perm = tuple(one_axis("transpose", a, input.ndim) for a in input_perm)
+    if sorted(perm) != list(range(input.ndim)):
+        raise ValueError(
+            f"transpose: {tuple(input_perm)} is no permutation of the {input.ndim} dimensions of {input.shape}"
+        )
+    return jnp.transpose(input, perm)
+
+
+def permute(input: Any, axis: Any) -> Any:
+    """Permute the dimensions; same as `transpose`.
+
+    Example:
+        >>> permute(Tensor([[1.0, 2.0]]), (1, 0)).shape
+        (2, 1)
+    """
+    return transpose(input, numbers(axis))
+
+
+def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
+    """Exchange two dimensions.
+
+    Example:
+        >>> swapaxes(Tensor([[1.0, 2.0]]), 0, 1).shape
+        (2, 1)
+    """
+    order = list(range(input.ndim))
+    a, b = (one_axis("swapaxes", axis, input.ndim) for axis in (axis0, axis1))
+    order[a], order[b] = order[b], order[a]
+    return transpose(input, tuple(order))
+
+
+def moveaxis(x: Any, source: Any, destination: Any) -> Any:
+    """Move dimensions to other positions; the others keep their order.
+
+    Example:
+        >>> moveaxis(Tensor([[[1.0, 2.0]]]), 2, 0).shape
+        (2, 1, 1)
+    """
+    sources = [one_axis("moveaxis", a, x.ndim) for a in numbers(source)]
+    targets = [one_axis("moveaxis", a, x.ndim) for a in numbers(destination)]
+    if len(sources) != len(targets):
+        raise ValueError(f"moveaxis: {len(sources)} source axes but {len(targets)} destinations")
+    order = [axis for axis in range(x.ndim) if axis not in sources]
+    for target, origin in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, origin)
+    return transpose(x, tuple(order))
+
+
+def t(input: Any) -> Any:
+    """Transpose a matrix; a vector or a number stays as it is.
+
+    Example:
+        >>> t(Tensor([[1.0, 2.0]])).shape
+        (2, 1)
+    """
+    if input.ndim > 2:
+        raise ValueError(f"t: needs at most 2 dimensions, not shape {input.shape}")
+    return transpose(input, (1, 0)) if input.ndim == 2 else input
+
+
+@op(
+    "ExpandDims",
+    gradient=lambda x, out, dout, *, axis: (reshape(dout, x.shape),),
+    samples=lambda: [Sample((A,), {"axis": 0}), Sample((A,), {"axis": -1})],
+)
+def expand_dims(input_x: Any, *, axis: int) -> Any:
+    """Insert a dimension of size 1.
+
+    Args:
+        input_x: tensor.
+        axis: its position in the result.
+
+    Returns:
+        Tensor: with one more dimension.
+
+    Raises:
+        ValueError: `axis` is out of range.
+
+    Example:
+        >>> expand_dims(Tensor([1.0, 2.0]), 0).shape
+        (1, 2)
+    """
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return jnp.expand_dims(input_x, tuple(one_axis("expand_dims", a, input_x.ndim + len(axes)) for a in axes))
+
+
+def unsqueeze(input: Any, dim: int) -> Any:
+    """Insert a dimension of size 1; same as `expand_dims`.
+
+    Example:
+        >>> unsqueeze(Tensor([1.0, 2.0]), -1).shape
+        (2, 1)
+    """
+    return expand_dims(input, dim)
+
+
+@op(
+    "Squeeze",
+    init="axis=()",
+    gradient=lambda x, out, dout, *, axis: (reshape(dout, x.shape),),
+    samples=lambda: [Sample((A[None],), {"axis": ()}, vmap=False), Sample((A[None],), {"axis": (0,)})],
+)
+def squeeze(input: Any, *, axis: Any = None) -> Any:
+    """Remove dimensions of size 1.
+
+    Args:
+        input: tensor.
+        axis: which ones; None or () for all of them.
+
+    Returns:
+        Tensor: without those dimensions.
+
+    Raises:
+        ValueError: a named dimension is not of size 1.
+
+    Example:
+        >>> squeeze(Tensor([[[1.0, 2.0]]])).shape
+        (2,)
+    """
+    if axis is None or axis == ():
+        return jnp.squeeze(input)
+    chosen = all_axes("squeeze", axis, input.ndim)
+    for a in chosen:
+        if input.shape[a] != 1:
+            raise ValueError(f"squeeze: dimension {a} of shape {tuple(input.shape)} has size {input.shape[a]}, not 1")
+    return jnp.squeeze(input, chosen)
+
+
+def ravel(input: Any) -> Any:
+    """All elements as one dimension.
+
+    Example:
+        >>> ravel(Tensor([[1.0, 2.0]])).shape
+        (2,)
+    """
+    return reshape(input, (-1,))
+
+
+def flatten(input: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Any:
+    """Join several dimensions into one.
+
+    Args:
+        input: tensor.
+        order: ``"C"``, or ``"F"`` to read column first.
+        start_dim: first dimension to join.
+        end_dim: last dimension to join.
+
+    Returns:
+        Tensor: a 0-D tensor gives shape (1,).
+
+    Raises:
+        ValueError: a dimension is out of range or `start_dim` comes after `end_dim`.
+
+    Example:
+        >>> flatten(Tensor([[[1.0], [2.0]]])).shape
+        (1, 2)
+    """
+    if order not in ("C", "F"):
+        raise ValueError(f"flatten: order must be 'C' or 'F', not {order!r}")
+    if order == "F":
+        input = transpose(input, tuple(reversed(range(input.ndim))))
+    if input.ndim < 2:
+        return reshape(input, (-1,))
+    first, last = one_axis("flatten", start_dim, input.ndim), one_axis("flatten", end_dim, input.ndim)
+    if first > last:
+        raise ValueError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
+    shape = input.shape
+    return reshape(input, (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))
+
+
+def expand(input: Any, *size: Any) -> Any:
+    """Repeat dimensions of size 1 to a larger shape; -1 keeps a dimension.
+
+    Example:
+        >>> expand(Tensor([[1.0], [2.0]]), (2, 3)).shape
+        (2, 3)
+    """
+    return broadcast_to(input, flat_numbers(size))
+
+
+def expand_as(input: Any, other: Any) -> Any:
+    """Repeat a tensor to the shape of another.
+
+    Example:
+        >>> expand_as(Tensor([1.0]), Tensor([[1.0, 2.0]])).shape
+        (1, 2)
+    """
+    return broadcast_to(input, other.shape)
+
+
+@op("Tile", samples=lambda: [Sample((A,), {"dims": (2,)}), Sample((A,), {"dims": (2, 1, 2)})])
+def tile(input: Any, *, dims: tuple[int, ...]) -> Any:
+    """Repeat the whole tensor along its dimensions.
+
+    Args:
+        input: tensor.
+        dims: how often for each dimension; more entries than dimensions add leading ones.
+
+    Returns:
+        Tensor: the repeated tensor.
+
+    Example:
+        >>> print(tile(Tensor([1.0, 2.0]), (2,)))
+        [1. 2. 1. 2.]
+    """
+    return jnp.tile(input, dims)
+
+
+@op(
+    "RepeatElements",
+    classes=(),
+    samples=lambda: [Sample((A,), {"rep": 2, "axis": 1}), Sample((A,), {"rep": (1, 3), "axis": 0})],
+)
+def repeat_elements(x: Any, *, rep: Any, axis: int = 0) -> Any:
+    """Repeat each element along an axis.
+
+    Args:
+        x: tensor.
+        rep: how often; one number, or one for each position.
+        axis: the dimension.
+
+    Returns:
+        Tensor: the repeated tensor.
+
+    Example:
+        >>> print(repeat_elements(Tensor([1.0, 2.0]), 2))
+        [1. 1. 2. 2.]
+    """
+    axis = one_axis("repeat", axis, x.ndim)
+    if isinstance(rep, tuple):
+        if len(rep) not in (1, x.shape[axis]):
+            raise ValueError(f"repeat: {len(rep)} counts for {x.shape[axis]} positions of axis {axis}")
+        rep = np.broadcast_to(np.asarray(rep), (x.shape[axis],))
+        return jnp.repeat(x, rep, axis=axis, total_repeat_length=int(rep.sum()))
+    return jnp.repeat(x, rep, axis=axis)
+
+
+def repeat_interleave(input: Any, repeats: Any, axis: int | None = None) -> Any:
+    """Repeat each element; without an axis the tensor is flattened first.
+
+    Example:
+        >>> print(repeat_interleave(Tensor([[1.0, 2.0]]), 2))
+        [1. 1. 2. 2.]
+    """
+    if axis is None:
+        input, axis = ravel(tensor(input)), 0
+    return repeat_elements(input, repeats, axis)
+
+
+@op(
+    "Flip",
+    classes=(),
+    gradient=lambda x, out, dout, *, dims: (flip(dout, dims),),
+    samples=lambda: [Sample((A,), {"dims": (0,)}), Sample((A,), {"dims": (0, 1)})],
+)
+def flip(input: Any, *, dims: Any) -> Any:
+    """Reverse the order of the elements along dimensions.
+
+    Args:
+        input: tensor.
+        dims: the dimensions.
+
+    Returns:
+        Tensor: like `input`.
+
+    Example:
+        >>> print(flip(Tensor([1.0, 2.0, 3.0]), (0,)))
+        [3. 2. 1.]
+    """
+    return jnp.flip(input, all_axes("flip", dims, input.ndim))
+
+
+def fliplr(input: Any) -> Any:
+    """Reverse the second dimension.
+
+    Example:
+        >>> print(fliplr(Tensor([[1.0, 2.0]])))
+        [[2. 1.]]
+    """
+    return flip(input, (1,))
+
+
+def flipud(input: Any) -> Any:
+    """Reverse the first dimension.
+
+    Example:
+        >>> print(flipud(Tensor([1.0, 2.0])))
+        [2. 1.]
+    """
+    return flip(input, (0,))
+
+
+def reverse(x: Any, axis: Any) -> Any:
+    """Reverse the order of the elements along dimensions.
+
+    Example:
+        >>> print(reverse(Tensor([1.0, 2.0]), 0))
+        [2. 1.]
+    """
+    return flip(x, numbers(axis))
+
+
+@op(
+    "ReverseSequence",
+    init="seq_dim, batch_dim=0",
+    samples=one(A, np.array([2, 3], np.int64), seq_dim=1, batch_dim=0),
+)
+def reverse_sequence(x: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int = 0) -> Any:
+    """Reverse the first `seq_lengths[b]` elements of each sequence of a batch.
+
+    Args:
+        x: tensor.
+        seq_lengths: 1-D integer tensor, one length for each batch element.
+        seq_dim: the dimension to reverse.
+        batch_dim: the dimension of the batch.
+
+    Returns:
+        Tensor: like `x`.
+
+    Example:
+        >>> print(reverse_sequence(Tensor([[1, 2, 3]]), Tensor([2]), 1))
+        [[2 1 3]]
+    """
+    moved = jnp.moveaxis(x, (batch_dim, seq_dim), (0, 1))
+    position = jnp.arange(moved.shape[1])
+    lengths = seq_lengths[:, None]
+    source = jnp.where(position < lengths, lengths - 1 - position, position)
+    source = source.reshape(source.shape + (1,) * (moved.ndim - 2))
+    return jnp.moveaxis(jnp.take_along_axis(moved, source, axis=1), (0, 1), (batch_dim, seq_dim))
+
+
+@op(
+    "Roll",
+    classes=(),
+    samples=lambda: [Sample((A,), {"shifts": 1, "dims": 1}), Sample((A,), {"shifts": 2, "dims": None})],
+)
+def roll(input: Any, *, shifts: Any, dims: Any = None) -> Any:
+    """Shift elements along dimensions; what leaves at the end enters at the start.
+
+    Args:
+        input: tensor.
+        shifts: by how much, for each of `dims`.
+        dims: the dimensions; None shifts the flattened tensor.
+
+    Returns:
+        Tensor: like `input`.
+
+    Example:
+        >>> print(roll(Tensor([1.0, 2.0, 3.0]), 1, 0))
+        [3. 1. 2.]
+    """
+    return jnp.roll(input, shifts, dims)
+
+
+@op("Rot90", classes=(), samples=one(A, k=1, dims=(0, 1)))
+def rot90(input: Any, *, k: int = 1, dims: tuple[int, int] = (0, 1)) -> Any:
+    """Rotate by 90 degrees in the plane of two dimensions.
+
+    Example:
+        >>> print(rot90(Tensor([[1, 2], [3, 4]]), 1, (0, 1)))
+        [[2 4]
+         [1 3]]
+    """
+    return jnp.rot90(input, k, dims)
+
+
+@op("Tril", init="diagonal=0", samples=lambda: [Sample((A,), {"diagonal": 0}), Sample((A,), {"diagonal": 1})])
+def tril(input: Any, *, diagonal: int = 0) -> Any:
+    """Keep the elements on and below a diagonal; the others become zero.
+
+    Example:
+        >>> print(tril(Tensor([[1, 2], [3, 4]])))
+        [[1 0]
+         [3 4]]
+    """
+    if input.ndim < 2:
+        raise ValueError(f"tril: needs at least 2 dimensions, not shape {tuple(input.shape)}")
+    return jnp.tril(input, diagonal)
+
+
+@op("Triu", init="diagonal=0", samples=lambda: [Sample((A,), {"diagonal": 0}), Sample((A,), {"diagonal": 1})])
+def triu(input: Any, *, diagonal: int = 0) -> Any:
+    """Keep the elements on and above a diagonal; the others become zero.
+
+    Example:
+        >>> print(triu(Tensor([[1, 2], [3, 4]])))
+        [[1 2]
+         [0 4]]
+    """
+    if input.ndim < 2:
+        raise ValueError(f"triu: needs at least 2 dimensions, not shape {tuple(input.shape)}")
+    return jnp.triu(input, diagonal)
+
+
+@op("DiagonalV2", classes=(), samples=lambda: [Sample((A,), {"offset": 0, "dim1": 0, "dim2": 1})])
+def diagonal(input: Any, *, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """The elements of a diagonal.
+
+    Args:
+        input: tensor of at least 2 dimensions.
+        offset: 0 for the main diagonal, positive above it.
+        dim1: first dimension of the plane.
+        dim2: second dimension of the plane.
+
+    Returns:
+        Tensor: the diagonal is its last dimension.
+
+    Example:
+        >>> print(diagonal(Tensor([[1, 2], [3, 4]])))
+        [1 4]
+    """
+    return jnp.diagonal(input, offset, dim1, dim2)
+
+
+@op("DiagEmbed", classes=(), samples=lambda: [Sample((A,), {"offset": 0}), Sample((A,), {"offset": 1})])
+def _diag_embed(input: Any, *, offset: int = 0) -> Any:
+    """Matrices whose diagonals are the last dimension of the tensor."""
+    size = input.shape[-1]
+    full = jnp.zeros((*input.shape[:-1], size + abs(offset), size + abs(offset)), input.dtype)
+    rows = np.arange(size) + max(-offset, 0)
+    return full.at[..., rows, rows + offset].set(input)
+
+
+def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """Matrices whose diagonals are the last dimension of a tensor.
+
+    Example:
+        >>> print(diag_embed(Tensor([1, 2])))
+        [[1 0]
+         [0 2]]
+    """
+    made = _diag_embed(input, offset)
+    return moveaxis(made, (-2, -1), (dim1, dim2)) if (dim1, dim2) != (-2, -1) else made
+
+
+def diag(input: Any, diagonal: int = 0) -> Any:
+    """The diagonal of a matrix, or the matrix with this diagonal.
+
+    Example:
+        >>> print(diag(Tensor([1, 2])))
+        [[1 0]
+         [0 2]]
+    """
+    if input.ndim == 1:
+        return _diag_embed(input, diagonal)
+    return _diagonal(input, diagonal)
+
+
+def atleast_1d(input: Any) -> Any:
+    """A number becomes a vector of one element.
+
+    Example:
+        >>> atleast_1d(Tensor(1.0)).shape
+        (1,)
+    """
+    input = tensor(input)
+    return reshape(input, (1,)) if input.ndim == 0 else input
+
+
+def atleast_2d(input: Any) -> Any:
+    """Add leading dimensions until there are two.
+
+    Example:
+        >>> atleast_2d(Tensor([1.0, 2.0])).shape
+        (1, 2)
+    """
+    input = tensor(input)
+    return reshape(input, (1,) * (2 - input.ndim) + input.shape) if input.ndim < 2 else input
+
+
+def atleast_3d(input: Any) -> Any:
+    """Add dimensions until there are three: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1).
+
+    Example:
+        >>> atleast_3d(Tensor([1.0, 2.0])).shape
+        (1, 2, 1)
+    """
+    input = tensor(input)
+    shapes = {0: (1, 1, 1), 1: (1, *input.shape, 1), 2: (*input.shape, 1)}
+    return reshape(input, shapes[input.ndim]) if input.ndim < 3 else input
+
+
+@op("ViewAsReal", classes=(), samples=one(A[:, :2].astype(np.complex64), differentiable=False))
+def view_as_real(input: Any) -> Any:
+    """A complex tensor as a real one whose last dimension holds real and imaginary part.
+
+    Example:
+        >>> view_as_real(Tensor([1 + 2j])).shape
+        (1, 2)
+    """
+    return jnp.stack([jnp.real(input), jnp.imag(input)], axis=-1)
+
+
+_diagonal = diagonal
+movedim = moveaxis
+swapdims = swapaxes
+
+operator_class("Flatten", flatten)
+operator_class("ReverseV2", reverse, "axis")
+operator_class("Diag", diag)

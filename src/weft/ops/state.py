@@ -1,0 +1,384 @@
+"""State, order and facts: assignment to parameters, identity and cast, depend, shape and type queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core import trace as trace_module
+from weft.core.declare import op, operator_class
+from weft.core.dispatch import CAST, apply
+from weft.core.primitive import Primitive
+from weft.core.tape import SYMBOL
+from weft.core.tensor import Parameter, Tensor, view, wrap
+from weft.ops._rules import tensor
+from weft.ops._samples import one, unary
+from weft.ops.printing import print_values as print_values
+from weft.ops.shape import zeros_of
+
+__all__ = [
+    "assign", "assign_add", "assign_sub", "cast", "deepcopy", "depend", "dtype", "dyn_shape", "identity",
+    "is_nonzero", "is_tensor", "load", "numel", "population_count", "rank", "same_type_shape", "shape", "shape_",
+    "size", "stop_gradient", "tensor_move",
+]  # fmt: skip
+
+
+def current_value(source: Tensor) -> Tensor:
+    """A plain handle on what a tensor stands for now; symbolic while capturing, so that it can be stored."""
+    trace = trace_module.current()
+    if trace is None:
+        return view(source)
+    result = wrap(trace.use(source))
+    node = source._node
+    if node is not None and node is not SYMBOL:
+        result._node = node
+        result._index = source._index
+    return result
+
+
+def write(variable: Any, value: Any, name: str) -> Any:
+    """Store a value in a parameter, converted to its dtype.
+
+    Raises:
+        TypeError: the target is no tensor.
+        ValueError: the shapes differ.
+    """
+    if not isinstance(variable, Tensor):
+        raise TypeError(f"{name}: the first argument must be a Parameter, not {type(variable).__name__}")
+    if not isinstance(value, Tensor):
+        value = Tensor(value, variable.dtype)
+    if value.shape != variable.shape:
+        if value.size != 1 or variable.size != 1:
+            raise ValueError(
+                f"{name}: a value of shape {value.shape} does not fit {_named(variable)} of shape {variable.shape}"
+            )
+        value = value.reshape(variable.shape)
+    variable.rebind(current_value(cast(value, variable.dtype)))
+    return variable
+
+
+def _named(variable: Tensor) -> str:
+    return f"parameter {variable.name!r}" if isinstance(variable, Parameter) else "the tensor"
+
+
+def assign(variable: Any, value: Any) -> Any:
+    """Store a value in a parameter.
+
+    Args:
+        variable: the Parameter.
+        value: tensor or number of the parameter's shape, cast to its dtype.
+
+    Returns:
+        Parameter: the variable.
+
+    Raises:
+        ValueError: the shapes differ.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(Tensor([1.0]))
+        >>> print(assign(p, Tensor([3.0])).value())
+        [3.]
+    """
+    return write(variable, value, "assign")
+
+
+def _like(variable: Any, value: Any) -> Any:
+    return value if isinstance(value, Tensor) else Tensor(value, variable.dtype)
+
+
+def assign_add(variable: Any, value: Any) -> Any:
+    """Add a value to a parameter.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(Tensor([1.0]))
+        >>> print(assign_add(p, Tensor([3.0])).value())
+        [4.]
+    """
+    return write(variable, variable + _like(variable, value), "assign_add")
+
+
+def assign_sub(variable: Any, value: Any) -> Any:
+    """Subtract a value from a parameter.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(Tensor([1.0]))
+        >>> print(assign_sub(p, Tensor([3.0])).value())
+        [-2.]
+    """
+    return write(variable, variable - _like(variable, value), "assign_sub")
+
+
+# -- identity, casts, order ----------------------------------------------------------------------------------
+
+
+def identity(x: Any) -> Any:
+    """The same elements as a new tensor.
+
+    Example:
+        >>> print(identity(Tensor([1.0])))
+        [1.]
+    """
+    return apply(Primitive.table["Identity"], (x,))
+
+
+@op("StopGradient", classes=(), no_gradient="stops gradients by definition", samples=unary(), elementwise=True)
+def _stop_gradient(value: Any) -> Any:
+    """The same elements, without gradient."""
+    return value
+
+
+def stop_gradient(value: Any) -> Any:
+    """The tensor, as a constant for every gradient.
+
+    Args:
+        value: tensor, or a tuple or list of tensors.
+
+    Returns:
+        Tensor: the same elements, without gradient history.
+
+    Example:
+        >>> print(stop_gradient(Tensor([1.0])))
+        [1.]
+    """
+    if isinstance(value, (tuple, list)):
+        return type(value)([stop_gradient(item) for item in value])
+    if not isinstance(value, Tensor):
+        return value
+    if trace_module.current() is None:
+        return wrap(value._data)
+    return _stop_gradient(value)
+
+
+def cast(input: Any, dtype: Any) -> Any:
+    """Convert to an element type.
+
+    Args:
+        input: tensor or number.
+        dtype: element type.
+
+    Returns:
+        Tensor: of that element type; the tensor itself if it already has it.
+
+    Raises:
+        TypeError: `dtype` names no element type.
+
+    Example:
+        >>> print(cast(Tensor([1.7]), "int32"))
+        [1]
+    """
+    wanted = dtypes.of(dtype)
+    if not isinstance(input, Tensor):
+        return Tensor(input, wanted)
+    if input.dtype is wanted and input.type.weak is None:
+        return input
+    return apply(CAST, (input,), (wanted,))
+
+
+def deepcopy(input_x: Any) -> Any:
+    """A tensor of the same elements that later writes to the original do not change.
+
+    Example:
+        >>> print(deepcopy(Tensor([1.0])))
+        [1.]
+    """
+    return current_value(tensor(input_x))
+
+
+def load(variable: Any, monad: Any = None) -> Any:
+    """The current value of a parameter.
+
+    Example:
+        >>> print(load(Tensor([1.0])))
+        [1.]
+    """
+    return current_value(variable)
+
+
+def tensor_move(x: Any) -> Any:
+    """Same as `deepcopy`.
+
+    Example:
+        >>> print(tensor_move(Tensor([1.0])))
+        [1.]
+    """
+    return deepcopy(x)
+
+
+def depend(value: Any, *expressions: Any) -> Any:
+    """The value, after the expressions are computed.
+
+    Effects always happen in the order of the program here, so this only says what is true anyway.
+
+    Args:
+        value: what to return.
+        expressions: what comes first.
+
+    Returns:
+        `value`.
+
+    Raises:
+        TypeError: no expression is given.
+
+    Example:
+        >>> print(depend(Tensor([1.0]), Tensor([2.0])))
+        [1.]
+    """
+    if not expressions:
+        raise TypeError("depend needs the value and what it depends on: depend(value, expr)")
+    return value
+
+
+# -- facts ---------------------------------------------------------------------------------------------------
+
+
+def shape(input_x: Any) -> tuple[int, ...]:
+    """Dimensions of a tensor.
+
+    Example:
+        >>> shape(Tensor([[1, 2]]))
+        (1, 2)
+    """
+    return tensor(input_x).shape
+
+
+def dyn_shape(input_x: Any) -> Any:
+    """Dimensions of a tensor as an int64 tensor.
+
+    Example:
+        >>> print(dyn_shape(Tensor([[1, 2]])))
+        [1 2]
+    """
+    return Tensor(np.asarray(input_x.shape, np.int64))
+
+
+def dtype(input_x: Any) -> Any:
+    """Element type of a tensor.
+
+    Example:
+        >>> dtype(Tensor([1]))
+        mindspore.int64
+    """
+    return tensor(input_x).dtype
+
+
+def rank(input_x: Any) -> int:
+    """Number of dimensions.
+
+    Example:
+        >>> rank(Tensor([[1, 2]]))
+        2
+    """
+    return tensor(input_x).ndim
+
+
+def size(input_x: Any) -> int:
+    """Number of elements.
+
+    Example:
+        >>> size(Tensor([[1, 2]]))
+        2
+    """
+    return tensor(input_x).size
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether an object is a tensor.
+
+    Example:
+        >>> is_tensor(1)
+        False
+    """
+    return isinstance(obj, Tensor)
+
+
+def is_nonzero(input: Any) -> bool:
+    """Whether the only element of a tensor is not zero.
+
+    Raises:
+        ValueError: more than one element.
+
+    Example:
+        >>> is_nonzero(Tensor([2]))
+        True
+    """
+    return bool(tensor(input))
+
+
+def population_count(input_x: Any) -> Any:
+    """Number of bits that are set in each integer.
+
+    Example:
+        >>> print(population_count(Tensor([3, 8])))
+        [2 1]
+    """
+    return _population_count(input_x)
+
+
+@op("PopulationCount", no_gradient="integer result", samples=one(np.array([3, 8, 255], np.int32)), elementwise=True)
+def _population_count(input_x: Any) -> Any:
+    """Number of bits that are set in each integer."""
+    return jnp.bitwise_count(input_x).astype(jnp.uint8)
+
+
+def same_type_shape(x: Any, y: Any) -> Any:
+    """The first tensor, after checking that both have the same element type and shape.
+
+    Raises:
+        TypeError: the element types differ.
+        ValueError: the shapes differ.
+
+    Example:
+        >>> print(same_type_shape(Tensor([1]), Tensor([2])))
+        [1]
+    """
+    if x.dtype is not y.dtype:
+        raise TypeError(f"same_type_shape: element types {x.dtype} and {y.dtype} differ")
+    if x.shape != y.shape:
+        raise ValueError(f"same_type_shape: shapes {x.shape} and {y.shape} differ")
+    return x
+
+
+# -- overflow flags of other devices ---------------------------------------------------------------------------
+
+
+def _alloc_float_status() -> Any:
+    """A cleared overflow flag; operations here never set one."""
+    return Tensor(np.zeros(8, np.float32))
+
+
+def _get_float_status(x: Any) -> Any:
+    """The overflow flag."""
+    return current_value(x)
+
+
+def _clear_float_status(x: Any) -> Any:
+    """The cleared overflow flag."""
+    return zeros_of(x)
+
+
+numel = size
+shape_ = shape
+
+operator_class("Assign", assign)
+operator_class("AssignAdd", assign_add)
+operator_class("AssignSub", assign_sub)
+operator_class("Cast", cast)
+operator_class("Depend", depend)
+operator_class("Identity", identity)
+operator_class("Load", load)
+operator_class("TensorMove", deepcopy)
+operator_class("Shape", shape)
+operator_class("TensorShape", dyn_shape)
+operator_class("DType", dtype)
+operator_class("Rank", rank)
+operator_class("Size", size)
+operator_class("SameTypeShape", same_type_shape)
+operator_class("NPUAllocFloatStatus", _alloc_float_status)
+operator_class("NPUGetFloatStatus", _get_float_status)
+operator_class("NPUClearFloatStatus", _clear_float_status)

@@ -1,0 +1,340 @@
+"""Statistics: variance, median, quantiles, norms, and sums that ignore NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from weft import dtypes
+from weft.core.declare import op, operator_class
+from weft.core.primitive import Sample
+from weft.ops._rules import all_axes, floating, one_axis
+from weft.ops._samples import INTEGERS, A
+from weft.ops.elementwise import sqrt
+from weft.ops.math import mul
+from weft.ops.reduce import reduce_mean, reduce_sum, sum
+from weft.ops.shape import reshape
+
+__all__ = [
+    "count_nonzero", "cov", "renorm", "logsumexp", "median", "nanmean", "nanmedian", "nansum", "norm", "quantile",
+    "nanquantile", "std", "std_mean", "var", "var_mean", "l2_loss", "square_sum_all",
+]  # fmt: skip
+
+
+def _ddof_samples() -> list[Sample]:
+    return [
+        Sample((A,), {"axis": None, "ddof": 0, "keepdims": False}),
+        Sample((A,), {"axis": 1, "ddof": 1, "keepdims": True}),
+    ]
+
+
+@op("Variance", classes=(), samples=_ddof_samples)
+def var(input: Any, *, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+    """Variance over axes.
+
+    Args:
+        input: tensor.
+        axis: an axis or a tuple of them; None for all.
+        ddof: the divisor is the number of elements minus this.
+        keepdims: leave the reduced axes with size 1.
+
+    Returns:
+        Tensor: floating point.
+
+    Example:
+        >>> print(var(Tensor([1.0, 3.0])))
+        1.0
+    """
+    return jnp.var(floating(input), all_axes("var", axis, input.ndim), ddof=int(ddof), keepdims=keepdims)
+
+
+def std(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+    """Standard deviation over axes; see `var`.
+
+    Example:
+        >>> print(std(Tensor([1.0, 3.0])))
+        1.0
+    """
+    return sqrt(var(input, axis, ddof, keepdims))
+
+
+def var_mean(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+    """Variance and mean over axes.
+
+    Example:
+        >>> print(*var_mean(Tensor([1.0, 3.0])))
+        1.0 2.0
+    """
+    return var(input, axis, ddof, keepdims), reduce_mean(input, axis, keepdims)
+
+
+def std_mean(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+    """Standard deviation and mean over axes.
+
+    Example:
+        >>> print(*std_mean(Tensor([1.0, 3.0])))
+        1.0 2.0
+    """
+    return std(input, axis, ddof, keepdims), reduce_mean(input, axis, keepdims)
+
+
+@op(
+    "LogSumExp",
+    classes=(),
+    samples=lambda: [Sample((A,), {"axis": 1, "keep_dims": False}), Sample((A,), {"axis": None, "keep_dims": True})],
+)
+def logsumexp(input: Any, *, axis: Any = None, keep_dims: bool = False) -> Any:
+    """Logarithm of the sum of exponentials over axes, without overflow.
+
+    Example:
+        >>> print(logsumexp(Tensor([1000.0]), 0))
+        1000.0
+    """
+    axes = all_axes("logsumexp", axis, input.ndim)
+    return jax.nn.logsumexp(floating(input), axis=axes, keepdims=keep_dims)
+
+
+@op(
+    "Median",
+    init="global_median=False, axis=0, keep_dims=False",
+    multiple=True,
+    samples=lambda: [Sample((A,), {"global_median": False, "axis": 1, "keep_dims": False})],
+)
+def _median(x: Any, *, global_median: bool = False, axis: int = 0, keep_dims: bool = False) -> Any:
+    """The lower median and its position."""
+    if global_median:
+        shape = x.shape
+        x, axis = x.reshape(-1), 0
+        index = jnp.argsort(x)[(x.shape[0] - 1) // 2]
+        value = x[index]
+        return (value.reshape((1,) * len(shape)), index.reshape((1,) * len(shape))) if keep_dims else (value, index)
+    axis = one_axis("median", axis, x.ndim)
+    order = jnp.argsort(x, axis=axis)
+    index = lax.index_in_dim(order, (x.shape[axis] - 1) // 2, axis, keepdims=True)
+    value = jnp.take_along_axis(x, index, axis=axis)
+    if not keep_dims:
+        value, index = jnp.squeeze(value, axis), jnp.squeeze(index, axis)
+    return value, index
+
+
+def median(input: Any, axis: int = -1, keepdims: bool = False) -> Any:
+    """The median along an axis (the lower one of two), and its position.
+
+    Example:
+        >>> print(*median(Tensor([3.0, 1.0, 2.0])))
+        2.0 2
+    """
+    return _median(input, False, axis, keepdims)
+
+
+@op(
+    "Quantile",
+    classes=(),
+    samples=lambda: [Sample((A, np.float32(0.3)), {"axis": 1, "keepdims": False, "ignore_nan": False})],
+)
+def _quantile(input: Any, q: Any, *, axis: Any, keepdims: bool, ignore_nan: bool) -> Any:
+    """Quantiles, interpolating linearly."""
+    axes = None if axis is None else all_axes("quantile", axis, input.ndim)
+    return (jnp.nanquantile if ignore_nan else jnp.quantile)(input, q.astype(input.dtype), axis=axes, keepdims=keepdims)
+
+
+def quantile(input: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Quantiles along an axis, interpolating linearly.
+
+    Args:
+        input: floating-point tensor.
+        q: number or 1-D tensor in [0, 1].
+        axis: the axis; None for the flattened tensor.
+        keepdims: leave the axis with size 1.
+
+    Returns:
+        Tensor: with the dimension of `q`, if any, first.
+
+    Example:
+        >>> print(quantile(Tensor([1.0, 2.0, 3.0]), 0.5))
+        2.0
+    """
+    return _quantile(input, q, axis=axis, keepdims=keepdims, ignore_nan=False)
+
+
+def nanquantile(input: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Quantiles along an axis, ignoring NaN.
+
+    Example:
+        >>> print(nanquantile(Tensor([1.0, float("nan"), 3.0]), 0.5))
+        2.0
+    """
+    return _quantile(input, q, axis=axis, keepdims=keepdims, ignore_nan=True)
+
+
+def nansum(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
+    """Sum over axes, NaN counting as zero.
+
+    Example:
+        >>> print(nansum(Tensor([1.0, float("nan")])))
+        1.0
+    """
+    return sum(input.masked_fill(input.isnan(), 0), axis, keepdims, dtype=dtype)
+
+
+def nanmean(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
+    """Mean over axes, ignoring NaN.
+
+    Example:
+        >>> print(nanmean(Tensor([1.0, float("nan"), 3.0])))
+        2.0
+    """
+    total = nansum(input, axis, keepdims, dtype=dtype)
+    return total / sum(input.isnan().logical_not().astype(total.dtype), axis, keepdims)
+
+
+def nanmedian(input: Any, axis: int = -1, keepdims: bool = False) -> Any:
+    """The lower median along an axis, ignoring NaN, and its position.
+
+    Example:
+        >>> print(nanmedian(Tensor([1.0, float("nan"), 3.0]))[0])
+        1.0
+    """
+    return _nanmedian(input, axis=axis, keepdims=keepdims)
+
+
+@op("NanMedian", classes=(), multiple=True, samples=lambda: [Sample((A,), {"axis": 1, "keepdims": False})])
+def _nanmedian(x: Any, *, axis: int, keepdims: bool) -> Any:
+    """The lower median of what is not NaN, and its position."""
+    order = jnp.argsort(x, axis=axis)  # NaN comes last
+    count = jnp.sum(~jnp.isnan(x), axis=axis, keepdims=True)
+    index = jnp.take_along_axis(order, jnp.maximum(count - 1, 0) // 2, axis=axis)
+    value = jnp.take_along_axis(x, index, axis=axis)
+    return (value, index) if keepdims else (jnp.squeeze(value, axis), jnp.squeeze(index, axis))
+
+
+def _norm_samples() -> list[Sample]:
+    return [
+        Sample((A,), {"ord": 2.0, "dim": 1, "keepdim": False}),
+        Sample((A,), {"ord": None, "dim": None, "keepdim": False}),
+        Sample((A,), {"ord": 1.0, "dim": (0,), "keepdim": True}),
+    ]
+
+
+@op("Norm", classes=(), samples=_norm_samples)
+def _norm(A: Any, *, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
+    """Vector or matrix norm."""
+    return jnp.linalg.norm(floating(A), ord, dim, keepdim)
+
+
+def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Vector or matrix norm.
+
+    Args:
+        A: tensor.
+        ord: the order: a number, ``inf``, ``-inf``, ``"fro"`` or ``"nuc"``; None for the 2-norm of all elements.
+        dim: one axis for vectors, two for matrices; None for all.
+        keepdim: leave the reduced axes with size 1.
+        dtype: element type to compute in.
+
+    Returns:
+        Tensor: floating point.
+
+    Example:
+        >>> print(norm(Tensor([3.0, 4.0])))
+        5.0
+    """
+    return _norm(A if dtype is None else A.astype(dtype), ord, dim, keepdim)
+
+
+@op(
+    "CountNonZero",
+    classes=(),
+    no_gradient="integer result",
+    samples=lambda: [Sample((INTEGERS,), {"axis": (0,), "keep_dims": False, "dtype": dtypes.int32})],
+)
+def count_nonzero(x: Any, *, axis: Any = (), keep_dims: bool = False, dtype: Any = dtypes.int32) -> Any:
+    """Number of nonzero elements over axes.
+
+    Example:
+        >>> print(count_nonzero(Tensor([0, 1, 2])))
+        2
+    """
+    axes = all_axes("count_nonzero", axis, x.ndim)
+    return jnp.sum(x != 0, axes, dtype=dtype.np_dtype, keepdims=keep_dims)
+
+
+def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    """Covariance of variables, one a row, with observations in the columns.
+
+    Args:
+        input: tensor of 1 or 2 dimensions.
+        correction: the divisor is the number of observations minus this.
+        fweights: how often each observation counts.
+        aweights: how much each observation weighs.
+
+    Returns:
+        Tensor: square, or 0-D for one variable.
+
+    Example:
+        >>> print(cov(Tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])))
+        [[ 1. -1.]
+         [-1.  1.]]
+    """
+    rows = reshape(input, (1, -1)) if input.ndim < 2 else input
+    weights = None if aweights is None else aweights.astype(rows.dtype)
+    if fweights is not None:
+        counts = fweights.astype(rows.dtype)
+        weights = counts if weights is None else weights * counts
+    if weights is None:
+        centred = rows - reduce_mean(rows, 1, True)
+        result = centred @ centred.T / max(rows.shape[1] - correction, 0)
+    else:
+        total = reduce_sum(weights)
+        centred = rows - reduce_sum(rows * weights, 1, True) / total
+        if aweights is None or correction == 0:
+            norm_by = total - correction
+        else:
+            norm_by = total - correction * reduce_sum(weights * aweights) / total
+        result = (centred * weights) @ centred.T / norm_by
+    return reshape(result, ()) if input.ndim < 2 else result
+
+
+def renorm(input: Any, p: float, axis: int, maxnorm: float) -> Any:
+    """Scale the slices along an axis down so that the norm of each is at most `maxnorm`.
+
+    Example:
+        >>> print(renorm(Tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1.0))
+        [[0.6 0.8]
+         [0.  1. ]]
+    """
+    axis = one_axis("renorm", axis, input.ndim)
+    others = tuple(i for i in range(input.ndim) if i != axis)
+    norms = reduce_sum(input.abs() ** float(p), others, True) ** (1.0 / p)
+    return input * (maxnorm / norms.maximum(maxnorm))
+
+
+def l2_loss(x: Any) -> Any:
+    """Half the sum of squares.
+
+    Example:
+        >>> print(l2_loss(Tensor([3.0, 4.0])))
+        12.5
+    """
+    return mul(reduce_sum(mul(x, x)), 0.5)
+
+
+def square_sum_all(x: Any, y: Any) -> Any:
+    """The sums of squares of two tensors.
+
+    Example:
+        >>> print(*square_sum_all(Tensor([3.0]), Tensor([2.0])))
+        9.0 4.0
+    """
+    return reduce_sum(mul(x, x)), reduce_sum(mul(y, y))
+
+
+operator_class("L2Loss", l2_loss)
+operator_class("SquareSumAll", square_sum_all)
+operator_class(
+    "ReduceStd", std_mean, "axis=(), unbiased=True, keep_dims=False", {"unbiased": "ddof", "keep_dims": "keepdims"}
+)

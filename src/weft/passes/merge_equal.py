@@ -1,0 +1,64 @@
+"""Equal computations are done once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from weft.core.control import IF, WHILE, effect_of
+from weft.core.primitive import IO
+from weft.ir.graph import Graph, Node, Value
+from weft.passes.base import Pass
+from weft.passes.rewrite import graphs_of, rewrite
+
+
+@dataclass(frozen=True)
+class MergeEqual(Pass):
+    """Common subexpression elimination.
+
+    ``%1 = Mul(%a, %b)``, ``%2 = Mul(%b, %a)``  ->  ``%1``
+
+    A random operation is a function of its key, so it may be merged; IO never is. Operands of commutative operations
+    count in any order.
+    """
+
+    name: ClassVar[str] = "merge-equal"
+
+    def apply(self, graph: Graph) -> Graph:
+        for inner in graphs_of(graph):
+            self._merge(inner)
+        return graph
+
+    def _merge(self, graph: Graph) -> None:
+        seen: dict[Any, Node] = {}
+
+        def visit(node: Node) -> Sequence[Value] | None:
+            op = node.op
+            inputs: Any = node.inputs
+            if node.regions:
+                if op is IF or op is WHILE or effect_of(node) == IO:
+                    return None
+            elif op.effect == IO:
+                return None
+            elif len(inputs) == 2 and getattr(op, "commutative", False) and id(inputs[0]) > id(inputs[1]):
+                inputs = (inputs[1], inputs[0])
+            outputs = node.outputs
+            kind = outputs[0].type if len(outputs) == 1 else tuple([v.type for v in outputs])
+            attrs = exact(node.attrs) if node.attrs else ()
+            first = seen.setdefault((op, inputs, attrs, kind, node.regions), node)
+            return None if first is node else first.outputs
+
+        rewrite(graph, visit)
+
+
+def exact(value: Any) -> Any:
+    """An attribute value as a key that tells ``1`` from ``True`` and ``0.0`` from ``-0.0``."""
+    kind = value.__class__
+    if kind is tuple:
+        return tuple([exact(item) for item in value])
+    if kind is float or kind is complex:
+        return (kind, repr(value))
+    if kind is bool:
+        return (kind, value)
+    return value

@@ -1,0 +1,53 @@
+"""Training: the loop around a network, its callbacks and metrics, mixed precision, and checkpoints.
+
+Stands on `nn`; nothing below knows of it.
+"""
+
+from weft.train.amp import (
+    DynamicLossScaler,
+    StaticLossScaler,
+    all_finite,
+    auto_mixed_precision,
+    get_black_list,
+    get_white_list,
+)  # fmt: skip
+from weft.train.callback import (
+    Callback,
+    CheckpointConfig,
+    EarlyStopping,
+    History,
+    LambdaCallback,
+    LossMonitor,
+    ModelCheckpoint,
+    RunContext,
+    TimeMonitor,
+)  # fmt: skip
+from weft.train.loss_scale_manager import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
+from weft.train.metrics import (
+    F1,
+    MAE,
+    MSE,
+    Accuracy,
+    Loss,
+    Metric,
+    Precision,
+    Recall,
+    Top1CategoricalAccuracy,
+    Top5CategoricalAccuracy,
+    TopKCategoricalAccuracy,
+    get_metric_fn,
+    names,
+)  # fmt: skip
+from weft.train.model import Model
+from weft.train.serialization import load_checkpoint, load_param_into_net, save_checkpoint, wait_for_checkpoints
+
+__all__ = [
+    "Model",
+    "Callback", "CheckpointConfig", "EarlyStopping", "History", "LambdaCallback", "LossMonitor", "ModelCheckpoint",
+    "RunContext", "TimeMonitor",
+    "Accuracy", "F1", "Loss", "MAE", "MSE", "Metric", "Precision", "Recall", "Top1CategoricalAccuracy",
+    "Top5CategoricalAccuracy", "TopKCategoricalAccuracy", "get_metric_fn", "names",
+    "DynamicLossScaleManager", "DynamicLossScaler", "FixedLossScaleManager", "LossScaleManager", "StaticLossScaler",
+    "all_finite", "auto_mixed_precision", "get_black_list", "get_white_list",
+    "load_checkpoint", "load_param_into_net", "save_checkpoint", "wait_for_checkpoints",
+]  # fmt: skip

@@ -1,0 +1,194 @@
+"""Mixed precision: which cells compute in a half type, and loss scalers for training loops written by hand."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from weft import dtypes
+from weft.core.dispatch import apply
+from weft.core.tensor import Parameter, Tensor
+from weft.nn.cell import Cell
+from weft.nn.hooks import cast_floating
+from weft.nn.layer.basic import Dense
+from weft.nn.layer.conv import Conv1d, Conv1dTranspose, Conv2d, Conv2dTranspose, Conv3d
+from weft.nn.layer.normalization import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LayerNorm,
+)
+from weft.nn.loss import LossBase
+from weft.nn.loss_scale import NEXT_SCALE, all_finite
+
+#: cells that gain from a half type
+HALF_CELLS: Final[tuple[type[Cell], ...]] = (Dense, Conv1d, Conv2d, Conv3d, Conv1dTranspose, Conv2dTranspose)
+#: cells that need float32
+FULL_CELLS: Final[tuple[type[Cell], ...]] = (
+    BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d,
+    LossBase,
+)  # fmt: skip
+
+
+def get_white_list() -> list[type[Cell]]:
+    """The cells that level O1 computes in a half type.
+
+    Example:
+        >>> from weft import nn
+        >>> nn.Dense in get_white_list()
+        True
+    """
+    return list(HALF_CELLS)
+
+
+def get_black_list() -> list[type[Cell]]:
+    """The cells that level O2 keeps in float32.
+
+    Example:
+        >>> from weft import nn
+        >>> nn.LayerNorm in get_black_list()
+        True
+    """
+    return list(FULL_CELLS)
+
+
+def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = dtypes.float16) -> Cell:
+    """Let parts of a network compute in a half type.
+
+    Args:
+        network: the network; it is changed, and returned.
+        amp_level: ``"O0"`` nothing; ``"O1"`` the cells that gain (see `get_white_list`); ``"O2"`` and ``"auto"`` all
+            but those that need float32 (see `get_black_list`); ``"O3"`` everything.
+        dtype: float16 or bfloat16.
+
+    Returns:
+        Cell: the network, whose output is float32 at levels O1 and O2.
+
+    Example:
+        >>> from weft import nn
+        >>> net = auto_mixed_precision(nn.SequentialCell(nn.Dense(2, 2), nn.LayerNorm((2,))), "O2")
+        >>> net(Tensor([[1.0, 2.0]])).dtype
+        mindspore.float32
+    """
+    wanted = dtypes.of(dtype)
+    if not isinstance(network, Cell):
+        raise TypeError(f"auto_mixed_precision: network must be a Cell, not {type(network).__name__}")
+    if wanted not in (dtypes.float16, dtypes.bfloat16):
+        raise ValueError(f"auto_mixed_precision: dtype must be float16 or bfloat16, not {wanted}")
+    if amp_level not in ("O0", "O1", "O2", "O3", "auto"):
+        raise ValueError(f"auto_mixed_precision: amp_level must be 'O0' to 'O3' or 'auto', not {amp_level!r}")
+    if amp_level == "O0":
+        return network
+    if amp_level == "O3":
+        return network.to_float(wanted)
+    cells = [cell for _, cell in network.cells_and_names()]
+    if amp_level == "O1":
+        for cell in cells:
+            if isinstance(cell, HALF_CELLS):
+                cell.to_float(wanted)
+    else:
+        network.to_float(wanted)
+        for cell in cells:
+            if isinstance(cell, FULL_CELLS):
+                cell.to_float(dtypes.float32)
+    network.register_forward_hook(_to_full)
+    return network
+
+
+def _to_full(cell: Cell, inputs: Any, output: Any) -> Any:
+    return cast_floating(output, dtypes.float32)
+
+
+class StaticLossScaler:
+    """A loss scale that stays: ``scale`` the loss, ``unscale`` the gradients.
+
+    Args:
+        scale_value: the scale.
+
+    Example:
+        >>> scaler = StaticLossScaler(8.0)
+        >>> print(scaler.unscale(scaler.scale(Tensor(3.0))))
+        3.0
+    """
+
+    def __init__(self, scale_value: float) -> None:
+        if scale_value < 1:
+            raise ValueError(f"{type(self).__name__}: scale_value must be at least 1, not {scale_value}")
+        self.scale_value: Any = Parameter(Tensor(float(scale_value)), name="scale_value", requires_grad=False)
+
+    def scale(self, inputs: Any) -> Any:
+        """Multiply a tensor, or each of a tuple, by the scale.
+
+        Args:
+            inputs: the tensor or tensors.
+        """
+        return _each(inputs, lambda x: x * self.scale_value.astype(x.dtype))
+
+    def unscale(self, inputs: Any) -> Any:
+        """Divide a tensor, or each of a tuple, by the scale.
+
+        Args:
+            inputs: the tensor or tensors.
+        """
+        return _each(inputs, lambda x: (x.astype(dtypes.float32) / self.scale_value).astype(x.dtype))
+
+    def adjust(self, grads_finite: Any) -> bool:
+        """Note a step; the scale stays.
+
+        Args:
+            grads_finite: whether its gradients were finite.
+        """
+        del grads_finite
+        return False
+
+
+class DynamicLossScaler(StaticLossScaler):
+    """A loss scale that shrinks after an overflow and grows after a run of good steps.
+
+    Args:
+        scale_value: initial scale.
+        scale_factor: by how much it changes.
+        scale_window: length of the run.
+
+    Example:
+        >>> scaler = DynamicLossScaler(8.0, 2, 100)
+        >>> scaler.adjust(Tensor(False))
+        True
+        >>> print(scaler.scale_value.value())
+        4.0
+    """
+
+    def __init__(self, scale_value: float, scale_factor: float, scale_window: int) -> None:
+        super().__init__(scale_value)
+        if scale_factor <= 1 or scale_window < 1:
+            raise ValueError(f"DynamicLossScaler needs scale_factor > 1 and scale_window >= 1, got {scale_factor}, "
+                             f"{scale_window}")  # fmt: skip
+        self.scale_factor = float(scale_factor)
+        self.scale_window = int(scale_window)
+        self.counter = Parameter(Tensor(0, dtypes.int32), name="counter", requires_grad=False)
+
+    def adjust(self, grads_finite: Any) -> bool:
+        """Move the scale.
+
+        Args:
+            grads_finite: whether the step's gradients were finite.
+        """
+        finite = grads_finite if isinstance(grads_finite, Tensor) else Tensor(bool(grads_finite))
+        results = apply(NEXT_SCALE, (self.scale_value, self.counter, finite), (self.scale_factor, self.scale_window))
+        self.scale_value.rebind(results[0])
+        self.counter.rebind(results[1])
+        return True
+
+
+def _each(inputs: Any, change: Any) -> Any:
+    if isinstance(inputs, (tuple, list)):
+        return type(inputs)([_each(x, change) for x in inputs])
+    return change(inputs)
+
+
+__all__ = [
+    "DynamicLossScaler", "StaticLossScaler", "all_finite", "auto_mixed_precision", "get_black_list", "get_white_list",
+]  # fmt: skip

@@ -1,0 +1,462 @@
+"""Checkpoints: parameters in one safetensors file, written whole or not at all.
+
+The file is what safetensors defines: a JSON header, then raw little-endian data. Nothing in it can run. Facts beyond
+shape and element type (which parameters are trained, their order) stand in the header's metadata.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+
+from weft.core.tensor import Parameter, Tensor
+from weft.errors import CheckpointError
+from weft.nn.cell import Cell
+
+_METADATA_KEY: Final = "weft"
+_FORMAT_VERSION: Final = 1
+_NAMES: Final[dict[str, Any]] = {
+    "BOOL": np.bool_, "U8": np.uint8, "I8": np.int8, "U16": np.uint16, "I16": np.int16, "U32": np.uint32,
+    "I32": np.int32, "U64": np.uint64, "I64": np.int64, "F16": np.float16, "BF16": ml_dtypes.bfloat16,
+    "F32": np.float32, "F64": np.float64, "C64": np.complex64,
+}  # fmt: skip
+_STORABLE: Final = frozenset(np.dtype(kind) for kind in _NAMES.values())
+_pending: list[threading.Thread] = []
+
+
+# -- writing -----------------------------------------------------------------------------------------------------
+
+
+def save_checkpoint(
+    save_obj: Any,
+    ckpt_file_name: Any,
+    integrated_save: bool = True,
+    async_save: bool | str = False,
+    append_dict: dict[str, Any] | None = None,
+    enc_key: bytes | None = None,
+    enc_mode: str = "AES-GCM",
+    choice_func: Callable[[str], bool] | None = None,
+    crc_check: bool = False,
+    format: str = "ckpt",
+    **kwargs: Any,
+) -> None:
+    """Write parameters to a checkpoint file; an interrupted write leaves the old file.
+
+    Args:
+        save_obj: a Cell, a list of ``{"name": str, "data": Tensor}``, or a dict of Tensors by name.
+        ckpt_file_name: the file; without an ending it gets ``.ckpt`` (or ``.safetensors``, by `format`).
+        integrated_save: accepted; the file always holds whole parameters.
+        async_save: write in a thread of its own; the values are those of the call.
+        append_dict: further Tensors, Parameters, numbers or strings by name.
+        enc_key: must be None.
+        enc_mode: accepted.
+        choice_func: called with each name; saves those for which it returns True.
+        crc_check: accepted; the layout of a file is always checked when it is read.
+        format: ``"ckpt"`` or ``"safetensors"``: the ending that a name without one gets.
+        kwargs: accepted: `incremental`, `remove_redundancy`, `global_step_num`.
+
+    Raises:
+        TypeError: something is no Cell, list or dict of tensors.
+        ValueError: two parameters have the same name, or encryption is asked for.
+
+    Example:
+        >>> import tempfile
+        >>> from weft import nn
+        >>> folder = tempfile.mkdtemp()
+        >>> save_checkpoint(nn.Dense(2, 1), folder + "/net.ckpt")
+        >>> sorted(load_checkpoint(folder + "/net.ckpt"))
+        ['bias', 'weight']
+    """
+    del integrated_save, enc_mode, crc_check, kwargs
+    if enc_key is not None:
+        raise ValueError("save_checkpoint does not encrypt; encrypt the file with a tool made for it")
+    path = _path_to_write(ckpt_file_name, format)
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    trained: list[str] = []
+    plain: dict[str, Any] = {}
+    for name, value in _named_values(save_obj):
+        if choice_func is not None and not choice_func(name):
+            continue
+        if name in arrays:
+            raise ValueError(f"save_checkpoint: two parameters are named {name!r}")
+        arrays[name] = _array(name, value)
+        if isinstance(value, Parameter) and value.requires_grad:
+            trained.append(name)
+    for name, value in (append_dict or {}).items():
+        if not isinstance(name, str):
+            raise TypeError(f"save_checkpoint: a key of append_dict must be a str, not {type(name).__name__}")
+        if name in arrays:
+            raise ValueError(f"save_checkpoint: append_dict holds {name!r}, which is the name of a parameter")
+        if isinstance(value, (bool, int, float, str)):
+            plain[name] = value
+        else:
+            arrays[name] = _array(name, value)
+            if isinstance(value, Parameter) and value.requires_grad:
+                trained.append(name)
+    facts = {"version": _FORMAT_VERSION, "trained": trained, "order": list(arrays), "values": plain}
+    if async_save:
+        thread = threading.Thread(target=_write, args=(path, arrays, facts), name="weft-checkpoint")
+        _pending[:] = [t for t in _pending if t.is_alive()]
+        _pending.append(thread)
+        thread.start()
+    else:
+        wait_for_checkpoints()
+        _write(path, arrays, facts)
+
+
+def wait_for_checkpoints() -> None:
+    """Wait until every checkpoint that is written in the background is on disk.
+
+    Example:
+        >>> wait_for_checkpoints()
+    """
+    for thread in list(_pending):
+        thread.join()
+    _pending.clear()
+
+
+def _path_to_write(name: Any, format: str) -> Path:
+    if not isinstance(name, (str, os.PathLike)):
+        raise TypeError(f"save_checkpoint: ckpt_file_name must be a str, not {type(name).__name__}")
+    if format not in ("ckpt", "safetensors"):
+        raise ValueError(f"save_checkpoint: format must be 'ckpt' or 'safetensors', not {format!r}")
+    path = Path(name)
+    if not path.name:
+        raise ValueError("save_checkpoint: ckpt_file_name must not be empty")
+    if path.is_dir():
+        raise IsADirectoryError(f"save_checkpoint: {path} is a folder")
+    return path if path.suffix else path.with_name(path.name + "." + format)
+
+
+def _named_values(save_obj: Any) -> Iterable[tuple[str, Any]]:
+    if isinstance(save_obj, Cell):
+        return [(param.name, param) for param in save_obj.get_parameters()]
+    if isinstance(save_obj, dict):
+        return list(save_obj.items())
+    if isinstance(save_obj, (list, tuple)):
+        pairs = []
+        for item in save_obj:
+            if isinstance(item, Parameter):
+                pairs.append((item.name, item))
+                continue
+            if not isinstance(item, dict) or not {"name", "data"} <= set(item):
+                raise TypeError('save_checkpoint: a list must hold dicts {"name": ..., "data": ...} or Parameters')
+            pairs.append((item["name"], item["data"]))
+        return pairs
+    raise TypeError(f"save_checkpoint takes a Cell, a list or a dict of tensors, not {type(save_obj).__name__}")
+
+
+def _array(name: Any, value: Any) -> np.ndarray[Any, Any]:
+    if not isinstance(name, str):
+        raise TypeError(f"save_checkpoint: a parameter name must be a str, not {type(name).__name__}")
+    if name == "__metadata__":
+        raise ValueError("save_checkpoint: '__metadata__' cannot be the name of a parameter")
+    if isinstance(value, Tensor):
+        array = value.asnumpy()
+    elif isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value)
+    else:
+        raise TypeError(f"save_checkpoint: {name!r} must be a Tensor, not {type(value).__name__}")
+    if array.dtype not in _STORABLE:
+        raise TypeError(f"save_checkpoint: {name!r} is {array.dtype.name}, which a checkpoint cannot hold")
+    return np.ascontiguousarray(array).reshape(array.shape)
+
+
+def _write(path: Path, arrays: dict[str, np.ndarray[Any, Any]], facts: dict[str, Any]) -> None:
+    """Write beside the file, then put it in place in one step."""
+    content = _library().numpy.save(arrays, {_METADATA_KEY: json.dumps(facts)})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=".tmp")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# -- reading -----------------------------------------------------------------------------------------------------
+
+
+def load_checkpoint(
+    ckpt_file_name: Any,
+    net: Cell | None = None,
+    strict_load: bool = False,
+    filter_prefix: str | list[str] | tuple[str, ...] | None = None,
+    dec_key: bytes | None = None,
+    dec_mode: str = "AES-GCM",
+    specify_prefix: str | list[str] | tuple[str, ...] | None = None,
+    choice_func: Callable[[str], bool] | None = None,
+    crc_check: bool = False,
+    remove_redundancy: bool = False,
+    format: str = "ckpt",
+) -> dict[str, Any]:
+    """Read a checkpoint file.
+
+    Args:
+        ckpt_file_name: the file.
+        net: a network to load the parameters into.
+        strict_load: with `net`: every parameter must be in the file, with the same element type.
+        filter_prefix: leave out names that begin so.
+        dec_key: must be None.
+        dec_mode: accepted.
+        specify_prefix: read only names that begin so.
+        choice_func: called with each name; reads those for which it returns True.
+        crc_check: accepted.
+        remove_redundancy: accepted.
+        format: accepted; the file says itself what it is.
+
+    Returns:
+        dict: Parameters by name; numbers and strings that were appended, as themselves.
+
+    Raises:
+        CheckpointError: the file is missing or damaged, nothing is left after filtering, or it does not fit `net`.
+
+    Example:
+        >>> import tempfile
+        >>> from weft import nn
+        >>> path = tempfile.mkdtemp() + "/net.ckpt"
+        >>> save_checkpoint(nn.Dense(2, 1), path)
+        >>> load_checkpoint(path)["weight"].shape
+        (1, 2)
+    """
+    del dec_mode, crc_check, remove_redundancy, format
+    if dec_key is not None:
+        raise ValueError("load_checkpoint does not decrypt; decrypt the file first")
+    if not isinstance(ckpt_file_name, (str, os.PathLike)):
+        raise TypeError(f"load_checkpoint: ckpt_file_name must be a str, not {type(ckpt_file_name).__name__}")
+    path = Path(ckpt_file_name)
+    left_out = _prefixes("filter_prefix", filter_prefix)
+    wanted = _prefixes("specify_prefix", specify_prefix)
+
+    def chosen(name: str) -> bool:
+        if left_out and name.startswith(left_out):
+            return False
+        if wanted and not name.startswith(wanted):
+            return False
+        return choice_func is None or bool(choice_func(name))
+
+    wait_for_checkpoints()
+    arrays, facts = _read(path)
+    trained = set(facts["trained"])
+    found: dict[str, Any] = {}
+    for name, array in arrays.items():
+        if chosen(name):
+            found[name] = Parameter(Tensor(array), name=name, requires_grad=name in trained)
+    found.update({name: value for name, value in facts["values"].items() if chosen(name)})
+    if not found:
+        raise CheckpointError(f"{path}: no parameter is left; the file holds {_some(arrays)}")
+    if net is not None:
+        load_param_into_net(net, found, strict_load)
+    return found
+
+
+def _prefixes(what: str, value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    found = (value,) if isinstance(value, str) else tuple(value)
+    for prefix in found:
+        if not isinstance(prefix, str):
+            raise TypeError(f"load_checkpoint: {what} must be a str or a list of them, not {type(prefix).__name__}")
+        if not prefix:
+            raise ValueError(f"load_checkpoint: {what} must not be empty")
+    return found
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = list(names)
+    text = ", ".join(repr(name) for name in listed[:5])
+    return f"{text} and {len(listed) - 5} more" if len(listed) > 5 else text or "nothing"
+
+
+def _read(path: Path) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
+    """The arrays of a file in the order they were saved, and the facts besides; every claim of the file is checked."""
+    if not path.exists():
+        raise CheckpointError(f"there is no checkpoint file {path}")
+    if not path.is_file():
+        raise CheckpointError(f"{path} is no file")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from error
+    library = _library()
+    try:
+        entries = library.deserialize(content)
+        # the library has checked the header; it only does not hand out the metadata
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    except (library.SafetensorError, ValueError, RecursionError) as error:
+        raise _damaged(path, str(error)) from None
+    arrays = {name: _entry(path, name, entry) for name, entry in entries}
+    facts = _facts(path, header.get("__metadata__", {}), arrays)
+    return {name: arrays[name] for name in facts["order"]}, facts
+
+
+def _damaged(path: Path, what: str) -> CheckpointError:
+    return CheckpointError(f"{path} is no undamaged checkpoint (a safetensors file): {what}")
+
+
+def _entry(path: Path, name: str, entry: dict[str, Any]) -> np.ndarray[Any, Any]:
+    kind = _NAMES.get(entry["dtype"])
+    if kind is None:
+        raise _damaged(path, f"{name!r} has the element type {entry['dtype']}, which a tensor cannot have")
+    data, shape = entry["data"], tuple(entry["shape"])
+    dtype = np.dtype(kind)
+    if len(shape) > 32 or math.prod(shape) * dtype.itemsize != len(data):
+        raise _damaged(path, f"{name!r} of shape {shape} does not fill its place of {len(data)} bytes")
+    if dtype == np.bool_ and len(data) and max(data) > 1:
+        raise _damaged(path, f"{name!r} holds bytes that are no bool")
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
+def _library() -> Any:
+    """safetensors, an optional package that only checkpoints need."""
+    try:
+        import safetensors.numpy  # noqa: PLC0415
+    except ImportError:
+        raise ImportError("checkpoints need the package safetensors: pip install 'weft[checkpoint]'") from None
+    return safetensors
+
+
+def _facts(path: Path, metadata: Any, arrays: dict[str, Any]) -> dict[str, Any]:
+    """What the metadata says of the parameters; a foreign safetensors file says nothing."""
+    if not isinstance(metadata, dict) or any(not isinstance(v, str) for v in metadata.values()):
+        raise _damaged(path, "its metadata is no table of strings")
+    text = metadata.get(_METADATA_KEY)
+    if text is None:
+        return {"trained": list(arrays), "order": list(arrays), "values": {}}
+    try:
+        facts = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, f"its metadata is unreadable ({error})") from None
+    if not isinstance(facts, dict) or facts.get("version") != _FORMAT_VERSION:
+        version = facts.get("version") if isinstance(facts, dict) else None
+        raise CheckpointError(f"{path} has the format version {version!r:.20}; this program reads {_FORMAT_VERSION}")
+    order, trained, values = facts.get("order"), facts.get("trained"), facts.get("values")
+    if not isinstance(order, list) or not all(isinstance(n, str) for n in order) or len(order) != len(arrays):
+        raise _damaged(path, "its metadata does not list its tensors")
+    if set(order) != set(arrays):
+        raise _damaged(path, "its metadata lists other tensors than it holds")
+    if not isinstance(trained, list) or not all(isinstance(n, str) and n in arrays for n in trained):
+        raise _damaged(path, "its metadata does not say which parameters are trained")
+    if not isinstance(values, dict) or any(
+        not isinstance(v, (bool, int, float, str)) or name in arrays for name, v in values.items()
+    ):
+        raise _damaged(path, "its appended values are no numbers or strings")
+    return facts
+
+
+# -- into a network ------------------------------------------------------------------------------------------------
+
+
+def load_param_into_net(
+    net: Cell, parameter_dict: dict[str, Any], strict_load: bool = False, remove_redundancy: bool = False
+) -> tuple[list[str], list[str]]:
+    """Give a network's parameters the values of a checkpoint; if one does not fit, none is changed.
+
+    Args:
+        net: the network.
+        parameter_dict: Parameters or Tensors by name, as `load_checkpoint` returns them.
+        strict_load: every parameter must be there, with the same element type.
+        remove_redundancy: accepted.
+
+    Returns:
+        tuple: names of the network's parameters that were not loaded, and names in the checkpoint that were not used.
+
+    Raises:
+        TypeError: `net` is no Cell, or a value is no Tensor.
+        CheckpointError: a shape or element type does not fit, or `strict_load` finds a parameter missing.
+
+    Example:
+        >>> from weft import nn
+        >>> load_param_into_net(nn.Dense(2, 1), {"weight": Tensor([[1.0, 2.0]])})
+        (['bias'], [])
+    """
+    del remove_redundancy
+    if not isinstance(net, Cell):
+        raise TypeError(f"load_param_into_net: net must be a Cell, not {type(net).__name__}")
+    if not isinstance(parameter_dict, dict):
+        raise TypeError(f"load_param_into_net: parameter_dict must be a dict, not {type(parameter_dict).__name__}")
+    tensors: dict[str, Tensor] = {}
+    for name, value in parameter_dict.items():
+        if isinstance(value, Tensor):
+            tensors[name] = value
+        elif not isinstance(value, (bool, int, float, str)):  # appended values are not for the network
+            raise TypeError(f"load_param_into_net: {name!r} must be a Parameter, not {type(value).__name__}")
+    params = list(net.get_parameters())
+    prefix = _common_prefix(params, tensors)
+    missing: list[str] = []
+    used: set[str] = set()
+    plan: list[tuple[Parameter, Tensor]] = []
+    problems: list[str] = []
+    for param in params:
+        name = param.name if param.name in tensors else prefix + param.name
+        if name not in tensors:
+            missing.append(param.name)
+            continue
+        used.add(name)
+        value = tensors[name]
+        problem = _misfit(param, value, strict_load)
+        if problem:
+            problems.append(problem)
+        else:
+            plan.append((param, value))
+    if problems:
+        more = f" (and {len(problems) - 5} more)" if len(problems) > 5 else ""
+        raise CheckpointError("the checkpoint does not fit the network: " + "; ".join(problems[:5]) + more)
+    if strict_load and missing:
+        raise CheckpointError(f"the checkpoint lacks parameters of the network: {_some(missing)}")
+    for param, value in plan:
+        param.set_data(value if value.dtype is param.dtype else Tensor(value, param.dtype))
+    return missing, [name for name in tensors if name not in used]
+
+
+def _common_prefix(params: list[Parameter], tensors: dict[str, Tensor]) -> str:
+    """What stands before every name of the network in a checkpoint of a cell that contained it; else nothing."""
+    if not params or any(param.name in tensors for param in params):
+        return ""
+    longest = max((param.name for param in params), key=len)
+    for name in tensors:
+        if name.endswith("." + longest):
+            prefix = name[: -len(longest)]
+            if all(prefix + param.name in tensors for param in params):
+                return prefix
+    return ""
+
+
+def _misfit(param: Parameter, value: Tensor, strict: bool) -> str:
+    if value.shape != param.shape:
+        return f"{param.name!r} has shape {param.shape}, in the checkpoint {value.shape}"
+    if value.dtype is param.dtype:
+        return ""
+    floats = param.dtype.is_floating and value.dtype.is_floating
+    integers = param.dtype.category == 1 and value.dtype.category == 1
+    if strict or not (floats or integers):
+        return f"{param.name!r} is {param.dtype}, in the checkpoint {value.dtype}"
+    if integers:
+        limits = np.iinfo(param.dtype.np_dtype)
+        array = value.asnumpy()
+        if array.size and (int(array.min()) < limits.min or int(array.max()) > limits.max):
+            return f"{param.name!r} is {param.dtype}, which cannot hold the {value.dtype} values of the checkpoint"
+    return ""

@@ -1,0 +1,429 @@
+"""`vmap`: a function of one example as a function of a batch.
+
+The function is traced once on symbolic tensors without the mapped axis. The graph becomes the attribute of one
+primitive, `Vmap`, whose implementation maps the lowered graph with `jax.vmap`; so gradients, capture and compilation
+see an operation like any other. Outside tensors that the function reads become operands that are not mapped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from weft.autodiff.tree import map_tensors, tensors_of
+from weft.compile.differentiate import joint_graph
+from weft.compile.lower import lower
+from weft.core.dispatch import apply
+from weft.core.primitive import Primitive
+from weft.core.tensor import Tensor, view, wrap
+from weft.core.trace import Trace, tracing
+from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Graph, Value
+from weft.ir.types import TensorType
+from weft.ops.joining import stack
+from weft.ops.reduce import reduce_sum
+
+
+class Body:
+    """A graph as the attribute of an operation, compared by structure."""
+
+    __slots__ = ("graph", "key", "_hash", "_gradients")
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.key = structure(graph)
+        self._hash = hash(self.key)
+        self._gradients: dict[Any, tuple[Body, tuple[int | None, ...]]] = {}
+
+    def gradient(self, followed: tuple[bool, ...]) -> tuple[Body, tuple[int | None, ...]]:
+        """A graph from parameters and output gradients to the followed parameters' gradients, and their places.
+
+        Args:
+            followed: for each parameter, whether to differentiate it.
+        """
+        key = (followed, Primitive.rules_epoch)
+        found = self._gradients.get(key)
+        if found is None:
+            with (
+                jax.ensure_compile_time_eval()
+            ):  # the rule may run while JAX traces it; the graph is built all the same
+                graph, places = joint_graph(self.graph, followed)
+            graph.outputs = graph.outputs[len(self.graph.outputs) :]
+            found = self._gradients[key] = (Body(graph), places)
+        return found
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Body) and self._hash == other._hash and self.key == other.key
+
+    def __repr__(self) -> str:
+        return f"<{self.graph.name}: {len(self.graph)} nodes>"
+
+
+def structure(graph: Graph) -> tuple[Any, ...]:
+    """What a graph computes, as nested tuples; equal for graphs that differ in names and locations only."""
+    numbers: dict[Value, int] = {value: i for i, value in enumerate(graph.params)}
+    rows: list[Any] = [tuple([value.type for value in graph.params])]
+    for node in graph.nodes:
+        operands = tuple([None if value is None else numbers[value] for value in node.inputs])
+        types = tuple([value.type for value in node.outputs])
+        rows.append((node.op, operands, node.attrs, types, tuple([structure(region) for region in node.regions])))
+        for value in node.outputs:
+            numbers[value] = len(numbers)
+    rows.append(tuple([numbers[value] for value in graph.outputs]))
+    return tuple(rows)
+
+
+def _mapped(*arrays: Any, body: Body, in_axes: tuple[Any, ...], out_axes: tuple[Any, ...], size: int) -> Any:
+    return jax.vmap(lower(body.graph), in_axes=in_axes, out_axes=out_axes, axis_size=size)(*arrays)
+
+
+def _mapped_derivative(
+    *operands: Any, body: Body, in_axes: tuple[Any, ...], out_axes: tuple[Any, ...], size: int
+) -> list[Any]:
+    """The gradient of a mapped function: the gradient of one example, mapped."""
+    *inputs, _, douts = operands
+    followed = tuple([x.dtype.category >= 2 for x in inputs])
+    gradient, places = body.gradient(followed)
+    # an output that is the same for all examples is one value: its gradient is shared out among them
+    shared = [d if axis is not None else d / size for d, axis in zip(douts, out_axes, strict=True)]
+    axes = tuple([0 if in_axes[i] is None else in_axes[i] for i, place in enumerate(places) if place is not None])
+    if not axes:
+        return [None] * len(inputs)
+    found = apply(VMAP, (*inputs, *shared), (gradient, (*in_axes, *out_axes), axes, size))
+    return [
+        None if place is None else reduce_sum(found[place], 0) if axis is None else found[place]
+        for place, axis in zip(places, in_axes, strict=True)
+    ]
+
+
+VMAP = Primitive(
+    "Vmap",
+    _mapped,
+    attr_names=("body", "in_axes", "out_axes", "size"),
+    multiple=True,
+    derivative=_mapped_derivative,
+)
+
+
+class _ExampleTrace(Trace):
+    """A trace inside which the values of an enclosing capture count as outside tensors."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, self._before_write)
+        self.outer_values: dict[Value, Value] = {}
+        #: outside handles that the function wrote, with what they stood for before
+        self.written: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def use(self, tensor: Tensor) -> Value:
+        data = tensor._data
+        if data.__class__ is Value and not self.owns(data):
+            found = self.outer_values.get(data)
+            if found is None:
+                found = self.outer_values[data] = self.external(view(tensor))
+            return self.lift(found, self.graph)
+        return super().use(tensor)
+
+    def owns(self, value: Value) -> bool:
+        """Whether a value belongs to this trace."""
+        graph: Graph | None = value.graph
+        while graph is not None:
+            if graph is self.root:
+                return True
+            graph = graph.parent
+        return False
+
+    def _before_write(self, tensor: Tensor) -> None:
+        data = tensor._data
+        inside = self.owns(data) if data.__class__ is Value else id(tensor) in self.created
+        if not inside and id(tensor) not in self.written:
+            self.written[id(tensor)] = (tensor, view(tensor))
+
+    def put_back(self) -> list[tuple[Tensor, Tensor]]:
+        """Undo the writes to outside handles; returns each with the value that was written."""
+        results = []
+        for handle, before in self.written.values():
+            results.append((handle, view(handle)))
+            handle._data = before._data
+            handle._node = before._node
+            handle._type = before._type
+            if hasattr(before, "_index"):
+                handle._index = before._index
+        self.written = {}
+        return results
+
+
+class VmapFunction:
+    """A function mapped over axes of its arguments, as a callable.
+
+    Args:
+        fn: function or Cell of one example.
+        in_axes: mapped axis of each argument.
+        out_axes: where the mapped axis goes in each output.
+    """
+
+    __slots__ = ("fn", "in_axes", "out_axes")
+
+    def __init__(self, fn: Callable[..., Any], in_axes: Any, out_axes: Any) -> None:
+        self.fn = fn
+        self.in_axes = in_axes
+        self.out_axes = out_axes
+
+    def __call__(self, *args: Any) -> Any:
+        call = VmapCall(self, args)
+        try:
+            out = self.fn(*call.args)
+        except BaseException:
+            call.close()
+            raise
+        return call.finish(out)
+
+    def __repr__(self) -> str:
+        return f"<vmap of {getattr(self.fn, '__name__', type(self.fn).__name__)}>"
+
+
+class VmapCall:
+    """One call of a mapped function: open from construction until `close` or `finish`."""
+
+    __slots__ = ("request", "operands", "axes", "size", "trace", "args", "_activation")
+
+    def __init__(self, request: VmapFunction, args: tuple[Any, ...]) -> None:
+        self.request = request
+        #: the mapped tensors and their axes
+        self.operands: list[Tensor] = []
+        self.axes: list[int] = []
+        self.size = -1
+        name = getattr(request.fn, "__name__", type(request.fn).__name__)
+        self.trace = _ExampleTrace(f"vmap_{name}")
+        axes = request.in_axes
+        if isinstance(axes, (tuple, list)):
+            if len(axes) != len(args):
+                raise ValueError(
+                    f"vmap: in_axes has {len(axes)} entries, but the function was called with {len(args)} arguments"
+                )
+        else:
+            axes = (axes,) * len(args)
+        self.args = [
+            self._example(arg, axis, f"argument {i}") for i, (arg, axis) in enumerate(zip(args, axes, strict=True))
+        ]
+        if not self.operands:
+            raise ValueError("vmap: no tensor is mapped; in_axes must name an axis for at least one argument")
+        self._activation = tracing(self.trace)
+        self._activation.__enter__()
+
+    def _example(self, value: Any, axis: Any, where: str) -> Any:
+        """The argument with every mapped tensor replaced by the symbolic tensor of one example."""
+        if axis is None:
+            return value
+        if isinstance(value, Tensor):
+            if isinstance(axis, bool) or not isinstance(axis, int):
+                raise TypeError(f"vmap: in_axes for {where} must be an int or None, not {axis!r}")
+            return self._map(value, axis, where)
+        if isinstance(value, (tuple, list)):
+            if isinstance(axis, (tuple, list)) and len(axis) != len(value):
+                raise ValueError(f"vmap: in_axes for {where} has {len(axis)} entries for {len(value)} items")
+            parts = axis if isinstance(axis, (tuple, list)) else (axis,) * len(value)
+            items = [self._example(v, a, f"{where}[{i}]") for i, (v, a) in enumerate(zip(value, parts, strict=True))]
+            if isinstance(value, list):
+                return items
+            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        if isinstance(value, dict):
+            if isinstance(axis, dict):
+                return {key: self._example(item, axis[key], f"{where}[{key!r}]") for key, item in value.items()}
+            return {key: self._example(item, axis, f"{where}[{key!r}]") for key, item in value.items()}
+        return value  # a Python value is the same for every example
+
+    def _map(self, tensor: Tensor, axis: int, where: str) -> Tensor:
+        shape = tensor.shape
+        if not -len(shape) <= axis < len(shape):
+            raise ValueError(f"vmap: in_axes is {axis} for {where}, a tensor of {len(shape)} dimensions {shape}")
+        axis %= len(shape)
+        if self.size == -1:
+            self.size = shape[axis]
+        elif self.size != shape[axis]:
+            raise ValueError(
+                f"vmap: mapped axes differ in size: axis {axis} of {where} is {shape[axis]}, "
+                f"an earlier one is {self.size}"
+            )
+        self.operands.append(tensor)
+        self.axes.append(axis)
+        example = TensorType.of(tensor.dtype, shape[:axis] + shape[axis + 1 :])
+        return wrap(self.trace.root.add_param(example))
+
+    def close(self) -> None:
+        """Leave the trace without a result."""
+        self._activation.__exit__(None, None, None)
+        self.trace.put_back()
+
+    def finish(self, out: Any) -> Any:
+        """Run the mapped graph on the batch and give its results the structure of what the function returned."""
+        trace = self.trace
+        try:
+            out = map_tensors(lambda tensor: tensor, out, _number_to_tensor)
+            results = tensors_of(out)
+            axes = self._out_axes(out)
+            for tensor in results:
+                trace.root.outputs.append(trace.use(tensor))
+            for handle, _ in list(trace.written.values()):
+                trace.root.outputs.append(trace.use(handle))
+        finally:
+            self._activation.__exit__(None, None, None)
+            handles = [handle for handle, _ in trace.put_back()]
+        if trace.token is not None:
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                "the mapped function prints or calls the host, which has no meaning for a batch at once",
+                "move the printing out of the function given to vmap",
+            )
+        operands = (*self.operands, *[tensor for tensor, _ in trace.externals.values()])
+        in_axes = (*self.axes, *[None] * len(trace.externals))
+        out_axes = (*axes, *[None] * len(handles))
+        try:
+            found = apply(VMAP, operands, (Body(trace.root), in_axes, out_axes, self.size))
+        except ValueError as error:
+            if None not in out_axes or "out_axes" not in str(error):
+                raise
+            raise ValueError(
+                "vmap: a value that differs between examples is written to a tensor outside the function"
+                if None not in axes
+                else "vmap: out_axes is None for an output that differs between examples"
+            ) from None
+        for handle, value in zip(handles, found[len(axes) :], strict=True):
+            handle.rebind(value)
+        rest = iter(found)
+        return map_tensors(lambda _: next(rest), out)
+
+    def _out_axes(self, out: Any) -> tuple[int | None, ...]:
+        return tuple(_spread(out, self.request.out_axes, "out_axes"))
+
+
+def _number_to_tensor(value: Any) -> Any:
+    return Tensor(value) if isinstance(value, (bool, int, float, complex)) else value
+
+
+def _spread(value: Any, axis: Any, where: str) -> list[int | None]:
+    """The axis of each tensor in a structure."""
+    if isinstance(value, Tensor):
+        if isinstance(axis, (tuple, list)) and len(axis) == 1:
+            axis = axis[0]
+        if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int)):
+            raise TypeError(f"vmap: {where} must be an int or None for a tensor, not {axis!r}")
+        if axis is not None and not -len(value.shape) - 1 <= axis <= len(value.shape):
+            raise ValueError(f"vmap: {where} is {axis}, but the output has {len(value.shape)} dimensions without it")
+        return [axis]
+    if isinstance(value, dict):
+        items: Sequence[Any] = list(value.values())
+    elif isinstance(value, (tuple, list)):
+        items = value
+    else:
+        return []
+    if isinstance(axis, (tuple, list)):
+        if len(axis) != len(items):
+            raise ValueError(f"vmap: {where} has {len(axis)} entries for {len(items)} outputs")
+        parts: Sequence[Any] = axis
+    else:
+        parts = (axis,) * len(items)
+    return [a for item, part in zip(items, parts, strict=True) for a in _spread(item, part, where)]
+
+
+class EnsembleFunction:
+    """Several cells of one structure, each applied to its own example."""
+
+    __slots__ = ("cells", "in_axes", "out_axes")
+
+    def __init__(self, cells: Sequence[Callable[..., Any]], in_axes: Any, out_axes: Any) -> None:
+        self.cells = list(cells)
+        self.in_axes = in_axes
+        self.out_axes = out_axes
+
+    def __call__(self, *args: Any) -> Any:
+        axes = self.in_axes if isinstance(self.in_axes, (tuple, list)) else (self.in_axes,) * len(args)
+        if len(axes) != len(args):
+            raise ValueError(f"vmap: in_axes has {len(axes)} entries, but there are {len(args)} arguments")
+        count = len(self.cells)
+        outs = []
+        for i in range(count):
+            outs.append(self.cells[i](*[_slice(a, axis, i, count) for a, axis in zip(args, axes, strict=True)]))
+        flat = [tensors_of(out) for out in outs]
+        places = _spread(outs[0], self.out_axes, "out_axes")
+        joined = iter(
+            [
+                flat[0][j] if place is None else stack([row[j] for row in flat], axis=place)
+                for j, place in enumerate(places)
+            ]
+        )
+        return map_tensors(lambda _: next(joined), outs[0])
+
+
+def _slice(value: Any, axis: Any, index: int, count: int) -> Any:
+    def take(tensor: Tensor) -> Tensor:
+        if not -len(tensor.shape) <= axis < len(tensor.shape):
+            raise ValueError(f"vmap: in_axes is {axis} for a tensor of shape {tensor.shape}")
+        if tensor.shape[axis] != count:
+            raise ValueError(f"vmap: {count} cells are mapped over an axis of size {tensor.shape[axis]}")
+        return tensor[(slice(None),) * (axis % len(tensor.shape)) + (index,)]
+
+    return value if axis is None else map_tensors(take, value)
+
+
+def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> Any:
+    """Map a function over an axis of its arguments.
+
+    Args:
+        fn: function or Cell of one example; or a list of cells of one structure, each of which gets one example.
+        in_axes: the axis to map: an int for all arguments, or a tuple with an int, None (not mapped) or nested tuple
+            for each argument.
+        out_axes: where the mapped axis goes in the outputs: an int, or a tuple for several outputs; None for an output
+            that is the same for every example.
+
+    Returns:
+        A callable with the arguments of `fn`. Random numbers drawn inside are the same for every example.
+
+    Raises:
+        TypeError: `fn` cannot be called, or an axis is not an int.
+        ValueError: nothing is mapped, or mapped axes differ in size.
+
+    Example:
+        >>> dot = vmap(lambda a, b: a * b + 1, in_axes=(0, None))
+        >>> print(dot(Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([1.0, 10.0])))
+        [[ 2. 21.]
+         [ 4. 41.]]
+    """
+    _check_axes(in_axes, "in_axes")
+    _check_axes(out_axes, "out_axes")
+    if isinstance(fn, (list, tuple)) or _is_cell_list(fn):
+        cells = list(fn)
+        if not cells or not all(callable(cell) for cell in cells):
+            raise TypeError("vmap: a list of functions must hold at least one, and only functions or cells")
+        return EnsembleFunction(cells, in_axes, out_axes)
+    if callable(fn):
+        if in_axes is None or (isinstance(in_axes, (tuple, list)) and _all_none(in_axes)):
+            raise ValueError("vmap: in_axes maps nothing; give an axis for at least one argument")
+        return VmapFunction(fn, in_axes, out_axes)
+    raise TypeError(f"vmap: fn must be a function or a Cell, not {type(fn).__name__}")
+
+
+def _is_cell_list(fn: Any) -> bool:
+    return type(fn).__name__ == "CellList" and hasattr(fn, "__len__") and hasattr(fn, "__getitem__")
+
+
+def _all_none(axes: Any) -> bool:
+    return all(_all_none(axis) if isinstance(axis, (tuple, list)) else axis is None for axis in axes)
+
+
+def _check_axes(axes: Any, name: str) -> None:
+    if isinstance(axes, (tuple, list)):
+        for axis in axes:
+            _check_axes(axis, name)
+    elif isinstance(axes, dict):
+        for axis in axes.values():
+            _check_axes(axis, name)
+    elif axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
+        raise TypeError(f"vmap: {name} must be ints, None, or nested tuples of them, not {axes!r}")
+
+
+__all__ = ["VMAP", "Body", "VmapFunction", "structure", "vmap"]

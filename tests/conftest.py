@@ -1,0 +1,36 @@
+"""Settings of the test suite."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import sys
+from collections.abc import Iterator
+
+import jax
+import pytest
+from hypothesis import HealthCheck, settings
+
+# compiling makes the first example slow, so a deadline would measure XLA
+settings.register_profile("weft", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("weft")
+
+#: growth of a worker's peak memory after which it forgets its compiled programs
+_BUDGET = 1 << 30
+_peak = 0
+
+
+def _peak_memory() -> int:
+    """Bytes that this process used at most so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+@pytest.fixture(autouse=True)
+def _bounded_memory() -> Iterator[None]:
+    """Thousands of small compiled programs would otherwise stay for the whole run."""
+    yield
+    global _peak
+    if _peak_memory() - _peak > _BUDGET:
+        jax.clear_caches()
+        gc.collect()
+        _peak = _peak_memory()

@@ -1,0 +1,149 @@
+"""The command line, run as a user runs it: in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import weft
+
+
+def weft_command(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """Run `python -m weft` with these arguments."""
+    return subprocess.run(
+        [sys.executable, "-m", "weft", *arguments], capture_output=True, text=True, timeout=120, **options
+    )  # type: ignore[call-overload,no-any-return]
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run plain Python with these arguments."""
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=120)
+
+
+SCRIPTS = {
+    "facts": "import sys\nprint(sys.argv, __name__, __file__, sys.path[0], __package__, __spec__, __doc__)\n",
+    "main-module": "import sys\nx = 5\nprint(sys.modules['__main__'].x, sys.modules['__main__'].__file__)\n",
+    "sibling": "import sibling\nprint(sibling.VALUE)\n",
+    "exit-number": "import sys\nsys.exit(7)\n",
+    "exit-text": "import sys\nsys.exit('goodbye')\n",
+    "exit-none": "raise SystemExit\n",
+    "error": "def f(x):\n    return 1 / x\n\nf(0)\n",
+    "chained": "try:\n    {}['a']\nexcept KeyError as e:\n    raise ValueError('b') from e\n",
+    "syntax": "x = 1\ny = = 2\n",
+    "atexit": "import atexit\natexit.register(print, 'bye')\nprint('hello')\n1 / 0\n",
+    "class-in-main": "import pickle\nclass A: pass\nprint(A.__module__, type(pickle.loads(pickle.dumps(A()))))\n",
+    "source": "import inspect\ndef f():\n    return 41\nprint(inspect.getsource(f))\n",
+    "future": "def f(x: int): pass\nprint(f.__annotations__)\n",
+    "excepthook": "import sys\nsys.excepthook = lambda kind, e, tb: print(kind, tb.tb_lineno)\n1 / 0\n",
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_run_is_python(name: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPTS[name])
+    (tmp_path / "sibling.py").write_text("VALUE = 3\n")
+    arguments = (str(script), "-x", "--", "run", "--help", "-m")
+    ours, theirs = weft_command("run", *arguments), python(*arguments)
+    assert (ours.returncode, ours.stdout, ours.stderr) == (theirs.returncode, theirs.stdout, theirs.stderr)
+
+
+def test_run_module_and_folder(tmp_path: Path) -> None:
+    package = tmp_path / "program"
+    package.mkdir()
+    (package / "__main__.py").write_text("import sys\nprint(sys.argv[1:], __name__, sys.path[0])\n")
+    (package / "__init__.py").write_text("")
+    for arguments in ((str(package), "a", "-b"), ("-m", "program", "a", "-b")):
+        ours = weft_command("run", *arguments, cwd=tmp_path)
+        theirs = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=tmp_path)
+        assert (ours.returncode, ours.stdout, ours.stderr) == (0, theirs.stdout, theirs.stderr)
+
+
+def test_run_error_in_module_shows_no_runner_frames(tmp_path: Path) -> None:
+    (tmp_path / "failing.py").write_text("def f():\n    raise ValueError('oops')\n\nf()\n")
+    done = weft_command("run", "-m", "failing", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "ValueError: oops"
+    assert done.stderr.count("File ") == 2
+    assert "runpy" not in done.stderr
+    assert "weft" not in done.stderr.replace(str(tmp_path), "")
+
+
+def test_run_answers_mindspore(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import mindspore as ms\nprint(ms.Tensor([1.0, 2.0]) + 1)\n")
+    done = weft_command("run", str(script))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[2. 3.]\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    (
+        ((), "COMMAND"),
+        (("jump",), "invalid choice"),
+        (("run",), "SCRIPT"),
+        (("run", "--fast", "x.py"), "--fast"),
+        (("run", "no-such-file.py"), "can't open file 'no-such-file.py': No such file or directory"),
+        (("demo", "--epochs", "0"), "--epochs"),
+        (("demo", "--epochs", "many"), "--epochs"),
+        (("demo", "--seed", "-1"), "--seed"),
+        (("demo", "--lr", "nan"), "--lr"),
+        (("demo", "--lr", "inf"), "--lr"),
+        (("demo", "--epoch", "3"), "--epoch"),
+        (("demo", "--batch-size", "5000"), "1438 training images"),
+        (("demo", "--plot", "/no/such/folder/x.png"), "cannot write"),
+        (("demo", "--plot", "x.xyz"), "xyz"),
+    ),
+)
+def test_wrong_usage_is_status_2_and_names_what_is_wrong(arguments: tuple[str, ...], says: str) -> None:
+    done = weft_command(*arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_and_version() -> None:
+    done = weft_command("--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"weft {weft.__version__}, jax ")
+    for arguments in (("--help",), ("run", "--help"), ("demo", "--help")):
+        done = weft_command(*arguments)
+        assert done.returncode == 0
+        assert done.stdout.startswith("usage: weft")
+
+
+def test_demo_names_the_extra_that_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "sklearn.py").write_text("raise ModuleNotFoundError('hidden')\n")
+    done = weft_command("demo", env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])})
+    assert done.returncode == 1
+    assert "pip install 'weft[demo]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_interrupt_is_a_message_and_130() -> None:
+    command = [sys.executable, "-m", "weft", "demo", "--epochs", "1000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(8)  # until it trains
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+
+
+def test_demo_trains_the_same_in_every_mode(tmp_path: Path) -> None:
+    image = tmp_path / "losses.png"
+    done = weft_command("demo", "--epochs", "8", "--quiet", "--plot", str(image))
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if "%" in line]
+    assert len(rows) == 3
+    accuracies = [float(word.rstrip("%")) for row in rows for word in row if word.endswith("%")]
+    assert min(accuracies) >= 97
+    assert "Last losses agree to 0.0001" in done.stdout
+    assert image.read_bytes().startswith(b"\x89PNG")

@@ -7,10 +7,12 @@ each under a branch on the selector until one remains.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from weft.capture.decided_loops import decided_loop
 from weft.capture.flow import flow_of
 from weft.capture.frame import Exit, Fork, Frame, Raise, Return, Stop, Yield
 from weft.capture.journal import contents_of, restore
@@ -34,7 +36,7 @@ class Outcome:
     """One way a piece of code can end, and the state it leaves.
 
     Args:
-        label: ("stop", pc), ("return",) or ("raise", identity).
+        label: ("stop", pc), ("return", number), ("iterate",) or ("raise", identity); equal ones merge.
         slots: fast locals of the frame.
         stack: value stack of the frame.
         payload: the returned value or the exception.
@@ -90,14 +92,20 @@ class Branches:
         Returns:
             None if the frame goes on from where the sides met, else how the run ends.
         """
-        handled, result = self.try_loop(frame, pc, fork, stops)
-        if handled:
-            return result
+        loop = decided_loop(frame, pc, fork, stops)
+        from_header = loop if loop is not None and loop.outside is None else None
+        if loop is not None and from_header is None:
+            result = self.try_loop(frame, pc, loop, stops, fork)
+            if result is not None:
+                return self._settle(frame, result, stops)
+            frame.pc = pc + 1
         join = flow_of(frame.decoded).join(pc)
         targets = [stops | {join}] if join is not None else []
         if join is None or join not in stops:
             targets.append(stops)  # if the sides do not merge at the join, follow both to the end
         for number, target in enumerate(targets):
+            if from_header is not None:
+                target = target | from_header.ends | from_header.exits
             try:
                 sides = self._both(
                     frame,
@@ -105,6 +113,8 @@ class Branches:
                     self._take_side(frame, fork.when_true, target),
                     self._take_side(frame, fork.when_false, target),
                 )
+                if from_header is not None:
+                    sides = self.loop_from_header(frame, pc, sides, from_header, stops)
                 return self._settle(frame, sides, stops)
             except MergeError as error:
                 if number + 1 < len(targets) and self.duplications < _DUPLICATION_LIMIT:
@@ -159,19 +169,25 @@ class Branches:
 
     def _separate_returns(self: Interpreter, sides: tuple[Side, Side], frame: Frame) -> None:
         """Keep returns apart that do not merge: the caller goes on with each, or the entry returns what holds."""
+        partners = [o for o in sides[0].outcomes if o.label[0] == "return"]
+        numbers = itertools.count()
+        for outcome in partners:
+            outcome.label = ("return", next(numbers))
         for late in sides[1].outcomes:
-            if late.label[0] != "return":
-                continue
-            while True:
-                early = next((o for o in sides[0].outcomes if o.label == late.label), None)
-                if early is None:
-                    break
-                try:
-                    trial = Joiner(self.trace, (sides[0].region, sides[1].region), self.created)
-                    self._join_outcomes(trial, late.label, early, late, frame)
-                    break
-                except MergeError:
-                    late.label = ("return", late.label[1] + 1 if len(late.label) > 1 else 1)
+            if late.label[0] == "return":
+                partner = next((early for early in partners if self._merge(sides, early, late, frame)), None)
+                late.label = ("return", next(numbers)) if partner is None else partner.label
+                if partner is not None:
+                    partners.remove(partner)
+
+    def _merge(self: Interpreter, sides: tuple[Side, Side], first: Outcome, second: Outcome, frame: Frame) -> bool:
+        """Whether two outcomes can become one."""
+        try:
+            trial = Joiner(self.trace, (sides[0].region, sides[1].region), self.created)
+            self._join_outcomes(trial, first.label, first, second, frame)
+        except MergeError:
+            return False
+        return True
 
     def run_side(self: Interpreter, frame: Frame, name: str, run: Callable[[], Exit]) -> Side:
         """Run one side in a region of its own; afterwards everything is as before."""
@@ -210,7 +226,7 @@ class Branches:
             slots, stack = list(frame.slots), list(frame.stack)
             return Outcome(("stop", result.pc), slots, stack, None, heap, frame.exception)
         if isinstance(result, Return):
-            return Outcome(("return",), None, None, result.value, heap, None)
+            return Outcome(("return", 0), None, None, result.value, heap, None)
         if isinstance(result, Iterated):
             return Outcome(("iterate",), list(frame.slots), list(frame.stack), result.go_on, heap, frame.exception)
         if isinstance(result, Raise):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
+
 from weft.capture.isa import Decoded
 
 _READS = frozenset({"LOAD_FAST", "LOAD_FAST_AND_CLEAR", "LOAD_CLOSURE", "LOAD_DEREF", "DELETE_FAST"})
@@ -24,7 +26,7 @@ class Flow:
                 self.predecessors[follower].append(index)
         self._joins = _immediate_post_dominators(self.successors)
         #: loop header -> instructions of the loop
-        self.loops = _natural_loops(self.successors, self.predecessors)
+        self.loops = _natural_loops(decoded, self.predecessors)
         #: for each instruction, the slots that may be read at or after it before they are written
         self.live = _live_slots(decoded, self.successors)
 
@@ -37,6 +39,26 @@ class Flow:
         """The loops that contain an instruction, innermost first, as (header, instructions)."""
         around = [(header, body) for header, body in self.loops.items() if index in body]
         return sorted(around, key=lambda item: len(item[1]))
+
+    def cut_by(self, header: int, body: frozenset[int], ends: frozenset[int]) -> bool:
+        """Whether every way round a loop passes one of some of its instructions."""
+        return header not in self._reached([f for f in self.successors[header] if header not in ends], body - ends)
+
+    def may_return_to(self, header: int, starts: Sequence[int], join: int | None) -> bool:
+        """Whether a way from some instructions reaches a loop's header before it reaches a join."""
+        body = self.loops[header]
+        return join != header and header in self._reached(starts, body - {join})
+
+    def _reached(self, starts: Iterable[int], within: Collection[int | None]) -> set[int]:
+        """The instructions that can be reached from some by steps within a set."""
+        seen: set[int] = set()
+        stack = [start for start in starts if start in within]
+        while stack:
+            index = stack.pop()
+            if index not in seen:
+                seen.add(index)
+                stack.extend(f for f in self.successors[index] if f in within)
+        return seen
 
 
 def flow_of(decoded: Decoded) -> Flow:
@@ -76,42 +98,46 @@ def _live_slots(decoded: Decoded, successors: list[list[int]]) -> list[frozenset
 
 
 def _immediate_post_dominators(successors: list[list[int]]) -> list[int]:
-    """Immediate post-dominators by the iterative algorithm of Cooper, Harvey and Kennedy (2001).
+    """Immediate post-dominators; the virtual exit has the number `len(successors)`.
 
-    The virtual exit has the number `len(successors)`. Instructions that never reach the exit (endless loops) are
-    treated as if they could leave from their last instruction.
+    Instructions that never reach the exit (endless loops) are treated as if they could leave from their last
+    instruction.
     """
-    count = len(successors)
-    exit_node = count
-    predecessors: list[list[int]] = [[] for _ in range(count + 1)]
+    exit_node = len(successors)
+    predecessors: list[list[int]] = [[] for _ in range(exit_node + 1)]
     followers = [list(s) if s else [exit_node] for s in successors]
     for index, nexts in enumerate(followers):
         for follower in nexts:
             predecessors[follower].append(index)
-    order = _post_order(exit_node, predecessors)
-    reached = set(order)
-    for index in range(count - 1, -1, -1):
+    reached = set(_post_order(exit_node, predecessors))
+    for index in range(exit_node - 1, -1, -1):
         if index not in reached:  # part of an endless loop
             followers[index].append(exit_node)
             predecessors[exit_node].append(index)
-            order = _post_order(exit_node, predecessors)
-            reached = set(order)
+            reached = set(_post_order(exit_node, predecessors))
+    dominator = _immediate_dominators(exit_node, predecessors, followers)
+    return [dominator.get(i, exit_node) for i in range(exit_node)]
+
+
+def _immediate_dominators(root: int, successors: list[list[int]], predecessors: list[list[int]]) -> dict[int, int]:
+    """Immediate dominators of what a root reaches, by the algorithm of Cooper, Harvey and Kennedy (2001)."""
+    order = _post_order(root, successors)
     number = {node: i for i, node in enumerate(order)}
-    dominator: dict[int, int] = {exit_node: exit_node}
+    dominator: dict[int, int] = {root: root}
     changed = True
     while changed:
         changed = False
         for node in reversed(order):
-            if node == exit_node:
+            if node == root:
                 continue
             best: int | None = None
-            for follower in followers[node]:
-                if follower in dominator:
-                    best = follower if best is None else _intersect(follower, best, dominator, number)
+            for before in predecessors[node]:
+                if before in dominator:
+                    best = before if best is None else _intersect(before, best, dominator, number)
             if best is not None and dominator.get(node) != best:
                 dominator[node] = best
                 changed = True
-    return [dominator.get(i, exit_node) for i in range(count)]
+    return dominator
 
 
 def _post_order(root: int, edges: list[list[int]]) -> list[int]:
@@ -140,12 +166,21 @@ def _intersect(a: int, b: int, dominator: dict[int, int], number: dict[int, int]
     return a
 
 
-def _natural_loops(successors: list[list[int]], predecessors: list[list[int]]) -> dict[int, frozenset[int]]:
-    """Loops by their headers: a jump backwards closes one (compiled Python is reducible and laid out in order)."""
+def _natural_loops(decoded: Decoded, predecessors: list[list[int]]) -> dict[int, frozenset[int]]:
+    """Loops by their headers: a jump to an instruction that dominates it closes one."""
+    successors: list[list[int]] = []
+    for index in range(len(decoded.instrs)):
+        handler = decoded.handler_at(index)
+        successors.append(decoded.successors(index) + ([handler.target] if handler is not None else []))
+    before: list[list[int]] = [[] for _ in successors]
+    for index, followers in enumerate(successors):
+        for follower in followers:
+            before[follower].append(index)
+    dominator = _immediate_dominators(0, successors, before)
     bodies: dict[int, set[int]] = {}
     for index, followers in enumerate(successors):
         for follower in followers:
-            if follower <= index:
+            if follower <= index and _dominates(follower, index, dominator):
                 body = bodies.setdefault(follower, {follower})
                 stack = [index]
                 while stack:
@@ -154,3 +189,12 @@ def _natural_loops(successors: list[list[int]], predecessors: list[list[int]]) -
                         body.add(node)
                         stack.extend(predecessors[node])
     return {header: frozenset(body) for header, body in bodies.items()}
+
+
+def _dominates(node: int, other: int, dominator: dict[int, int]) -> bool:
+    while other != node:
+        above = dominator.get(other, other)
+        if above == other:
+            return False
+        other = above
+    return True

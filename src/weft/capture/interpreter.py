@@ -120,15 +120,25 @@ class Interpreter(Access, Calls, Branches, Loops):
             self.frame = before
             self.depth -= 1
 
-    def run(self, frame: Frame, stops: frozenset[int]) -> Exit:
-        """Execute from the frame's place until it returns, yields or is about to execute an instruction in `stops`."""
+    def run(self, frame: Frame, stops: frozenset[int], entered: bool = False) -> Exit:
+        """Execute from the frame's place until it returns, yields or is about to execute an instruction in `stops`.
+
+        Args:
+            frame: the frame.
+            stops: where to stop.
+            entered: whether the first instruction is executed even if it is in `stops`.
+        """
         instrs = frame.instrs
+        if entered:
+            stops, later = frozenset(), stops
         while True:
             pc = frame.pc
             if pc in stops:
                 return Stop(pc)
             instr = instrs[pc]
             frame.pc = pc + 1
+            if entered:
+                entered, stops = False, later
             try:
                 handler = instr.handler
                 if handler is None:

@@ -11,7 +11,8 @@ import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.branches import Alternatives, Iterated, LoopChange, MergedTensor, Outcome, Side, tensor_of
-from weft.capture.flow import Flow, flow_of
+from weft.capture.decided_loops import Loop
+from weft.capture.flow import flow_of
 from weft.capture.frame import UNBOUND, Exit, Fork, Frame, MaybeUnbound, Stop
 from weft.capture.journal import EMPTY_CELL, contents_of, restore
 from weft.capture.merge import ABSENT, NUMBERS, MergeError, binding, is_leaf, leaf_type, same_leaf, value_in
@@ -37,102 +38,31 @@ _UNROLL_LIMIT: Final = 1000
 Path = tuple[Any, ...]
 
 
-class LoopTest:
-    """A branch that decides whether a loop goes on.
-
-    Args:
-        tests: the instructions that are this test (compilers repeat it at the end of the body).
-        inside: the instruction where the loop goes on.
-        outside: the instruction where it is left.
-        exits: all instructions outside the loop that it can jump to.
-        stay_when: the condition's truth on which the loop goes on.
-        endless: whether nothing but tensors ends the loop.
-    """
-
-    __slots__ = ("tests", "inside", "outside", "exits", "stay_when", "endless")
-
-    def __init__(
-        self, tests: frozenset[int], inside: int, outside: int, exits: frozenset[int], stay_when: bool, endless: bool
-    ) -> None:
-        self.tests = tests
-        self.inside = inside
-        self.outside = outside
-        self.exits = exits
-        self.stay_when = stay_when
-        self.endless = endless
-
-
-def loop_test(frame: Frame, pc: int, fork: Fork, stops: frozenset[int]) -> LoopTest | None:
-    """What loop, if any, the branch at an instruction decides; None if it is an ordinary branch."""
-    flow = flow_of(frame.decoded)
-    instrs = frame.instrs
-    for header, body in flow.loops_around(pc):
-        inside = [target for target in (fork.true_pc, fork.false_pc) if target in body]
-        if len(inside) == 2:
-            continue
-        if instrs[header].name in ("FOR_ITER", "SEND") and header != pc:
-            return None  # the iterator ends the loop: unroll
-        tests = frozenset({pc} | {i for i in body if _same_test(frame, i, pc)})
-        if tests & stops or not inside:
-            return None
-        return _describe(flow, frame, body, tests, inside[0], fork)
-    for target in (fork.true_pc, fork.false_pc):
-        found = flow.loops.get(target)
-        if found is not None and pc not in found:
-            tests = frozenset(i for i in found if _same_test(frame, i, pc))
-            if tests and not tests & stops:
-                return _describe(flow, frame, found, tests, target, fork)
-    return None
-
-
-def _same_test(frame: Frame, index: int, pc: int) -> bool:
-    """Whether two branches are copies of one test: same place in the source, and the same computation before."""
-    instrs = frame.instrs
-    instr, other = instrs[index], instrs[pc]
-    if instr.target < 0 or instr.name == "JUMP" or instr.position != other.position:
-        return False
-    # a chained comparison has several branches at one place; what precedes each tells them apart
-    return all(
-        (instrs[index - back].name, instrs[index - back].arg) == (instrs[pc - back].name, instrs[pc - back].arg)
-        for back in range(1, 4)
-        if instrs[pc - back].position == other.position or back == 1
-    )
-
-
-def _describe(
-    flow: Flow, frame: Frame, body: frozenset[int], tests: frozenset[int], inside: int, fork: Fork
-) -> LoopTest:
-    exits = frozenset(f for i in body for f in flow.successors[i] if f not in body)
-    outside = fork.false_pc if inside == fork.true_pc else fork.true_pc
-    endless = not any(f not in body for i in body - tests if frame.instrs[i].target >= 0 for f in flow.successors[i])
-    return LoopTest(tests, inside, outside, exits, inside == fork.true_pc, endless)
-
-
 class Loops:
     """The part of the interpreter that turns loops into `while` nodes."""
 
     def try_loop(
-        self: Interpreter, frame: Frame, pc: int, fork: Fork, stops: frozenset[int]
-    ) -> tuple[bool, Exit | None]:
-        """Capture the loop that a branch decides; (False, None) if the branch is to be handled as any other."""
-        test = loop_test(frame, pc, fork, stops)
-        if test is None:
-            return False, None
+        self: Interpreter, frame: Frame, pc: int, loop: Loop, stops: frozenset[int], fork: Fork | None
+    ) -> Exit | None:
+        """Capture a loop, from its test (whose `fork` is given) or its header on.
+
+        Returns:
+            How the run of the loop ended; None if it cannot become a `while`, everything is then as before.
+        """
         base = frame.journal_contents()
         layer = self.journal.push()
         try:
-            result = self._capture_loop(frame, pc, fork, test, stops)
+            result = self._capture_loop(frame, loop, stops, fork)
         except (LoopChange, MergeError, UnboundLocalError, Unsupported) as reason:
             del self.journal.layers[self.journal.layers.index(layer) :]
             layer.undo()
             frame.journal_restore(base)
-            frame.pc = pc + 1
-            if isinstance(reason, Unsupported) and test.endless:
+            if isinstance(reason, Unsupported) and loop.endless:
                 raise
-            key = min(test.tests)
+            key = min(loop.ends)
             count = frame.unrolled[key] = frame.unrolled.get(key, 0) + 1
-            if count <= (_PEEL_LIMIT if test.endless else _UNROLL_LIMIT):
-                return False, None
+            if count <= (_PEEL_LIMIT if loop.endless else _UNROLL_LIMIT):
+                return None
             raise Unsupported(
                 Refusal.TENSOR_CONDITION,
                 "how often this loop runs depends on a tensor, and its body changes something that the graph "
@@ -143,32 +73,55 @@ class Loops:
         self.journal.pop()
         for obj, before in layer.before.values():  # the enclosing layer must know what was written
             self.journal.layers[-1].before.setdefault(id(obj), (obj, before))
-        return True, self._settle(frame, result, stops)
+        return result
+
+    def loop_from_header(
+        self: Interpreter, frame: Frame, pc: int, result: Exit, loop: Loop, stops: frozenset[int]
+    ) -> Exit:
+        """Go on after the sides of a branch, some of which came to the header of the loop that the branch decides."""
+        (header,) = loop.ends
+        out = stops | loop.ends | loop.exits
+        if isinstance(result, Stop) and result.pc == header:
+            return self.try_loop(frame, pc, loop, stops, None) or self.run(frame, stops, entered=True)
+        if not isinstance(result, Alternatives):
+            return result
+        places = [o.label[1] if o.label[0] == "stop" else None for o in result.outcomes]
+        if header not in places:
+            return result
+        late = next((k for k, place in enumerate(places) if place is not None and place not in out), None)
+        if late is not None:
+            return self.loop_from_header(frame, pc, self._continue_one(frame, result, late, out), loop, stops)
+        arrived = places.index(header)
+
+        def go_round() -> Exit:
+            return self.loop_from_header(frame, pc, self._as_exit(frame, result.outcomes[arrived]), loop, stops)
+
+        condition = as_number(result.selector == arrived, bool)
+        return self._both(frame, condition, go_round, lambda: self._without(frame, result, arrived))
 
     def _capture_loop(
-        self: Interpreter, frame: Frame, pc: int, fork: Fork, test: LoopTest, stops: frozenset[int]
-    ) -> Exit:
+        self: Interpreter, frame: Frame, loop: Loop, stops: frozenset[int], fork: Fork | None
+    ) -> Exit:  # fmt: skip
         location = self.trace.location()
         start = _State(frame, {})
         places: dict[Path, None] = {}
         while True:
-            attempt = self._run_body(frame, fork, test, stops, start, places)
+            attempt = self._run_body(frame, loop, stops, fork, start, places)
             new = [path for path in attempt.changed if path not in places]
             if not new:
                 break
             for path in new:
                 places[path] = None
-        return self._emit_loop(frame, fork, test, start, list(places), attempt, location)
+        return self._emit_loop(frame, loop, fork, start, list(places), attempt, location)
 
     def _run_body(
-        self: Interpreter, frame: Frame, fork: Fork, test: LoopTest, stops: frozenset[int], start: _State,
+        self: Interpreter, frame: Frame, loop: Loop, stops: frozenset[int], fork: Fork | None, start: _State,
         places: dict[Path, None],
     ) -> _Attempt:  # fmt: skip
         """Run the body once in a region, with the carried places standing for region parameters."""
         attempt = _Attempt()
         made, constants = len(self.created), len(self.trace.created)
-        take = fork.when_true if test.stay_when else fork.when_false
-        inner = stops | test.tests | test.exits
+        inner = stops | loop.ends | loop.exits
 
         def body() -> Exit:
             region = self.trace.graph
@@ -181,9 +134,11 @@ class Loops:
                 else:
                     attempt.params.append((region.add_param(leaf_type(value)),))
                     start.put(self, frame, path, wrap(attempt.params[-1][0]))
-            frame.pc = take()
-            result = self.run(frame, inner)
-            return self._evaluate_test(frame, result, test, inner)
+            if fork is None:
+                frame.pc = loop.inside
+            else:
+                frame.pc = fork.when_true() if loop.stay_when else fork.when_false()
+            return self._evaluate_test(frame, self.run(frame, inner, entered=True), loop, inner)
 
         side = self.run_side(frame, "body", body)
         attempt.side = side
@@ -192,19 +147,21 @@ class Loops:
                 inside = set(itertools.islice(self.created, made, None))
                 inside.update(itertools.islice(self.trace.created, constants, None))
                 flow = flow_of(frame.decoded)
-                live = flow.live[test.inside] | flow.live[test.outside]
+                live = flow.live[loop.inside]
+                if loop.outside is not None:
+                    live |= flow.live[loop.outside]
                 attempt.changed = _changes(self, start, outcome, places, inside, side.region, live)
                 attempt.go_on = outcome.payload
         return attempt
 
-    def _evaluate_test(self: Interpreter, frame: Frame, result: Exit, test: LoopTest, stops: frozenset[int]) -> Exit:
+    def _evaluate_test(self: Interpreter, frame: Frame, result: Exit, loop: Loop, stops: frozenset[int]) -> Exit:
         """Where an iteration ends at the loop's test, evaluate the test's condition as part of the iteration."""
-        if isinstance(result, Stop) and result.pc in test.tests:
-            return Iterated(self._condition_at(frame, result.pc, test))
+        if isinstance(result, Stop) and result.pc in loop.ends:
+            return Iterated(self._condition_at(frame, result.pc, loop))
         if not isinstance(result, Alternatives):
             return result
         chosen = next(
-            (k for k, o in enumerate(result.outcomes) if o.label[0] == "stop" and o.label[1] in test.tests), None
+            (k for k, o in enumerate(result.outcomes) if o.label[0] == "stop" and o.label[1] in loop.ends), None
         )
         if chosen is None:
             return result
@@ -212,24 +169,26 @@ class Loops:
 
         def iterate() -> Exit:
             self._as_exit(frame, arrived)
-            return Iterated(self._condition_at(frame, arrived.label[1], test))
+            return Iterated(self._condition_at(frame, arrived.label[1], loop))
 
         def otherwise() -> Exit:
-            return self._evaluate_test(frame, self._without(frame, result, chosen), test, stops)
+            return self._evaluate_test(frame, self._without(frame, result, chosen), loop, stops)
 
         return self._both(frame, as_number(result.selector == chosen, bool), iterate, otherwise)
 
-    def _condition_at(self: Interpreter, frame: Frame, pc: int, test: LoopTest) -> Any:
+    def _condition_at(self: Interpreter, frame: Frame, pc: int, loop: Loop) -> Any:
         """The condition of a loop test that was reached, as "the loop goes on"; the frame is left before the branch."""
+        if loop.outside is None:
+            return True
         frame.pc = pc + 1
         fork = self.execute(frame, pc)
         if fork is None:
             raise LoopChange("its condition no longer depends on a tensor")
-        stay_when = fork.true_pc == test.inside or fork.true_pc not in test.exits
+        stay_when = fork.true_pc == loop.inside or fork.true_pc not in loop.exits
         return fork.condition if stay_when else as_number(fork.condition == False, bool)  # noqa: E712
 
     def _emit_loop(
-        self: Interpreter, frame: Frame, fork: Fork, test: LoopTest, start: _State, places: list[Path],
+        self: Interpreter, frame: Frame, loop: Loop, fork: Fork | None, start: _State, places: list[Path],
         attempt: _Attempt, location: Any,
     ) -> Exit:  # fmt: skip
         """Append the `while` and describe the state after it."""
@@ -240,7 +199,9 @@ class Loops:
         if iterate is None:
             raise LoopChange("its body never comes back to the test")
         exits = [o for o in side.outcomes if o is not iterate]
-        first = fork.condition if test.stay_when else as_number(fork.condition == False, bool)  # noqa: E712
+        first: Any = True
+        if fork is not None:
+            first = fork.condition if loop.stay_when else as_number(fork.condition == False, bool)  # noqa: E712
 
         # what the loop carries besides its condition: the changed places, then which exit was taken and its state
         carried = _Carried(trace, region, self.created)
@@ -272,13 +233,19 @@ class Loops:
             path: slots[0] if len(slots) == 1 else MaybeUnbound(*slots)
             for path, slots in zip(places, slots_of, strict=True)
         }
-        done = self._left_loop(frame, fork, test, start, state)
+        if fork is None:
+            if selector is None:
+                raise LoopChange("nothing ends it")
+            if len(after_exit) == 1:
+                return self._as_exit(frame, after_exit[0])
+            return Alternatives(as_number(selector - 1, int), after_exit)
+        done = self._left_loop(frame, fork, loop, start, state)
         if selector is None:
             return self._as_exit(frame, done)
         return Alternatives(as_number(selector, int), [done, *after_exit])
 
     def _left_loop(
-        self: Interpreter, frame: Frame, fork: Fork, test: LoopTest, start: _State, state: dict[Path, Any]
+        self: Interpreter, frame: Frame, fork: Fork, loop: Loop, start: _State, state: dict[Path, Any]
     ) -> Outcome:
         """The outcome of leaving the loop by its test."""
         base = frame.journal_contents()
@@ -286,7 +253,7 @@ class Loops:
         try:
             for path, value in state.items():
                 start.put(self, frame, path, value)
-            leave = fork.when_false if test.stay_when else fork.when_true
+            leave = fork.when_false if loop.stay_when else fork.when_true
             pc = leave()
             return Outcome(("stop", pc), list(frame.slots), list(frame.stack), None, layer.after(), frame.exception)
         finally:

@@ -6,6 +6,7 @@ Declarations attach their own methods (`method=...`); this module attaches the r
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -489,6 +490,10 @@ def _parameter_in_place(symbol: str, function: Any) -> Any:
     return write
 
 
+def _device(self: Tensor) -> str:
+    return "CPU" if self.is_symbolic else str(next(iter(self._data.devices())).platform).upper()
+
+
 def _attach() -> None:
     _attach_same()
     for name, value in list(globals().items()):
@@ -502,14 +507,14 @@ def _attach() -> None:
         add_method(name, _caster(name, dtype))
     for name, function in {**_IN_PLACE, "uniform_": _uniform_in_place, "normal_": _normal_in_place}.items():
         add_method(name, _in_place(name, function))
-    properties = {
-        "T": lambda self: shapes.transpose(self, tuple(reversed(builtins.range(self.ndim)))),
-        "mT": lambda self: shapes.swapaxes(self, -1, -2),
-        "H": linalg.adjoint,
-        "device": lambda self: "CPU" if self.is_symbolic else next(iter(self._data.devices())).platform.upper(),
+    properties: dict[str, tuple[Callable[[Any], Any], str]] = {
+        "T": (lambda self: shapes.transpose(self, tuple(reversed(builtins.range(self.ndim)))), "All axes reversed."),
+        "mT": (lambda self: shapes.swapaxes(self, -1, -2), "Transpose of the last two axes."),
+        "H": (linalg.adjoint, "Conjugate transpose of the last two axes."),
+        "device": (_device, "Kind of device that holds the values: CPU, GPU or TPU."),
     }
-    for name, getter in properties.items():
-        setattr(Tensor, name, property(getter))
+    for name, (getter, sentence) in properties.items():
+        setattr(Tensor, name, property(getter, doc=sentence))
     operators = {
         "__neg__": math.neg,
         "__pos__": math.positive,

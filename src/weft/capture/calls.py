@@ -43,6 +43,7 @@ _PURE_MODULES: Final = frozenset(
     }
 )  # fmt: skip
 _MUTABLE: Final = (list, dict, set, deque, bytearray)
+_PARTIAL: Final = ("func", "args", "keywords")
 _METHOD_KINDS: Final = (types.BuiltinMethodType, types.MethodWrapperType)
 _DESCRIPTOR_KINDS: Final = (
     types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType
@@ -83,17 +84,19 @@ class Calls:
                 return Return(callee(*args, **kwargs))
             return self.enter(callee, args, kwargs)
         if kind is types.MethodType:
-            return self.call_outcome(callee.__func__, [callee.__self__, *args], kwargs)
+            instance = self.sources.part(callee, "__self__", callee.__self__)
+            return self.call_outcome(callee.__func__, [instance, *args], kwargs)
         handler = table.handler_for(callee)
         if handler is not None:
             return Return(handler(self, args, kwargs))
         if kind is functools.partial:
-            return self.call_outcome(callee.func, [*callee.args, *args], {**callee.keywords, **kwargs})
+            function, first, named = [self.sources.part(callee, n, getattr(callee, n)) for n in _PARTIAL]
+            return self.call_outcome(function, [*first, *args], {**named, **kwargs})
         if isinstance(callee, type):
             return Return(self.construct(callee, args, kwargs))
         inlined = getattr(callee, "__weft_inline__", None)
         if inlined is not None:
-            return self.call_outcome(inlined, args, kwargs)
+            return self.call_outcome(self.sources.part(callee, "__weft_inline__", inlined), args, kwargs)
         method = class_attribute(kind, "__call__")
         if isinstance(method, types.FunctionType):
             return self.call_outcome(method, [callee, *args], kwargs)
@@ -145,7 +148,10 @@ class Calls:
         user_new = isinstance(new, types.FunctionType) and not self.is_native(new, None)
         user_init = isinstance(init, types.FunctionType) and not self.is_native(init, None)
         if not user_new and not user_init:
-            return self.made(self.call_native_class(cls, args, kwargs))
+            obj = self.made(self.call_native_class(cls, args, kwargs))
+            if isinstance(obj, BaseException):
+                self.journal.touch(obj)  # its arguments may be tensors, which have to come out of a branch with it
+            return obj
         if user_new:
             obj = self.call(new, [cls, *args], kwargs)
         elif new is object.__new__:

@@ -93,6 +93,7 @@ def _capture(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], guard
             result = _run(interpreter, function, values[: len(args)], kwargs)
             writer = Writer(sources, interpreter.created, trace.use, _constant_test(trace))
             stored = _write_results(interpreter, writer, result)
+            writer.load_first()
             if trace.token is not None:
                 writer.output(trace.use(trace.token))
         finally:
@@ -136,13 +137,13 @@ def _constant_test(trace: Trace) -> Callable[[Tensor], bool]:
 
 
 def _write_results(interpreter: Interpreter, writer: Writer, result: Exit) -> dict[int, Tensor]:
-    """Write what a call returns and the changes it leaves; returns the outside tensors written, by output."""
-    stored: dict[int, Tensor] = {}
+    """Write what a call returns and the changes it leaves; returns the outside tensors always written, by output."""
     if isinstance(result, Return):
-        _write_effects(interpreter, writer, stored)
+        stored = _write_effects(interpreter, writer)
         writer.lines.append(f"return {writer.expression(result.value)}")
         return stored
     assert isinstance(result, Alternatives)
+    always: dict[int, Tensor] | None = None
     selector = writer.output(interpreter.trace.use(result.selector))
     writer.lines.append(f"which = leaf({selector}).item()")
     for number, outcome in enumerate(result.outcomes):
@@ -152,9 +153,13 @@ def _write_results(interpreter: Interpreter, writer: Writer, result: Exit) -> di
             restore(obj, contents.settled() if isinstance(contents, MergedTensor) else contents)
         first = len(writer.lines)
         names = dict(writer._names)
-        _write_effects(interpreter, writer, stored)
+        stored = _write_effects(interpreter, writer)
+        handles = set(map(id, stored.values()))
+        always = stored if always is None else {k: handle for k, handle in always.items() if id(handle) in handles}
         if outcome.label[0] == "return":
             writer.lines.append(f"return {writer.expression(outcome.payload)}")
+        elif id(outcome.payload) in interpreter.created:
+            writer.lines.append(f"raise {writer.expression(outcome.payload)}")
         else:
             writer.lines.append(f"raise again({writer.constant(outcome.payload)})")
         writer._names = names
@@ -162,10 +167,11 @@ def _write_results(interpreter: Interpreter, writer: Writer, result: Exit) -> di
         writer.lines[first:] = [f"if which == {number}:", *block]
         interpreter.journal.pop()
         layer.undo()
-    return stored
+    return always or {}
 
 
-def _write_effects(interpreter: Interpreter, writer: Writer, stored: dict[int, Tensor]) -> None:
+def _write_effects(interpreter: Interpreter, writer: Writer) -> dict[int, Tensor]:
+    stored: dict[int, Tensor] = {}
     sources = interpreter.sources
     before: dict[int, tuple[Any, Any]] = {}
     for layer in interpreter.journal.layers:
@@ -188,6 +194,7 @@ def _write_effects(interpreter: Interpreter, writer: Writer, stored: dict[int, T
                 raise AssertionError(f"{obj!r} cannot have come from outside")
         else:
             writer.write_object(obj, contents, contents_of(obj))
+    return stored
 
 
 def _drop_unused(graph: Graph) -> None:

@@ -14,6 +14,7 @@ class Loop:
     to header, and the `while` goes on until an iteration takes an exit.
 
     Args:
+        decided_at: the branch.
         ends: the instructions at which an iteration ends: the copies of the test, or the header.
         inside: the instruction where an iteration begins.
         outside: the instruction where a false test leads; None for a loop from header to header.
@@ -22,12 +23,13 @@ class Loop:
         endless: whether nothing but tensors ends the loop.
     """
 
-    __slots__ = ("ends", "inside", "outside", "exits", "stay_when", "endless")
+    __slots__ = ("decided_at", "ends", "inside", "outside", "exits", "stay_when", "endless")
 
     def __init__(
-        self, ends: frozenset[int], inside: int, outside: int | None, exits: frozenset[int], stay_when: bool,
-        endless: bool,
+        self, decided_at: int, ends: frozenset[int], inside: int, outside: int | None, exits: frozenset[int],
+        stay_when: bool, endless: bool,
     ) -> None:  # fmt: skip
+        self.decided_at = decided_at
         self.ends = ends
         self.inside = inside
         self.outside = outside
@@ -66,8 +68,8 @@ def _loop(frame: Frame, flow: Flow, header: int, body: frozenset[int], pc: int, 
     others = body - (tests if by_test else {pc})
     endless = not any(f not in body for i in others if frame.instrs[i].target >= 0 for f in flow.successors[i])
     if by_test:
-        return Loop(tests, inside, outside, exits, inside == targets[0], endless)
-    return Loop(frozenset({header}), header, None, exits, True, endless)
+        return Loop(pc, tests, inside, outside, exits, inside == targets[0], endless)
+    return Loop(pc, frozenset({header}), header, None, exits, True, endless)
 
 
 def _same_test(frame: Frame, index: int, pc: int) -> bool:

@@ -46,6 +46,8 @@ class Writer:
         self.lines: list[str] = []
         self._positions: dict[Value, int] = {}
         self._names: dict[int, str] = {}
+        #: expression of an outside object -> the local name that it is loaded into
+        self._loads: dict[str, str] = {}
         self._alive: list[Any] = []
         self._count = 0
 
@@ -80,18 +82,29 @@ class Writer:
 
     def _outside(self, value: Any) -> str:
         known = self.sources.known.get(id(value))
-        return known[1] if known is not None else self.constant(value)
+        if known is None:
+            return self.constant(value)
+        expression = known[1]
+        return expression if expression.isidentifier() else self._loads.setdefault(expression, f"o{len(self._loads)}")
+
+    def load_first(self) -> None:
+        """Put the loads of outside objects before the writes, which may replace what the expressions go through."""
+        self.lines[:0] = [f"{name} = {expression}" for expression, name in self._loads.items()]
 
     def _build(self, value: Any) -> str:
         if isinstance(value, Tensor):
             return self._tensor(value)
         if isinstance(value, _IMMUTABLE) or (id(value) not in self.created and not isinstance(value, tuple)):
-            if isinstance(value, (Journaled, LazyText, SymbolicRange)):
+            if isinstance(value, LazyText):
+                return self._text(value)
+            if isinstance(value, (Journaled, SymbolicRange)):
                 self._refuse(value)
             return self._outside(value)
         if isinstance(value, tuple):
             return self._tuple(value)
-        if isinstance(value, (InterpretedGenerator, Journaled, LazyText, SymbolicRange)):
+        if isinstance(value, LazyText):
+            return self._text(value)
+        if isinstance(value, (InterpretedGenerator, Journaled, SymbolicRange)):
             self._refuse(value)
         if isinstance(value, types.MethodType):
             return (
@@ -102,9 +115,7 @@ class Writer:
         return self._object(value)
 
     def _refuse(self, value: Any) -> None:
-        what = "a generator" if isinstance(value, InterpretedGenerator) else "text with the value of a tensor"
-        if not isinstance(value, (InterpretedGenerator, LazyText)):
-            what = "an iterator"
+        what = "a generator" if isinstance(value, InterpretedGenerator) else "an iterator"
         raise Unsupported(
             Refusal.OUTPUT, f"the compiled function returns or stores {what}", "return a list or a tensor instead"
         )
@@ -116,7 +127,7 @@ class Writer:
             return self._outside(tensor)
         known = self.sources.known.get(id(tensor))
         if known is not None:  # an outside handle that was written: the write is replayed on the handle itself
-            return known[1]
+            return self._outside(tensor)
         kind = tensor._data.type
         assert isinstance(kind, TensorType)
         name = self.fresh()
@@ -124,6 +135,16 @@ class Writer:
         if kind.weak is not None:
             self.lines.append(f"{name} = {name}.item()")
         return name
+
+    def _text(self, value: LazyText) -> str:
+        parts = [
+            repr(part) if isinstance(part, str) else self._hole(self.expression(part[0]), part[1])
+            for part in value.parts
+        ]
+        return f"''.join(({', '.join(parts)},))"
+
+    def _hole(self, value: str, spec: str) -> str:
+        return f"repr({value})" if spec == "!r" else f"format({value}, {spec!r})"
 
     def _tuple(self, value: tuple[Any, ...]) -> str:
         items = [self.expression(item) for item in value]

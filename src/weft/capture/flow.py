@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from weft.capture.isa import Decoded
 
 _READS = frozenset({"LOAD_FAST", "LOAD_FAST_AND_CLEAR", "LOAD_CLOSURE", "LOAD_DEREF", "DELETE_FAST"})
+#: builtins that may read every local variable
+_READ_ALL = frozenset({"locals", "vars", "dir", "eval", "exec"})
 _WRITES = frozenset({"STORE_FAST", "STORE_FAST_MAYBE_NULL"})
 
 
@@ -27,6 +29,9 @@ class Flow:
         self._joins = _immediate_post_dominators(self.successors)
         #: loop header -> instructions of the loop
         self.loops = _natural_loops(decoded, self.predecessors)
+        self._forward = [[f for f in s if i not in self.loops.get(f, ())] for i, s in enumerate(self.successors)]
+        self._order = _topological([self._exits_of(i) + f for i, f in enumerate(self._forward)])
+        self._meetings: dict[int, int | None] = {}
         #: for each instruction, the slots that may be read at or after it before they are written
         self.live = _live_slots(decoded, self.successors)
 
@@ -34,6 +39,41 @@ class Flow:
         """Where all paths from a branch meet again; None if that is only at the function's exit."""
         found = self._joins[index]
         return None if found == len(self.successors) else found
+
+    def meeting(self, index: int) -> int | None:
+        """The first instruction at which paths from a branch can meet without going round a loop; None if none can.
+
+        It comes before the join where some path leaves earlier: by `break`, `continue`, `return` or an exception.
+        """
+        if index not in self._meetings:
+            ahead = [self._ahead(target, self._joins[index]) for target in self.successors[index]]
+            common = ahead[0] & ahead[1] if len(ahead) == 2 else ()  # the other way may be an exception
+            self._meetings[index] = min(common, key=self._order.__getitem__, default=None)
+        return self._meetings[index]
+
+    def order(self, index: int) -> float:
+        """The place of an instruction in an order in which paths that go round no loop ascend, loops in one piece.
+
+        The header of a loop comes after it: who waits there has an iteration behind.
+        """
+        body = self.loops.get(index)
+        return self._order[index] if body is None else max(self._order[i] for i in body) + 0.5
+
+    def _exits_of(self, header: int) -> list[int]:
+        body = self.loops.get(header, frozenset())
+        return [f for i in body for f in self.successors[i] if f not in body]
+
+    def _ahead(self, start: int, end: int) -> set[int]:
+        """What can be reached without going round a loop, not looking beyond `end`."""
+        seen: set[int] = set()
+        stack = [start]
+        while stack:
+            index = stack.pop()
+            if index not in seen:
+                seen.add(index)
+                if index != end:
+                    stack += self._forward[index]
+        return seen
 
     def loops_around(self, index: int) -> list[tuple[int, frozenset[int]]]:
         """The loops that contain an instruction, innermost first, as (header, instructions)."""
@@ -73,6 +113,8 @@ def _live_slots(decoded: Decoded, successors: list[list[int]]) -> list[frozenset
     """Live-variable analysis of the fast locals; cells are always live, a handler's needs hold in all it covers."""
     count = len(successors)
     cells = {i for i, name in enumerate(decoded.slot_names) if name in decoded.cell_names or name in decoded.free_names}
+    if _READ_ALL & set(decoded.code.co_names):
+        cells = set(range(len(decoded.slot_names)))
     handlers = [decoded.handler_at(i) for i in range(count)]
     live: list[set[int]] = [set(cells) for _ in range(count)]
     changed = True
@@ -138,6 +180,16 @@ def _immediate_dominators(root: int, successors: list[list[int]], predecessors: 
                 dominator[node] = best
                 changed = True
     return dominator
+
+
+def _topological(successors: list[list[int]]) -> list[int]:
+    """The position of each node of an acyclic graph in a topological order; first successors come late."""
+    count = len(successors)
+    virtual = [*successors, list(range(count - 1, -1, -1))]  # one root for all, handlers included
+    order = [0] * count
+    for position, node in enumerate(reversed(_post_order(count, virtual)[:-1])):
+        order[node] = position
+    return order
 
 
 def _post_order(root: int, edges: list[list[int]]) -> list[int]:

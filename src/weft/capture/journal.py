@@ -52,6 +52,8 @@ def contents_of(obj: Any) -> Any:
         parts["deque"] = list(obj)
     elif isinstance(obj, bytearray):
         parts["bytes"] = bytes(obj)
+    elif isinstance(obj, BaseException):
+        parts["args"] = obj.args
     namespace = getattr(obj, "__dict__", None)
     if isinstance(namespace, dict):
         parts["attributes"] = dict(namespace)
@@ -100,6 +102,8 @@ def restore(obj: Any, contents: Any) -> None:
         obj.extend(contents["deque"])
     elif "bytes" in contents:
         obj[:] = contents["bytes"]
+    elif "args" in contents:
+        obj.args = contents["args"]
     if "attributes" in contents:
         namespace = obj.__dict__
         namespace.clear()

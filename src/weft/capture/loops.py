@@ -15,7 +15,18 @@ from weft.capture.decided_loops import Loop
 from weft.capture.flow import flow_of
 from weft.capture.frame import UNBOUND, Exit, Fork, Frame, MaybeUnbound, Stop
 from weft.capture.journal import EMPTY_CELL, contents_of, restore
-from weft.capture.merge import ABSENT, NUMBERS, MergeError, binding, is_leaf, leaf_type, same_leaf, value_in
+from weft.capture.merge import (
+    ABSENT,
+    NUMBERS,
+    MergeError,
+    Moved,
+    binding,
+    inside,
+    is_leaf,
+    leaf_type,
+    same_leaf,
+    value_in,
+)
 from weft.compile.control import emit_while
 from weft.core.number import as_number
 from weft.core.tensor import Tensor, wrap
@@ -41,9 +52,7 @@ Path = tuple[Any, ...]
 class Loops:
     """The part of the interpreter that turns loops into `while` nodes."""
 
-    def try_loop(
-        self: Interpreter, frame: Frame, pc: int, loop: Loop, stops: frozenset[int], fork: Fork | None
-    ) -> Exit | None:
+    def try_loop(self: Interpreter, frame: Frame, loop: Loop, stops: frozenset[int], fork: Fork | None) -> Exit | None:
         """Capture a loop, from its test (whose `fork` is given) or its header on.
 
         Returns:
@@ -68,36 +77,16 @@ class Loops:
                 "how often this loop runs depends on a tensor, and its body changes something that the graph "
                 f"cannot carry from one iteration to the next: {reason}",
                 "keep shapes, dtypes and the structure of variables the same in every iteration",
-                frame.decoded.location(pc),
+                frame.decoded.location(loop.decided_at),
             ) from None
         self.journal.pop()
         for obj, before in layer.before.values():  # the enclosing layer must know what was written
             self.journal.layers[-1].before.setdefault(id(obj), (obj, before))
         return result
 
-    def loop_from_header(
-        self: Interpreter, frame: Frame, pc: int, result: Exit, loop: Loop, stops: frozenset[int]
-    ) -> Exit:
-        """Go on after the sides of a branch, some of which came to the header of the loop that the branch decides."""
-        (header,) = loop.ends
-        out = stops | loop.ends | loop.exits
-        if isinstance(result, Stop) and result.pc == header:
-            return self.try_loop(frame, pc, loop, stops, None) or self.run(frame, stops, entered=True)
-        if not isinstance(result, Alternatives):
-            return result
-        places = [o.label[1] if o.label[0] == "stop" else None for o in result.outcomes]
-        if header not in places:
-            return result
-        late = next((k for k, place in enumerate(places) if place is not None and place not in out), None)
-        if late is not None:
-            return self.loop_from_header(frame, pc, self._continue_one(frame, result, late, out), loop, stops)
-        arrived = places.index(header)
-
-        def go_round() -> Exit:
-            return self.loop_from_header(frame, pc, self._as_exit(frame, result.outcomes[arrived]), loop, stops)
-
-        condition = as_number(result.selector == arrived, bool)
-        return self._both(frame, condition, go_round, lambda: self._without(frame, result, arrived))
+    def loop_from_header(self: Interpreter, frame: Frame, loop: Loop, stops: frozenset[int]) -> Exit:
+        """Capture a loop whose header the frame has reached, or if it cannot become a `while` run one iteration."""
+        return self.try_loop(frame, loop, stops, None) or self.run(frame, stops, entered=True)
 
     def _capture_loop(
         self: Interpreter, frame: Frame, loop: Loop, stops: frozenset[int], fork: Fork | None
@@ -238,11 +227,11 @@ class Loops:
                 raise LoopChange("nothing ends it")
             if len(after_exit) == 1:
                 return self._as_exit(frame, after_exit[0])
-            return Alternatives(as_number(selector - 1, int), after_exit)
+            return self.distinct(frame, Alternatives(as_number(selector - 1, int), after_exit))
         done = self._left_loop(frame, fork, loop, start, state)
         if selector is None:
             return self._as_exit(frame, done)
-        return Alternatives(as_number(selector, int), [done, *after_exit])
+        return self.distinct(frame, Alternatives(as_number(selector, int), [done, *after_exit]))
 
     def _left_loop(
         self: Interpreter, frame: Frame, fork: Fork, loop: Loop, start: _State, state: dict[Path, Any]
@@ -482,29 +471,19 @@ class _Carried:
 
     def outcome(self, outcome: Outcome, frame: Frame) -> Outcome:
         """An exit's outcome with everything computed in the body carried out of the loop."""
-        seen: dict[int, Any] = {}
+        moved = Moved(self.created, outcome.heap)
+        carried: dict[int, Any] = {}
+
+        def leaf(tensor: Tensor) -> Any:
+            data = tensor._data
+            if data.__class__ is not Value or not inside(data.graph, self.region):
+                return tensor
+            if id(data) not in carried:
+                carried[id(data)] = self.add(None, ABSENT, tensor)
+            return carried[id(data)]
 
         def out(value: Any) -> Any:
-            if isinstance(value, Tensor):
-                data = value._data
-                if data.__class__ is not Value or not self._inside(data.graph):
-                    return value
-                found = seen.get(id(data))
-                if found is None:
-                    found = seen[id(data)] = self.add(None, ABSENT, value)
-                return found
-            if isinstance(value, tuple):
-                items = [out(v) for v in value]
-                if all(a is b for a, b in zip(items, value, strict=True)):
-                    return value
-                return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-            if type(value) is list:
-                items = [out(v) for v in value]
-                return value if all(a is b for a, b in zip(items, value, strict=True)) else self._made(items)
-            if type(value) is dict:
-                made = {k: out(v) for k, v in value.items()}
-                return value if all(made[k] is value[k] for k in value) else self._made(made)
-            return value
+            return moved.map(value, leaf)
 
         heap = {}
         for key, (obj, contents) in outcome.heap.items():
@@ -521,17 +500,6 @@ class _Carried:
             heap,
             outcome.handling,
         )
-
-    def _made(self, obj: Any) -> Any:
-        self.created[id(obj)] = obj
-        return obj
-
-    def _inside(self, graph: Graph | None) -> bool:
-        while graph is not None:
-            if graph is self.region:
-                return True
-            graph = graph.parent
-        return False
 
     def emit(self, first: Any, go_on: Any, location: Any) -> None:
         """Append the node; the handles that `add` returned then stand for its results."""

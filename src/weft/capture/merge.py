@@ -5,11 +5,13 @@ the `if`, everything else cannot be merged.
 from __future__ import annotations
 
 import types
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from weft.capture.frame import UNBOUND, MaybeUnbound
 from weft.capture.iterators import InterpretedGenerator
-from weft.capture.journal import EMPTY_CELL, Journaled
+from weft.capture.journal import EMPTY_CELL, Journaled, contents_of
+from weft.capture.lazytext import LazyText
 from weft.core.number import STORAGE, apply_constant, as_number
 from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor, wrap
@@ -24,6 +26,12 @@ ABSENT: Final = object()
 #: flag of classes made by a class statement, whose instances can be made anew
 _HEAP_TYPE: Final = 1 << 9
 _EQUAL: Final = (str, bytes, int, float, bool, complex, range, slice, frozenset)
+
+
+#: id -> (object, contents) of what was written
+Heap = dict[int, tuple[Any, Any]]
+#: what holds values besides tuples, instances and cells
+_MAPPED: Final = (list, dict, slice, LazyText, types.MethodType, types.FunctionType)
 
 
 class MergeError(Exception):
@@ -85,6 +93,72 @@ def value_in(trace: Trace, region: Graph, leaf: Any, wanted: ValueType) -> Value
         trace.graph = before
 
 
+class Moved:
+    """Values moved out of a region: the same values with other tensors in them.
+
+    Args:
+        created: the objects made during the capture; remade containers are added.
+        written: ids of objects whose contents the journal has; they stay as they are.
+    """
+
+    def __init__(self, created: dict[int, Any], written: Collection[int]) -> None:
+        self.created = created
+        self.written = written
+        self._made: dict[int, tuple[Any, Any]] = {}
+
+    def map(self, value: Any, leaf: Callable[[Tensor], Any]) -> Any:
+        """The value with `leaf` of every tensor in it, through containers; itself if nothing changes."""
+        if isinstance(value, Tensor):
+            return leaf(value)
+        kind = value.__class__
+        if kind is MaybeUnbound:
+            return MaybeUnbound(self.map(value.value, leaf), self.map(value.bound, leaf))
+        if (kind not in _MAPPED and not isinstance(value, tuple)) or id(value) in self.written:
+            return value
+        found = self._made.get(id(value))
+        if found is None:
+            found = self._made[id(value)] = (value, self._remade(value, leaf))
+        return found[1]
+
+    def _remade(self, value: Any, leaf: Callable[[Tensor], Any]) -> Any:
+        if isinstance(value, dict):
+            entries = {key: self.map(item, leaf) for key, item in value.items()}
+            if all(entries[key] is value[key] for key in value):
+                return value
+            self.created[id(entries)] = entries
+            return entries
+        if isinstance(value, slice):
+            parts: Any = (value.start, value.stop, value.step)
+        elif isinstance(value, LazyText):
+            parts = value.parts
+        elif isinstance(value, types.FunctionType):
+            parts = (value.__defaults__, value.__kwdefaults__)
+        else:
+            parts = (value.__self__,) if isinstance(value, types.MethodType) else value
+        items = [self.map(item, leaf) for item in parts]
+        if all(new is old for new, old in zip(items, parts, strict=True)):
+            return value
+        if isinstance(value, list):
+            self.created[id(items)] = items
+            return items
+        if isinstance(value, slice):
+            return slice(*items)
+        if isinstance(value, LazyText):
+            return LazyText(tuple(items))
+        if isinstance(value, types.MethodType):
+            return types.MethodType(value.__func__, items[0])
+        if isinstance(value, types.FunctionType):
+            return self._function(value, *items)
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+
+    def _function(self, value: types.FunctionType, defaults: Any, kwdefaults: Any) -> types.FunctionType:
+        made = types.FunctionType(value.__code__, value.__globals__, value.__name__, defaults, value.__closure__)
+        made.__kwdefaults__ = kwdefaults
+        made.__dict__.update(value.__dict__)
+        self.created[id(made)] = made
+        return made
+
+
 class Joiner:
     """Pairs of leaves that become outputs of one `if`.
 
@@ -102,6 +176,13 @@ class Joiner:
         self._slots: dict[Any, Tensor] = {}
         self._pairs: dict[tuple[int, int], Any] = {}
         self._alive: list[Any] = []
+        self._heaps: tuple[Heap, Heap] = ({}, {})
+        self._moved = (Moved(created, ()), Moved(created, ()))
+
+    def begin(self, first: Heap, second: Heap) -> None:
+        """Start with the values of two outcomes, whose sides wrote these objects."""
+        self._heaps = (first, second)
+        self._moved = (Moved(self.created, first), Moved(self.created, second))
 
     def leaf(self, a: Any, b: Any, name: str) -> Any:
         """The merged leaf: the common one if they are the same, else a new output."""
@@ -164,18 +245,11 @@ class Joiner:
         if isinstance(a, tuple) and len(a) == len(b):
             items = [self.merge(x, y, f"{name}[{i}]") for i, (x, y) in enumerate(zip(a, b, strict=True))]
             return self._remember(a, b, kind(*items) if hasattr(a, "_fields") else kind(items))
-        if kind is list and len(a) == len(b):
-            merged: Any = self._remember(a, b, [])
-            merged.extend(self.merge(x, y, f"{name}[{i}]") for i, (x, y) in enumerate(zip(a, b, strict=True)))
-            return merged
-        if isinstance(a, dict) and list(a) == list(b):
-            merged = self._remember(a, b, kind())
-            for key in a:
-                merged[key] = self.merge(a[key], b[key], f"{name}[{key!r}]")
-            return merged
+        if kind is list or (isinstance(a, dict) and kind.__init__ is dict.__init__):
+            return self._merge_containers(a, b, name) if self._both_made(a, b) else ABSENT
         if kind is types.CellType:
-            merged = self._remember(a, b, types.CellType())
-            contents = self.merge(_cell(a), _cell(b), name)
+            merged: Any = self._remember(a, b, types.CellType())
+            contents = self.merge(self._contents(0, a), self._contents(1, b), name)
             if contents is not EMPTY_CELL and contents is not UNBOUND:
                 merged.cell_contents = contents
             return merged
@@ -191,55 +265,70 @@ class Joiner:
             return ABSENT
         if not kind.__flags__ & _HEAP_TYPE:
             return ABSENT
-        namespace = getattr(a, "__dict__", None)
-        if isinstance(namespace, dict) and list(namespace) == list(b.__dict__) and not isinstance(a, (list, dict, set)):
-            merged = self._remember(a, b, object.__new__(kind))
-            for key, value in namespace.items():
-                merged.__dict__[key] = self.merge(value, b.__dict__[key], f"{name}.{key}")
-            return merged
-        return ABSENT
+        if not isinstance(getattr(a, "__dict__", None), dict) or isinstance(a, (list, dict, set)):
+            return ABSENT
+        namespaces = self._contents(0, a)["attributes"], self._contents(1, b)["attributes"]
+        if list(namespaces[0]) != list(namespaces[1]) or not self._both_made(a, b):
+            return ABSENT
+        merged = self._remember(a, b, object.__new__(kind))
+        merged.__dict__.update(self.merge_items(*namespaces, name))
+        return merged
+
+    def _both_made(self, a: Any, b: Any) -> bool:
+        """Whether two objects were made during the capture; one from outside has to stay itself."""
+        return id(a) in self.created and id(b) in self.created
+
+    def _merge_containers(self, a: Any, b: Any, name: str) -> Any:
+        part = "list" if isinstance(a, list) else "dict"
+        first, second = self._contents(0, a)[part], self._contents(1, b)[part]
+        if len(first) != len(second) or (part == "dict" and list(first) != list(second)):
+            return ABSENT
+        merged = self._remember(a, b, type(a)())
+        found = self.merge_items(first, second, name)
+        merged.extend(found) if part == "list" else merged.update(found)
+        return merged
+
+    def merge_contents(self, a: Any, b: Any, name: str) -> Any:
+        """One for two contents of one object, as the journal notes them."""
+        if type(a) is not dict or type(b) is not dict:
+            return self.merge(a, b, name)
+        return {
+            part: {key: self.merge_items(value, b[part].get(key), name) for key, value in contents.items()}
+            if part == "registries"
+            else self.merge_items(contents, b[part], name)
+            for part, contents in a.items()
+        }
+
+    def merge_items(self, a: Any, b: Any, name: str) -> Any:
+        """One for two lists or dictionaries that stand for no object of the program."""
+        if a is ABSENT or b is ABSENT:
+            return self.merge(a, b, name)
+        if isinstance(a, list):
+            if len(a) != len(b):
+                raise MergeError(f"{name} has {len(a)} items on one path and {len(b)} on the other")
+            return [self.merge(x, y, f"{name}[{i}]") for i, (x, y) in enumerate(zip(a, b, strict=True))]
+        if isinstance(a, dict):
+            if not isinstance(b, dict) or list(a) != list(b):
+                raise MergeError(f"{name} has other keys or attributes on one path than on the other")
+            return {key: self.merge(value, b[key], f"{name}[{key!r}]") for key, value in a.items()}
+        return self.merge(a, b, name)
+
+    def _contents(self, side: int, obj: Any) -> Any:
+        """The contents of an object at the end of a side."""
+        noted = self._heaps[side].get(id(obj))
+        return contents_of(obj) if noted is None else noted[1]
 
     def _one_sided(self, a: Any, b: Any, name: str) -> Any:
         """A value for an outcome that only one side reaches: tensors of that side pass through the `if`."""
-        value = b if a is ABSENT else a
-        if value.__class__ is MaybeUnbound:
-            bound = (ABSENT, value.bound) if a is ABSENT else (value.bound, ABSENT)
-            inner = (ABSENT, value.value) if a is ABSENT else (value.value, ABSENT)
-            return MaybeUnbound(self._one_sided(inner[0], inner[1], name), self._one_sided(bound[0], bound[1], name))
+        side = 1 if a is ABSENT else 0
 
-        def pair(item: Any) -> tuple[Any, Any]:
-            return (ABSENT, item) if a is ABSENT else (item, ABSENT)
+        def out(tensor: Tensor) -> Any:
+            data = tensor._data
+            if data.__class__ is not Value or not inside(data.graph, self.regions[side]):
+                return tensor
+            return self.leaf(ABSENT, tensor, name) if side else self.leaf(tensor, ABSENT, name)
 
-        if isinstance(value, Tensor):
-            data = value._data
-            if data.__class__ is not Value or not _inside(data.graph, self.regions[1 if a is ABSENT else 0]):
-                return value
-            return self.leaf(*pair(value), name)
-        found = self._pairs.get((id(value), 0))
-        if found is not None:
-            return found
-        kind = type(value)
-        if isinstance(value, tuple):
-            items = [self._one_sided(*pair(item), name) for item in value]
-            if all(x is y for x, y in zip(items, value, strict=True)):
-                return value
-            return kind(*items) if hasattr(value, "_fields") else kind(items)
-        if kind is list:
-            items = [self._one_sided(*pair(item), name) for item in value]
-            if all(x is y for x, y in zip(items, value, strict=True)):
-                return value
-            return self._remember_one(value, items)
-        if kind is dict:
-            entries = {key: self._one_sided(*pair(item), name) for key, item in value.items()}
-            if all(entries[key] is value[key] for key in value):
-                return value
-            return self._remember_one(value, entries)
-        return value
-
-    def _remember_one(self, value: Any, merged: Any) -> Any:
-        self._pairs[id(value), 0] = self.created[id(merged)] = merged
-        self._alive.append(value)
-        return merged
+        return self._moved[side].map(b if side else a, out)
 
     def region_outputs(self) -> list[ValueType]:
         """Give the regions their outputs; returns the types."""
@@ -257,7 +346,8 @@ def binding(value: Any) -> tuple[Any, Any]:
     return value, True
 
 
-def _inside(graph: Graph | None, region: Graph) -> bool:
+def inside(graph: Graph | None, region: Graph) -> bool:
+    """Whether a graph is a region or lies in it."""
     while graph is not None:
         if graph is region:
             return True
@@ -269,13 +359,6 @@ def _leaf_key(leaf: Any) -> Any:
     if isinstance(leaf, Tensor):
         return ("tensor", id(leaf._data))
     return ("absent",) if leaf is ABSENT else (leaf.__class__, repr(leaf))
-
-
-def _cell(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return EMPTY_CELL
 
 
 def _describe(value: Any) -> str:

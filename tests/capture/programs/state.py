@@ -263,3 +263,16 @@ def outside_dict_keeps_last() -> Any:
         return x + 1, cache["unrelated"]
 
     return f
+
+
+@case(X, factory=True)
+def parameter_assigned_before_one_of_two_results() -> Any:
+    w = Parameter(Tensor([1.0, 1.0]), name="w")
+
+    def f(x: Any) -> Any:
+        if x.sum() > 0:
+            w.set_data(w + x)
+            return w + 0, 1
+        return w + 0
+
+    return f

@@ -50,7 +50,7 @@ def three_tests_with_or(x: Any) -> Any:
     return x, i
 
 
-@case(W, second_order=True)
+@case(W)
 def and_of_or_with_else(x: Any, y: Any) -> Any:
     while (x.sum() < 5 and y.sum() < 7) or (x.max() < 3 and not y.max() > 9):
         x = x + 0.5

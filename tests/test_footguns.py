@@ -202,7 +202,6 @@ def test_global_made_and_deleted() -> None:
     assert "MADE" not in globals()
 
 
-@pytest.mark.xfail(strict=True, reason="an attribute written by the call itself is read at capture time only")
 def test_instance_counter() -> None:
     class Model:
         def __init__(self) -> None:

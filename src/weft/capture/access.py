@@ -285,6 +285,7 @@ class Access:
             self.call(own, [obj, key, value], {})
             return
         if not isinstance(obj, Tensor):  # a tensor notes its own writes
+            self._read_old_item(obj, key, value)
             self.touch_if_mutable(obj)
             if isinstance(obj, np.ndarray):
                 raise Unsupported(
@@ -293,6 +294,15 @@ class Access:
                     "use a Tensor for values of the graph",
                 )
         obj[key] = value
+
+    def _read_old_item(self: Interpreter, obj: Any, key: Any, value: Any) -> None:
+        if isinstance(obj, (list, dict)) and isinstance(key, (int, str)) and self.sources.is_known(obj):
+            try:
+                old = (list if isinstance(obj, list) else dict).__getitem__(obj, key)  # type: ignore[index]
+            except (KeyError, IndexError):
+                return
+            if self.depends_on_old(old, value):
+                self.sources.item(obj, key, old)
 
     def delete_item(self: Interpreter, obj: Any, key: Any) -> None:
         """`del obj[key]`."""
@@ -329,10 +339,12 @@ class Access:
         elif isinstance(found, functools.cached_property):
             cached = obj.__dict__.get(name, _MISSING)
             if cached is _MISSING:
+                self.sources.absent(obj, name, f"{name!r} not in {{}}.__dict__")
                 cached = self.call(found.func, [obj], {})
                 self.journal.touch(obj)
                 obj.__dict__[name] = cached
-            return cached
+                return cached
+            return self.sources.attribute(obj, name, cached)
         elif found is not _MISSING and not isinstance(found, (types.FunctionType, property)):
             getter = class_attribute(type(found), "__get__")
             if isinstance(getter, types.FunctionType) and not self.is_native(getter, found):
@@ -342,9 +354,14 @@ class Access:
             try:
                 value = object.__getattribute__(obj, name)
             except AttributeError:
+                self.sources.absent(obj, name, self._lacks(name))
                 return self.call(fallback, [obj, name], {})
         else:
-            value = getattr(obj, name)
+            try:
+                value = getattr(obj, name)
+            except AttributeError:
+                self.sources.absent(obj, name, f"not hasattr({{}}, {name!r})")
+                raise
         return self.sources.attribute(obj, name, value)
 
     def _super_attr(self: Interpreter, obj: Any, name: str) -> Any:
@@ -379,13 +396,33 @@ class Access:
             if isinstance(setter, types.FunctionType) and not self.is_native(setter, found):
                 self.call(setter, [found, obj, value], {})
                 return
+        namespace = getattr(obj, "__dict__", {})
+        slot = isinstance(found, types.MemberDescriptorType)
+        old = getattr(obj, name, _MISSING) if slot else namespace.get(name, found)
+        if self.depends_on_old(old, value):
+            if old is _MISSING:
+                self.sources.absent(obj, name, self._lacks(name))
+            else:
+                self.sources.attribute(obj, name, old)
         self.journal.touch(obj)
         setattr(obj, name, value)
 
     def delete_attr(self: Interpreter, obj: Any, name: str) -> None:
         """`del obj.name`."""
+        namespace = getattr(obj, "__dict__", {})
+        if name in namespace:
+            self.sources.attribute(obj, name, namespace[name])
         self.journal.touch(obj)
         delattr(obj, name)
+
+    def _lacks(self: Interpreter, name: str) -> str:
+        return f"{self.sources.name(lacks, 'object')}({{}}, {name!r})"
+
+    def depends_on_old(self: Interpreter, old: Any, value: Any) -> bool:
+        """Whether a place's contents after a write depend on those before: a write of the same object would not be
+        seen among the changes, and one on the side of a branch leaves the old contents on the other side.
+        """
+        return old is value or len(self.journal.layers) > 1
 
     # -- names -------------------------------------------------------------------------------------------------------
 
@@ -466,6 +503,15 @@ class Access:
             if own is not None:
                 return self.call(own, [value], {})
         return format(value, spec)
+
+
+def lacks(obj: Any, name: str) -> bool:
+    """Whether an object and its class hold no such attribute, whatever `__getattr__` says."""
+    try:
+        object.__getattribute__(obj, name)
+    except AttributeError:
+        return True
+    return False
 
 
 class _UserIterator(Journaled):

@@ -103,8 +103,11 @@ def _load_deref(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 @handles("STORE_DEREF")
 def _store_deref(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     cell = frame.slots[instr.arg]
+    value, old = frame.stack.pop(), cell_value(cell)
+    if old is not EMPTY_CELL and interp.depends_on_old(old, value):
+        interp.read_cell(cell, old)
     interp.journal.touch(cell)
-    cell.cell_contents = frame.stack.pop()
+    cell.cell_contents = value
 
 
 @handles("DELETE_DEREF")
@@ -126,8 +129,11 @@ def _load_name(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 
 @handles("STORE_GLOBAL")
 def _store_global(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    value = frame.stack.pop()
+    if instr.arg in frame.globals and interp.depends_on_old(frame.globals[instr.arg], value):
+        interp.read_global(frame, instr.arg)
     interp.journal.touch(frame.globals)
-    frame.globals[instr.arg] = frame.stack.pop()
+    frame.globals[instr.arg] = value
 
 
 @handles("DELETE_GLOBAL")

@@ -143,13 +143,33 @@ class Sources:
             return value
         if isinstance(obj, types.ModuleType) and _trusted(obj):
             return value
+        expression = f"{known[1]}.{name}"
         if isinstance(value, types.MethodType):
             function = self.name(value.__func__, "object")
-            self._guard(f"{known[1]}.{name}.__func__ is {function}", f"method {name!r}")
+            self._guard(f"{expression}.__func__ is {function}", f"method {name!r}")
+            if value.__self__ is not obj and not isinstance(obj, type):
+                self._read(f"{expression}.__self__", value.__self__, f"instance of method {name!r}")
             return value
         if isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
+            if value.__self__ is not obj:  # made anew by each look-up if it is bound to an object
+                self._guard(f"{expression} == {self._constant(value)}", f"attribute {name!r}")
+                self._builtin(expression, value)
             return value
-        self._read(f"{known[1]}.{name}", value, f"attribute {name!r}")
+        self._read(expression, value, f"attribute {name!r}")
+        return value
+
+    def absent(self, obj: Any, name: str, condition: str) -> None:
+        """An attribute was looked for and not found; the condition says so of the object in its braces."""
+        known = self.known.get(id(obj))
+        before = self.before(obj)
+        if known is not None and (not isinstance(before, dict) or name not in before.get("attributes", ())):
+            self._guard(condition.format(known[1]), f"attribute {name!r}")
+
+    def part(self, whole: Any, name: str, value: Any) -> Any:
+        """A part of a callable that is being called: the instance of a method, the arguments of a `partial`."""
+        known = self.known.get(id(whole))
+        if known is not None:
+            self._read(f"{known[1]}.{name}", value, f"{name} of a callable")
         return value
 
     def item(self, obj: Any, key: Any, value: Any) -> Any:
@@ -198,24 +218,30 @@ class Sources:
             self._guard(f"{expression} is {self._constant(value)}", what)
             if isinstance(value, types.FunctionType | types.ModuleType | type):
                 self.known.setdefault(id(value), (value, expression))
+            elif isinstance(value, types.BuiltinFunctionType):
+                self._builtin(expression, value)
             return
         kind = type(value)
         if kind in _SCALARS:
             constant = self._constant(value)
-            if kind is float and (value == 0 or value != value):  # 0.0 == -0.0, and nan is equal to nothing
-                self._guard(f"{expression}.__class__ is float and repr({expression}) == {repr(value)!r}", what)
+            if kind is complex or (kind is float and (value == 0 or value != value)):
+                # 0.0 == -0.0, and nan is equal to nothing
+                same = f"{expression}.__class__ is {kind.__name__} and repr({expression}) == {repr(value)!r}"
+                self._guard(same, what)
                 return
             self._guard(f"{expression}.__class__ is {kind.__name__} and {expression} == {constant}", what)
             return
-        first = id(value) not in self.known
+        known = self.known.get(id(value))
+        first = known is None
         if first:
             self.known[id(value)] = (value, expression)
         if isinstance(value, Tensor) and not isinstance(value, Parameter):
             name = self.name(value.type, "type")
             self._guard(f"{expression}.__class__ is {self.name(kind, 'class')} and {expression}.type is {name}", what)
         elif kind in (list, tuple, dict, set, frozenset) and len(value) <= _SHALLOW_LIMIT:
-            if not first:
-                self._guard(f"{expression} is {self.known[id(value)][1]}", what)
+            if known is not None:
+                if known[1] != expression:
+                    self._guard(f"{expression} is {known[1]}", what)
             else:
                 self._contents(expression, value, what)
         elif isinstance(value, np.ndarray) and value.size <= _SHALLOW_LIMIT:
@@ -225,6 +251,12 @@ class Sources:
             self._guard(f"{expression} is {self.name(value, 'object')}", what)
             if isinstance(value, (list, dict)):
                 self._guard(f"len({expression}) == {len(value)}", what)
+
+    def _builtin(self, expression: str, value: Any) -> None:
+        """A method of a built-in class: what it is bound to is read when it is called."""
+        owner = value.__self__
+        if owner is not None and not isinstance(owner, (types.ModuleType, type)):
+            self._read(f"{expression}.__self__", owner, "the object of a method")
 
     def _contents(self, expression: str, value: Any, what: str) -> None:
         """Guard a container by its keys and, one level deep, its items."""

@@ -16,7 +16,7 @@ from weft.autodiff.tree import map_tensors, tensors_of
 from weft.compile.differentiate import joint_graph
 from weft.compile.lower import lower
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive
+from weft.core.primitive import Primitive, exact
 from weft.core.tensor import Tensor, view, wrap
 from weft.core.trace import Trace, tracing
 from weft.errors import Refusal, Unsupported
@@ -71,7 +71,9 @@ def structure(graph: Graph) -> tuple[Any, ...]:
     for node in graph.nodes:
         operands = tuple([None if value is None else numbers[value] for value in node.inputs])
         types = tuple([value.type for value in node.outputs])
-        rows.append((node.op, operands, node.attrs, types, tuple([structure(region) for region in node.regions])))
+        rows.append(
+            (node.op, operands, exact(node.attrs), types, tuple([structure(region) for region in node.regions]))
+        )
         for value in node.outputs:
             numbers[value] = len(numbers)
     rows.append(tuple([numbers[value] for value in graph.outputs]))

@@ -14,6 +14,7 @@ import pytest
 import weft
 from weft import context
 from weft.compile.listing import read_graph
+from weft.core.primitive import exact
 from weft.core.trace import CONSTANT, Literal
 from weft.errors import GraphError
 from weft.ir.graph import Graph
@@ -25,7 +26,6 @@ from weft.passes.base import Pass
 from weft.passes.fold_constants import FoldConstants
 from weft.passes.if_to_select import IfToSelect
 from weft.passes.inline_calls import InlineCalls
-from weft.passes.merge_equal import exact
 from weft.passes.pipeline import PIPELINE, optimize
 from weft.passes.simplify import lossless
 

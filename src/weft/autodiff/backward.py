@@ -163,7 +163,7 @@ def _pull_compiled(node: Any, douts: list[Tensor | None], needs: tuple[bool, ...
     else:
         present = tuple([d is not None for d in douts])
         arrays = [d._data for d in douts if d is not None]
-    key = (node.attrs, needs, present)
+    key = (primitive.key(node.attrs), needs, present)
     run = primitive.pullbacks.get(key)
     if run is None:
         run = primitive.pullbacks[key] = _compile_pullback(primitive, node.attrs, needs, present, len(node.inputs))

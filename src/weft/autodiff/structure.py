@@ -81,6 +81,8 @@ def describe(
     steps = []
     for number, node in enumerate(order):
         numbers[node] = number
+        if node.attrs:
+            outside.append((number, node.primitive.key(node.attrs)))
         inputs = []
         for tensor in node.inputs:
             if tensor is None:

@@ -8,6 +8,7 @@ trace because everything is known. Eager and graph alike leave a tape entry when
 from __future__ import annotations
 
 from collections.abc import Sequence
+from marshal import dumps
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from weft import dtypes
 from weft._jax_compat import Array, to_device
 from weft.core import trace as trace_module
-from weft.core.primitive import IO, PURE, Primitive
+from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
 from weft.core.tape import SYMBOL, Edge, TapeNode
 from weft.core.tensor import LiteralTensor, Tensor, tracked, wrap
 from weft.core.trace import Trace
@@ -63,7 +64,11 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
             datas.append(None)
     if not plain:
         return _apply_general(primitive, inputs, attrs, datas)
-    run = primitive.executables.get(attrs) or primitive.executable(attrs)
+    try:
+        key = dumps(attrs, PACKED) if attrs and primitive.packs else attrs and exact(attrs)
+        run = primitive.executables.get(key) or primitive.executable(attrs)
+    except ValueError:  # the first attributes that cannot be packed
+        run = primitive.executable(attrs)
     result = run(*datas)
     if not primitive.multiple:
         tensor = _new(Tensor)
@@ -182,7 +187,8 @@ trace_module.EMBEDDED.add(LiteralTensor)
 
 def literal(value: Any, dtype: DType) -> Tensor:
     """The shared constant tensor of a Python number."""
-    key = (value, value.__class__, dtype, str(value) if value == 0 else None)  # 0.0 == -0.0, but differ
+    spelled = repr(value) if value == 0 or value.__class__ is complex else None  # 0.0 == -0.0, but differ
+    key = (value, value.__class__, dtype, spelled)
     found = _SCALARS.get(key)
     if found is None:
         if len(_SCALARS) > 4096:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from marshal import dumps, loads
+from typing import Any, ClassVar, Final
 
 import jax
 
@@ -16,6 +17,29 @@ from weft.ir.types import TensorType
 PURE = "pure"
 RANDOM = "random"  # reads and advances the random stream
 IO = "io"  # visible outside the program, ordered
+
+#: version of the marshal format whose bytes depend on values only (later ones note shared objects)
+PACKED: Final = 2
+#: classes whose values, left as they are, equal nothing else in a key
+_OWN: Final = frozenset({int, str, type(None), dtypes.DType})
+_PACKABLE: Final = frozenset({int, str, type(None), bool, float, complex})
+
+
+def exact(value: Any) -> Any:
+    """An attribute value, or a tuple of them, as a key that tells ``1`` from ``True`` and ``0.0`` from ``-0.0``."""
+    kind = value.__class__
+    if kind is tuple:
+        for item in value:
+            if item.__class__ not in _OWN:
+                return tuple([exact(item) for item in value])
+        return value
+    if kind in _OWN:
+        return value
+    return (kind, repr(value) if kind is float or kind is complex else value)
+
+
+def _packable(value: Any) -> bool:
+    return value.__class__ in _PACKABLE or (value.__class__ is tuple and all(map(_packable, value)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +81,7 @@ class Primitive:
     __slots__ = (
         "name", "implementation", "attr_names", "multiple", "effect", "promotes", "commutative", "elementwise",
         "samples", "derivative", "no_gradient", "rule_version", "executables", "types", "pullbacks", "generic",
-        "__weakref__",
+        "packs", "__weakref__",
     )  # fmt: skip
     table: ClassVar[dict[str, Primitive]] = {}
     #: counts the replacements of derivative rules, so that graphs derived before are derived again
@@ -94,7 +118,10 @@ class Primitive:
         self.no_gradient = no_gradient
         #: bumped when a user replaces the rule, so that compiled rules are not reused
         self.rule_version = 0
-        self.executables: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        #: whether all attributes so far were plain Python values; their key is then made at the speed of C
+        self.packs = True
+        #: by `key`
+        self.executables: dict[Any, Callable[..., Any]] = {}
         self.types: dict[Any, tuple[TensorType, ...]] = {}
         self.pullbacks: dict[Any, Callable[..., Any]] = {}
         self.generic: Primitive | None = None
@@ -107,19 +134,35 @@ class Primitive:
             return self.implementation
         return functools.partial(self.implementation, **dict(zip(self.attr_names, attrs, strict=True)))
 
+    def key(self, attrs: tuple[Any, ...]) -> Any:
+        """Attribute values as a key that tells ``1`` from ``True`` and ``0.0`` from ``-0.0``."""
+        if not attrs:
+            return attrs
+        try:
+            return dumps(attrs, PACKED) if self.packs else exact(attrs)
+        except ValueError:
+            return self._checked_key(attrs)
+
+    def _checked_key(self, attrs: tuple[Any, ...]) -> Any:
+        """The key under which something is kept: from the first attributes that cannot be packed on, none is."""
+        if self.packs and not _packable(attrs):
+            self.packs = False
+            self.executables = {exact(loads(k)) if k else k: run for k, run in self.executables.items()}
+        return self.key(attrs)
+
     def executable(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
         """The compiled function of the operands, with these attributes."""
-        found = self.executables.get(attrs)
+        found = self.executables.get(self.key(attrs))
         if found is None:
-            found = self.executables[attrs] = jax.jit(self.bound(attrs))
+            key = self._checked_key(attrs)
+            found = self.executables[key] = self.executables.get(key) or jax.jit(self.bound(attrs))
         return found
 
     def infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         """Types of the outputs for these attributes and operand types, memoised."""
-        key = (attrs, inputs)
-        found = self.types.get(key)
+        found = self.types.get((self.key(attrs), inputs))
         if found is None:
-            found = self.types[key] = self._infer(attrs, inputs)
+            found = self.types[self._checked_key(attrs), inputs] = self._infer(attrs, inputs)
         return found
 
     def _infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:

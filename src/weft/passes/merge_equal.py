@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from weft.core.control import IF, WHILE, effect_of
-from weft.core.primitive import IO
+from weft.core.primitive import IO, exact
 from weft.ir.graph import Graph, Node, Value
 from weft.passes.base import Pass
 from weft.passes.rewrite import graphs_of, rewrite
@@ -45,20 +45,7 @@ class MergeEqual(Pass):
                 inputs = (inputs[1], inputs[0])
             outputs = node.outputs
             kind = outputs[0].type if len(outputs) == 1 else tuple([v.type for v in outputs])
-            attrs = exact(node.attrs) if node.attrs else ()
-            first = seen.setdefault((op, inputs, attrs, kind, node.regions), node)
+            first = seen.setdefault((op, inputs, exact(node.attrs), kind, node.regions), node)
             return None if first is node else first.outputs
 
         rewrite(graph, visit)
-
-
-def exact(value: Any) -> Any:
-    """An attribute value as a key that tells ``1`` from ``True`` and ``0.0`` from ``-0.0``."""
-    kind = value.__class__
-    if kind is tuple:
-        return tuple([exact(item) for item in value])
-    if kind is float or kind is complex:
-        return (kind, repr(value))
-    if kind is bool:
-        return (kind, value)
-    return value

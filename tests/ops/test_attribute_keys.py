@@ -1,0 +1,102 @@
+"""Attributes that are equal but not the same (1, True, 1.0; 0.0, -0.0) never share what was compiled for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import weft
+from weft import Tensor, ops
+from weft.autodiff.grad import grad
+from weft.core.dispatch import apply
+from weft.core.primitive import Primitive
+from weft.ir.types import TensorType
+from weft.jit import jit
+
+VALUES = [1, True, 1.0, 0, False, 0.0, -0.0, 1 + 0j, complex(1, -0.0)]
+ORDERS = [VALUES, VALUES[::-1]]
+
+
+def described(value: Any) -> str:
+    """A value with its class and its signs, in a nested tuple or not."""
+    return repr((value, type(value).__name__))
+
+
+def reporting(seen: list[str]) -> Primitive:
+    """A primitive that reports each attribute it is compiled for."""
+
+    def implementation(x: Any, *, value: Any) -> Any:
+        seen.append(described(value))
+        return x * 1
+
+    def rule(x: Any, out: Any, dout: Any, *, value: Any) -> tuple[Any]:
+        seen.append(described(value))
+        return (dout,)
+
+    return Primitive("Reporting", implementation, attr_names=("value",), derivative=rule, register=False)
+
+
+@pytest.mark.parametrize("values", ORDERS, ids=["forward", "backward"])
+@pytest.mark.parametrize("nested", [False, True], ids=["plain", "nested"])
+@pytest.mark.parametrize("unpacked", [False, True], ids=["packed", "unpacked"])
+def test_executables_and_types(values: list[Any], nested: bool, unpacked: bool) -> None:
+    seen: list[str] = []
+    primitive = reporting(seen)
+    x = Tensor(1.0)
+    if unpacked:
+        apply(primitive, (x,), (weft.float32,))
+    wrapped = [((value, 2),) if nested else (value,) for value in values]
+    for kind in ("eager", "infer"):
+        seen.clear()
+        for attrs in wrapped * 2:
+            if kind == "eager":
+                apply(primitive, (x,), attrs)
+            else:
+                primitive.infer(attrs, (TensorType.of(weft.float32, (2,)),))
+        assert seen == [described(*attrs) for attrs in wrapped]
+
+
+def test_an_attribute_that_cannot_be_packed_keeps_the_others() -> None:
+    seen: list[str] = []
+    primitive = reporting(seen)
+    x = Tensor(1.0)
+    for attrs in ((1,), (True,), (weft.float32,), (1,), (True,), (1.0,), (np.int64(0),), (np.float64(0),), (0,)):
+        apply(primitive, (x,), attrs)
+    assert seen == [described(v) for v in (1, True, weft.float32, 1.0, np.int64(0), np.float64(0), 0)]
+
+
+def test_nan_is_compiled_once() -> None:
+    seen: list[str] = []
+    primitive = reporting(seen)
+    for _ in range(3):
+        apply(primitive, (Tensor(1.0),), (float("nan"),))
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("values", [(0.0, -0.0), (-0.0, 0.0)])
+def test_signed_zeros_in_gradients(values: tuple[float, float]) -> None:
+    """Each rule is compiled for its own attribute, for a single entry and for a whole tape alike."""
+    primitive = Primitive(
+        "SignOf",
+        lambda x, *, value: jnp.copysign(x, value),
+        attr_names=("value",),
+        derivative=lambda x, out, dout, *, value: (ops.copysign(dout, ops.full((), value)),),
+        register=False,
+    )
+
+    def gradient(value: float) -> float:
+        return grad(lambda v: apply(primitive, (v,), (value,)).sum())(Tensor(2.0)).item()
+
+    for value in values * 10:
+        assert gradient(value) == np.copysign(1.0, value)
+
+
+def test_equal_numbers_fill_with_their_own_kind() -> None:
+    for make in (ops.full, jit(ops.full)):
+        for value in (0.0, -0.0, 0, False, 1, True, 1.0, -0.0, 0.0):
+            filled = make((2,), value).asnumpy()
+            assert filled.dtype.kind == {bool: "b", int: "i", float: "f"}[type(value)]
+            assert np.signbit(filled.astype(np.float64)).tolist() == [str(value).startswith("-")] * 2

@@ -615,7 +615,6 @@ def test_subclasses_of_containers() -> None:
     both(lambda: f, lambda: (x(),))
 
 
-@pytest.mark.xfail(strict=True, reason="copying an outside tensor inside a graph is refused")
 def test_copies_are_independent() -> None:
     def f(v: Any) -> Any:
         original = {"v": v * 1, "items": [1]}

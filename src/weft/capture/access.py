@@ -70,16 +70,16 @@ _UNARY: Final = {
     "UNARY_POSITIVE": (operator.pos, "__pos__"),
     "UNARY_INVERT": (operator.invert, "__invert__"),
 }
-_MISSING: Final = object()
+MISSING: Final = object()
 
 
 def class_attribute(kind: type, name: str) -> Any:
-    """What a class defines under a name, without binding; `_MISSING` if nothing."""
+    """What a class defines under a name, without binding; `MISSING` if nothing."""
     for cls in kind.__mro__:
-        found = cls.__dict__.get(name, _MISSING)
-        if found is not _MISSING:
+        found = cls.__dict__.get(name, MISSING)
+        if found is not MISSING:
             return found
-    return _MISSING
+    return MISSING
 
 
 def logical_not(condition: Tensor) -> Tensor:
@@ -137,7 +137,7 @@ class Access:
                 result = self.call(own, [left, right], {})
                 if result is not NotImplemented:
                     return result
-            elif class_attribute(type(left), inplace_name) is not _MISSING:
+            elif class_attribute(type(left), inplace_name) is not MISSING:
                 self.touch_if_mutable(left)
                 return inplace_function(left, right)
         own, other = self.user_method(left, method), self.user_method(right, reflected)
@@ -211,7 +211,7 @@ class Access:
                 if equal is not False:
                     found = equal if found is False else as_number(found | equal, bool)
             return found
-        if type(container) in _PLAIN or class_attribute(type(container), "__contains__") is not _MISSING:
+        if type(container) in _PLAIN or class_attribute(type(container), "__contains__") is not MISSING:
             return operator.contains(container, item)
         return any(item is other or self.truth(self.compare("==", other, item)) for other in self.get_iter(container))
 
@@ -234,7 +234,7 @@ class Access:
                 raise TypeError(f"__bool__ should return bool, returned {type(result).__name__}")
             return result
         own = self.user_method(value, "__len__")
-        if own is not None and class_attribute(type(value), "__bool__") is _MISSING:
+        if own is not None and class_attribute(type(value), "__bool__") is MISSING:
             return bool(self.call(own, [value], {}))
         return bool(value)
 
@@ -252,7 +252,7 @@ class Access:
             return self.made(obj[key])
         if isinstance(obj, type):
             found = class_attribute(type(obj), "__getitem__")
-            if found is _MISSING:
+            if found is MISSING:
                 item = class_attribute(obj, "__class_getitem__")
                 if isinstance(item, classmethod) and isinstance(item.__func__, types.FunctionType):
                     return self.call(item.__func__, [obj, key], {})
@@ -337,15 +337,15 @@ class Access:
             if not self.is_native(found.fget, obj):
                 return self.call(found.fget, [obj], {})
         elif isinstance(found, functools.cached_property):
-            cached = obj.__dict__.get(name, _MISSING)
-            if cached is _MISSING:
+            cached = obj.__dict__.get(name, MISSING)
+            if cached is MISSING:
                 self.sources.absent(obj, name, f"{name!r} not in {{}}.__dict__")
                 cached = self.call(found.func, [obj], {})
                 self.journal.touch(obj)
                 obj.__dict__[name] = cached
                 return cached
             return self.sources.attribute(obj, name, cached)
-        elif found is not _MISSING and not isinstance(found, (types.FunctionType, property)):
+        elif found is not MISSING and not isinstance(found, (types.FunctionType, property)):
             getter = class_attribute(type(found), "__get__")
             if isinstance(getter, types.FunctionType) and not self.is_native(getter, found):
                 return self.call(getter, [found, obj, kind], {})
@@ -362,16 +362,18 @@ class Access:
             except AttributeError:
                 self.sources.absent(obj, name, f"not hasattr({{}}, {name!r})")
                 raise
+        if name == "__dict__" and id(obj) in self.created:
+            return self.made(value)
         return self.sources.attribute(obj, name, value)
 
     def _super_attr(self: Interpreter, obj: Any, name: str) -> Any:
         owner = obj.__self__
         mro = (owner if isinstance(owner, type) and issubclass(owner, obj.__thisclass__) else type(owner)).__mro__
         for cls in mro[mro.index(obj.__thisclass__) + 1 :]:
-            found = cls.__dict__.get(name, _MISSING)
+            found = cls.__dict__.get(name, MISSING)
             if isinstance(found, property) and found.fget is not None:
                 return self.call(found.fget, [owner], {})
-            if found is not _MISSING:
+            if found is not MISSING:
                 break
         return getattr(obj, name)
 
@@ -391,16 +393,16 @@ class Access:
             if not self.is_native(found.fset, obj):
                 self.call(found.fset, [obj, value], {})
                 return
-        elif found is not _MISSING:
+        elif found is not MISSING:
             setter = class_attribute(type(found), "__set__")
             if isinstance(setter, types.FunctionType) and not self.is_native(setter, found):
                 self.call(setter, [found, obj, value], {})
                 return
         namespace = getattr(obj, "__dict__", {})
         slot = isinstance(found, types.MemberDescriptorType)
-        old = getattr(obj, name, _MISSING) if slot else namespace.get(name, found)
+        old = getattr(obj, name, MISSING) if slot else namespace.get(name, found)
         if self.depends_on_old(old, value):
-            if old is _MISSING:
+            if old is MISSING:
                 self.sources.absent(obj, name, self._lacks(name))
             else:
                 self.sources.attribute(obj, name, old)
@@ -428,10 +430,10 @@ class Access:
 
     def read_global(self: Interpreter, frame: Frame, name: str) -> Any:
         """A global or builtin name."""
-        value = frame.globals.get(name, _MISSING)
-        if value is _MISSING:
-            value = frame.builtins.get(name, _MISSING)
-            if value is _MISSING:
+        value = frame.globals.get(name, MISSING)
+        if value is MISSING:
+            value = frame.builtins.get(name, MISSING)
+            if value is MISSING:
                 raise NameError(f"name '{name}' is not defined")
             return value
         if frame.transparent:
@@ -472,7 +474,7 @@ class Access:
             return self.get_iter(made)
         if self.user_method(obj, "__next__") is not None:
             return _UserIterator(self, obj)
-        if self.user_method(obj, "__getitem__") is not None and class_attribute(kind, "__iter__") is _MISSING:
+        if self.user_method(obj, "__getitem__") is not None and class_attribute(kind, "__iter__") is MISSING:
             return _IndexIterator(self, obj)
         made = iter(obj)
         if isinstance(obj, list):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import inspect
 import types
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft.capture import builtins as table
-from weft.capture.access import class_attribute
+from weft.capture.access import MISSING, class_attribute
 from weft.capture.frame import Frame, Raise, Return, slots_for
 from weft.capture.iterators import InterpretedGenerator
 from weft.capture.journal import Journaled
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 #: packages whose Python functions run natively: they hold no code that must be captured
 _NATIVE_PACKAGES: Final = frozenset(
     {
-        "numpy", "jax", "jaxlib", "scipy", "copy", "copyreg", "re", "enum", "abc", "typing", "types", "string",
+        "numpy", "jax", "jaxlib", "scipy", "re", "enum", "abc", "typing", "types", "string",
         "textwrap", "json", "fractions", "decimal", "numbers", "collections", "dataclasses", "inspect", "reprlib",
         "operator", "math", "warnings", "linecache", "keyword", "weakref", "_weakrefset", "_collections_abc",
         "importlib", "ml_dtypes", "builtins", "heapq", "bisect", "statistics",
@@ -44,6 +45,7 @@ _PURE_MODULES: Final = frozenset(
 )  # fmt: skip
 _MUTABLE: Final = (list, dict, set, deque, bytearray)
 _PARTIAL: Final = ("func", "args", "keywords")
+_NEW_ARGUMENTS: Final = ("__getnewargs__", "__getnewargs_ex__")
 _METHOD_KINDS: Final = (types.BuiltinMethodType, types.MethodWrapperType)
 _DESCRIPTOR_KINDS: Final = (
     types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType
@@ -209,7 +211,8 @@ class Calls:
         if isinstance(callee, _METHOD_KINDS) and owner is not None and not isinstance(owner, types.ModuleType):
             return self._call_method(callee, owner, args, kwargs)
         if isinstance(callee, (np.ufunc, Primitive)) or isinstance(owner, type):
-            return callee(*args, **kwargs)
+            result = callee(*args, **kwargs)
+            return self.made(result) if getattr(callee, "__name__", "") == "__new__" else result
         module: Any = getattr(callee, "__module__", None) or getattr(type(callee), "__module__", "")
         if module in _PURE_MODULES or (
             (module or "").partition(".")[0] in ("numpy", "weft") and "random" not in module
@@ -238,6 +241,8 @@ class Calls:
         if name == "__init__":
             self.touch_if_mutable(owner)
             return callee(*args, **kwargs)
+        if name in ("__reduce_ex__", "__reduce__") and not isinstance(owner, Tensor):
+            return self._reduce(callee, owner, args)
         if isinstance(owner, _MUTABLE):
             self.journal.touch(owner)
             if name == "sort" and kwargs.get("key") is not None:
@@ -258,6 +263,25 @@ class Calls:
                     "call it outside the compiled function and pass the result in",
                 )
         return self.made_if_fresh(callee(*[self.iterable_argument(a) for a in args], **kwargs))
+
+    def _reduce(self: Interpreter, callee: Any, owner: Any, args: list[Any]) -> Any:
+        """What an object is copied from: its own `__reduce__`, or all its attributes."""
+        own = self.user_method(owner, "__reduce__")
+        if own is not None:
+            return self.call(own, [owner], {})
+        for attribute, value in getattr(owner, "__dict__", {}).items():
+            self.sources.attribute(owner, attribute, value)
+        state = self.user_method(owner, "__getstate__")
+        if state is None:
+            return callee(*args)
+        arguments = any(class_attribute(type(owner), n) is not MISSING for n in _NEW_ARGUMENTS)
+        if arguments or isinstance(owner, (list, dict)):
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL,
+                f"{type(owner).__name__} is copied by __getstate__ together with other special methods",
+                "define __copy__ and __deepcopy__",
+            )
+        return copyreg.__newobj__, (type(owner),), self.call(state, [owner], {})  # type: ignore[attr-defined]
 
     def _refuse_lazy_text(self: Interpreter, args: list[Any]) -> None:
         for value in args:

@@ -102,6 +102,8 @@ class Writer:
             return self._outside(value)
         if isinstance(value, tuple):
             return self._tuple(value)
+        if value.__class__ is frozenset:
+            return f"frozenset(({''.join(self.expression(item) + ', ' for item in value)}))"
         if isinstance(value, LazyText):
             return self._text(value)
         if isinstance(value, (InterpretedGenerator, Journaled, SymbolicRange)):

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from weft.capture.isa import Decoded, decode
 from weft.capture.journal import EMPTY_CELL, Journaled
+from weft.core.transparency import TRANSPARENT_MODULES
 
 
 class _Marker:
@@ -68,7 +69,8 @@ class Frame(Journaled):
         #: the exception being handled, what a bare `raise` raises again
         self.exception: BaseException | None = None
         #: whether this is library code that is stepped through; the user's line is then the caller's
-        self.transparent = function.__module__ is not None and function.__module__.startswith("weft.")
+        module = function.__module__
+        self.transparent = module is not None and (module.startswith("weft.") or module in TRANSPARENT_MODULES)
         #: how often each loop test ran on a symbolic condition without becoming a `while`
         self.unrolled: dict[int, int] = {}
 

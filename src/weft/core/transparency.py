@@ -9,6 +9,8 @@ _Function = TypeVar("_Function", bound=object)
 
 #: the code of transparent functions, that of functions defined inside them included
 TRANSPARENT: Final[set[types.CodeType]] = set()
+#: modules of the standard library that call the user's code back (`__deepcopy__`) and make containers of its objects
+TRANSPARENT_MODULES: Final = frozenset({"copy", "copyreg"})
 
 
 def transparent(function: _Function) -> _Function:

@@ -94,7 +94,7 @@ class ProgramWriter:
         )  # fmt: skip
         other = choose([plain, "n < 3", f"{choose('ab')}.min() < 0.253"])
         return choose(
-            [one, one, one, f"not {one}", f"{one} and {other}", f"{other} or {one}", f"not ({one} or {other})"]
+            [one, one, one, f"(not {one})", f"({one} and {other})", f"({other} or {one})", f"(not ({one} or {other}))"]
         )
 
     # -- statements --------------------------------------------------------------------------------------------------

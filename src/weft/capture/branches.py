@@ -148,11 +148,9 @@ class Branches:
         if condition.__class__ is bool:
             return first() if condition else second()
         location = self.trace.location()
-        known = len(self.created)
         sides = (self.run_side(frame, "then", first), self.run_side(frame, "else", second))
         joiner = Joiner(self.trace, (sides[0].region, sides[1].region), self.created)
-        born = frozenset(itertools.islice(self.created, known, None))
-        self._separate_returns(sides, frame, born)
+        self._separate_returns(sides, frame)
         labels: dict[Label, None] = {}
         for side in sides:
             labels.update((outcome.label, None) for outcome in side.outcomes)
@@ -164,7 +162,7 @@ class Branches:
         outcomes = []
         for label in order:
             found = [next((o for o in side.outcomes if o.label == label), None) for side in sides]
-            outcomes.append(self._join_outcomes(joiner, label, found[0], found[1], frame, born))
+            outcomes.append(self._join_outcomes(joiner, label, found[0], found[1], frame))
         types = joiner.region_outputs()
         if types:
             emit_if(self.trace, condition, joiner.regions, [slot for _, _, _, slot in joiner.outputs], location)
@@ -172,7 +170,7 @@ class Branches:
             return self._as_exit(frame, outcomes[0])
         return Alternatives(selector, outcomes)
 
-    def _separate_returns(self: Interpreter, sides: tuple[Side, Side], frame: Frame, born: frozenset[int]) -> None:
+    def _separate_returns(self: Interpreter, sides: tuple[Side, Side], frame: Frame) -> None:
         """Keep returns apart that do not merge: the caller goes on with each, or the entry returns what holds."""
         partners = [o for o in sides[0].outcomes if o.label[0] == "return"]
         numbers = itertools.count()
@@ -180,18 +178,16 @@ class Branches:
             outcome.label = ("return", next(numbers))
         for late in sides[1].outcomes:
             if late.label[0] == "return":
-                partner = next((early for early in partners if self._merge(sides, early, late, frame, born)), None)
+                partner = next((early for early in partners if self._merge(sides, early, late, frame)), None)
                 late.label = ("return", next(numbers)) if partner is None else partner.label
                 if partner is not None:
                     partners.remove(partner)
 
-    def _merge(
-        self: Interpreter, sides: tuple[Side, Side], first: Outcome, second: Outcome, frame: Frame, born: frozenset[int]
-    ) -> bool:
+    def _merge(self: Interpreter, sides: tuple[Side, Side], first: Outcome, second: Outcome, frame: Frame) -> bool:
         """Whether two outcomes can become one."""
         try:
             trial = Joiner(self.trace, (sides[0].region, sides[1].region), self.created)
-            self._join_outcomes(trial, first.label, first, second, frame, born)
+            self._join_outcomes(trial, first.label, first, second, frame)
         except MergeError:
             return False
         return True
@@ -199,7 +195,7 @@ class Branches:
     def run_side(self: Interpreter, frame: Frame, name: str, run: Callable[[], Exit]) -> Side:
         """Run one side in a region of its own; afterwards everything is as before."""
         base = frame.journal_contents()
-        pc = frame.pc
+        pc, made = frame.pc, len(self.created)
         with self.trace.region(name) as region:
             layer = self.journal.push()
             try:
@@ -219,6 +215,7 @@ class Branches:
                 layer.undo()
                 frame.journal_restore(base)
                 frame.pc = pc
+                self.journal.made_on_sides.update(itertools.islice(self.created, made, None))
         return side
 
     def _side(self: Interpreter, region: Graph, frame: Frame, result: Exit, heap: dict[int, tuple[Any, Any]]) -> Side:
@@ -263,10 +260,9 @@ class Branches:
             self.trace.graph = before
 
     def _join_outcomes(
-        self: Interpreter, joiner: Joiner, label: Label, first: Outcome | None, second: Outcome | None, frame: Frame,
-        born: frozenset[int],
-    ) -> Outcome:  # fmt: skip
-        """One outcome for two of the same label; `born` are the objects made on either side."""
+        self: Interpreter, joiner: Joiner, label: Label, first: Outcome | None, second: Outcome | None, frame: Frame
+    ) -> Outcome:
+        """One outcome for two of the same label, of which one may be missing."""
         present = first or second
         assert present is not None
         names = frame.decoded.slot_names
@@ -291,7 +287,7 @@ class Branches:
         for outcome in (first, second):
             for key, (obj, _) in (outcome.heap if outcome is not None else {}).items():
                 if key not in heap:
-                    now = ABSENT if key in born else contents_of(obj)
+                    now = contents_of(obj) if self.journal.exists(key) else ABSENT
                     contents = [
                         ABSENT if o is None else o.heap[key][1] if key in o.heap else now for o in (first, second)
                     ]
@@ -361,9 +357,10 @@ class Branches:
                 return result
             # what comes first goes on first, as far as the others; a stop holds only for the same iteration
             places = {k: result.outcomes[k].label[1] for k in open_}
-            first = min(open_, key=lambda k: flow.order(places[k]))
+            first = min(open_, key=lambda k: (flow.order(places[k]), -len(flow.loops_around(places[k]))))
             others = {place for k, place in places.items() if k != first}
             ends = stops | others | {header for place in others for header, _ in flow.loops_around(place)}
+            assert places[first] not in ends, "no progress"
             begun = loop if loop is not None and places[first] in loop.ends else None
             result = self._continue_one(frame, result, first, ends, begun)
             loop = None if begun is not None else loop

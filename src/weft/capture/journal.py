@@ -151,6 +151,12 @@ class Journal:
         self.layers = [Layer()]
         #: objects made during the capture, in order, kept alive so that their ids stay theirs
         self.created: dict[int, Any] = {}
+        #: those of them that were made on one side of a branch; elsewhere they exist once an outcome brings them
+        self.made_on_sides: set[int] = set()
+
+    def exists(self, key: int) -> bool:
+        """Whether an object is in the state that the capture has come to, by its id."""
+        return key not in self.made_on_sides or any(key in layer.before for layer in self.layers)
 
     def touch(self, obj: Any) -> None:
         """Note the contents of an object that is about to be written."""

@@ -95,6 +95,11 @@ def _at(trace: Trace, location: Any, slots: Sequence[Tensor], emit: Callable[[],
         slot._type = None
 
 
+def _owned(region: Graph, parent: Graph) -> Graph:
+    """A region for a node of a graph: itself if it was made there, else a copy."""
+    return region if region.parent is parent else copy_graph(region, parent)
+
+
 # -- If ----------------------------------------------------------------------------------------------------------------
 
 
@@ -105,25 +110,25 @@ def apply_if(trace: Trace, condition: Tensor, operands: Sequence[Tensor], region
         trace: the active trace.
         condition: symbolic scalar truth.
         operands: one tensor for each parameter of both regions.
-        regions: the two sides; copied, so they may belong to another graph.
+        regions: the two sides; copied if they belong to another graph.
     """
     then, orelse = regions
     edges = edges_of(operands, trace.graph)
     values = [trace.use(t) for t in operands]
     used = trace.use(condition)
     if edges is None or not then.outputs:
-        copies = (copy_graph(then, trace.graph), copy_graph(orelse, trace.graph))
+        own = (_owned(then, trace.graph), _owned(orelse, trace.graph))
         types = tuple([output.type for output in then.outputs])
-        return [wrap(v) for v in trace.append(IF, (used, *values), (), types, copies)]
+        return [wrap(v) for v in trace.append(IF, (used, *values), (), types, own)]
     followed = tuple([edge is not None for edge in edges])
     pullbacks = [differentiate(region, followed) for region in (then, orelse)]
     saved = [[v.type for v in p.forward.outputs[len(then.outputs) :]] for p in pullbacks]
     sides = []
     for number, pullback in enumerate(pullbacks):
         region = copy_graph(pullback.forward, trace.graph)
-        own = region.outputs[len(then.outputs) :]
+        kept_here = region.outputs[len(then.outputs) :]
         blank = [_zero(region, kind) for kind in saved[1 - number]]
-        region.outputs[len(then.outputs) :] = [*own, *blank] if number == 0 else [*blank, *own]
+        region.outputs[len(then.outputs) :] = [*kept_here, *blank] if number == 0 else [*blank, *kept_here]
         sides.append(region)
     types = tuple([output.type for output in sides[0].outputs])
     results = trace.append(IF, (used, *values), (), types, (sides[0], sides[1]))
@@ -224,13 +229,13 @@ def apply_while(trace: Trace, carry: Sequence[Tensor], invariants: Sequence[Tens
         trace: the active trace.
         carry: initial values; the first is the condition.
         invariants: further operands of the body.
-        body: from (*carry, *invariants) to the new carry; copied.
+        body: from (*carry, *invariants) to the new carry; copied if it belongs to another graph.
     """
     count = len(carry)
     operands = [*carry, *invariants]
     edges = edges_of(operands, trace.graph)
     if edges is None:
-        return _append_while(trace, carry, invariants, copy_graph(body, trace.graph))
+        return _append_while(trace, carry, invariants, _owned(body, trace.graph))
     counted = copy_graph(body, trace.graph)
     _count_trips(counted, count)
     trips = apply(FULL, (), ((), 0, dtypes.int64))

@@ -1,0 +1,59 @@
+"""Random programs, eagerly and captured; see `random_programs`."""
+
+from __future__ import annotations
+
+import linecache
+from random import Random
+from typing import Any
+
+import pytest
+from harness import Case, check_case, f32, i64
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+from random_programs import random_program
+
+from weft.errors import Unsupported
+
+INPUTS = [
+    (f32(0.5, 1.5), f32(-0.3, 0.2), i64(2)),
+    (f32(-0.9, 0.1), f32(0.4, 0.8), i64(0)),
+    (f32(0.05, -0.02), f32(-1.0, -2.0), i64(3)),
+]
+
+
+def compiled(source: str) -> Any:
+    """The function `f` of a source text, with its lines where tracebacks look for them."""
+    name = f"<program {hash(source)}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    scope: dict[str, Any] = {"__name__": "generated"}
+    exec(compile(source, name, "exec"), scope)
+    return scope["f"]
+
+
+def refusal(error: BaseException | None) -> Unsupported | None:
+    """The refusal behind a failed check, if that is what it was."""
+    while error is not None and not isinstance(error, Unsupported):
+        error = error.__cause__
+    return error
+
+
+@pytest.mark.parametrize(("gradients", "count"), [(False, 50), (True, 12)], ids=["values", "gradients"])
+def test_programs_do_what_python_does(gradients: bool, count: int) -> None:
+    refused: set[str] = set()
+    seen: set[str] = set()
+
+    @settings(max_examples=count, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(st.integers(0, 2**32))
+    def run(seed: int) -> None:
+        source = random_program(Random(seed), depth=2)
+        note(source)
+        seen.add(source)
+        try:
+            check_case(Case(compiled(source), INPUTS, False, gradients, False, -1))
+        except AssertionError as error:
+            if refusal(error) is None:
+                raise
+            refused.add(source)
+
+    run()
+    assert len(refused) <= 0.1 * len(seen)

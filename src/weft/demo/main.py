@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
+import threading
 from functools import partial
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -46,11 +49,11 @@ def main(options: argparse.Namespace) -> int:
         TextColumn("loss {task.fields[loss]:.4f}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, disable=options.quiet) as progress:
+    with Interrupts() as interrupts, Progress(*columns, console=console, disable=options.quiet) as progress:
         for mode in MODES:
             task = progress.add_task(mode.name, total=total, loss=float("nan"))
             batches = digits.batches(options.batch_size, options.epochs, options.seed)
-            network, run = train(mode, weights, batches, options.lr, partial(_advance, progress, task))
+            network, run = train(mode, weights, batches, options.lr, partial(_advance, progress, task, interrupts))
             run.accuracy = accuracy(network, digits.test_images, digits.test_labels)
             runs.append(run)
     console.print(report(runs))
@@ -63,8 +66,44 @@ def main(options: argparse.Namespace) -> int:
     return 0
 
 
-def _advance(progress: Progress, task: TaskID, loss: float) -> None:
+def _advance(progress: Progress, task: TaskID, interrupts: Interrupts, loss: float) -> None:
+    interrupts.check()
     progress.update(task, advance=1, loss=loss)
+
+
+class Interrupts:
+    """Ctrl-C takes effect between two steps, a second one at once.
+
+    An exception raised just anywhere can be lost: JAX calls Python during garbage collection, where Python prints
+    exceptions and goes on.
+    """
+
+    def __init__(self) -> None:
+        self.pending = False
+        self._before: Any = None
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self.pending:
+            raise KeyboardInterrupt
+        self.pending = True
+
+    def check(self) -> None:
+        """Raise if Ctrl-C was pressed.
+
+        Raises:
+            KeyboardInterrupt: it was.
+        """
+        if self.pending:
+            raise KeyboardInterrupt
 
 
 def report(runs: list[Run]) -> Table:

@@ -94,20 +94,16 @@ class Writer:
     def _build(self, value: Any) -> str:
         if isinstance(value, Tensor):
             return self._tensor(value)
+        if isinstance(value, LazyText):
+            return self._text(value)
+        if isinstance(value, (Journaled, SymbolicRange)):
+            self._refuse(value)
         if isinstance(value, _IMMUTABLE) or (id(value) not in self.created and not isinstance(value, tuple)):
-            if isinstance(value, LazyText):
-                return self._text(value)
-            if isinstance(value, (Journaled, SymbolicRange)):
-                self._refuse(value)
             return self._outside(value)
         if isinstance(value, tuple):
             return self._tuple(value)
         if value.__class__ is frozenset:
             return f"frozenset(({''.join(self.expression(item) + ', ' for item in value)}))"
-        if isinstance(value, LazyText):
-            return self._text(value)
-        if isinstance(value, (InterpretedGenerator, Journaled, SymbolicRange)):
-            self._refuse(value)
         if isinstance(value, types.MethodType):
             return (
                 f"{self.constant(types.MethodType)}({self._outside(value.__func__)}, {self.expression(value.__self__)})"

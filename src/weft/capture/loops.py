@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, Final
 
+from weft.capture.access import logical_not
 from weft.capture.branches import Alternatives, Iterated, LoopChange, MergedTensor, Outcome, Side, tensor_of
 from weft.capture.decided_loops import Loop
 from weft.capture.flow import flow_of
@@ -174,7 +175,7 @@ class Loops:
         if fork is None:
             raise LoopChange("its condition no longer depends on a tensor")
         stay_when = fork.true_pc == loop.inside or fork.true_pc not in loop.exits
-        return fork.condition if stay_when else as_number(fork.condition == False, bool)  # noqa: E712
+        return fork.condition if stay_when else logical_not(fork.condition)
 
     def _emit_loop(
         self: Interpreter, frame: Frame, loop: Loop, fork: Fork | None, start: _State, places: list[Path],
@@ -190,7 +191,7 @@ class Loops:
         exits = [o for o in side.outcomes if o is not iterate]
         first: Any = True
         if fork is not None:
-            first = fork.condition if loop.stay_when else as_number(fork.condition == False, bool)  # noqa: E712
+            first = fork.condition if loop.stay_when else logical_not(fork.condition)
 
         # what the loop carries besides its condition: the changed places, then which exit was taken and its state
         carried = _Carried(trace, region, self.created)

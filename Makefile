@@ -9,8 +9,9 @@ WORKERS ?= 2
 DEMO ?=
 BENCH ?=
 PYTEST ?=
+CPYTHON ?=
 
-.PHONY: demo test test-all lint format types pytest bench clean
+.PHONY: demo test test-all lint format types pytest cpython bench clean
 .DEFAULT_GOAL := test
 
 $(BIN)/python:
@@ -40,6 +41,12 @@ types: $(VENV)/.dev-installed
 
 pytest: $(VENV)/.dev-installed
 	$(BIN)/pytest -n $(WORKERS) $(PYTEST)
+
+# CPython's own tests under capture, all files; docs/python-coverage.md says how its tables are made from the result
+cpython: $(VENV)/.dev-installed
+	mkdir -p build
+	PYTHONPATH=src $(BIN)/python -m tests.cpython --jobs $(WORKERS) $(CPYTHON) \
+		--json build/cpython-$$($(BIN)/python -c 'import platform; print(platform.python_version())').json
 
 # the whole test suite under each supported interpreter that this machine has
 test-all:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bench import compiling, lenet, process, single
+from bench import breaks, capturing, compiling, guards, lenet, process, single
 from bench.measure import ROWS
 
-ORDER = [module.__name__ for module in (single, compiling, lenet, process)]
+ORDER = [module.__name__ for module in (single, guards, breaks, capturing, compiling, lenet, process)]
 
 
 def main() -> int:

@@ -63,6 +63,13 @@ def steady(ours: Callable[[], Any], reference: Callable[[], Any], repeat: int) -
     Each pair of neighbouring batches gives one ratio; the median of these is robust against a machine that
     changes speed, the best batch of each side is what is shown.
     """
+    pairs = alternating(ours, reference, repeat)
+    best = [min(pair[side] for pair in pairs) for side in (0, 1)]
+    return Result(statistics.median(a / b for a, b in pairs), seconds(best[0]), seconds(best[1]))
+
+
+def alternating(ours: Callable[[], Any], reference: Callable[[], Any], repeat: int) -> list[list[float]]:
+    """The times of two calls that were compiled before, from neighbouring batches of about 30 ms."""
     counts = [_calibrate(call) for call in (ours, reference)]
     pairs = []
     gc.collect()
@@ -72,8 +79,7 @@ def steady(ours: Callable[[], Any], reference: Callable[[], Any], repeat: int) -
             pairs.append([_batch(call, count) for call, count in zip((ours, reference), counts, strict=True)])
     finally:
         gc.enable()
-    best = [min(pair[side] for pair in pairs) for side in (0, 1)]
-    return Result(statistics.median(a / b for a, b in pairs), seconds(best[0]), seconds(best[1]))
+    return pairs
 
 
 def cold(ours: Callable[[int], Any], reference: Callable[[int], Any], repeat: int) -> Result:

@@ -25,6 +25,7 @@ LAYERS = (
     ("jit",),
     ("train",),
     ("explain",),
+    ("testing",),
     ("mindspore",),
     ("demo", "cli", "__main__", "__init__"),
 )

@@ -36,7 +36,8 @@ try:
         uint64,
     )
     from weft.errors import Unsupported, WeftError
-    from weft.jit import jit, ms_function
+    from weft.explain import explain
+    from weft.jit import jit, jit_disable, ms_function
     from weft.ops.random import get_seed, set_seed
     from weft.train import load_checkpoint, load_param_into_net, save_checkpoint
     from weft.vectorize import vmap
@@ -61,6 +62,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "explain",
     "get_context",
     "get_seed",
     "grad",
@@ -71,6 +73,7 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jit",
+    "jit_disable",
     "jvp",
     "load_checkpoint",
     "load_param_into_net",

@@ -1,4 +1,4 @@
-"""The command line: `weft run`, `weft demo`, `weft --version`."""
+"""The command line: `weft run`, `weft explain`, `weft demo`, `weft --version`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ import importlib
 import sys
 from collections.abc import Sequence
 from importlib import metadata
+from pathlib import Path
 from typing import Any, Final
 
 from weft import __version__
+from weft.explain.recorder import Recorder
+from weft.explain.report import Report
 from weft.mindspore.run import CannotRun, run_module, run_script
 
 INTERRUPTED: Final = 130
 _RUN_USAGE: Final = "weft run [-h] (SCRIPT | -m MODULE) [ARGUMENT ...]"
+_EXPLAIN_USAGE: Final = "weft explain [-h] [--html FILE] [--json FILE] (SCRIPT | -m MODULE) [ARGUMENT ...]"
+#: commands that run a program, with those of their options that take a value
+_RUNNERS: Final = {"run": (), "explain": ("--html", "--json")}
 
 
 def version() -> str:
@@ -58,9 +64,19 @@ def parser() -> argparse.ArgumentParser:
         description="Run a Python script as `python SCRIPT` does, with `import mindspore` answered by weft.",
         allow_abbrev=False,
     )
-    run.add_argument("-m", dest="module", action="store_true", help="the program is a module, as in `python -m`")
-    run.add_argument("program", metavar="SCRIPT", help="file to run, or module with -m")
-    run.set_defaults(arguments=[])
+    _add_program(run)
+
+    explain = commands.add_parser(
+        "explain",
+        usage=_EXPLAIN_USAGE,
+        help="run a Python script and report how its functions were compiled",
+        description="Run a Python script as `weft run` does, then print a report on every compiled function: its "
+        "graphs, where it left them and why, what was compiled again and why.",
+        allow_abbrev=False,
+    )
+    explain.add_argument("--html", metavar="FILE", help="write the report as a page, with the source")
+    explain.add_argument("--json", metavar="FILE", help="write the report as JSON")
+    _add_program(explain)
 
     demo = commands.add_parser(
         "demo",
@@ -80,11 +96,17 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _add_program(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-m", dest="module", action="store_true", help="the program is a module, as in `python -m`")
+    command.add_argument("program", metavar="SCRIPT", help="file to run, or module with -m")
+
+
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Our own part of the arguments, and what belongs to the program that `weft run` runs."""
-    if arguments[:1] == ["run"]:
+    """Our own part of the arguments, and what belongs to the program that a command runs."""
+    valued = _RUNNERS.get(arguments[0]) if arguments else None
+    if valued is not None:
         for index, argument in enumerate(arguments[1:], 1):
-            if not argument.startswith("-"):
+            if not argument.startswith("-") and arguments[index - 1] not in valued:
                 return arguments[: index + 1], arguments[index + 1 :]
     return arguments, []
 
@@ -102,14 +124,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(own)
     try:
         if options.command == "run":
-            return (run_module if options.module else run_script)(options.program, rest)
+            return _run(options, rest)
+        if options.command == "explain":
+            return _explain(options, rest)
         return _demo(options)
     except CannotRun as error:
         print(f"weft: {error}", file=sys.stderr)
-        return 1 if own[1:2] == ["-m"] else 2  # as Python: 2 for a file, 1 for a module
+        return 1 if options.module else 2  # as Python: 2 for a file, 1 for a module
     except KeyboardInterrupt:
         print("\nweft: interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+def _run(options: argparse.Namespace, rest: list[str]) -> int:
+    return (run_module if options.module else run_script)(options.program, rest)
+
+
+def _explain(options: argparse.Namespace, rest: list[str]) -> int:
+    """Run a program, and report also if it ends with an exception or an exit status of its own."""
+    recorder = Recorder()
+    exit_: SystemExit | None = None
+    status = 0
+    with recorder:
+        try:
+            status = _run(options, rest)
+        except SystemExit as error:
+            exit_ = error
+    try:
+        _write(recorder.report(), options)
+    except OSError as error:
+        print(f"weft: cannot write {error.filename!r}: {error.strerror}", file=sys.stderr)
+        return 2
+    if exit_ is not None:
+        raise exit_
+    return status
+
+
+def _write(report: Report, options: argparse.Namespace) -> None:
+    report.print()
+    if options.html is not None:
+        report.to_html(options.html)
+    if options.json is not None:
+        Path(options.json).write_text(report.to_json() + "\n", encoding="utf-8")
 
 
 def _demo(options: argparse.Namespace) -> int:

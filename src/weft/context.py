@@ -7,6 +7,7 @@ value changes nothing and says what is allowed. Threads see the same settings.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import threading
 import warnings
@@ -126,6 +127,27 @@ def _optional(check: Check) -> Check:
     return lambda key, value: None if value is None else check(key, value)
 
 
+_EVENTS: Final = ("graphs", "breaks", "recompiles")
+
+
+def _events(key: str, value: Any) -> str:
+    words = [word.strip() for word in _text(key, value).split(",") if word.strip()]
+    wrong = [word for word in words if word not in (*_EVENTS, "all")]
+    if wrong:
+        raise ValueError(f"context setting {key!r} names events out of {', '.join(_EVENTS)}, all; not {wrong[0]!r}")
+    return ",".join(name for name in _EVENTS if name in words or "all" in words)
+
+
+def _events_of_environment() -> str:
+    value = os.environ.get("WEFT_LOG", "")
+    try:
+        return _events("jit_log", value)
+    except ValueError:
+        known = f"events out of {', '.join(_EVENTS)}, all"
+        warnings.warn(f"WEFT_LOG={value!r} is left out of account: it must name {known}", stacklevel=2)
+        return ""
+
+
 _TARGETS: Final = {"CPU": "cpu", "GPU": "gpu", "TPU": "tpu"}
 
 
@@ -140,6 +162,17 @@ def _device_target(key: str, value: Any) -> str:
         present = ", ".join(repr(name) for name, platform in _TARGETS.items() if devices_of(platform))
         raise ValueError(f"device_target={value!r}: no such device is available here; available: {present}")
     return value
+
+
+def _environment_switch(*names: str) -> bool:
+    """A switch that the first of these environment variables that is set decides: "0" is off, "1" is on, as is none."""
+    for name in names:
+        value = os.environ.get(name, "")
+        if value in ("0", "1"):
+            return value == "1"
+        if value:
+            raise ValueError(f"the environment variable {name} must be 0 or 1, not {value!r}")
+    return True
 
 
 # -- the settings ------------------------------------------------------------------------------------------------
@@ -158,6 +191,11 @@ SETTINGS: Final[dict[str, Setting]] = {
     "save_graphs_path": Setting(".", _text, "Folder of the graphs that save_graphs writes."),
     "enable_compile_cache": Setting(False, _flag, "Keep compiled graphs on disk for the next process."),
     "compile_cache_path": Setting(".", _text, "Folder of the compile cache."),
+    "jit": Setting(
+        _environment_switch("WEFT_JIT", "MS_JIT"),
+        _flag,
+        "Compile decorated functions and graph mode; False (or WEFT_JIT=0 in the environment) runs all in Python.",
+    ),
     "jit_level": Setting("", _one_of("", "O0", "O1", "O2", "O3"), "Optimisation level of compiled graphs."),
     "jit_config": Setting({}, _table, "Settings for compiled graphs, as one dict."),
     "jit_syntax_level": Setting(
@@ -166,6 +204,11 @@ SETTINGS: Final[dict[str, Setting]] = {
         "What happens to code that cannot be in a graph: STRICT refuses it, LAX runs it in Python.",
     ),
     "jit_cache_limit": Setting(64, _integer(1), "How many compiled versions of one function are kept."),
+    "jit_log": Setting(
+        _events_of_environment(),
+        _events,
+        "Which of 'graphs', 'breaks', 'recompiles', 'all' are warnings of the logger weft.jit, with commas between.",
+    ),
     "jit_enable_inplace_ops": Setting(True, _flag, "Allow in-place tensor operations inside compiled graphs."),
     "precompile_only": Setting(False, _flag, "Compile graphs without running them."),
     "max_call_depth": Setting(1000, _integer(1), "Deepest nesting of function calls in a compiled function."),
@@ -343,6 +386,18 @@ _context = Store("context", SETTINGS)
 _parallel = Store("parallel context", PARALLEL_SETTINGS)
 _servers = Store("parameter server context", PS_SETTINGS)
 _listeners: list[Listener] = []
+#: settings that say how a program is run, where files go, what is recorded and how much is kept
+_WITHOUT_EFFECT: Final = frozenset(
+    {
+        "mode", "jit", "jit_log", "save_graphs", "save_graphs_path",
+        "enable_compile_cache", "compile_cache_path", "jit_cache_limit",
+        "precompile_only", "pynative_synchronize", "print_file_path", "enable_profiling", "profiling_options",
+        "enable_dump", "save_dump_path", "op_timeout",
+    }
+)  # fmt: skip
+_fingerprints: dict[tuple[str, ...], tuple[str, ...]] = {}
+#: the settings that computations may depend on, for guards; only this module writes it
+FINGERPRINT: tuple[str, ...] = ()
 _warned_ascend = False
 
 
@@ -440,9 +495,17 @@ def describe() -> str:
     return _context.describe()
 
 
+def _fingerprint() -> tuple[str, ...]:
+    """The settings that computations may depend on; equal ones are the same object."""
+    values = _context.values
+    made = tuple([f"{key}={values[key]!r}" for key in values if key not in _WITHOUT_EFFECT])
+    return _fingerprints.setdefault(made, made)
+
+
 def _publish(changed: dict[str, Any]) -> None:
-    global MODE
+    global MODE, FINGERPRINT
     MODE = _context.values["mode"]
+    FINGERPRINT = _fingerprint()
     if changed:
         for listener in tuple(_listeners):
             listener(dict(changed))
@@ -519,3 +582,6 @@ def get_ps_context(attr_key: str) -> Any:
 def reset_ps_context() -> None:
     """Put the settings of parameter server training back to their defaults."""
     _servers.reset()
+
+
+_publish({})

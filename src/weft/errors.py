@@ -7,8 +7,8 @@ Everything else that leaves the framework is either the user's own exception or 
 from __future__ import annotations
 
 import enum
+import linecache
 from dataclasses import dataclass
-from linecache import getline
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,45 @@ class Location:
         return f"{self.file}:{self.line}{column}"
 
 
+def excerpt(location: Location) -> list[str]:
+    """The source line of a location without its indentation and, if the columns are known, carets under them.
+
+    Args:
+        location: where.
+
+    Returns:
+        list[str]: two lines, one without columns, none if there is no source text.
+
+    Example:
+        >>> excerpt(Location("no such file", 1))
+        []
+    """
+    source = linecache.getline(location.file, location.line).rstrip("\n")
+    text = source.lstrip()
+    if not text:
+        return []
+    found = span(location, source)
+    if found is None:
+        return [text]
+    indent = len(source) - len(text)
+    start = max(found[0] - indent, 0)
+    return [text, " " * start + "^" * max(found[1] - indent - start, 1)]
+
+
+def span(location: Location, source: str) -> tuple[int, int] | None:
+    """The characters of a source line that a location covers, first and last + 1; None without columns.
+
+    Columns count UTF-8 bytes of the line, as the interpreter's position tables do.
+    """
+    if location.column is None:
+        return None
+    encoded = source.encode()
+    start = len(encoded[: location.column].decode(errors="replace"))
+    if location.end_column is None:
+        return start, start + 1
+    return start, max(len(encoded[: location.end_column].decode(errors="replace")), start + 1)
+
+
 class Refusal(enum.Enum):
     """Why something cannot be captured."""
 
@@ -45,6 +84,12 @@ class Refusal(enum.Enum):
     STATE_CREATED = "state-created"
     DYNAMIC_SHAPE = "dynamic-shape"
     OUTPUT = "output"
+    ITERATION = "iteration"
+    LIFETIME = "lifetime"
+    NO_TENSORS = "no-tensors"
+    FORCED = "forced"
+    DISABLED = "disabled"
+    DEBUGGER = "debugger"
 
 
 class WeftError(Exception):
@@ -67,24 +112,21 @@ class Unsupported(WeftError, RuntimeError):
         self.why = why
         self.do = do
         self.location = location
+        #: whether a break here is none in the user's sense and not reported
+        self.quiet = False
+        #: whether the whole call has to run in Python, from its beginning
+        self.whole = False
+        #: whether it was met in the body of a generator, which runs in pieces of its own: the break counts there
+        self.in_generator = False
+        #: the step of the capture that cannot be in the graph; None for the one that was running
+        self.step: int | None = None
 
     def __str__(self) -> str:
         head = f"cannot capture this as a graph [{self.kind.value}]"
         lines = [head]
         if self.location is not None:
             lines[0] += f" at {self.location}"
-            source = getline(self.location.file, self.location.line).rstrip("\n")
-            if source.strip():
-                stripped = source.lstrip()
-                lines.append("    " + stripped)
-                if self.location.column is not None:
-                    # columns count UTF-8 bytes of the line, as the interpreter's position tables do
-                    indent = len(source) - len(stripped)
-                    start = len(source.encode()[: self.location.column].decode(errors="replace")) - indent
-                    end = start + 1
-                    if self.location.end_column is not None:
-                        end = len(source.encode()[: self.location.end_column].decode(errors="replace")) - indent
-                    lines.append("    " + " " * max(start, 0) + "^" * max(end - start, 1))
+            lines += ["    " + line for line in excerpt(self.location)]
         lines.append(f"  why: {self.why}")
         if self.do:
             lines.append(f"  do:  {self.do}")

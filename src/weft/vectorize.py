@@ -168,7 +168,7 @@ class VmapFunction:
         out_axes: where the mapped axis goes in each output.
     """
 
-    __slots__ = ("fn", "in_axes", "out_axes")
+    __slots__ = ("fn", "in_axes", "out_axes", "__weakref__")
 
     def __init__(self, fn: Callable[..., Any], in_axes: Any, out_axes: Any) -> None:
         self.fn = fn
@@ -335,7 +335,7 @@ def _spread(value: Any, axis: Any, where: str) -> list[int | None]:
 class EnsembleFunction:
     """Several cells of one structure, each applied to its own example."""
 
-    __slots__ = ("cells", "in_axes", "out_axes")
+    __slots__ = ("cells", "in_axes", "out_axes", "__weakref__")
 
     def __init__(self, cells: Sequence[Callable[..., Any]], in_axes: Any, out_axes: Any) -> None:
         self.cells = list(cells)

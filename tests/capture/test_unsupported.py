@@ -1,4 +1,4 @@
-"""What cannot be captured is refused: with the place, the reason, and what to write instead."""
+"""What cannot be in a graph is refused where the whole function has to be one: place, reason, and what to write."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def refusal(function: Callable[..., Any], *args: Any) -> Unsupported:
     """The refusal of a function, the same under both policies, twice."""
     found = []
     for mode in (None, "PSJit"):
-        jitted = jit(function, mode=mode)
+        jitted = jit(function, mode=mode, fullgraph=True)
         for _ in range(2):
             with pytest.raises(Unsupported) as caught:
                 jitted(*(args or (x(),)))
@@ -117,7 +117,7 @@ def test_the_place_is_the_users_in_a_helper() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["input()", "open('file')", "exec('1')", "eval('1')", "breakpoint()", "compile('1', 'f', 'eval')"],
+    ["input()", "open('file')", "exec('1')", "eval('1')", "compile('1', 'f', 'eval')"],
 )
 def test_impure_builtins(text: str) -> None:
     scope: dict[str, Any] = {}
@@ -165,15 +165,6 @@ def test_loop_that_grows_a_list() -> None:
     assert error.location is not None
 
 
-def test_returned_generator() -> None:
-    def f(v: Any) -> Any:
-        return (v * i for i in range(3))
-
-    error = refusal(f)
-    assert error.kind is Refusal.OUTPUT
-    assert "generator" in error.why
-
-
 def test_parameter_made_inside() -> None:
     def f(v: Any) -> Any:
         w = Parameter(Tensor([1.0, 1.0, 1.0]), name="w")
@@ -184,19 +175,6 @@ def test_parameter_made_inside() -> None:
     assert "Parameter" in error.why
     assert error.location is not None
     assert error.location.line == line_of(f, "w = Parameter")[0]
-
-
-def test_coroutines() -> None:
-    async def g(v: Any) -> Any:
-        return v
-
-    async def f(v: Any) -> Any:
-        return await g(v)
-
-    jitted = jit(f)
-    with pytest.raises(Unsupported) as caught:
-        jitted(x())
-    assert caught.value.kind is Refusal.UNSUPPORTED_SYNTAX
 
 
 def test_a_refusal_is_a_runtime_error() -> None:
@@ -210,7 +188,7 @@ def test_a_refused_function_keeps_nothing() -> None:
         log.append(1)
         return v.asnumpy()
 
-    jitted = jit(f)
+    jitted = jit(f, fullgraph=True)
     with pytest.raises(Unsupported):
         jitted(x())
     assert log == []
@@ -222,7 +200,7 @@ def test_a_refused_function_still_runs_eagerly() -> None:
         return v.asnumpy() * 2
 
     with pytest.raises(Unsupported):
-        jit(f)(x())
+        jit(f, fullgraph=True)(x())
     np.testing.assert_allclose(f(x()), [2.0, 4.0, 6.0])
 
 
@@ -252,5 +230,5 @@ def test_recursion_whose_depth_depends_on_a_tensor() -> None:
             return v
         return f(v * 2)
 
-    with pytest.raises((Unsupported, RecursionError)):
-        jit(f)(x())
+    assert_close = np.testing.assert_allclose
+    assert_close(jit(f)(x()).asnumpy(), f(x()).asnumpy())

@@ -125,8 +125,9 @@ CALL = "subgraph @f() { Call() { callee: subgraph @g() { Return() } } : () Retur
 def test_io_runs_in_order_of_its_tokens_also_in_regions() -> None:
     seen: list[float] = []
 
-    def show(x: Any) -> None:
+    def show(token: Any, x: Any) -> Any:
         io_callback(lambda a: seen.append(float(a)), None, x, ordered=True)
+        return token
 
     Primitive.table.pop("TestShow", None)
     Primitive("TestShow", show, effect=IO)
@@ -210,8 +211,9 @@ def test_io_where_the_compiler_is_fragile(text: str, expected: list[float]) -> N
     """XLA aborts the process on some of these when they are lowered in the obvious way."""
     seen: list[float] = []
 
-    def show(x: Any) -> None:
+    def show(token: Any, x: Any) -> Any:
         io_callback(lambda a: seen.append(float(a)), None, x, ordered=True)
+        return token
 
     Primitive.table.pop("TestShow", None)
     Primitive("TestShow", show, effect=IO)
@@ -222,7 +224,7 @@ def test_io_where_the_compiler_is_fragile(text: str, expected: list[float]) -> N
 
 
 def test_io_with_results_gives_them_after_the_token() -> None:
-    read = Primitive("TestRead", lambda x: x + 1, effect=IO, register=False)
+    read = Primitive("TestRead", lambda token, x: (token, x + 1), multiple=True, effect=IO, register=False)
     kind = TensorType.of(dtypes.float32, ())
     graph = Graph("f")
     token, x = graph.add_param(TOKEN), graph.add_param(kind)

@@ -25,7 +25,7 @@ assert weft.nn.Cell is not None  # importing weft declares the primitives
 #: primitives without samples, and why
 WITHOUT_SAMPLES = {
     "Constant": "holds an array; made by traces",
-    "Print": "prints; tests/ops/test_printing.py",
+    "HostCall": "calls the host; tests/ops/test_host.py",
     "ToNumber": "its result stands for a Python number; tests/core",
     "FromNumber": "its operand stands for a Python number; tests/core",
     "Mark": "a leaf of a gradient inside a graph; tests/autodiff/test_marks.py",

@@ -31,8 +31,9 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, 2.0, 0.5, float("inf"), float("nan"))
 SEEN: list[float] = []
 
 
-def _note(x: Any) -> None:
+def _note(token: Any, x: Any) -> Any:
     io_callback(lambda array: SEEN.append(float(np.sum(array))), None, x, ordered=True)
+    return token
 
 
 NOTE = Primitive("TestNote", _note, effect=IO)

@@ -47,6 +47,7 @@ class GradFunction:
 
     __slots__ = (
         "fn", "positions", "single", "weights", "single_weight", "sens", "has_aux", "with_value", "return_ids",
+        "__weakref__",
     )  # fmt: skip
 
     def __init__(

@@ -26,7 +26,7 @@ class JacobianFunction:
         forward: one product with the Jacobian for each input element, instead of one for each output element.
     """
 
-    __slots__ = ("fn", "positions", "single", "has_aux", "forward")
+    __slots__ = ("fn", "positions", "single", "has_aux", "forward", "__weakref__")
 
     def __init__(self, fn: Callable[..., Any], positions: Any, single: bool, has_aux: bool, forward: bool) -> None:
         if not callable(fn):

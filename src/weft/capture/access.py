@@ -5,20 +5,17 @@ from __future__ import annotations
 import functools
 import operator
 import types
-from collections import defaultdict
+from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from weft.capture.contents import CONTAINERS
 from weft.capture.frame import Frame
-from weft.capture.iterators import (
-    BufferedIterator,
-    SequenceIterator,
-    SymbolicRange,
-    SymbolicRangeIterator,
-)
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
+from weft.capture.numbers import CallNumber, is_plain_number
+from weft.core.deferred import settled
 from weft.core.number import as_number
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
@@ -65,12 +62,41 @@ _COMPARE: Final = {
     ">": (operator.gt, "__gt__", "__lt__"),
     ">=": (operator.ge, "__ge__", "__le__"),
 }
+#: operators in the same order, and those of one operand, as they are written
+_SYMBOLS: Final = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
+_PREFIX: Final = {"UNARY_NEGATIVE": "-", "UNARY_POSITIVE": "+", "UNARY_INVERT": "~"}
 _UNARY: Final = {
     "UNARY_NEGATIVE": (operator.neg, "__neg__"),
     "UNARY_POSITIVE": (operator.pos, "__pos__"),
     "UNARY_INVERT": (operator.invert, "__invert__"),
 }
 MISSING: Final = object()
+#: the `__format__` that gives `str(value)` for an empty specification
+_FORMAT_BY_STR: Final = tuple(kind.__dict__["__format__"] for kind in (object, int, float, complex, str))
+_FRAME_KINDS: Final = (types.TracebackType, types.FrameType)
+_HEAP_TYPE: Final = 1 << 9
+_NATIVE_MEMBERS: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
+#: native classes whose `+` and `*` come after the other operand's special methods
+_SEQUENCES: Final = (list, tuple, str, bytes, bytearray, deque)
+#: attributes of iterators and generators that the capture's own have too
+_ITERATOR_ATTRIBUTES: Final = frozenset(
+    {"__next__", "__iter__", "send", "throw", "close", "gi_running", "gi_suspended", "gi_yieldfrom", "gi_code"}
+)
+
+
+def impostor(obj: Any, **methods: Any) -> Any:
+    """An object of a class of the same name that has these methods only: for messages and checks of native code."""
+    made: Any = type(type(obj).__name__, (), methods)()
+    return made
+
+
+def _unsupported_operands(function: Any, *operands: Any) -> Any:
+    """Raise Python's own error for operands whose special methods all returned `NotImplemented`."""
+    function(*[impostor(o) if type(o).__flags__ & _HEAP_TYPE and not isinstance(o, Tensor) else o for o in operands])
+    raise Unsupported(
+        Refusal.UNSUPPORTED_SYNTAX,
+        f"no special method accepts {' and '.join(type(o).__name__ for o in operands)}",
+    )
 
 
 def class_attribute(kind: type, name: str) -> Any:
@@ -91,14 +117,14 @@ def leaf_kind(value: Any) -> Any:
     """What two values must have in common for the graph to choose between them; None for what it cannot hold."""
     if isinstance(value, Tensor):
         return value.type.weak or value.type
-    return value.__class__ if value.__class__ in (bool, int, float) else None
+    return value.__class__ if type(value) in (bool, int, float) else None
 
 
 def is_number(value: Any) -> bool:
     """Whether a value is a Python number, known or only to the running graph."""
     if isinstance(value, Tensor):
         return value.is_symbolic and value.type.weak is not None
-    return value.__class__ in (bool, int, float)
+    return type(value) in (bool, int, float)
 
 
 class Access:
@@ -109,8 +135,39 @@ class Access:
         kind = type(obj)
         if kind in _PLAIN:
             return None
+        found = self.look_up(kind, name)
+        if not isinstance(found, types.FunctionType):
+            return None
+        if self.is_native(found, obj):
+            self.note_native([obj])
+            return None
+        return found
+
+    def look_up(self: Interpreter, kind: type, name: str) -> Any:
+        """`class_attribute`, guarded: the class may be changed before the next call."""
         found = class_attribute(kind, name)
-        return found if isinstance(found, types.FunctionType) and not self.is_native(found, obj) else None
+        self.sources.class_attribute(kind, name, ... if found is MISSING else found)
+        return found
+
+    def refuse_opaque(self: Interpreter, *values: Any) -> None:
+        """Refuse to compute while capturing with data whose contents only the call knows."""
+        opaque = self.sources.opaque
+        if not opaque:
+            return
+        pending = list(values)
+        seen: set[int] = set()
+        while pending:
+            value = pending.pop()
+            if id(value) in opaque:
+                kind = type(value)
+                raise Unsupported(
+                    Refusal.UNKNOWN_CALL,
+                    f"a {kind.__module__}.{kind.__qualname__} is only known when the function is called",
+                    "convert it to a Tensor before, and compute with tensor operations",
+                )
+            if isinstance(value, (list, tuple, dict)) and id(value) not in seen:
+                seen.add(id(value))
+                pending += dict.values(value) if isinstance(value, dict) else value
 
     # -- operators ---------------------------------------------------------------------------------------------------
 
@@ -118,6 +175,12 @@ class Access:
         """`left <op> right`, or the in-place form for numbers from 13."""
         inplace = number >= len(_BINARY)
         function, method, reflected = _BINARY[number % len(_BINARY)]
+        if type(left) is CallNumber or type(right) is CallNumber:
+            if is_plain_number(left) and is_plain_number(right):
+                return self.sources.numbers.infix(function, _SYMBOLS[number % len(_BINARY)], left, right)
+            left, right = self._beside(left, right), self._beside(right, left)
+        self._read_operand(left, inplace and method == "__add__")
+        self._read_operand(right)
         if type(left) in _PLAIN and type(right) in _PLAIN:
             numbers = method == "__truediv__" and is_number(left) and is_number(right)
             if numbers and (isinstance(left, Tensor) or isinstance(right, Tensor)):
@@ -128,6 +191,7 @@ class Access:
                 result = _INPLACE[number % len(_BINARY)][0](left, right)
                 return result if result is left else self.made_if_container(result)
             return self.made_if_container(function(left, right))
+        self.refuse_opaque(left, right)
         if isinstance(left, (str, LazyText)) and isinstance(right, (str, LazyText)) and method == "__add__":
             return LazyText.join((left, right))
         if inplace:
@@ -139,11 +203,28 @@ class Access:
                     return result
             elif class_attribute(type(left), inplace_name) is not MISSING:
                 self.touch_if_mutable(left)
-                return inplace_function(left, right)
+                if isinstance(left, _SEQUENCES) and (other := self.user_method(right, reflected)) is not None:
+                    result = self.call(other, [right, left], {})
+                    if result is not NotImplemented:
+                        return result
+                return inplace_function(left, self.iterable_argument(right))
+        shown = _INPLACE[number % len(_BINARY)][0] if inplace else function
         own, other = self.user_method(left, method), self.user_method(right, reflected)
         if own is None and other is None:
             return function(left, right)
-        right_first = type(right) is not type(left) and issubclass(type(right), type(left)) and other is not None
+        return self.binary_by(shown, method, reflected, left, right)
+
+    def binary_by(self: Interpreter, function: Any, method: str, reflected: str, left: Any, right: Any) -> Any:
+        """A binary operation where one operand's special methods are a user's; `function` words the refusal."""
+        own, other = self.user_method(left, method), self.user_method(right, reflected)
+        right_first = other is not None and (
+            (
+                type(right) is not type(left)
+                and issubclass(type(right), type(left))
+                and class_attribute(type(left), reflected) is not other
+            )
+            or (own is None and isinstance(left, _SEQUENCES) and method in ("__add__", "__mul__"))
+        )
         order = [(own, left, right, method), (other, right, left, reflected)]
         for user, first, second, name in reversed(order) if right_first else order:
             if name == reflected and type(first) is type(second):
@@ -154,52 +235,87 @@ class Access:
             result = self.call(user, [first, second], {}) if user else native(first, second)
             if result is not NotImplemented:
                 return result
-        symbol = method.strip("_")
-        raise TypeError(
-            f"unsupported operand type(s) for {symbol}: '{type(left).__name__}' and '{type(right).__name__}'"
-        )
+        return _unsupported_operands(function, left, right)
+
+    def _beside(self: Interpreter, value: Any, other: Any) -> Any:
+        """An operand that may be a number of the call: an input of the graph beside a tensor, else a constant."""
+        if type(value) is not CallNumber:
+            return value
+        return value.operand() if isinstance(other, Tensor) else value.constant()
+
+    def _read_operand(self: Interpreter, value: Any, extended: bool = False) -> None:
+        """An operator reads a container, but not one that it only extends."""
+        if isinstance(value, CONTAINERS) and not (extended and type(value) is list):
+            self.sources.contents(value)
 
     def unary(self: Interpreter, name: str, value: Any) -> Any:
         """`-value`, `+value` or `~value`."""
         function: Any
         function, method = _UNARY[name]
+        self.refuse_opaque(value)
+        if type(value) is CallNumber:
+            return self.sources.numbers.prefix(function, _PREFIX[name], value)
         own = self.user_method(value, method)
         return function(value) if own is None else self.call(own, [value], {})
 
     def compare(self: Interpreter, symbol: str, left: Any, right: Any) -> Any:
         """`left <symbol> right`."""
         function, method, reflected = _COMPARE[symbol]
+        if type(left) is CallNumber or type(right) is CallNumber:
+            if is_plain_number(left) and is_plain_number(right):
+                return self.sources.numbers.infix(function, symbol, left, right)
+            left, right = self._beside(left, right), self._beside(right, left)
+        if isinstance(left, CONTAINERS) or isinstance(right, CONTAINERS):
+            self.sources.inside(left)
+            self.sources.inside(right)
         if type(left) in _PLAIN and type(right) in _PLAIN:
             return function(left, right)
-        own, other = self.user_method(left, method), self.user_method(right, reflected)
-        if own is not None:
-            result = self.call(own, [left, right], {})
-            if result is not NotImplemented:
-                return result
-        if other is not None:
-            result = self.call(other, [right, left], {})
-            if result is not NotImplemented:
-                return result
-        if symbol == "!=" and own is None:
-            equal = self.user_method(left, "__eq__")
-            if equal is not None:
-                result = self.call(equal, [left, right], {})
-                if result is not NotImplemented:
-                    truth = self.truth(result)
-                    return (not truth) if truth.__class__ is bool else logical_not(truth)
-        if own is None and other is None:
+        self.refuse_opaque(left, right)
+        names = (method, reflected) if symbol != "!=" else (method, reflected, "__eq__")
+        if all(self.user_method(obj, name) is None for obj in (left, right) for name in names):
             return function(left, right)
+        sides = [(left, right, method), (right, left, reflected)]
+        if type(left) is not type(right) and issubclass(type(right), type(left)):
+            sides.reverse()
+        for first, second, name in sides:
+            result = self._compare_by(first, second, name)
+            if result is not NotImplemented:
+                return result
         if symbol in ("==", "!="):
             return (left is right) == (symbol == "==")
-        raise TypeError(
-            f"'{symbol}' not supported between instances of '{type(left).__name__}' and '{type(right).__name__}'"
-        )
+        return _unsupported_operands(function, left, right)
+
+    def _compare_by(self: Interpreter, obj: Any, other: Any, name: str) -> Any:
+        """What one operand's special method says of a comparison."""
+        own = self.user_method(obj, name)
+        if own is not None:
+            return self.call(own, [obj, other], {})
+        found = class_attribute(type(obj), name)
+        if found is MISSING:
+            return NotImplemented
+        if found is object.__ne__:
+            result = self._compare_by(obj, other, "__eq__")
+            if result is NotImplemented:
+                return result
+            truth = self.truth(result)
+            return (not truth) if type(truth) is bool else logical_not(truth)
+        if hasattr(type(found), "__get__"):
+            bound = getattr(obj, name, None) if type(obj) is type(None) else found.__get__(obj, type(obj))
+            return bound(other) if isinstance(bound, types.MethodWrapperType) else self.call(bound, [other], {})
+        return self.call(found, [other], {})
 
     def contains(self: Interpreter, container: Any, item: Any) -> Any:
         """`item in container`."""
+        self.refuse_opaque(container, item)
         own = self.user_method(container, "__contains__")
         if own is not None:
             return self.truth(self.call(own, [container, item], {}))
+        item = settled(item)
+        if isinstance(container, (dict, set, frozenset)):
+            self.sources.has(container, item)
+        else:
+            self.sources.inside(container)
+        self.sources.inside(item)
         if type(container) in (list, tuple) and any(
             isinstance(v, Tensor) and self.is_runtime(v) for v in (item, *container)
         ):
@@ -213,10 +329,18 @@ class Access:
             return found
         if type(container) in _PLAIN or class_attribute(type(container), "__contains__") is not MISSING:
             return operator.contains(container, item)
-        return any(item is other or self.truth(self.compare("==", other, item)) for other in self.get_iter(container))
+        if not self.is_iterable(container):
+            return operator.contains(container, item)  # Python's own error
+        for other in self.get_iter(container):  # noqa: SIM110 - no generator: its frame would turn StopIteration
+            if other is item or self.truth(self.compare("==", other, item)):
+                return True
+        return False
 
     def truth(self: Interpreter, value: Any) -> Any:
         """The truth of a value: a bool, or a symbolic bool for a tensor that only the running graph knows."""
+        self.refuse_opaque(value)
+        if type(value) is CallNumber:
+            return self.sources.numbers.truth(value)
         if isinstance(value, Tensor):
             if not value.is_symbolic and id(value) in self.trace.created:
                 return bool(value)
@@ -235,30 +359,44 @@ class Access:
             return result
         own = self.user_method(value, "__len__")
         if own is not None and class_attribute(type(value), "__bool__") is MISSING:
-            return bool(self.call(own, [value], {}))
+            count = self.call(own, [value], {})
+            return bool(impostor(value, __len__=lambda _: count))
+        self.sources.length(value)
         return bool(value)
 
     # -- items -------------------------------------------------------------------------------------------------------
 
     def get_item(self: Interpreter, obj: Any, key: Any) -> Any:
         """`obj[key]`."""
+        self.refuse_opaque(obj, key)
         own = self.user_method(obj, "__getitem__")
         if own is not None:
             return self.call(own, [obj, key], {})
         if isinstance(key, Tensor) and isinstance(obj, (list, tuple)) and self.is_runtime(key):
+            self.sources.contents(obj)
             return self.pick(obj, key)
+        if not isinstance(obj, Tensor):
+            key = settled(key)
         if isinstance(obj, defaultdict) and key not in obj:
+            self.sources.has(obj, key)
             self.journal.touch(obj)
             return self.made(obj[key])
+        if isinstance(obj, Journaled):
+            return impostor_of(obj)[key]
         if isinstance(obj, type):
             found = class_attribute(type(obj), "__getitem__")
             if found is MISSING:
                 item = class_attribute(obj, "__class_getitem__")
                 if isinstance(item, classmethod) and isinstance(item.__func__, types.FunctionType):
                     return self.call(item.__func__, [obj, key], {})
-        value = obj[key]
-        if key.__class__ is slice:
-            return self.made_if_container(value)
+        if type(key) is slice:
+            self.sources.contents(obj)
+            return self.made_if_container(obj[key])
+        try:
+            value = obj[key]
+        except LookupError:
+            self.sources.has(obj, key) if isinstance(obj, dict) else self.sources.length(obj)
+            raise
         return self.sources.item(obj, key, value)
 
     def pick(self: Interpreter, items: Any, index: Tensor) -> Any:
@@ -280,11 +418,18 @@ class Access:
 
     def set_item(self: Interpreter, obj: Any, key: Any, value: Any) -> None:
         """`obj[key] = value`."""
+        self.refuse_opaque(obj, key, value)
         own = self.user_method(obj, "__setitem__")
         if own is not None:
             self.call(own, [obj, key, value], {})
             return
         if not isinstance(obj, Tensor):  # a tensor notes its own writes
+            key = settled(key)
+            if isinstance(key, slice):
+                self.sources.contents(obj)
+            elif isinstance(obj, (list, deque)):
+                self.sources.length(obj)
+            self.sources.identity(key)
             self._read_old_item(obj, key, value)
             self.touch_if_mutable(obj)
             if isinstance(obj, np.ndarray):
@@ -302,7 +447,8 @@ class Access:
             except (KeyError, IndexError):
                 return
             if self.depends_on_old(old, value):
-                self.sources.item(obj, key, old)
+                with self.sources.constants():
+                    self.sources.item(obj, key, old)
 
     def delete_item(self: Interpreter, obj: Any, key: Any) -> None:
         """`del obj[key]`."""
@@ -310,6 +456,8 @@ class Access:
         if own is not None:
             self.call(own, [obj, key], {})
             return
+        key = settled(key)
+        self.sources.has(obj, key) if isinstance(obj, dict) else self.sources.contents(obj)
         self.touch_if_mutable(obj)
         del obj[key]
 
@@ -323,20 +471,92 @@ class Access:
     def get_attr(self: Interpreter, obj: Any, name: str) -> Any:
         """`obj.name`."""
         kind = type(obj)
+        if kind is CallNumber:
+            return getattr(obj.constant(), name)
+        if kind is Parameter and name in obj.__dict__:
+            return self.sources.attribute(obj, name, obj.__dict__[name])
         if kind in _PLAIN:
             return getattr(obj, name)
         if kind is types.ModuleType:
             return self.sources.attribute(obj, name, getattr(obj, name))
         if kind is super:
             return self._super_attr(obj, name)
+        if isinstance(obj, Journaled):
+            return self._iterator_attr(obj, name)
+        if kind in _FRAME_KINDS and not self.frame.transparent:
+            raise Unsupported(
+                Refusal.UNSUPPORTED_SYNTAX,
+                f"the {kind.__name__} of captured code is looked into, which has none",
+                "look into it outside the compiled function",
+            )
+        if name == "__traceback__" and id(obj) in self.raised and not self.frame.transparent:
+            refusal = Unsupported(Refusal.UNSUPPORTED_SYNTAX, "the traceback of an exception is read")
+            refusal.step, refusal.quiet = self.raised[id(obj)][1], True
+            raise refusal
+        fallback = class_attribute(kind, "__getattr__")
+        if isinstance(fallback, types.FunctionType) and not self.is_native(fallback, obj):
+            own = self._found_attr(obj, name, True)
+            if own is not MISSING:
+                return own
+            return self.call(fallback, [obj, name], {})
+        return self._found_attr(obj, name, False)
+
+    def _iterator_attr(self: Interpreter, obj: Any, name: str) -> Any:
+        """An attribute of one of the capture's own iterators."""
+        kind = obj.stands_for
+        if not hasattr(kind, name) and name != "__class__":
+            raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'", name=name, obj=obj)
+        if name == "__class__":
+            return kind
+        if name in _ITERATOR_ATTRIBUTES:
+            return getattr(obj, name)
+        if name in ("__name__", "__qualname__") and kind is types.GeneratorType:
+            return getattr(obj.frame.function, name)
+        raise Unsupported(
+            Refusal.UNSUPPORTED_SYNTAX,
+            f"{name!r} of a {kind.__name__} is read while capturing",
+            "read it outside the compiled function",
+        )
+
+    def get_attr_or_none(self: Interpreter, obj: Any, name: str) -> Any:
+        """`getattr(obj, name, None)`."""
+        try:
+            return self.get_attr(obj, name)
+        except AttributeError:
+            return None
+
+    def special_method(self: Interpreter, obj: Any, name: str) -> Any:
+        """A special method bound to its object, looked up in the class only; None if there is none."""
+        found = class_attribute(type(obj), name)
+        if found is MISSING:
+            return None
+        if isinstance(found, types.FunctionType):
+            return types.MethodType(found, obj)
+        return found.__get__(obj, type(obj)) if hasattr(type(found), "__get__") else found
+
+    def _found_attr(self: Interpreter, obj: Any, name: str, optional: bool) -> Any:
+        """`obj.name` without `__getattr__`; `MISSING` where that is to be called, if `optional`."""
+        kind = type(obj)
+        try:
+            return self._attr(obj, name, optional)
+        except AttributeError:
+            if optional and not isinstance(class_attribute(kind, name), functools.cached_property):
+                return MISSING
+            raise
+
+    def _attr(self: Interpreter, obj: Any, name: str, optional: bool) -> Any:
+        kind = type(obj)
         custom = class_attribute(kind, "__getattribute__")
         if isinstance(custom, types.FunctionType) and not self.is_native(custom, obj):
+            self.look_up(kind, "__getattribute__")
             return self.call(custom, [obj, name], {})
         found = class_attribute(kind, name)
-        if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
+        if type(found) is property and isinstance(found.fget, types.FunctionType):
+            self.look_up(kind, name)
             if not self.is_native(found.fget, obj):
                 return self.call(found.fget, [obj], {})
         elif isinstance(found, functools.cached_property):
+            self.look_up(kind, name)
             cached = obj.__dict__.get(name, MISSING)
             if cached is MISSING:
                 self.sources.absent(obj, name, f"{name!r} not in {{}}.__dict__")
@@ -348,27 +568,52 @@ class Access:
         elif found is not MISSING and not isinstance(found, (types.FunctionType, property)):
             getter = class_attribute(type(found), "__get__")
             if isinstance(getter, types.FunctionType) and not self.is_native(getter, found):
-                return self.call(getter, [found, obj, kind], {})
-        fallback = class_attribute(kind, "__getattr__")
-        if isinstance(fallback, types.FunctionType) and not self.is_native(fallback, obj):
+                shadowed = name in getattr(obj, "__dict__", ()) and not is_data_descriptor(found)
+                if not shadowed:
+                    self.look_up(kind, name)
+                    self.look_up(type(found), "__get__")
+                    return self.call(getter, [found, obj, kind], {})
+        if isinstance(obj, type) and (found is MISSING or not is_data_descriptor(found)):
+            found = class_attribute(obj, name)
+            getter = class_attribute(type(found), "__get__")
+            if isinstance(getter, types.FunctionType) and not self.is_native(getter, found):
+                return self.call(getter, [found, None, obj], {})
+        if optional:
             try:
-                value = object.__getattribute__(obj, name)
+                lookup = type.__getattribute__ if isinstance(obj, type) else object.__getattribute__
+                value = lookup(obj, name)
             except AttributeError:
+                self.look_up(kind, "__getattr__")
                 self.sources.absent(obj, name, self._lacks(name))
-                return self.call(fallback, [obj, name], {})
+                raise
         else:
             try:
                 value = getattr(obj, name)
             except AttributeError:
                 self.sources.absent(obj, name, f"not hasattr({{}}, {name!r})")
                 raise
+        if (
+            id(obj) in self.sources.opaque
+            and not callable(value)
+            and not isinstance(value, (tuple, str, int, np.dtype))
+        ):
+            self.refuse_opaque(obj)
         if name == "__dict__" and id(obj) in self.created:
             return self.made(value)
-        return self.sources.attribute(obj, name, value)
+        if (
+            isinstance(obj, type) and type(value) is types.MappingProxyType
+        ):  # the namespace of a class, a new view of it at each look-up
+            held = (
+                f"{self.sources.name(same_items, 'object')}({{}}.{name}, {self.sources.name(dict(value), 'constant')})"
+            )
+            self.sources.absent(obj, name, held)
+            return value
+        return value if id(value) in self.created else self.sources.attribute(obj, name, value)
 
     def _super_attr(self: Interpreter, obj: Any, name: str) -> Any:
         owner = obj.__self__
         mro = (owner if isinstance(owner, type) and issubclass(owner, obj.__thisclass__) else type(owner)).__mro__
+        self.sources.inherited(mro[0], obj.__thisclass__, name)
         for cls in mro[mro.index(obj.__thisclass__) + 1 :]:
             found = cls.__dict__.get(name, MISSING)
             if isinstance(found, property) and found.fget is not None:
@@ -380,15 +625,20 @@ class Access:
     def set_attr(self: Interpreter, obj: Any, name: str, value: Any) -> None:
         """`obj.name = value`."""
         kind = type(obj)
-        custom = class_attribute(kind, "__setattr__")
-        if isinstance(custom, types.FunctionType) and not self.is_native(custom, obj):
+        custom = self.look_up(kind, "__setattr__")
+        if isinstance(custom, types.FunctionType) and not self.is_native(
+            custom, None
+        ):  # that of a Cell is the library's
             self.call(custom, [obj, name, value], {})
             return
         self.set_attr_plainly(obj, name, value)
 
     def set_attr_plainly(self: Interpreter, obj: Any, name: str, value: Any) -> None:
         """`obj.name = value` where the class has no `__setattr__` of its own to enter."""
+        self._refuse_write(obj, name)
         found = class_attribute(type(obj), name)
+        if found is not MISSING:
+            self.look_up(type(obj), name)
         if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
             if not self.is_native(found.fset, obj):
                 self.call(found.fset, [obj, value], {})
@@ -398,6 +648,12 @@ class Access:
             if isinstance(setter, types.FunctionType) and not self.is_native(setter, found):
                 self.call(setter, [found, obj, value], {})
                 return
+        if isinstance(found, _NATIVE_MEMBERS) and not self._journal_restores(obj, found):
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                f"{name!r} of a {type(obj).__name__} from outside is set, which cannot be taken back",
+                "set it outside the compiled function",
+            )
         namespace = getattr(obj, "__dict__", {})
         slot = isinstance(found, types.MemberDescriptorType)
         old = getattr(obj, name, MISSING) if slot else namespace.get(name, found)
@@ -405,12 +661,46 @@ class Access:
             if old is MISSING:
                 self.sources.absent(obj, name, self._lacks(name))
             else:
-                self.sources.attribute(obj, name, old)
+                with self.sources.constants():
+                    self.sources.attribute(obj, name, old)
         self.journal.touch(obj)
         setattr(obj, name, value)
 
+    def _journal_restores(self: Interpreter, obj: Any, member: Any) -> bool:
+        """Whether a native attribute belongs to an object of the capture's own, or to what the journal keeps."""
+        if id(obj) in self.created or isinstance(obj, (BaseException, Tensor, types.CellType)):
+            return True
+        slots = member.__objclass__.__dict__.get("__slots__", ())
+        return member.__name__ in ((slots,) if isinstance(slots, str) else tuple(slots))
+
+    def _refuse_write(self: Interpreter, obj: Any, name: str) -> None:
+        if isinstance(obj, Journaled) or type(obj) in _FRAME_KINDS:
+            kind: type = obj.stands_for if isinstance(obj, Journaled) else type(obj)
+            raise Unsupported(
+                Refusal.UNSUPPORTED_SYNTAX,
+                f"{name!r} of a {kind.__name__} is written while capturing",
+                "write it outside the compiled function",
+            )
+
     def delete_attr(self: Interpreter, obj: Any, name: str) -> None:
         """`del obj.name`."""
+        self._refuse_write(obj, name)
+        found = class_attribute(type(obj), name)
+        custom = self.user_method(obj, "__delattr__")
+        if custom is not None:
+            self.call(custom, [obj, name], {})
+            return
+        if (
+            type(found) is property
+            and isinstance(found.fdel, types.FunctionType)
+            and not self.is_native(found.fdel, obj)
+        ):
+            self.call(found.fdel, [obj], {})
+            return
+        deleter = class_attribute(type(found), "__delete__") if found is not MISSING else MISSING
+        if isinstance(deleter, types.FunctionType) and not self.is_native(deleter, found):
+            self.call(deleter, [found, obj], {})
+            return
         namespace = getattr(obj, "__dict__", {})
         if name in namespace:
             self.sources.attribute(obj, name, namespace[name])
@@ -430,80 +720,47 @@ class Access:
 
     def read_global(self: Interpreter, frame: Frame, name: str) -> Any:
         """A global or builtin name."""
+        if type(frame.globals) is not dict:
+            raise Unsupported(
+                Refusal.UNSUPPORTED_SYNTAX,
+                f"the globals are a {type(frame.globals).__name__}",
+                "use a plain dictionary",
+            )
         value = frame.globals.get(name, MISSING)
         if value is MISSING:
             value = frame.builtins.get(name, MISSING)
             if value is MISSING:
-                raise NameError(f"name '{name}' is not defined")
+                raise NameError(f"name '{name}' is not defined", name=name)
+            if not frame.transparent:
+                self.sources.builtin(frame.globals, frame.builtins, name, value)
             return value
         if frame.transparent:
             return value
         return self.sources.global_(frame.globals, name, value)
 
-    def read_cell(self: Interpreter, cell: types.CellType, value: Any) -> Any:
+    def read_cell(self: Interpreter, cell: types.CellType, value: Any, name: str = "") -> Any:
         """The contents of a closure cell."""
-        return self.sources.cell(cell, value)
+        return value if id(value) in self.created else self.sources.cell(cell, value, name)
 
-    # -- iteration ---------------------------------------------------------------------------------------------------
-
-    def get_iter(self: Interpreter, obj: Any) -> Any:
-        """`iter(obj)`, as an iterator that the journal can take back."""
-        journal = self.journal
-        if isinstance(obj, Journaled) and hasattr(obj, "__next__"):
-            return obj
-        if isinstance(obj, SymbolicRange):
-            return SymbolicRangeIterator(journal, obj)
-        kind = type(obj)
-        if kind in (list, tuple, range, str):
-            return SequenceIterator(journal, obj)
-        if isinstance(obj, Tensor):
-            if not obj.shape:
-                raise TypeError("iteration over a 0-d tensor")
-            return SequenceIterator(journal, obj, obj.shape[0])
-        own = self.user_method(obj, "__iter__")
-        views: tuple[type, ...] = (dict, set, frozenset, type({}.keys()), type({}.values()), type({}.items()))
-        if own is None and isinstance(obj, views):
-            items: Any = obj
-            return SequenceIterator(journal, list(items))
-        if own is not None:
-            made = self.call(own, [obj], {})
-            if isinstance(made, Journaled):
-                return made
-            if self.user_method(made, "__next__") is not None:
-                return _UserIterator(self, made)
-            return self.get_iter(made)
-        if self.user_method(obj, "__next__") is not None:
-            return _UserIterator(self, obj)
-        if self.user_method(obj, "__getitem__") is not None and class_attribute(kind, "__iter__") is MISSING:
-            return _IndexIterator(self, obj)
-        made = iter(obj)
-        if isinstance(obj, list):
-            return SequenceIterator(journal, obj)
-        return BufferedIterator(journal, made)
-
-    def iterate(self: Interpreter, obj: Any) -> Any:
-        """Something native code can iterate in place of `obj`."""
-        if type(obj) in (list, tuple, range, str, dict, set, frozenset) or isinstance(obj, Journaled):
-            return obj
-        return self.get_iter(obj)
-
-    def advance(self: Interpreter, iterator: SymbolicRangeIterator) -> Any:
-        """The next item of a symbolic range."""
-        return iterator.advance()
+    # -- text ---------------------------------------------------------------------------------------------------------
 
     def format(self: Interpreter, value: Any, spec: Any) -> Any:
         """`format(value, spec)`; a symbolic tensor gives text that is completed when the graph runs."""
+        self.refuse_opaque(value)
         if isinstance(value, Tensor) and self.is_runtime(value):
             return LazyText.of(value, spec)
         if isinstance(value, LazyText):
             return value
+        value = settled(value)
+        self.sources.inside(value)
         own = self.user_method(value, "__format__")
         if own is not None:
-            return self.call(own, [value, spec], {})
-        if not spec:
-            own = self.user_method(value, "__str__")
-            if own is not None:
-                return self.call(own, [value], {})
+            text = self.call(own, [value, spec], {})
+            return text if isinstance(text, (str, LazyText)) else format(impostor(value, __format__=lambda *_: text))
+        if not spec and class_attribute(type(value), "__format__") in _FORMAT_BY_STR:
+            return self.call(str, [value], {})
+        if isinstance(value, Journaled):
+            return format(impostor_of(value), spec) if spec else self.call(str, [value], {})
         return format(value, spec)
 
 
@@ -516,77 +773,17 @@ def lacks(obj: Any, name: str) -> bool:
     return False
 
 
-class _UserIterator(Journaled):
-    """An object with a Python `__next__`, entered by the interpreter."""
-
-    __slots__ = ("interp", "obj")
-
-    def __init__(self, interp: Any, obj: Any) -> None:
-        self.interp, self.obj = interp, obj
-
-    def __iter__(self) -> _UserIterator:
-        return self
-
-    def __next__(self) -> Any:
-        return self.interp.call(class_attribute(type(self.obj), "__next__"), [self.obj], {})
-
-    def journal_contents(self) -> Any:
-        return None
-
-    def journal_restore(self, contents: Any) -> None:
-        """The object itself is journaled when it is written."""
+def same_items(namespace: Any, items: dict[str, Any]) -> bool:
+    """Whether a namespace holds exactly these objects."""
+    return len(namespace) == len(items) and all(namespace.get(key, MISSING) is item for key, item in items.items())
 
 
-class _IndexIterator(Journaled):
-    """An object with only a Python `__getitem__`, iterated by index."""
-
-    __slots__ = ("interp", "obj", "position")
-
-    def __init__(self, interp: Any, obj: Any) -> None:
-        self.interp, self.obj, self.position = interp, obj, 0
-
-    def __iter__(self) -> _IndexIterator:
-        return self
-
-    def __next__(self) -> Any:
-        self.interp.journal.touch(self)
-        self.position += 1
-        try:
-            return self.interp.get_item(self.obj, self.position - 1)
-        except IndexError:
-            raise StopIteration from None
-
-    def journal_contents(self) -> Any:
-        return self.position
-
-    def journal_restore(self, contents: Any) -> None:
-        self.position = contents
+def is_data_descriptor(found: Any) -> bool:
+    """Whether a class attribute goes before an instance's own of that name."""
+    return hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")
 
 
-def unpack(interp: Interpreter, value: Any, count: int) -> list[Any]:
-    """Exactly `count` items of an iterable."""
-    if type(value) in (tuple, list):
-        items = list(value)
-    else:
-        iterable = isinstance(value, (Tensor, Journaled)) or hasattr(value, "__iter__") or hasattr(value, "__getitem__")
-        if not iterable:
-            raise TypeError(f"cannot unpack non-iterable {type(value).__name__} object")
-        items = []
-        for item in interp.get_iter(value):
-            items.append(item)
-            if len(items) > count:
-                raise ValueError(f"too many values to unpack (expected {count})")
-    if len(items) < count:
-        raise ValueError(f"not enough values to unpack (expected {count}, got {len(items)})")
-    if len(items) > count:
-        raise ValueError(f"too many values to unpack (expected {count})")
-    return [interp.sources.item(value, i, item) for i, item in enumerate(items)] if type(value) is list else items
-
-
-def unpack_starred(interp: Interpreter, value: Any, before: int, after: int) -> list[Any]:
-    """`before` items, a list of the middle ones, `after` items."""
-    items = list(interp.get_iter(value))
-    if len(items) < before + after:
-        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})")
-    end = len(items) - after
-    return [*items[:before], interp.made(items[before:end]), *items[end:]]
+def impostor_of(iterator: Any) -> Any:
+    """An object of a class named like that which one of the capture's own iterators stands for."""
+    made: Any = type(iterator.stands_for.__name__, (), {})()
+    return made

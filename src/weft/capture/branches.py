@@ -92,6 +92,7 @@ class Branches:
         Returns:
             None if the frame goes on from where the sides met, else how the run ends.
         """
+        self.resolve_all(frame)
         loop = decided_loop(frame, pc, fork, stops)
         from_header = loop if loop is not None and loop.outside is None else None
         if loop is not None and from_header is None:
@@ -106,6 +107,8 @@ class Branches:
             pauses |= from_header.ends | from_header.exits
         if meeting is not None and meeting != join:  # paths that leave earlier may come back in a later iteration
             pauses = frozenset({meeting}).union(from_header.exits if from_header is not None else ())
+            pauses |= {header for header, _ in flow.loops_around(pc)}
+        elif meeting is None and flow.meets_at_header(pc):  # as those of `continue` do
             pauses |= {header for header, _ in flow.loops_around(pc)}
         targets = [stops | pauses]
         if not pauses <= stops:
@@ -145,7 +148,7 @@ class Branches:
         self: Interpreter, frame: Frame, condition: Any, first: Callable[[], Exit], second: Callable[[], Exit]
     ) -> Exit:
         """Run two sides under a condition and merge their outcomes."""
-        if condition.__class__ is bool:
+        if type(condition) is bool:
             return first() if condition else second()
         location = self.trace.location()
         sides = (self.run_side(frame, "then", first), self.run_side(frame, "else", second))
@@ -196,6 +199,7 @@ class Branches:
         """Run one side in a region of its own; afterwards everything is as before."""
         base = frame.journal_contents()
         pc, made = frame.pc, len(self.created)
+        self.inside_step += 1
         with self.trace.region(name) as region:
             layer = self.journal.push()
             try:
@@ -211,6 +215,7 @@ class Branches:
                     result = Raise(error)
                 side = self._side(region, frame, result, layer.after())
             finally:
+                self.inside_step -= 1
                 self.journal.pop()
                 layer.undo()
                 frame.journal_restore(base)
@@ -292,11 +297,14 @@ class Branches:
                         ABSENT if o is None else o.heap[key][1] if key in o.heap else now for o in (first, second)
                     ]
                     heap[key] = (obj, self._join_contents(joiner, obj, contents[0], contents[1]))
+        for exception in joiner.exceptions:
+            heap[id(exception)] = (exception, contents_of(exception))
         return Outcome(label, slots, stack, payload, heap, present.handling)
 
     def _join_contents(self: Interpreter, joiner: Joiner, obj: Any, a: Any, b: Any) -> Any:
         name = _heap_name(obj)
         if isinstance(obj, Tensor):
+            a, b = (c.settled() if isinstance(c, MergedTensor) else c for c in (a, b))
             states = [c if c is ABSENT else self.tensor_of(obj, c) for c in (a, b)]
             merged = joiner.merge(states[0], states[1], name)
             extra = joiner.merge_items(a if a is ABSENT else a[1], b if b is ABSENT else b[1], name)
@@ -404,7 +412,8 @@ class Branches:
 
     def continue_call(self: Interpreter, frame: Frame, result: Alternatives, stops: frozenset[int]) -> Exit | None:
         """Go on after a call that ended in several outcomes: with its value, or with its exception."""
-        pc = frame.pc
+        self.resolve_all(frame)
+        pc, awaits = frame.pc, frame.awaits
 
         def take(position: int) -> Callable[[], Exit]:
             outcome = result.outcomes[position]
@@ -412,7 +421,8 @@ class Branches:
             def run() -> Exit:
                 ended = self._as_exit(frame, outcome)  # raises here if the call raised
                 assert isinstance(ended, Return)
-                frame.stack.append(ended.value)
+                frame.awaits = awaits
+                frame.receive(ended.value)
                 return self.run(frame, stops)
 
             def run_with_handlers() -> Exit:

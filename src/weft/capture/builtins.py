@@ -6,20 +6,34 @@ import builtins
 import functools
 import itertools
 import operator
+import re
 import string
 import sys
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from weft.capture.access import class_attribute, logical_not
-from weft.capture.frame import Frame
-from weft.capture.iterators import SKIP, MapIterator, SequenceIterator, SymbolicRange, ZipIterator
+from weft import context, dtypes
+from weft.capture.access import MISSING, class_attribute, impostor, logical_not
+from weft.capture.frame import UNBOUND, Lazy
+from weft.capture.iterators import (
+    SKIP,
+    BufferedIterator,
+    CallIterator,
+    MapIterator,
+    RestartingIterator,
+    ReverseIterator,
+    SequenceIterator,
+    SymbolicRange,
+    ZipIterator,
+)
+from weft.capture.journal import EMPTY_CELL, Journaled, cell_value
 from weft.capture.lazytext import LazyText
+from weft.capture.numbers import is_call_number
+from weft.core.dispatch import CAST, apply
 from weft.core.number import as_number
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
-from weft.ops.printing import print_values
 from weft.ops.select import where
 
 if TYPE_CHECKING:
@@ -27,16 +41,38 @@ if TYPE_CHECKING:
 
 Handler = Callable[[Any, list[Any], dict[str, Any]], Any]
 _TABLE: Final[dict[Any, Handler]] = {}
+#: builtins that do not look into their arguments
+SHALLOW: Final[frozenset[Any]] = frozenset(
+    (isinstance, type, getattr, hasattr, setattr, delattr, list, tuple, set, dict, zip, enumerate, map, iter, next)
+)
 _HASHABLE: Final = (type, types.BuiltinFunctionType, types.FunctionType, types.WrapperDescriptorType)
 _MISSING: Final = object()
+_ADDRESS: Final = re.compile(" at 0x([0-9a-fA-F]+)")
+
+
+#: builtins whose handlers read from their arguments through the interpreter, as far as they need
+LAZY: Final[set[Any]] = {
+    isinstance, type, getattr, hasattr, setattr, delattr, len, iter, zip, enumerate, map, filter, sum, any, all, min,
+    max, sorted, list, tuple, set, frozenset, dict, next, bool, print, super, globals, locals, functools.reduce, pow,
+    object.__setattr__, builtins.__build_class__, Tensor, Tensor.item, *(getattr(operator, name) for name in (
+        "add", "and_", "floordiv", "lshift", "matmul", "mul", "mod", "or_", "pow", "rshift", "sub", "truediv", "xor",
+    )),
+}  # fmt: skip
 
 
 def handler_for(callee: Any) -> Handler | None:
-    """The handler of a builtin, None if it has none."""
-    return _TABLE.get(callee) if isinstance(callee, _HASHABLE) else None
+    """The handler of a builtin or a library function, None if it has none."""
+    return _TABLE.get(callee) if is_identified(callee) else None
 
 
-def _handles(*callees: Any) -> Callable[[Handler], Handler]:
+def is_identified(callee: Any) -> bool:
+    """Whether tables of callables can be asked for one: its hash is its identity, and no code of the user's."""
+    return isinstance(callee, _HASHABLE) and not isinstance(type(callee).__hash__, types.FunctionType)
+
+
+def handles(*callees: Any) -> Callable[[Handler], Handler]:
+    """Declare a function to be the handler of some callables."""
+
     def register(handler: Handler) -> Handler:
         for callee in callees:
             if callee in _TABLE:
@@ -50,72 +86,153 @@ def _handles(*callees: Any) -> Callable[[Handler], Handler]:
 # -- numbers -------------------------------------------------------------------------------------------------------
 
 
-def _number(kind: type, method: str) -> Handler:
+def _number(kind: type, *methods: str) -> Handler:
     def handler(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if len(args) == 1 and not kwargs:
             (value,) = args
             if isinstance(value, Tensor) and interp.is_runtime(value):
                 return as_number(value, kind)
-            own = interp.user_method(value, method)
-            if own is not None:
-                return interp.call(own, [value], {})
+            for method in methods:
+                own = interp.user_method(value, method)
+                if own is not None:
+                    return _checked(kind, value, method, interp.call(own, [value], {}))
+                if class_attribute(type(value), method) is not MISSING:
+                    break
         return kind(*args, **kwargs)
 
     return handler
 
 
-_TABLE[int] = _number(int, "__int__")
-_TABLE[float] = _number(float, "__float__")
+def _checked(function: Any, obj: Any, method: str, result: Any) -> Any:
+    """What a builtin makes of the result of the special method that it calls, its checks included."""
+    return function(impostor(obj, **{method: lambda *_: result}))
 
 
-@_handles(bool)
+_TABLE[int] = _number(int, "__int__", "__index__", "__trunc__")
+_TABLE[float] = _number(float, "__float__", "__index__")
+_TABLE[complex] = _number(complex, "__complex__", "__float__", "__index__")
+
+
+@handles(bool)
 def _bool(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return interp.truth(args[0]) if len(args) == 1 else bool(*args, **kwargs)
 
 
 def _special(function: Any, method: str) -> Handler:
-    """A builtin that is nothing but a call of a special method."""
+    """A builtin that is a call of a special method and a check of what it returns."""
 
     def handler(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if args:
+        if args and not kwargs:
             own = interp.user_method(args[0], method)
             if own is not None:
-                return interp.call(own, args, kwargs)
-        return function(*args, **kwargs)
+                result = interp.call(own, args, kwargs)
+                if isinstance(result, (Tensor, LazyText)) or function in (abs, round):
+                    return result
+                return _checked(function, args[0], method, result)
+            if isinstance(args[0], Journaled) and function is not hash:
+                _refuse_look(args[0], f"{function.__name__}()")
+        result = function(*args, **kwargs)
+        return refuse_addresses(interp, result) if function is repr else result
 
     return handler
 
 
+def refuse_addresses(interp: Interpreter, text: str) -> str:
+    """Refuse a text with the address of an object made in the capture, which will have another one."""
+    if " at 0x" in text and any(int(found, 16) in interp.created for found in _ADDRESS.findall(text)):
+        raise Unsupported(
+            Refusal.IMPURE_CALL,
+            "a text shows the address of an object that is made in the compiled function",
+            "give its class a __repr__",
+        )
+    return text
+
+
+def _refuse_look(iterator: Any, what: str) -> None:
+    kind = iterator.stands_for.__name__
+    raise Unsupported(
+        Refusal.UNSUPPORTED_SYNTAX,
+        f"{what} of a {kind} is taken while capturing, which has iterators of its own",
+        "use the items, not the iterator",
+    )
+
+
 for _function, _method in (
-    (abs, "__abs__"), (round, "__round__"), (hash, "__hash__"), (len, "__len__"), (divmod, "__divmod__"),
-    (repr, "__repr__"), (dir, "__dir__"), (format, "__format__"), (bytes, "__bytes__"),
-    (complex, "__complex__"),
+    (abs, "__abs__"), (round, "__round__"), (hash, "__hash__"), (repr, "__repr__"),
+    (dir, "__dir__"), (bytes, "__bytes__"),
 ):  # fmt: skip
     _TABLE[_function] = _special(_function, _method)
 
 
-@_handles(pow)
+@handles(format)
+def _format(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    return interp.format(args[0], args[1] if len(args) > 1 else "")
+
+
+@handles(divmod)
+def _divmod(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    left, right = args
+    if all(interp.user_method(v, m) is None for v in args for m in ("__divmod__", "__rdivmod__")):
+        return divmod(left, right)
+    return interp.binary_by(divmod, "__divmod__", "__rdivmod__", left, right)
+
+
+_LEN = _special(len, "__len__")
+
+
+@handles(len)
+def _len(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    for value in args:
+        interp.sources.length(value)
+    return _LEN(interp, args, kwargs)
+
+
+@handles(Tensor)
+def _tensor(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    number: Any = args[0] if args else None
+    wanted = args[1] if len(args) > 1 else kwargs.get("dtype")
+    if not is_call_number(number) or len(args) > 2 or kwargs.keys() - {"dtype"}:
+        return interp.construct(Tensor, args, kwargs)
+    value = number.operand()
+    dtype = dtypes.of_python(number.value.__class__) if wanted is None else dtypes.of(wanted)
+    return apply(CAST, (value,), (dtype,)) if isinstance(value, Tensor) else Tensor(value, dtype)
+
+
+@handles(context.get_context)
+def _get_context(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    found = context.get_context(*args, **kwargs)
+    interp.sources.setting(context.get_context, args, kwargs, found)
+    return found
+
+
+@handles(pow)
 def _pow(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return interp.binary(8, *args) if len(args) == 2 and not kwargs else pow(*args, **kwargs)
 
 
-@_handles(str)
+@handles(str)
 def _str(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if len(args) == 1 and not kwargs:
-        return _text(interp, args[0])
+        return text_of(interp, args[0])
     return str(*args, **kwargs)
 
 
-def _text(interp: Interpreter, value: Any) -> Any:
+def text_of(interp: Interpreter, value: Any) -> Any:
+    """`str(value)`; with symbolic tensors in it, a text that is completed when the graph runs."""
     if isinstance(value, LazyText):
         return value
     if isinstance(value, Tensor) and interp.is_runtime(value):
         return LazyText.of(value)
-    for method in ("__str__", "__repr__"):
+    if isinstance(value, Journaled):
+        _refuse_look(value, "str()")
+    for method, default in (("__str__", object.__str__), ("__repr__", object.__repr__)):
         own = interp.user_method(value, method)
         if own is not None:
-            return interp.call(own, [value], {})
-    return str(value)
+            result = interp.call(own, [value], {})
+            return result if isinstance(result, LazyText) else _checked(str, value, method, result)
+        if class_attribute(type(value), method) is not default:
+            break
+    return refuse_addresses(interp, str(value))
 
 
 def format_text(interp: Interpreter, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -126,49 +243,14 @@ def format_text(interp: Interpreter, template: str, args: list[Any], kwargs: dic
         parts.append(literal)
         if field is not None:
             value, _ = string.Formatter().get_field(field or str(next(count)), args, kwargs)
-            parts.append(_text(interp, value) if conversion else interp.format(value, spec or ""))
+            parts.append(text_of(interp, value) if conversion else interp.format(value, spec or ""))
     return LazyText.join(parts)
-
-
-@_handles(print)
-def _print(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> None:
-    if kwargs.get("file") is not None:
-        raise Unsupported(Refusal.UNKNOWN_CALL, "print(file=...) inside a graph", "print to standard output")
-    parts: list[Any] = []
-    separator = " " if kwargs.get("sep") is None else kwargs["sep"]
-    end = "\n" if kwargs.get("end") is None else kwargs["end"]
-    for number, value in enumerate(args):
-        if number:
-            parts.append(separator)
-        text = _text_of_container(interp, value)
-        parts.extend(text.parts if isinstance(text, LazyText) else (text,))
-    print_values([*parts, end])
-
-
-def _text_of_container(interp: Interpreter, value: Any) -> Any:
-    """The text of a value; lists and tuples may hold symbolic tensors."""
-    if isinstance(value, (list, tuple)) and _holds_runtime(interp, value):
-        items = [
-            LazyText.of(v, "!r") if isinstance(v, Tensor) and interp.is_runtime(v) else _text_of_container(interp, v)
-            if isinstance(v, (list, tuple)) else repr(v)
-            for v in value
-        ]  # fmt: skip
-        opening, closing = "[]" if isinstance(value, list) else "()"
-        tail = "," if isinstance(value, tuple) and len(value) == 1 else ""
-        return LazyText.join([opening, LazyText.join(items, ", "), tail + closing])
-    return _text(interp, value)
-
-
-def _holds_runtime(interp: Interpreter, value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(_holds_runtime(interp, v) for v in value)
-    return isinstance(value, Tensor) and interp.is_runtime(value)
 
 
 # -- iteration -----------------------------------------------------------------------------------------------------
 
 
-@_handles(range)
+@handles(range)
 def _range(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if any(isinstance(a, Tensor) and interp.is_runtime(a) for a in args):
         bounds = [as_number(a, int) if isinstance(a, Tensor) else a for a in args]
@@ -185,26 +267,31 @@ def _range(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return range(*args, **kwargs)
 
 
-@_handles(iter)
+@handles(iter)
 def _iter(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if len(args) == 1:
-        return interp.get_iter(args[0])
+        made = interp.python_iter(args[0])
+        if isinstance(made, Journaled) or interp.user_method(made, "__next__") is not None or made is args[0]:
+            return made
+        return interp.get_iter(interp.made(made))
     function, sentinel = args
+    if not callable(function):
+        return iter(function, sentinel)
 
-    def until() -> Any:
-        while True:
-            value = interp.call(function, [], {})
-            if interp.truth(interp.compare("==", value, sentinel)):
-                return
-            yield value
+    def compute() -> tuple[bool, Any]:
+        value = interp.call(function, [], {})
+        equal = interp.truth(interp.compare("==", value, sentinel))
+        return not equal, value
 
-    return interp.get_iter(until())
+    return CallIterator(interp.journal, compute)
 
 
-@_handles(next)
+@handles(next)
 def _next(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     iterator = args[0]
     own = interp.user_method(iterator, "__next__")
+    if own is None and not isinstance(iterator, Journaled) and hasattr(type(iterator), "__next__"):
+        iterator = interp.get_iter(iterator)
     try:
         return interp.call(own, [iterator], {}) if own is not None else next(iterator)
     except StopIteration:
@@ -213,25 +300,25 @@ def _next(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise
 
 
-@_handles(zip)
+@handles(zip)
 def _zip(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return ZipIterator(interp.journal, [interp.get_iter(a) for a in args], bool(kwargs.get("strict")))
 
 
-@_handles(enumerate)
-def _enumerate(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    iterable, start = (*args, kwargs.get("start", 0))[:2] if args else (kwargs["iterable"], kwargs.get("start", 0))
-    return MapIterator(interp.journal, lambda i, item: (start + i, item), interp.get_iter(iterable))
-
-
-@_handles(map)
+@handles(map)
 def _map(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     function, *iterables = args
     parts = ZipIterator(interp.journal, [interp.get_iter(i) for i in iterables], False)
-    return MapIterator(interp.journal, lambda _, items: interp.call(function, list(items), {}), parts)
+    return MapIterator(
+        interp.journal,
+        map,
+        lambda _, items: interp.call(function, list(items), {}),
+        parts,
+        lambda made: (map, function, *parts.parts),
+    )
 
 
-@_handles(filter)
+@handles(filter)
 def _filter(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     function, iterable = args
 
@@ -239,17 +326,19 @@ def _filter(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any
         chosen = interp.truth(item if function is None else interp.call(function, [item], {}))
         return item if chosen else SKIP
 
-    return MapIterator(interp.journal, keep, interp.get_iter(iterable))
+    return MapIterator(
+        interp.journal, filter, keep, interp.get_iter(iterable), lambda made: (filter, function, made.part)
+    )
 
 
-@_handles(sorted)
+@handles(sorted)
 def _sorted(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     items = list(interp.get_iter(args[0]))
     items.sort(key=interp.callback(kwargs.get("key")), reverse=kwargs.get("reverse", False))
     return interp.made(items)
 
 
-@_handles(sum)
+@handles(sum)
 def _sum(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     total = args[1] if len(args) > 1 else kwargs.get("start", 0)
     for item in interp.get_iter(args[0]):
@@ -264,7 +353,7 @@ def _quantifier(stop_at: bool) -> Handler:
         pending: Any = None
         for item in interp.get_iter(args[0]):
             truth = interp.truth(item)
-            if truth.__class__ is bool:
+            if type(truth) is bool:
                 if truth is stop_at:
                     return stop_at
                 continue
@@ -296,7 +385,7 @@ def _extreme(function: Any, symbol: str) -> Handler:
         for item in items[1:]:
             item_key = item if key is None else interp.call(key, [item], {})
             better = interp.truth(interp.compare(symbol, item_key, best_key))
-            if better.__class__ is not bool:
+            if type(better) is not bool:
                 if key is not None:
                     better = bool(better)  # refuses: which object wins is only known when the graph runs
                 best = best_key = _choose(better, item, best)
@@ -308,7 +397,7 @@ def _extreme(function: Any, symbol: str) -> Handler:
 
 
 def _choose(condition: Tensor, first: Any, second: Any) -> Any:
-    kinds = {v.type.weak if isinstance(v, Tensor) else type(v) for v in (first, second)}
+    kinds = {v.type.weak if isinstance(v, Tensor) else v.__class__ for v in (first, second)}
     chosen = where(condition, first, second)
     if len(kinds) == 1 and (kind := kinds.pop()) in (int, float, bool):
         return as_number(chosen, kind)
@@ -319,10 +408,24 @@ _TABLE[min] = _extreme(min, "<")
 _TABLE[max] = _extreme(max, ">")
 
 
+@handles(operator.length_hint)
+def _length_hint(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    plain = args and type(args[0]) in (SequenceIterator, ReverseIterator)
+    by_item = plain and getattr(args[0], "item", operator.getitem) not in (operator.getitem, list.__getitem__)
+    if args and isinstance(args[0], Journaled) and (not plain or by_item):
+        _refuse_look(args[0], "length_hint()")
+    return operator.length_hint(*args, **kwargs)
+
+
 def _container(kind: Any) -> Handler:
     def handler(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if len(args) == 1:
-            args = [interp.iterate(args[0])] if not (kind is dict and hasattr(args[0], "keys")) else args
+            if kind in (list, tuple):
+                interp.ask_length(args[0])
+            if kind is dict and hasattr(args[0], "keys"):
+                interp.sources.contents(args[0])
+            else:
+                args = [interp.iterate(args[0])]
         return interp.made(kind(*args, **kwargs))
 
     return handler
@@ -332,7 +435,7 @@ for _kind in (list, tuple, set, frozenset, dict):
     _TABLE[_kind] = _container(_kind)
 
 
-@_handles(functools.reduce)
+@handles(functools.reduce)
 def _reduce(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     function, iterable, *initial = args
     iterator = interp.get_iter(iterable)
@@ -348,14 +451,25 @@ def _reduce(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any
     return total
 
 
-@_handles(itertools.starmap)
+@handles(itertools.starmap)
 def _starmap(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     function, iterable = args
     return MapIterator(
         interp.journal,
+        itertools.starmap,
         lambda _, items: interp.call(function, list(interp.get_iter(items)), {}),
         interp.get_iter(iterable),
     )
+
+
+class _Deferred:
+    """A user's iterable as native code gets it: entered by the interpreter when the native code asks for its items."""
+
+    def __init__(self, interp: Interpreter, iterable: Any) -> None:
+        self.interp, self.iterable = interp, iterable
+
+    def __iter__(self) -> Any:
+        return self.interp.get_iter(self.iterable)
 
 
 def _with_callbacks(kind: Any) -> Handler:
@@ -365,10 +479,10 @@ def _with_callbacks(kind: Any) -> Handler:
         def convert(value: Any) -> Any:
             if isinstance(value, (types.FunctionType, types.MethodType)):
                 return interp.callback(value)
-            return interp.iterable_argument(value)
+            return _Deferred(interp, value) if interp.user_method(value, "__iter__") is not None else value
 
         made = kind(*[convert(a) for a in args], **{k: convert(v) for k, v in kwargs.items()})
-        return interp.get_iter(made)
+        return BufferedIterator(interp.journal, made)
 
     return handler
 
@@ -385,7 +499,7 @@ for _lazy in (
 # -- objects -------------------------------------------------------------------------------------------------------
 
 
-@_handles(getattr)
+@handles(getattr)
 def _getattr(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     try:
         return interp.get_attr(args[0], args[1])
@@ -395,7 +509,7 @@ def _getattr(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> An
         raise
 
 
-@_handles(hasattr)
+@handles(hasattr)
 def _hasattr(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> bool:
     try:
         interp.get_attr(args[0], args[1])
@@ -404,31 +518,35 @@ def _hasattr(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> bo
     return True
 
 
-@_handles(setattr)
+@handles(setattr)
 def _setattr(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> None:
     interp.set_attr(*args)
 
 
-@_handles(delattr)
+@handles(delattr)
 def _delattr(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> None:
     interp.delete_attr(*args)
 
 
-@_handles(object.__setattr__)
+@handles(object.__setattr__)
 def _object_setattr(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> None:
     obj, name, value = args
     interp.journal.touch(obj)
     object.__setattr__(obj, name, value)
 
 
-@_handles(isinstance)
+@handles(isinstance)
 def _isinstance(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     value, kinds = args
     if isinstance(value, Tensor) and value.type.weak is not None:
         wanted = kinds if isinstance(kinds, tuple) else (kinds,)
         return any(isinstance(k, type) and issubclass(value.type.weak, k) for k in wanted)
+    if is_call_number(value):
+        return isinstance(value.value, kinds)
     if isinstance(value, LazyText):
         return isinstance("", kinds)
+    if isinstance(value, Journaled):
+        return interp.truth(interp.call(issubclass, [value.stands_for, kinds], {}))
     if isinstance(kinds, type):
         check = class_attribute(type(kinds), "__instancecheck__")
         if isinstance(check, types.FunctionType) and not interp.is_native(check, kinds):
@@ -436,29 +554,50 @@ def _isinstance(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) ->
     return isinstance(value, kinds)
 
 
-@_handles(type)
+@handles(type)
 def _type(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if len(args) == 1 and isinstance(args[0], Tensor) and args[0].is_symbolic and args[0].type.weak is not None:
         return args[0].type.weak
     if len(args) == 1 and isinstance(args[0], LazyText):
         return str
-    return type(*args, **kwargs)
+    if len(args) == 1 and isinstance(args[0], Journaled):
+        return args[0].stands_for
+    if len(args) == 1 and is_call_number(args[0]):
+        return type(args[0].value)
+    if len(args) == 3 and isinstance(args[2], dict) and "__module__" not in args[2]:
+        # the class notes the module of the frame that makes it, which is the captured one
+        args = [*args[:2], {**args[2], "__module__": interp.frame.globals.get("__name__")}]
+    made = type(*args, **kwargs)
+    return made if len(args) == 1 else interp.made(made)
 
 
-@_handles(super)
+@handles(builtins.__build_class__)
+def _build_class(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    return interp.made(builtins.__build_class__(*args, **kwargs))
+
+
+@handles(super)
 def _super(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if args:
         return super(*args)
     frame = interp.frame
-    names = frame.decoded.slot_names
-    if "__class__" not in names:
+    decoded = frame.decoded
+    if not decoded.code.co_argcount:
+        raise RuntimeError("super(): no arguments")
+    first = interp.resolve(frame, 0) if type(frame.slots[0]) is Lazy else frame.slots[0]
+    if decoded.slot_names[0] in decoded.cell_names:
+        first = cell_value(first)
+    if first is UNBOUND or first is EMPTY_CELL:
+        raise RuntimeError("super(): arg[0] deleted")
+    if "__class__" not in decoded.free_names:
         raise RuntimeError("super(): __class__ cell not found")
-    cls = frame.slots[names.index("__class__")].cell_contents
-    first = frame.slots[0]
-    return super(cls, first.cell_contents if isinstance(first, types.CellType) else first)
+    cls = cell_value(frame.slots[decoded.slot_names.index("__class__")])
+    if cls is EMPTY_CELL:
+        raise RuntimeError("super(): empty __class__ cell")
+    return super(cls, first)
 
 
-@_handles(Tensor.item)
+@handles(Tensor.item)
 def _item(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     tensor = args[0]
     if len(args) == 1 and interp.is_runtime(tensor) and tensor.dtype.category < 3:
@@ -466,29 +605,25 @@ def _item(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return tensor.item(*args[1:])
 
 
-@_handles(sys.exc_info)
+@handles(sys.exc_info)
 def _exc_info(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    frame: Frame | None = interp.frame
-    while frame is not None and frame.exception is None:
-        frame = frame.caller
-    if frame is None:
-        return (None, None, None)
-    found = frame.exception
-    assert found is not None
-    return (type(found), found, found.__traceback__)
+    found = interp.handled(interp.frame)
+    return (None, None, None) if found is None else (type(found), found, found.__traceback__)
 
 
-@_handles(sys.exception)
+@handles(sys.exception)
 def _exception(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return _exc_info(interp, args, kwargs)[1]
 
 
-@_handles(globals)
+@handles(globals)
 def _globals(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    return interp.frame.globals
+    namespace = interp.frame.globals
+    interp.sources.root(namespace, interp.sources.name(namespace, "globals"))
+    return namespace
 
 
-@_handles(locals)
+@handles(locals)
 def _locals(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return interp.local_variables()
 
@@ -504,22 +639,117 @@ def _binary_function(number: int) -> Handler:
     return lambda interp, args, kwargs: interp.binary(number, *args)
 
 
-for _function, _number_of in _NUMBERS.items():
-    _TABLE[_function] = _binary_function(_number_of)
+for _operator, _number_of in _NUMBERS.items():
+    _TABLE[_operator] = _binary_function(_number_of)
 
 
-def _refused(name: str, do: str) -> Handler:
+def refused(name: str, do: str) -> Handler:
+    """A handler that refuses the call, and says what to do instead."""
+
     def handler(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise Unsupported(Refusal.IMPURE_CALL, f"{name}() cannot be part of a graph", do)
 
     return handler
 
 
-for _name in ("input", "open", "exec", "eval", "compile", "breakpoint", "__import__", "vars"):
-    _TABLE[getattr(builtins, _name)] = _refused(_name, "call it outside the compiled function")
+@handles(reversed)
+def _reversed(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    (sequence,) = args
+    own = interp.user_method(sequence, "__reversed__")
+    if own is not None:
+        return interp.call(own, args, {})
+    if type(sequence) in (list, tuple, str):
+        return ReverseIterator(interp.journal, sequence)
+    if type(sequence) in (dict, range):
+        return RestartingIterator(interp.journal, sequence, reversed)
+    if isinstance(sequence, Journaled):
+        _refuse_look(sequence, "reversed()")
+    by_index = interp.user_method(sequence, "__len__") or interp.user_method(sequence, "__getitem__")
+    if class_attribute(type(sequence), "__reversed__") is None or class_attribute(type(sequence), "__len__") is MISSING:
+        return reversed(sequence)  # Python's own error
+    if by_index and class_attribute(type(sequence), "__getitem__") is MISSING:
+        return reversed(sequence)
+    if by_index and class_attribute(type(sequence), "__reversed__") is MISSING:
+        length = interp.call(len, [sequence], {})
+        return SequenceIterator(interp.journal, sequence, length, lambda over, i: interp.get_item(over, length - 1 - i))
+    return interp.get_iter(interp.made(reversed(sequence)))
 
-_TABLE[reversed] = lambda interp, args, kwargs: (
-    interp.call(own, args, {})
-    if (own := interp.user_method(args[0], "__reversed__")) is not None
-    else SequenceIterator(interp.journal, list(reversed(args[0])))
-)
+
+@handles(id)
+def _id(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> int:
+    (obj,) = args
+    lasting = isinstance(obj, Tensor) or id(obj) in interp.created or interp.sources.is_known(obj)
+    if not (lasting or interp.frame.transparent):
+        raise Unsupported(
+            Refusal.IMPURE_CALL,
+            "id() of a passing object cannot be part of a graph",
+            "compare with `is`, or use the object as the key",
+        )
+    return id(obj)
+
+
+#: builtin -> (least, most positional arguments, names of keyword arguments) that its handler understands
+_SHAPES: Final[dict[Any, tuple[int, int, frozenset[str]]]] = {
+    **dict.fromkeys(
+        (bool, abs, hash, len, repr, dir, reversed, tuple, list, set, frozenset, sys.exc_info, globals, locals),
+        (0, 1, frozenset()),
+    ),
+    **dict.fromkeys((divmod, hasattr, delattr, isinstance), (2, 2, frozenset())),
+    bytes: (0, 3, frozenset({"encoding", "errors"})),
+    round: (1, 2, frozenset({"ndigits"})),
+    format: (1, 2, frozenset()),
+    iter: (1, 2, frozenset()),
+    next: (1, 2, frozenset()),
+    range: (1, 3, frozenset()),
+    zip: (0, sys.maxsize, frozenset({"strict"})),
+    map: (2, sys.maxsize, frozenset()),
+    filter: (2, 2, frozenset()),
+    itertools.starmap: (2, 2, frozenset()),
+    functools.reduce: (2, 3, frozenset()),
+    sorted: (1, 1, frozenset({"key", "reverse"})),
+    sum: (1, 2, frozenset({"start"})),
+    any: (1, 1, frozenset()),
+    all: (1, 1, frozenset()),
+    min: (1, sys.maxsize, frozenset({"key", "default"})),
+    max: (1, sys.maxsize, frozenset({"key", "default"})),
+    getattr: (2, 3, frozenset()),
+    setattr: (3, 3, frozenset()),
+    id: (1, 1, frozenset()),
+}
+#: those whose arguments cannot be absent although their shape allows it
+_NEVER_EMPTY: Final = (abs, hash, len, repr, reversed)
+
+
+def _shaped(callee: Any, handler: Handler) -> Handler:
+    """A handler that leaves arguments which do not fit to the builtin itself, for the error that they deserve."""
+    least, most, names = _SHAPES[callee]
+    if callee in _NEVER_EMPTY:
+        least = 1
+
+    def checked(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if least <= len(args) <= most and kwargs.keys() <= names:
+            return handler(interp, args, kwargs)
+        return callee(*args, **kwargs)
+
+    return checked
+
+
+for _callee in _SHAPES:
+    _TABLE[_callee] = _shaped(_callee, _TABLE[_callee])
+
+
+@handles(enumerate)
+def _enumerate(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    names = ("iterable", "start")[len(args) :]
+    if len(args) > 2 or not kwargs.keys() <= set(names) or not (args or "iterable" in kwargs):
+        return enumerate(*args, **kwargs)
+    given = {**dict(zip(("iterable", "start"), args, strict=False)), **kwargs}
+    first = operator.index(given.get("start", 0))
+    part = interp.get_iter(given["iterable"])
+    return MapIterator(
+        interp.journal,
+        enumerate,
+        lambda i, item: (first + i, item),
+        part,
+        lambda made: (enumerate, made.part, first + made.count),
+    )

@@ -2,48 +2,97 @@
 
 from __future__ import annotations
 
+import array
 import copyreg
 import functools
 import inspect
+import sys
 import types
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from weft.capture import builtins as table
+from weft.capture import host_functions
 from weft.capture.access import MISSING, class_attribute
-from weft.capture.frame import Frame, Raise, Return, slots_for
-from weft.capture.iterators import InterpretedGenerator
+from weft.capture.contents import CONTAINERS
+from weft.capture.frame import Await, Frame, Raise, Return, slots_for
+from weft.capture.iterators import BufferedIterator, InterpretedGenerator
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
+from weft.capture.lookers import refuse_lifetimes
+from weft.capture.numbers import PURE, is_call_number, is_plain_number
+from weft.capture.packages import DEBUGGERS, NATIVE_PACKAGES, PURE_MODULES
+from weft.capture.sources import is_changeable, is_opaque_iterator
+from weft.core.deferred import settled
 from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
-from weft.core.transparency import TRANSPARENT
+from weft.core.transparency import PYTHON_ONLY, STAND_INS, TRANSPARENT
 from weft.errors import Refusal, Unsupported
 
 if TYPE_CHECKING:
     from weft.capture.interpreter import Interpreter
 
-#: packages whose Python functions run natively: they hold no code that must be captured
-_NATIVE_PACKAGES: Final = frozenset(
+#: modules whose functions look into generators and other iterators instead of using them up
+_LOOKING_MODULES: Final = frozenset({"inspect", "types", "copy", "weakref", "_weakref"})
+#: native methods of exceptions, which a user's classes have too
+_EXCEPTION_METHODS: Final = frozenset({"with_traceback", "add_note", "split", "subgroup", "derive"})
+_VARIADIC: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+#: modules of C functions that write to their first argument
+_WRITING_MODULES: Final = frozenset({"_heapq", "_bisect", "_collections", "_operator", "operator"})
+#: levels of an exception group beyond which Python's recursion limit may matter
+_DEEP: Final = 50
+#: native functions and methods that take the items of their arguments
+_ITERATING: Final = frozenset(
     {
-        "numpy", "jax", "jaxlib", "scipy", "re", "enum", "abc", "typing", "types", "string",
-        "textwrap", "json", "fractions", "decimal", "numbers", "collections", "dataclasses", "inspect", "reprlib",
-        "operator", "math", "warnings", "linecache", "keyword", "weakref", "_weakrefset", "_collections_abc",
-        "importlib", "ml_dtypes", "builtins", "heapq", "bisect", "statistics",
+        "__contains__",
+        "__iadd__",
+        "__iand__",
+        "__init__",
+        "__ior__",
+        "__isub__",
+        "__ixor__",
+        "__new__",
+        "_count_elements",
+        "concat",
+        "contains",
+        "countOf",
+        "difference",
+        "difference_update",
+        "extend",
+        "extendleft",
+        "fromkeys",
+        "fsum",
+        "indexOf",
+        "intersection",
+        "intersection_update",
+        "isdisjoint",
+        "issubset",
+        "issuperset",
+        "join",
+        "prod",
+        "sumprod",
+        "symmetric_difference",
+        "symmetric_difference_update",
+        "union",
+        "update",
+        "writelines",
     }
-)  # fmt: skip
-#: modules of C functions that depend on nothing but their arguments
-_PURE_MODULES: Final = frozenset(
-    {
-        "builtins", "math", "cmath", "_operator", "operator", "itertools", "functools", "_functools", "collections",
-        "_collections", "_collections_abc", "re", "_sre", "string", "_string", "struct", "_struct", "binascii",
-        "unicodedata", "_bisect", "_heapq", "copy", "types", "typing", "_typing", "_abc", "enum", "numpy",
-        "ml_dtypes", "weakref", "_weakref", "_thread", "_stat", "array", "_statistics",
-    }
-)  # fmt: skip
+)
 _MUTABLE: Final = (list, dict, set, deque, bytearray)
+#: native classes whose instances take over the items of an iterable
+_FILLED: Final = (*_MUTABLE, tuple, frozenset, bytes, array.array)
+#: methods of containers that put their arguments in and read nothing from what they extend
+_STORING: Final = frozenset({"append", "appendleft", "extend", "insert", "setdefault", "update", "__setitem__"})
+#: modules of C functions that use their arguments by their special methods, without going through them
+_USING_MODULES: Final = frozenset({"_heapq", "_bisect", "_operator", "operator"})
+#: library modules with decorators that write to a class; what in them only reads
+_CLASS_MODULES: Final = frozenset({"dataclasses", "enum"})
+_CLASS_READERS: Final = frozenset({"fields", "is_dataclass", "asdict", "astuple", "replace", "field"})
+_BY_KEY: Final = frozenset({"get", "__getitem__", "__contains__"})
+_CACHED: Final = type(functools.lru_cache(lambda: None))
 _PARTIAL: Final = ("func", "args", "keywords")
 _NEW_ARGUMENTS: Final = ("__getnewargs__", "__getnewargs_ex__")
 _METHOD_KINDS: Final = (types.BuiltinMethodType, types.MethodWrapperType)
@@ -52,21 +101,68 @@ _DESCRIPTOR_KINDS: Final = (
 )  # fmt: skip
 
 
+def is_of_debugger(callee: Any) -> bool:
+    """Whether a callable is a debugger's, so that it looks at the frames of the program."""
+    if type(callee) is types.FunctionType or isinstance(callee, type):
+        module = callee.__module__
+        return isinstance(module, str) and module.partition(".")[0] in DEBUGGERS
+    return callee is breakpoint or callee is sys.breakpointhook or callee is sys.__breakpointhook__
+
+
+#: for tests: says of a call (the frame and its instruction) whether it shall run in Python
+forced_break: Callable[[Frame, int], bool] | None = None
+
+
 class Calls:
     """The part of the interpreter that calls."""
 
     def call_and_push(self: Interpreter, frame: Frame, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call and push the result; a call with several outcomes ends the handler with them."""
+        if forced_break is not None and not self.inside_step and forced_break(frame, frame.pc - 1):
+            raise Unsupported(Refusal.FORCED, "a test asks for a break here")
+        if (
+            isinstance(callee, type)
+            and table.handler_for(callee) is None
+            and not is_of_debugger(callee)
+            and (
+                not any(cls.__module__.startswith("weft.") for cls in callee.__mro__)  # a Cell half made cannot wait
+            )
+        ):
+            obj, init = self.make_instance(callee, args, kwargs)
+            frame.stack.append(obj)
+            return None if init is None else self.end_by(frame, Await.NONE, init, [obj, *args], kwargs)
+        return self.end_by(frame, Await.VALUE, callee, args, kwargs)
+
+    def end_by(
+        self: Interpreter, frame: Frame, awaits: Await, callee: Any, args: list[Any], kwargs: dict[str, Any]
+    ) -> Any:
+        """Call as the last act of an instruction, so that the capture may end inside of the call.
+
+        Args:
+            frame: the running frame.
+            awaits: what it does with the result.
+            callee: what is called.
+            args: positional arguments.
+            kwargs: keyword arguments.
+
+        Returns:
+            None, or how the call ended if it did not return: what the instruction's handler returns.
+        """
+        frame.awaits = awaits
         result = self.call_outcome(callee, args, kwargs)
-        if result.__class__ is Return:
-            frame.stack.append(result.value)
-            return None
-        return result
+        if type(result) is not Return:
+            return result
+        frame.receive(result.value)
+        return None
 
     def call(self: Interpreter, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call where only one outcome can be handled (from inside another operation)."""
-        result = self.call_outcome(callee, args, kwargs)
-        if result.__class__ is Return:
+        self.inside_step += 1
+        try:
+            result = self.call_outcome(callee, args, kwargs)
+        finally:
+            self.inside_step -= 1
+        if type(result) is Return:
             return result.value
         raise Unsupported(
             Refusal.TENSOR_CONDITION,
@@ -77,12 +173,28 @@ class Calls:
     def call_outcome(self: Interpreter, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call; returns `Return`, or `Alternatives` if the running graph decides how the call ends."""
         kind = type(callee)
+        if is_of_debugger(callee):
+            raise Unsupported(Refusal.DEBUGGER, "a debugger stops here", "take the call out when it is not needed")
         if kind is types.FunctionType:
+            if callee.__code__ in STAND_INS:
+                function = self.sources.part(callee, "__weft_inline__", callee.__weft_inline__)
+                return self.call_outcome(function, args, kwargs)
+            if callee.__code__ in PYTHON_ONLY:
+                raise Unsupported(
+                    Refusal.DISABLED,
+                    f"{callee.__qualname__} is decorated with jit_disable, so it runs in Python",
+                    "call it outside the compiled function, or take the decorator away",
+                )
+            handler = table.handler_for(callee)
+            if handler is not None:
+                return Return(handler(self, args, kwargs))
             if self.is_native(callee, args[0] if args else None):
-                handler = table.handler_for(callee)
-                if handler is not None:
-                    return Return(handler(self, args, kwargs))
+                if callee.__module__ in _LOOKING_MODULES:
+                    refuse_iterators(args)
+                self._refuse_class_writers(callee, args)
+                args, kwargs = self.given(args, kwargs, (callee.__module__ or "").startswith("weft."))
                 self.note_native(args)
+                self.refuse_opaque(args, kwargs)
                 return Return(callee(*args, **kwargs))
             return self.enter(callee, args, kwargs)
         if kind is types.MethodType:
@@ -90,19 +202,51 @@ class Calls:
             return self.call_outcome(callee.__func__, [instance, *args], kwargs)
         handler = table.handler_for(callee)
         if handler is not None:
-            return Return(handler(self, args, kwargs))
+            if callee not in table.SHALLOW:
+                self.refuse_opaque(args, kwargs)
+            return Return(self.handle(handler, callee, args, kwargs))
         if kind is functools.partial:
             function, first, named = [self.sources.part(callee, n, getattr(callee, n)) for n in _PARTIAL]
             return self.call_outcome(function, [*first, *args], {**named, **kwargs})
         if isinstance(callee, type):
             return Return(self.construct(callee, args, kwargs))
-        inlined = getattr(callee, "__weft_inline__", None)
-        if inlined is not None:
-            return self.call_outcome(self.sources.part(callee, "__weft_inline__", inlined), args, kwargs)
-        method = class_attribute(kind, "__call__")
+        method = self.look_up(kind, "__call__")
         if isinstance(method, types.FunctionType):
             return self.call_outcome(method, [callee, *args], kwargs)
+        if method is not MISSING and not hasattr(type(method), "__get__"):
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL, f"__call__ of {kind.__name__} is an object of class {type(method).__name__}"
+            )
         return Return(self.call_native(callee, args, kwargs))
+
+    def handle(self: Interpreter, handler: Any, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Run the handler of a builtin."""
+        if self._is_pure(callee, args, kwargs):
+            return self.sources.numbers.pure(callee, args)
+        if callee not in table.LAZY:
+            args, kwargs = self.given(args, kwargs)
+        return handler(self, args, kwargs)
+
+    def _is_pure(self: Interpreter, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
+        """Whether a call computes a number from numbers of the call."""
+        numbers = not kwargs and any(map(is_call_number, args)) and all(map(is_plain_number, args))
+        return numbers and table.is_identified(callee) and callee in PURE
+
+    def given(
+        self: Interpreter, args: list[Any], kwargs: dict[str, Any], library: bool = False
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of a native call, which may read everything in them.
+
+        Args:
+            args: positional arguments.
+            kwargs: keyword arguments.
+            library: whether the framework's own code is called, whose operations take the call's numbers as they are.
+        """
+        for value in (*args, *kwargs.values()):
+            self.sources.inside(value)
+        if library:
+            return args, kwargs
+        return settled(args), settled(kwargs)
 
     # -- entering Python code ------------------------------------------------------------------------------------------
 
@@ -116,7 +260,7 @@ class Calls:
             if function.__code__ in TRANSPARENT:
                 return False
             return not self.holds_user_code(first)
-        return package in _NATIVE_PACKAGES
+        return package in NATIVE_PACKAGES
 
     def holds_user_code(self: Interpreter, obj: Any) -> bool:
         """Whether a library Cell has a user's Cell, hook or function inside, so that its methods must be entered."""
@@ -128,6 +272,8 @@ class Calls:
         if id(function) not in self.created:
             self.sources.function(function)
         arguments = bind(function, args, kwargs)
+        if function.__code__.co_flags & inspect.CO_VARKEYWORDS:
+            self.made(arguments[-1])
         frame = Frame(function, slots_for(function, arguments), self.frame)
         if frame.decoded.is_generator:
             if frame.decoded.code.co_flags & (0x80 | 0x200):
@@ -135,25 +281,34 @@ class Calls:
             while frame.instrs[frame.pc].name != "RETURN_GENERATOR":
                 self.execute(frame, frame.pc)  # cells are made before
                 frame.pc += 1
-            return Return(InterpretedGenerator(frame, self.resume_generator, self.journal))
+            return Return(InterpretedGenerator(frame, self))
         return self.run_call(frame)
 
     def construct(self: Interpreter, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Make an instance, entering the user's `__new__` and `__init__`."""
-        meta_call = class_attribute(type(cls), "__call__")
+        obj, init = self.make_instance(cls, args, kwargs)
+        if init is not None and (made := self.call(init, [obj, *args], kwargs)) is not None:
+            raise TypeError(f"__init__() should return None, not '{type(made).__name__}'")
+        return obj
+
+    def make_instance(self: Interpreter, cls: type, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        """Make an instance up to the call of the user's `__init__`; returns both, None if there is no such call."""
+        meta_call = self.look_up(type(cls), "__call__")
         if isinstance(meta_call, types.FunctionType) and not self.is_native(meta_call, cls):
-            return self.call(meta_call, [cls, *args], kwargs)
+            return self.call(meta_call, [cls, *args], kwargs), None
         if isinstance(meta_call, types.FunctionType):  # e.g. an Enum lookup
-            return cls(*args, **kwargs)
-        new, init = class_attribute(cls, "__new__"), class_attribute(cls, "__init__")
+            return cls(*args, **kwargs), None
+        if class_attribute(cls, "__del__") is not MISSING and cls.__module__ not in PURE_MODULES:
+            refuse_lifetimes(f"{cls.__name__} has __del__, which sees how long its objects live")
+        new, init = self.look_up(cls, "__new__"), self.look_up(cls, "__init__")
         new = new.__func__ if isinstance(new, staticmethod) else new
         user_new = isinstance(new, types.FunctionType) and not self.is_native(new, None)
         user_init = isinstance(init, types.FunctionType) and not self.is_native(init, None)
         if not user_new and not user_init:
             obj = self.made(self.call_native_class(cls, args, kwargs))
-            if isinstance(obj, BaseException):
+            if issubclass(type(obj), BaseException):
                 self.journal.touch(obj)  # its arguments may be tensors, which have to come out of a branch with it
-            return obj
+            return obj, None
         if user_new:
             obj = self.call(new, [cls, *args], kwargs)
         elif new is object.__new__:
@@ -165,22 +320,24 @@ class Calls:
         self.made(obj)
         if isinstance(obj, cls):
             if user_init:
-                if self.call(init, [obj, *args], kwargs) is not None:
-                    raise TypeError("__init__() should return None")
-            else:
-                type(obj).__init__(obj, *args, **kwargs)
-        return obj
+                return obj, init
+            type(obj).__init__(obj, *args, **kwargs)
+        return obj, None
 
     def call_native_class(self: Interpreter, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Make an instance of a class without Python code of the user's in its construction."""
-        package = (cls.__module__ or "").partition(".")[0]
+        package = cls.__module__.partition(".")[0] if isinstance(cls.__module__, str) else ""
+        self.refuse_opaque(args, kwargs)
+        args, kwargs = self.given(args, kwargs)
         if (
             cls.__flags__ & (1 << 9)
             or package == "weft"
-            or package in _NATIVE_PACKAGES
-            or cls.__module__ in _PURE_MODULES
+            or package in NATIVE_PACKAGES
+            or cls.__module__ in PURE_MODULES
         ):
-            return cls(*[self.iterable_argument(a) for a in args], **kwargs)
+            if issubclass(cls, _FILLED):
+                args = [self.iterable_argument(a) for a in args]
+            return cls(*args, **kwargs)
         raise Unsupported(
             Refusal.UNKNOWN_CALL,
             f"weft cannot look into {cls.__module__}.{cls.__qualname__}()",
@@ -199,40 +356,91 @@ class Calls:
 
     def iterable_argument(self: Interpreter, value: Any) -> Any:
         """An argument that native code may iterate: user-defined iterables are entered through an iterator."""
-        if self.user_method(value, "__iter__") is not None or self.user_method(value, "__next__") is not None:
+        if self.user_method(value, "__iter__") is not None:
             return self.get_iter(value)
         return value
 
+    def items_arguments(self: Interpreter, callee: Any, args: list[Any]) -> list[Any]:
+        """The arguments of a native callable; one that takes the items of a user's iterable gets an iterator."""
+        if getattr(callee, "__name__", "") not in _ITERATING:
+            return args
+        return [a if class_attribute(type(a), "keys") is not MISSING else self.iterable_argument(a) for a in args]
+
     def call_native(self: Interpreter, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call a C function or method at capture time if it is known to be harmless."""
+        try:
+            return self._call_harmless(callee, args, kwargs)
+        except (TypeError, AttributeError) as error:
+            text, names = str(error), [type(a).__name__ for a in (*args, *kwargs.values()) if isinstance(a, Journaled)]
+            if not any(name in text for name in names):
+                raise
+        refuse_iterators([*args, *kwargs.values()])  # the message would name the capture's class
+        raise AssertionError(text)
+
+    def _call_harmless(self: Interpreter, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         owner = getattr(callee, "__self__", None)
+        if not isinstance(owner, _MUTABLE):  # containers hold what they are given without looking at it
+            self.refuse_opaque(owner, args, kwargs)
         if isinstance(callee, _DESCRIPTOR_KINDS):
             return self._call_descriptor(callee, args, kwargs)
         if isinstance(callee, _METHOD_KINDS) and owner is not None and not isinstance(owner, types.ModuleType):
             return self._call_method(callee, owner, args, kwargs)
+        if self._is_pure(callee, args, kwargs):
+            return self.sources.numbers.pure(callee, args)
+        args, kwargs = self.given(args, kwargs)
         if isinstance(callee, (np.ufunc, Primitive)) or isinstance(owner, type):
             result = callee(*args, **kwargs)
             return self.made(result) if getattr(callee, "__name__", "") == "__new__" else result
         module: Any = getattr(callee, "__module__", None) or getattr(type(callee), "__module__", "")
-        if module in _PURE_MODULES or (
+        if (module in PURE_MODULES and _is_of_module(callee)) or (
             (module or "").partition(".")[0] in ("numpy", "weft") and "random" not in module
         ):
             self._refuse_lazy_text(args)
-            return self.made_if_fresh(callee(*[self.iterable_argument(a) for a in args], **kwargs))
+            if module in _WRITING_MODULES and args and isinstance(args[0], _MUTABLE):
+                self.journal.touch(args[0])
+            if module in _USING_MODULES and getattr(callee, "__name__", "") not in _ITERATING:
+                self._refuse_users(callee, args)
+                return self.native_result(callee(*args, **kwargs))
+            return self.native_result(callee(*self.items_arguments(callee, args), **kwargs))
         if not callable(callee):
-            raise TypeError(f"'{type(callee).__name__}' object is not callable")
+            return callee(*args, **kwargs)  # Python's own error
         raise Unsupported(
             Refusal.UNKNOWN_CALL,
             f"weft cannot look into {_describe(callee)}: it does not know what the call depends on or changes",
             "call it outside the compiled function and pass the result in",
         )
 
+    def _refuse_class_writers(self: Interpreter, callee: types.FunctionType, args: list[Any]) -> None:
+        """Refuse library code that may write to a class from outside, which the journal would not see."""
+        if callee.__module__ in _CLASS_MODULES and callee.__name__ not in _CLASS_READERS:
+            for value in args:
+                if isinstance(value, type) and id(value) not in self.created and is_changeable(value):
+                    raise Unsupported(
+                        Refusal.IMPURE_CALL,
+                        f"{callee.__module__}.{callee.__qualname__} may change the class {value.__name__}",
+                        "define the class outside the compiled function",
+                    )
+
+    def _refuse_users(self: Interpreter, callee: Any, args: list[Any]) -> None:
+        """Refuse containers of the user's whose special methods code in C would call."""
+        for value in args:
+            if any(self.user_method(value, name) for name in ("__getitem__", "__iter__", "__setitem__")):
+                raise Unsupported(
+                    Refusal.UNKNOWN_CALL,
+                    f"{_describe(callee)} calls methods of a {type(value).__name__}",
+                    "call it outside the compiled function",
+                )
+
     def _call_descriptor(self: Interpreter, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if callee.__name__ == "__setattr__" and len(args) == 3:
             return self.set_attr_plainly(*args)
-        if args and isinstance(args[0], _MUTABLE):
+        if not args:
+            return callee(**kwargs)  # Python's own error
+        args = [args[0], *self._read_by_method(callee.__name__, args[0], args[1:])]
+        kwargs = settled(kwargs)
+        if isinstance(args[0], _MUTABLE):
             self.journal.touch(args[0])
-        return self.made_if_fresh(callee(args[0], *[self.iterable_argument(a) for a in args[1:]], **kwargs))
+        return self.made_if_fresh(callee(args[0], *self.items_arguments(callee, args[1:]), **kwargs))
 
     def _call_method(self: Interpreter, callee: Any, owner: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         name = callee.__name__
@@ -243,8 +451,11 @@ class Calls:
             return callee(*args, **kwargs)
         if name in ("__reduce_ex__", "__reduce__") and not isinstance(owner, Tensor):
             return self._reduce(callee, owner, args)
+        args = self._read_by_method(name, owner, args)
         if isinstance(owner, _MUTABLE):
             self.journal.touch(owner)
+            if name == "extend" and args and not isinstance(owner, deque):
+                self.ask_length(args[0])
             if name == "sort" and kwargs.get("key") is not None:
                 kwargs = {**kwargs, "key": self.callback(kwargs["key"])}
         elif isinstance(owner, str):
@@ -254,15 +465,79 @@ class Calls:
                 isinstance(a, Tensor) and self.is_runtime(a) for a in (*args, *kwargs.values())
             ):
                 return table.format_text(self, owner, args, kwargs)
-        elif not isinstance(owner, (Tensor, Journaled)) and type(owner).__module__ not in _PURE_MODULES:
+        elif isinstance(owner, BaseException) and name in _EXCEPTION_METHODS and not self.user_method(owner, "derive"):
+            if isinstance(owner, BaseExceptionGroup) and _nesting(owner) > _DEEP:
+                raise Unsupported(
+                    Refusal.UNSUPPORTED_SYNTAX,
+                    "a deeply nested exception group is split: whether that exceeds the recursion limit is not known",
+                )
+            self.journal.touch(owner)
+            made = callee(*args, **kwargs)
+            for part in made if isinstance(made, tuple) else (made,):
+                self.made_by_exception(part)
+            return made
+        elif host_functions.is_stream_write(owner, name) and id(owner) not in self.created:
+            return host_functions.write_stream(self, callee, args)
+        elif not isinstance(owner, (Tensor, Journaled)) and type(owner).__module__ not in PURE_MODULES:
             package = (type(owner).__module__ or "").partition(".")[0]
-            if package not in _NATIVE_PACKAGES or "random" in type(owner).__module__:
+            if package not in NATIVE_PACKAGES or "random" in type(owner).__module__:
                 raise Unsupported(
                     Refusal.UNKNOWN_CALL,
                     f"weft cannot look into {_describe(callee)}: it does not know what the call depends on or changes",
                     "call it outside the compiled function and pass the result in",
                 )
-        return self.made_if_fresh(callee(*[self.iterable_argument(a) for a in args], **kwargs))
+        if id(owner) not in self.created and (name == "__setstate__" or isinstance(owner, array.array)):
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                f"{_describe(callee)} changes an object from outside, which cannot be taken back",
+                "call it outside the compiled function",
+            )
+        return self.native_result(callee(*self.items_arguments(callee, args), **kwargs))
+
+    def made_by_exception(self: Interpreter, part: Any) -> Any:
+        """Note a group that was made of another one."""
+        if isinstance(part, BaseException) and not self.sources.is_known(part) and id(part) not in self.created:
+            self.made(part)
+        return part
+
+    def native_result(self: Interpreter, value: Any) -> Any:
+        """What a native call returned: a new container, or an iterator that can then be taken back."""
+        if is_opaque_iterator(value) and not isinstance(value, Journaled) and id(value) not in self.sources.known:
+            return BufferedIterator(self.journal, value)
+        return self.made_if_fresh(value)
+
+    def _read_by_method(self: Interpreter, name: str, owner: Any, args: list[Any]) -> list[Any]:
+        """What a method in C reads from its object and its arguments; returns the arguments for it."""
+        sources = self.sources
+        if isinstance(owner, CONTAINERS) and name in _STORING:
+            if name in ("setdefault", "insert", "update"):
+                sources.contents(owner)
+            if name in ("extend", "update"):
+                for value in args:
+                    sources.contents(value)
+            return args
+        for value in args:
+            sources.inside(value)
+        args = settled(args)
+        if isinstance(owner, CONTAINERS):
+            if name in _BY_KEY and isinstance(owner, dict) and args:
+                self._read_by_key(owner, args[0])
+            elif name == "__len__":
+                sources.length(owner)
+            else:
+                sources.contents(owner)
+        else:
+            sources.identity(owner)
+        return args
+
+    def _read_by_key(self: Interpreter, owner: dict[Any, Any], key: Any) -> None:
+        try:
+            found = dict.__contains__(owner, key)
+        except TypeError:
+            return
+        self.sources.has(owner, key)
+        if found:
+            self.sources.constant_item(owner, key, dict.__getitem__(owner, key))
 
     def _reduce(self: Interpreter, callee: Any, owner: Any, args: list[Any]) -> Any:
         """What an object is copied from: its own `__reduce__`, or all its attributes."""
@@ -273,7 +548,10 @@ class Calls:
             self.sources.attribute(owner, attribute, value)
         state = self.user_method(owner, "__getstate__")
         if state is None:
-            return callee(*args)
+            reduced = callee(*args)
+            if isinstance(reduced, tuple):  # the items of a container come as iterators
+                return tuple([self.native_result(part) for part in reduced])
+            return reduced
         arguments = any(class_attribute(type(owner), n) is not MISSING for n in _NEW_ARGUMENTS)
         if arguments or isinstance(owner, (list, dict)):
             raise Unsupported(
@@ -297,13 +575,55 @@ class Calls:
     def resume_generator(self: Interpreter, frame: Frame, exception: BaseException | None) -> tuple[bool, Any]:
         """Run a generator's frame until it yields (True, value) or returns (False, value)."""
         frame.caller = self.frame
-        result = self.run_frame(frame, exception)
+        self.inside_step += 1
+        try:
+            result = self.run_frame(frame, exception)
+        except Unsupported as refusal:
+            refusal.in_generator = True
+            raise
+        finally:
+            self.inside_step -= 1
         if isinstance(result, Return):
             return False, result.value
         if isinstance(result, Raise):
             raise result.exception
         value = getattr(result, "value", None)
         return True, value
+
+
+def _nesting(group: BaseException) -> int:
+    """How deep exception groups are nested, as far as their first members tell."""
+    depth = 0
+    current: Any = group
+    while isinstance(current, BaseExceptionGroup):
+        depth += 1
+        current = next((e for e in current.exceptions if isinstance(e, BaseExceptionGroup)), None)
+    return depth
+
+
+def _is_of_module(callee: Any) -> bool:
+    """Whether a native callable is a function, or an object of a class that its module shows.
+
+    Classes of extension modules may pass for builtins.
+    """
+    kind = type(callee)
+    if kind in (types.BuiltinFunctionType, type):
+        return True
+    if kind is _CACHED:  # which calls a function of the user's
+        return False
+    module = sys.modules.get(kind.__module__)
+    return module is not None and kind.__module__ != "builtins" and getattr(module, kind.__name__, None) is kind
+
+
+def refuse_iterators(values: list[Any]) -> None:
+    """Refuse the capture's own iterators, which are not what they stand for to native code that looks into them."""
+    for value in values:
+        if isinstance(value, Journaled) and hasattr(value, "stands_for"):
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL,
+                f"a {value.stands_for.__name__} is looked into while capturing",
+                "call it outside the compiled function",
+            )
 
 
 def bind(function: types.FunctionType, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
@@ -313,58 +633,52 @@ def bind(function: types.FunctionType, args: list[Any], kwargs: dict[str, Any]) 
         TypeError: as the call itself would.
     """
     code = function.__code__
-    count = code.co_argcount
-    if not kwargs and len(args) == count and not code.co_kwonlyargcount and not code.co_flags & 12:
+    count, keyword_only, flags = code.co_argcount, code.co_kwonlyargcount, code.co_flags
+    if not kwargs and len(args) == count and not keyword_only and not flags & _VARIADIC:
         return list(args)
-    try:
-        bound = _signature(function).bind(*args, **kwargs)
-    except TypeError:
+    values = _matched(function, args, kwargs)
+    if values is None:
         function(*args, **kwargs)  # raises Python's own message before any code of the function runs
-        raise
-    bound.apply_defaults()
-    given = bound.arguments
-    names = code.co_varnames[: count + code.co_kwonlyargcount]
-    values = [given[_valid(name)] for name in names]
-    position = len(names)
-    for flag in (4, 8):
-        if code.co_flags & flag:
-            values.append(given[code.co_varnames[position]])
-            position += 1
+        raise TypeError(f"{function.__qualname__}() cannot be called with these arguments")
     return values
 
 
-def _signature(function: types.FunctionType) -> inspect.Signature:
-    """The signature from the code and defaults alone (`__wrapped__` and `__signature__` do not matter here)."""
+def _matched(function: types.FunctionType, args: list[Any], kwargs: dict[str, Any]) -> list[Any] | None:
+    """The values of a function's parameters, None if the arguments do not fit."""
     code = function.__code__
-    names = code.co_varnames
-    count, keyword_only = code.co_argcount, code.co_kwonlyargcount
+    count, positional_only = code.co_argcount, code.co_posonlyargcount
+    named = code.co_varnames[: count + code.co_kwonlyargcount]
+    takes_more, takes_names = bool(code.co_flags & 4), bool(code.co_flags & 8)
+    values = [*args[:count], *[MISSING] * (len(named) - min(len(args), count))]
+    if len(args) > count and not takes_more:
+        return None
+    others: dict[str, Any] = {}
+    for name, value in kwargs.items():
+        position = named.index(name, positional_only) if name in named[positional_only:] else -1
+        if position < 0:
+            if not takes_names:
+                return None
+            others[name] = value
+        elif values[position] is not MISSING:
+            return None
+        else:
+            values[position] = value
     defaults = function.__defaults__ or ()
-    keyword_defaults = function.__kwdefaults__ or {}
-    parameters = []
-    for i, name in enumerate(names[:count]):
-        kind = (
-            inspect.Parameter.POSITIONAL_ONLY
-            if i < code.co_posonlyargcount
-            else inspect.Parameter.POSITIONAL_OR_KEYWORD
-        )
-        from_end = count - i
-        default = defaults[-from_end] if from_end <= len(defaults) else inspect.Parameter.empty
-        parameters.append(inspect.Parameter(_valid(name), kind, default=default))
-    position = count + keyword_only
-    if code.co_flags & 4:
-        parameters.append(inspect.Parameter(names[position], inspect.Parameter.VAR_POSITIONAL))
-        position += 1
-    for name in names[count : count + keyword_only]:
-        default = keyword_defaults.get(name, inspect.Parameter.empty)
-        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default))
-    if code.co_flags & 8:
-        parameters.append(inspect.Parameter(names[position], inspect.Parameter.VAR_KEYWORD))
-    return inspect.Signature(parameters)
-
-
-def _valid(name: str) -> str:
-    """Comprehensions and generator expressions name their argument `.0`."""
-    return name.replace(".", "implicit")
+    by_name = function.__kwdefaults__ or {}
+    for position, name in enumerate(named):
+        if values[position] is MISSING:
+            from_end = count - position
+            if 0 < from_end <= len(defaults):
+                values[position] = defaults[-from_end]
+            elif from_end <= 0 and name in by_name:
+                values[position] = by_name[name]
+            else:
+                return None
+    if takes_more:
+        values.append(tuple(args[count:]))
+    if takes_names:
+        values.append(others)
+    return values
 
 
 def _describe(callee: Any) -> str:

@@ -48,14 +48,17 @@ def decided_loop(frame: Frame, pc: int, fork: Fork, stops: frozenset[int]) -> Lo
         if frame.instrs[header].name in ("FOR_ITER", "SEND") and header != pc:
             return None  # the iterator ends the loop: unroll
         if (targets[0] in body) != (targets[1] in body) or flow.may_return_to(header, targets, flow.join(pc)):
-            found = _loop(frame, flow, header, body, pc, fork)
-            return None if found.ends & stops else found
+            return _unless_stopped(_loop(frame, flow, header, body, pc, fork), flow, stops)
     for header in targets:
         body = flow.loops.get(header, frozenset())
         if body and pc not in body:
-            found = _loop(frame, flow, header, body, pc, fork)
-            return None if found.ends & stops else found
+            return _unless_stopped(_loop(frame, flow, header, body, pc, fork), flow, stops)
     return None
+
+
+def _unless_stopped(loop: Loop, flow: Flow, stops: frozenset[int]) -> Loop | None:
+    """The loop, unless an iteration cannot come to its end because the run stops before."""
+    return loop if not loop.ends & stops and flow.goes_round(loop.inside, loop.ends, stops | loop.exits) else None
 
 
 def _loop(frame: Frame, flow: Flow, header: int, body: frozenset[int], pc: int, fork: Fork) -> Loop:

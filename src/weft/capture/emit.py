@@ -6,13 +6,33 @@ raw arrays in the fast function, and on tensors where a gradient follows an inpu
 
 from __future__ import annotations
 
+import copyreg
+import inspect
 import types
-from typing import Any, Final
+from collections import OrderedDict, defaultdict
+from collections.abc import Container
+from typing import Any, Final, NoReturn
 
-from weft.capture.iterators import InterpretedGenerator, SymbolicRange
-from weft.capture.journal import EMPTY_CELL, Journaled
+from weft.capture.entries import Owner
+from weft.capture.frame import Lazy, MaybeUnbound
+from weft.capture.generators import make_generator, yield_point
+from weft.capture.iteration import UserIterator
+from weft.capture.iterators import (
+    InterpretedGenerator,
+    MapIterator,
+    OutsideIterator,
+    RestartingIterator,
+    ReverseIterator,
+    SequenceIterator,
+    SymbolicRange,
+    SymbolicRangeIterator,
+    ZipIterator,
+)
+from weft.capture.journal import EMPTY_CELL, OF_FUNCTIONS, Journal, Journaled, cell_value
 from weft.capture.lazytext import LazyText
-from weft.capture.sources import Sources
+from weft.capture.numbers import CallNumber
+from weft.capture.sources import VIEWS, Sources, mapping_of
+from weft.capture.tracebacks import Place, Way
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
@@ -23,6 +43,12 @@ _IMMUTABLE: Final = (
     type(Ellipsis), type(NotImplemented),
 )  # fmt: skip
 _NEW = object.__new__
+_HEAP: Final = 1 << 9
+#: special methods that make copies: a user's would be called at another time, and more often, than in Python
+_COPIED_BY: Final = (
+    "__new__", "__reduce_ex__", "__reduce__", "__getnewargs__", "__getnewargs_ex__", "__getstate__", "__setstate__",
+    "__setattr__", "append", "extend", "__setitem__",
+)  # fmt: skip
 
 
 class Writer:
@@ -30,15 +56,25 @@ class Writer:
 
     Args:
         sources: how to load outside objects again.
-        created: objects made during the capture, by id.
+        journal: knows the objects made during the capture.
         outputs: graph values so far; new ones are appended as they are needed.
         use: the root graph's value of a tensor.
         is_constant: whether a concrete tensor was made during the capture.
+        owner: the compiled callable.
+        last_fork: the last step that was a branch on a tensor.
+        raised: the exceptions that were raised during the capture, with the step that raised each, by id.
     """
 
-    def __init__(self, sources: Sources, created: dict[int, Any], use: Any, is_constant: Any) -> None:
+    def __init__(
+        self, sources: Sources, journal: Journal, use: Any, is_constant: Any, owner: Owner, last_fork: int,
+        raised: dict[int, tuple[BaseException, int, BaseException | None]],
+    ) -> None:  # fmt: skip
+        self.owner = owner
+        self.raised = raised
+        self.last_fork = last_fork
         self.sources = sources
-        self.created = created
+        self.journal = journal
+        self.created = journal.created
         self.use = use
         self.is_constant = is_constant
         self.outputs: list[Value] = []
@@ -49,7 +85,14 @@ class Writer:
         #: expression of an outside object -> the local name that it is loaded into
         self._loads: dict[str, str] = {}
         self._alive: list[Any] = []
+        #: objects that are being reduced
+        self._open: set[int] = set()
         self._count = 0
+
+    @property
+    def written(self) -> Container[int]:
+        """The ids of the objects that were written so far."""
+        return self._names
 
     def constant(self, value: Any) -> str:
         """A name for an object that is the same in every call."""
@@ -70,8 +113,10 @@ class Writer:
 
     def expression(self, value: Any) -> str:
         """An expression for a value in the results, after the statements written so far."""
-        if isinstance(value, (bool, int, str, type(None))) and value.__class__ in (bool, int, str, type(None)):
+        if type(value) in (bool, int, str, type(None)):
             return repr(value)
+        if type(value) is CallNumber:
+            return self.sources.numbers.name_of(value)
         found = self._names.get(id(value))
         if found is not None:
             return found
@@ -96,27 +141,208 @@ class Writer:
             return self._tensor(value)
         if isinstance(value, LazyText):
             return self._text(value)
-        if isinstance(value, (Journaled, SymbolicRange)):
-            self._refuse(value)
-        if isinstance(value, _IMMUTABLE) or (id(value) not in self.created and not isinstance(value, tuple)):
-            return self._outside(value)
-        if isinstance(value, tuple):
-            return self._tuple(value)
-        if value.__class__ is frozenset:
-            return f"frozenset(({''.join(self.expression(item) + ', ' for item in value)}))"
+        if isinstance(value, Lazy):
+            return value.expression
+        if isinstance(value, SymbolicRange):
+            return self._range(value)
+        if isinstance(value, Journaled):
+            return self._iterator(value)
+        if isinstance(value, super):
+            made: Any = value
+            return f"super({self.expression(made.__thisclass__)}, {self.expression(made.__self__)})"
+        if isinstance(value, types.MethodType) and isinstance(value.__self__, Journaled):
+            return f"{self.expression(value.__self__)}.{value.__func__.__name__}"
         if isinstance(value, types.MethodType):
             return (
-                f"{self.constant(types.MethodType)}({self._outside(value.__func__)}, {self.expression(value.__self__)})"
+                f"{self.constant(types.MethodType)}"
+                f"({self.expression(value.__func__)}, {self.expression(value.__self__)})"
             )
+        if isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)) and not isinstance(
+            value.__self__, (types.ModuleType, type, type(None))
+        ):
+            return self._builtin_method(value)
+        if type(value) in VIEWS and id(value) not in self.sources.known:
+            return f"{self.expression(mapping_of(value))}.{('keys', 'values', 'items')[VIEWS.index(type(value))]}()"
+        if isinstance(value, (BaseException, types.TracebackType, types.FrameType)):
+            self._check_raised(value)
+        if type(value) is slice:
+            return f"slice({', '.join(self.expression(part) for part in (value.start, value.stop, value.step))})"
+        made_here = id(value) in self.created
+        if (isinstance(value, _IMMUTABLE) and not (made_here and isinstance(value, type))) or not (
+            made_here or isinstance(value, tuple)
+        ):
+            return self._outside(value)
+        if isinstance(value, tuple):
+            return self._outside(value) if self.sources.is_known(value) else self._tuple(value)
+        if type(value) is frozenset:
+            return f"frozenset(({''.join(self.expression(item) + ', ' for item in value)}))"
         if isinstance(value, types.FunctionType):
             return self._function(value)
-        return self._object(value)
+        if isinstance(value, type):
+            self._refuse(value)
+        if isinstance(value, (types.CellType, list, dict, set)) or _is_of_python(type(value)):
+            return self._object(value)
+        return self._reduced(value)
 
-    def _refuse(self, value: Any) -> None:
-        what = "a generator" if isinstance(value, InterpretedGenerator) else "an iterator"
-        raise Unsupported(
-            Refusal.OUTPUT, f"the compiled function returns or stores {what}", "return a list or a tensor instead"
+    def _builtin_method(self, value: Any) -> str:
+        """A bound method of a built-in class."""
+        owner, name = value.__self__, value.__name__
+        found = inspect.getattr_static(type(owner), name, None)
+        if isinstance(found, types.FunctionType):  # what `super()` found below a method of the user's
+            found = next(c.__dict__[name] for c in type(owner).__mro__ if not _is_python(c.__dict__.get(name)))
+            return f"{self.constant(found)}.__get__({self.expression(owner)})"
+        return f"{self.expression(owner)}.{name}"
+
+    def _reduced(self, value: Any) -> str:
+        """An object of a class without Python code, made anew as `copy` would."""
+        if any(isinstance(getattr(type(value), name, None), types.FunctionType) for name in _COPIED_BY):
+            self._refuse(value)
+        try:
+            reduced = value.__reduce_ex__(4)
+        except TypeError:
+            self._refuse(value)
+        if isinstance(reduced, str) or id(value) in self._open:  # known by a name; holds itself
+            self._refuse(value)
+        self._open.add(id(value))
+        make, args, state, items, pairs = (*reduced, None, None, None)[:5]
+        for part in args:
+            if type(part) in (list, dict, set) and id(part) not in self.sources.known:
+                self.journal.born(part)  # it is the object's own
+        if make is copyreg.__newobj__:  # type: ignore[attr-defined]
+            make = args[0].__new__
+        name = self.fresh()
+        given = "".join(f"{self.expression(argument)}, " for argument in args)
+        self.lines.append(f"{name} = {self.constant(make)}({given.removesuffix(', ')})")
+        self._names[id(value)] = name
+        if items is not None:
+            self.lines += [f"{name}.append({self.expression(item)})" for item in items]
+        if pairs is not None:
+            self.lines += [f"{name}[{self.expression(key)}] = {self.expression(item)}" for key, item in pairs]
+        if state is not None:
+            self.lines.append(f"{self.constant(_set_state)}({name}, {self.expression(self._state(value, state))})")
+        if isinstance(value, BaseException):
+            self._raised(name, value)
+        return name
+
+    def _raised(self, name: str, value: BaseException) -> None:
+        """What an exception got where it was raised: what it is chained to, and its traceback."""
+        self._chain(name, (None, None, False), (value.__cause__, value.__context__, value.__suppress_context__))
+        places = [
+            Place(frame.decoded, pc, frame.globals)
+            for frame, pc in self.journal.ways.get(id(value), ())
+            if not str(frame.globals.get("__name__")).startswith("weft.")
+        ]
+        if places:
+            self.lines.append(f"{self.constant(Way(places))}.mark({name})")
+        elif value.__traceback__ is not None and id(value) not in self.raised:
+            self.lines.append(f"{name}.__traceback__ = {self.expression(value.__traceback__)}")
+
+    def _state(self, value: Any, state: Any) -> Any:
+        """The state of an object, its namespace as a dictionary of its own."""
+        if isinstance(state, tuple):
+            return tuple([self._state(value, part) for part in state])
+        own = getattr(value, "__dict__", None)
+        if isinstance(own, dict) and state is own:
+            namespace = dict(own)
+            self.journal.born(namespace)
+            return namespace
+        return state
+
+    def _range(self, value: SymbolicRange | SymbolicRangeIterator) -> str:
+        start = value.current if isinstance(value, SymbolicRangeIterator) else value.start
+        return f"range({', '.join(self.expression(bound) for bound in (start, value.stop, value.step))})"
+
+    def _iterator(self, value: Journaled) -> str:
+        """An iterator of the capture as Python's own, at the same position."""
+        name = self.fresh()
+        if isinstance(value, OutsideIterator):
+            return self.expression(value.iterator)
+        if isinstance(value, SymbolicRangeIterator):
+            text = f"iter({self._range(value)})"
+        elif isinstance(value, SequenceIterator):
+            text = self._sequence_iterator(value)
+        elif isinstance(value, RestartingIterator):
+            text = self._restarting_iterator(value)
+        elif isinstance(value, ReverseIterator):
+            text = f"{self.constant(_reversed_at)}({self.expression(value.sequence)}, {value.position})"
+        elif isinstance(value, ZipIterator):
+            parts = "".join(f"{self.expression(part)}, " for part in value.parts)
+            text = f"zip({parts}strict={value.strict})"
+        elif isinstance(value, MapIterator) and value.rebuild is not None:
+            function, *arguments = value.rebuild(value)
+            text = f"{self.constant(function)}({', '.join(self.expression(argument) for argument in arguments)})"
+        elif isinstance(value, UserIterator):
+            return self.expression(value.obj)
+        elif isinstance(value, InterpretedGenerator) and not value.gi_running:
+            return self._generator(value)
+        else:
+            self._refuse(value)
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def _generator(self, value: InterpretedGenerator) -> str:
+        """A generator as one of Python's, its body captured in pieces."""
+        name = self.fresh()
+        if value.finished:
+            self.lines.append(
+                f"{name} = {self.constant(_finished_generator)}({self.constant(value.frame.decoded.code)})"
+            )
+            return name
+        point, values = yield_point(self.owner, value.frame, value.started)
+        flat = "".join(f"{self.state(item)}, " for item in values)
+        self.lines.append(f"{name} = {self.constant(make_generator)}({self.constant(point)}, ({flat}))")
+        return name
+
+    def state(self, value: Any) -> str:
+        """An expression for a value of a frame that goes on later."""
+        if type(value) is MaybeUnbound:
+            refusal = Unsupported(Refusal.TENSOR_CONDITION, "whether a variable is bound depends on a tensor")
+            refusal.step = self.last_fork
+            raise refusal
+        return self.expression(value)
+
+    def _restarting_iterator(self, value: RestartingIterator) -> str:
+        if value.position < 0:
+            return "iter(())"
+        return (
+            f"{self.constant(_advanced)}({self.constant(value.make)}({self.expression(value.over)}), {value.position})"
         )
+
+    def _sequence_iterator(self, value: SequenceIterator) -> str:
+        sequence, position = value.sequence, value.position
+        if position < 0:
+            kind = next((kind for kind in (list, str, range) if isinstance(sequence, kind)), tuple)
+            return f"{self.constant(_advanced)}(iter({'range(0)' if kind is range else kind.__name__ + '()'}), 1)"
+        if isinstance(sequence, Tensor):
+            return f"map({self.expression(sequence)}.__getitem__, range({position}, {len(sequence)}))"
+        if type(sequence) not in (list, tuple, str, range):
+            self._refuse(value)
+        if isinstance(sequence, list) and id(sequence) not in self.created and id(sequence) not in self.sources.known:
+            rest = "".join(f"{self.expression(item)}, " for item in sequence[position:])  # our own copy
+            return f"iter([{rest}])"
+        return f"{self.constant(_iterator_at)}({self.expression(sequence)}, {position})"
+
+    def _check_raised(self, value: Any) -> None:
+        """Refuse what has to have frames of the program: then it is raised in Python."""
+        if id(value) in self.sources.known:
+            return
+        if isinstance(value, BaseException):
+            steps = [self.raised[id(value)][1]] if id(value) in self.raised and value.__traceback__ else []
+        else:
+            steps = [noted[1] for noted in self.raised.values()]
+        if steps:
+            refusal = Unsupported(Refusal.OUTPUT, f"the traceback of a {type(value).__name__} is still needed")
+            refusal.step, refusal.quiet = max(steps), True
+            raise refusal
+
+    def _refuse(self, value: Any) -> NoReturn:
+        what = "a generator" if isinstance(value, InterpretedGenerator) else f"an object of type {type(value).__name__}"
+        refusal = Unsupported(
+            Refusal.OUTPUT, f"{what} made here is still needed outside the graph, which cannot hold it",
+            "return or keep lists and tensors instead",
+        )  # fmt: skip
+        refusal.step = self.journal.births.get(id(value), -1)
+        raise refusal
 
     def _tensor(self, tensor: Tensor) -> str:
         if not tensor.is_symbolic:
@@ -161,6 +387,14 @@ class Writer:
         defaults = self.expression(value.__defaults__)
         make = self.constant(_make_function)
         self.lines.append(f"{name} = {make}({self.constant(value)}, {defaults}, ({''.join(c + ', ' for c in cells)}))")
+        self._names[id(value)] = name
+        plain = types.FunctionType(value.__code__, value.__globals__, closure=value.__closure__)
+        for attribute in OF_FUNCTIONS:
+            item = getattr(value, attribute)
+            if attribute != "__defaults__" and item is not getattr(plain, attribute) and item != {}:
+                self.lines.append(f"{name}.{attribute} = {self.expression(item)}")
+        for key, item in value.__dict__.items():
+            self.lines.append(f"{name}.__dict__[{key!r}] = {self.expression(item)}")
         return name
 
     def _object(self, value: Any) -> str:
@@ -170,21 +404,29 @@ class Writer:
         self._names[id(value)] = name
         if isinstance(value, types.CellType):
             self.lines.append(f"{name} = {self.constant(types.CellType)}()")
-            contents = getattr(value, "cell_contents", EMPTY_CELL)
+            contents = cell_value(value)
             if contents is not EMPTY_CELL:
-                self.lines.append(f"{name}.cell_contents = {self.expression(contents)}")
+                self.lines.append(f"{name}.cell_contents = {self.state(contents)}")
             return name
         base: Any = next((b for b in (list, dict, set) if isinstance(value, b)), None)
-        if kind is base:
+        if isinstance(value, defaultdict):
+            self.lines.append(f"{name} = {self.constant(kind)}({self.expression(value.default_factory)})")
+        elif kind is base:
             self.lines.append(f"{name} = {base.__name__}()")
         else:
-            self.lines.append(f"{name} = {self.constant(kind)}.__new__({self.constant(kind)})")
+            native = next(c.__dict__["__new__"] for c in kind.__mro__ if _is_native_new(c.__dict__.get("__new__")))
+            needed = value.args[:2] if isinstance(value, BaseExceptionGroup) else ()
+            given = "".join(f", {self.expression(argument)}" for argument in needed)
+            self.lines.append(f"{name} = {self.constant(native)}({self.constant(kind)}{given})")
         if base is list:
             items = [self.expression(item) for item in value]
             self.lines.append(f"{name}[:] = [{', '.join(items)}]")
         elif base is dict:
-            for key, item in value.items():
-                self.lines.append(f"{name}[{self.expression(key)}] = {self.expression(item)}")
+            ordered = isinstance(value, OrderedDict)  # which keeps an order of its own
+            put = "" if kind is dict else self.constant((OrderedDict if ordered else dict).__setitem__)
+            for key, item in (OrderedDict if ordered else dict).items(value):
+                pair = self.expression(key), self.expression(item)
+                self.lines.append(f"{put}({name}, {pair[0]}, {pair[1]})" if put else f"{name}[{pair[0]}] = {pair[1]}")
         elif base is set:
             items = [self.expression(item) for item in value]
             if items:
@@ -201,7 +443,14 @@ class Writer:
                     self.lines.append(f"{set_slot}({name}, {slot!r}, {self.expression(getattr(value, slot))})")
         if isinstance(value, BaseException):
             self.lines.append(f"{name}.args = {self.expression(value.args)}")
+            self._raised(name, value)
         return name
+
+    def _chain(self, target: str, before: tuple[Any, ...], after: tuple[Any, ...]) -> None:
+        """Replay what an exception names as its cause and its context."""
+        for part, old, new in zip(("__cause__", "__context__", "__suppress_context__"), before, after, strict=True):
+            if new is not old or (part == "__suppress_context__" and before[0] is not after[0]):
+                self.lines.append(f"{target}.{part} = {self.expression(new)}")
 
     # -- writes --------------------------------------------------------------------------------------------------------
 
@@ -216,35 +465,54 @@ class Writer:
         target = self._outside(obj)
         if isinstance(obj, types.CellType):
             if after is not EMPTY_CELL:
-                self.lines.append(f"{target}.cell_contents = {self.expression(after)}")
+                self.lines.append(f"{target}.cell_contents = {self.state(after)}")
             return
         if "list" in after and _identities(after["list"]) != _identities(before["list"]):
             count = len(before["list"])
             if _identities(after["list"][:count]) == _identities(before["list"]):  # it only grew
                 items = [self.expression(item) for item in after["list"][count:]]
                 self.lines.append(f"{target}.extend([{', '.join(items)}])")
+            elif count == len(after["list"]):  # items were replaced
+                self.sources.length(obj)
+                for index, (old, new) in enumerate(zip(before["list"], after["list"], strict=True)):
+                    if old is not new:
+                        self.lines.append(f"{target}[{index}] = {self.expression(new)}")
             else:
+                self.sources.contents(obj)
                 items = [self.expression(item) for item in after["list"]]
                 self.lines.append(f"{target}[:] = [{', '.join(items)}]")
         if "dict" in after:
-            self._dictionary(target, before["dict"], after["dict"], list(before["dict"]) != list(after["dict"]))
-        if "set" in after:
+            reorder = list(before["dict"]) != list(after["dict"])
+            if reorder and any(key not in after["dict"] for key in before["dict"]):
+                self.sources.contents(obj)
+            self._dictionary(target, before["dict"], after["dict"], reorder)
+        if "chain" in after:
+            self._chain(target, before["chain"], after["chain"])
+        if any(part in after for part in ("set", "deque", "bytes")):
+            self.sources.contents(obj)
+        if "set" in after and set(_identities(after["set"])) != set(_identities(before["set"])):
             items = [self.expression(item) for item in after["set"]]
             self.lines.append(f"{target}.clear(); {target}.update(({''.join(i + ', ' for i in items)}))")
         for part in ("deque", "bytes"):
             if part in after:
-                restore_ = self.constant(_restore_sequence)
-                self.lines.append(f"{restore_}({target}, {self.expression(list(after[part]))})")
-        for part in ("attributes", "slots"):
+                items = [self.expression(item) for item in after[part]]
+                self.lines.append(f"{self.constant(_restore_sequence)}({target}, ({''.join(i + ', ' for i in items)}))")
+        for part in ("attributes", "slots", "class"):
             for key, value in after.get(part, {}).items():
                 if key == "_version" or before.get(part, {}).get(key, EMPTY_CELL) is value:
                     continue
-                if value is EMPTY_CELL:
+                if part == "attributes" and _is_intercepted(type(obj), key):
+                    self.lines.append(f"{target}.__dict__[{key!r}] = {self.expression(value)}")
+                elif value is EMPTY_CELL:
                     self.lines.append(f"del {target}.{key}")
                 else:
                     self.lines.append(f"setattr({target}, {key!r}, {self.expression(value)})")
             for key in before.get(part, {}):
-                if key not in after.get(part, {}):
+                if key in after.get(part, {}):
+                    continue
+                if part == "attributes" and _is_intercepted(type(obj), key):
+                    self.lines.append(f"del {target}.__dict__[{key!r}]")
+                else:
                     self.lines.append(f"delattr({target}, {key!r})")
         for name, registry in after.get("registries", {}).items():
             old = before["registries"].get(name, {})
@@ -263,18 +531,91 @@ class Writer:
                 self.lines.append(f"{target}[{self.expression(key)}] = {self.expression(value)}")
 
 
+def _is_intercepted(kind: type, name: str) -> bool:
+    """Whether a user's class has code that runs when an attribute of its instances is set or deleted."""
+    if hasattr(kind, "__weft_versions__"):  # a Cell counts its changes where they are made
+        return False
+    for hook in ("__setattr__", "__delattr__"):
+        custom = getattr(kind, hook)
+        if isinstance(custom, types.FunctionType) and not custom.__module__.startswith("weft."):
+            return True
+    found = inspect.getattr_static(kind, name, None)
+    return hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")
+
+
 def _identities(items: list[Any]) -> list[int]:
     return [id(item) for item in items]
 
 
 def _make_function(template: types.FunctionType, defaults: Any, closure: tuple[Any, ...]) -> types.FunctionType:
-    made = types.FunctionType(template.__code__, template.__globals__, template.__name__, defaults, closure or None)
-    made.__kwdefaults__ = template.__kwdefaults__
-    made.__dict__.update(template.__dict__)
-    made.__qualname__ = template.__qualname__
-    return made
+    return types.FunctionType(template.__code__, template.__globals__, template.__name__, defaults, closure or None)
 
 
-def _restore_sequence(target: Any, items: list[Any]) -> None:
-    target.clear()
-    target.extend(items)
+def _is_of_python(kind: type) -> bool:
+    """Whether instances of a class are what their attributes, and their items or arguments, say."""
+    return (
+        all(
+            cls in (object, list, dict, set)
+            or (cls.__module__ == "builtins" and issubclass(cls, BaseException) and cls is not kind)
+            or (bool(cls.__flags__ & _HEAP) and not isinstance(vars(cls).get("__new__"), types.BuiltinFunctionType))
+            for cls in kind.__mro__
+        )
+        and kind.__module__ != "builtins"
+    )
+
+
+def _is_native_new(new: Any) -> bool:
+    return isinstance(new, types.BuiltinFunctionType)
+
+
+def _set_state(obj: Any, state: Any) -> None:
+    """Give an object the state that `__reduce_ex__` described, as `copy` does."""
+    if hasattr(obj, "__setstate__"):
+        obj.__setstate__(state)
+        return
+    namespace, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    obj.__dict__.update(namespace or {})
+    for name, item in (slots or {}).items():
+        setattr(obj, name, item)
+
+
+def _is_python(attribute: Any) -> bool:
+    return attribute is None or isinstance(attribute, types.FunctionType)
+
+
+def _iterator_at(sequence: Any, position: int) -> Any:
+    """An iterator of a list, tuple, string or range that has given out some of the items."""
+    iterator = iter(sequence)
+    if position:
+        iterator.__setstate__(position)
+    return iterator
+
+
+def _advanced(iterator: Any, count: int) -> Any:
+    """An iterator that has given out some of the items."""
+    for _ in range(count):
+        next(iterator, None)
+    return iterator
+
+
+def _finished_generator(code: types.CodeType) -> Any:
+    """A generator of the user's that has come to its end."""
+    nothing: tuple[Any, ...] = ()
+    made: Any = (item for item in nothing)
+    made.__name__, made.__qualname__ = code.co_name, code.co_qualname
+    return _advanced(made, 1)
+
+
+def _reversed_at(sequence: Any, position: int) -> Any:
+    """A reverse iterator of a list, tuple or range that gives out the item at a position next."""
+    return _advanced(reversed(sequence), len(sequence) - 1 - position)
+
+
+def _restore_sequence(target: Any, items: tuple[Any, ...]) -> None:
+    """Give a deque or a bytearray other items; its iterators go on where items were only replaced."""
+    if len(target) == len(items):
+        for index, item in enumerate(items):
+            target[index] = item
+    else:
+        target.clear()
+        target.extend(items)

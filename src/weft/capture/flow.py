@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from weft.capture.isa import Decoded
 
 _READS = frozenset({"LOAD_FAST", "LOAD_FAST_AND_CLEAR", "LOAD_CLOSURE", "LOAD_DEREF", "DELETE_FAST"})
-#: builtins that may read every local variable
-_READ_ALL = frozenset({"locals", "vars", "dir", "eval", "exec"})
+#: functions that may read every local variable
+_READ_ALL = frozenset({"locals", "vars", "dir", "eval", "exec", "breakpoint", "set_trace"})
 _WRITES = frozenset({"STORE_FAST", "STORE_FAST_MAYBE_NULL"})
 
 
@@ -32,6 +32,7 @@ class Flow:
         self._forward = [[f for f in s if i not in self.loops.get(f, ())] for i, s in enumerate(self.successors)]
         self._order = _topological([self._exits_of(i) + f for i, f in enumerate(self._forward)])
         self._meetings: dict[int, int | None] = {}
+        self._header_meetings: dict[int, bool] = {}
         #: for each instruction, the slots that may be read at or after it before they are written
         self.live = _live_slots(decoded, self.successors)
 
@@ -50,6 +51,16 @@ class Flow:
             common = ahead[0] & ahead[1] if len(ahead) == 2 else ()  # the other way may be an exception
             self._meetings[index] = min(common, key=self._order.__getitem__, default=None)
         return self._meetings[index]
+
+    def meets_at_header(self, index: int) -> bool:
+        """Whether more than one path from a branch can come to the next iteration of a loop before they join."""
+        if index not in self._header_meetings:
+            join, targets = self._joins[index], self.successors[index]
+            self._header_meetings[index] = any(
+                all(self.may_return_to(header, [target], join) for target in targets)
+                for header, _ in self.loops_around(index)
+            )
+        return self._header_meetings[index]
 
     def order(self, index: int) -> float:
         """The place of an instruction in an order in which paths that go round no loop ascend, loops in one piece.
@@ -84,6 +95,11 @@ class Flow:
         """Whether every way round a loop passes one of some of its instructions."""
         return header not in self._reached([f for f in self.successors[header] if header not in ends], body - ends)
 
+    def goes_round(self, inside: int, ends: frozenset[int], stops: frozenset[int]) -> bool:
+        """Whether a way leads from the beginning of an iteration to one of its ends past no instruction of a set."""
+        starts = self.successors[inside] if inside in ends else [inside]
+        return not ends.isdisjoint(self._reached(starts, set(range(len(self.successors))) - stops))
+
     def may_return_to(self, header: int, starts: Sequence[int], join: int | None) -> bool:
         """Whether a way from some instructions reaches a loop's header before it reaches a join."""
         body = self.loops[header]
@@ -113,6 +129,8 @@ def _live_slots(decoded: Decoded, successors: list[list[int]]) -> list[frozenset
     """Live-variable analysis of the fast locals; cells are always live, a handler's needs hold in all it covers."""
     count = len(successors)
     cells = {i for i, name in enumerate(decoded.slot_names) if name in decoded.cell_names or name in decoded.free_names}
+    if "__class__" in decoded.free_names and decoded.code.co_argcount:
+        cells.add(0)  # `super()` takes it from the frame
     if _READ_ALL & set(decoded.code.co_names):
         cells = set(range(len(decoded.slot_names)))
     handlers = [decoded.handler_at(i) for i in range(count)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
+import enum
 import types
 from typing import Any, Final
 
 from weft.capture.isa import Decoded, decode
-from weft.capture.journal import EMPTY_CELL, Journaled
+from weft.capture.journal import Journaled
 from weft.core.transparency import TRANSPARENT_MODULES
 
 
@@ -26,6 +26,25 @@ UNBOUND: Final = _Marker("unbound")
 NULL: Final = _Marker("null")
 
 
+#: instructions by which compiled code leaves an exception handler
+_CLEAN_UP: Final = frozenset(
+    {"PUSH_EXC_INFO", "POP_EXCEPT", "COPY", "SWAP", "POP_TOP", "LOAD_CONST", "STORE_FAST", "DELETE_FAST"}
+)
+
+
+class Await(enum.Enum):
+    """What a frame does with the result of the function that it has called."""
+
+    #: push it
+    VALUE = enum.auto()
+    #: push it as the callable of a call pair
+    CALLABLE = enum.auto()
+    #: drop it
+    NOTHING = enum.auto()
+    #: drop it; it must be None, since the function is an `__init__`
+    NONE = enum.auto()
+
+
 class MaybeUnbound:
     """A local variable that has a value only where a condition holds.
 
@@ -41,6 +60,21 @@ class MaybeUnbound:
         self.bound = bound
 
 
+class Lazy:
+    """A local variable that came with the call and has not been read yet, so that nothing of it is guarded.
+
+    Args:
+        expression: what it is called in the entry.
+        value: its value.
+    """
+
+    __slots__ = ("expression", "value")
+
+    def __init__(self, expression: str, value: Any) -> None:
+        self.expression = expression
+        self.value = value
+
+
 class Frame(Journaled):
     """One activation of a function under capture.
 
@@ -52,7 +86,7 @@ class Frame(Journaled):
 
     __slots__ = (
         "decoded", "instrs", "slots", "stack", "pc", "globals", "builtins", "function", "caller", "exception",
-        "transparent", "unrolled",
+        "transparent", "unrolled", "awaits",
     )  # fmt: skip
 
     def __init__(self, function: types.FunctionType, slots: list[Any], caller: Frame | None) -> None:
@@ -62,12 +96,13 @@ class Frame(Journaled):
         self.stack: list[Any] = []
         self.pc = 0
         self.globals = function.__globals__
-        found = self.globals.get("__builtins__", builtins)
-        self.builtins: dict[str, Any] = found if isinstance(found, dict) else found.__dict__
+        self.builtins: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined]
         self.function = function
         self.caller = caller
         #: the exception being handled, what a bare `raise` raises again
         self.exception: BaseException | None = None
+        #: what it does with the result that it waits for
+        self.awaits = Await.VALUE
         #: whether this is library code that is stepped through; the user's line is then the caller's
         module = function.__module__
         self.transparent = module is not None and (module.startswith("weft.") or module in TRANSPARENT_MODULES)
@@ -81,6 +116,49 @@ class Frame(Journaled):
         values = self.stack[-count:]
         del self.stack[-count:]
         return values
+
+    def receive(self, value: Any) -> None:
+        """Take the result of the function that it has called."""
+        awaits, self.awaits = self.awaits, Await.VALUE
+        if awaits is Await.VALUE:
+            self.stack.append(value)
+        elif awaits is Await.CALLABLE:
+            self.stack += (value, NULL)
+        elif awaits is Await.NONE and value is not None:
+            raise TypeError(f"__init__() should return None, not '{type(value).__name__}'")
+
+    def delegate(self) -> Any:
+        """What a suspended generator delegates to by `yield from`, None if nothing."""
+        return self.stack[-1] if self.instrs[self.pc - 2].name == "SEND" else None
+
+    def leave_delegate(self, value: Any) -> None:
+        """Go on behind the `yield from` at which a suspended generator stands, `value` being its result."""
+        send = self.instrs[self.pc - 2]
+        if send.arg:
+            self.stack.pop()
+        self.stack.append(value)
+        self.pc = send.target
+
+    def protected(self) -> bool:
+        """Whether a suspended generator stands where closing it runs more than the compiler's own clean-up."""
+        handler = self.decoded.handler_at(self.pc - 1)
+        while handler is not None:
+            pc, kinds, matches = handler.target, None, False
+            while (name := self.instrs[pc].name) not in ("RERAISE", "STOPITERATION_ERROR", "CLEANUP_THROW"):
+                if name == "LOAD_GLOBAL":
+                    kinds = self.globals.get(self.instrs[pc].arg, self.builtins.get(self.instrs[pc].arg))
+                elif name == "CHECK_EXC_MATCH":
+                    if not (isinstance(kinds, type) and not issubclass(GeneratorExit, kinds)):
+                        return True
+                    matches = True
+                elif name == "POP_JUMP_IF_FALSE" and matches:
+                    pc, matches = self.instrs[pc].target, False
+                    continue
+                elif name not in _CLEAN_UP:
+                    return True
+                pc += 1
+            handler = self.decoded.handler_at(pc)
+        return False
 
     def journal_contents(self) -> Any:
         return (list(self.slots), list(self.stack), self.pc, self.exception)
@@ -96,14 +174,6 @@ def slots_for(function: types.FunctionType, arguments: list[Any]) -> list[Any]:
     decoded = decode(function.__code__)
     closure = function.__closure__ or ()
     return [*arguments, *[UNBOUND] * (len(decoded.slot_names) - len(closure) - len(arguments)), *closure]
-
-
-def cell_value(cell: types.CellType) -> Any:
-    """The contents of a closure cell, `EMPTY_CELL` if it has none."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return EMPTY_CELL
 
 
 class Exit:
@@ -131,12 +201,18 @@ class Raise(Exit):
 
 
 class Yield(Exit):
-    """A generator yielded a value."""
+    """A generator yielded a value.
 
-    __slots__ = ("value",)
+    Args:
+        value: the value.
+        frame: the generator's frame.
+    """
 
-    def __init__(self, value: Any) -> None:
+    __slots__ = ("value", "frame")
+
+    def __init__(self, value: Any, frame: Frame) -> None:
         self.value = value
+        self.frame = frame
 
 
 class Stop(Exit):
@@ -167,3 +243,25 @@ class Fork(Exit):
         self.when_false = when_false
         self.true_pc = true_pc
         self.false_pc = false_pc
+
+
+class Suspend(Exit):
+    """The capture ends before the next instruction of a frame; its callers wait in calls.
+
+    Args:
+        frame: the innermost frame.
+    """
+
+    __slots__ = ("frame",)
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+
+    def chain(self) -> list[Frame]:
+        """All frames, the outermost first."""
+        frames = []
+        frame: Frame | None = self.frame
+        while frame is not None:
+            frames.append(frame)
+            frame = frame.caller
+        return frames[::-1]

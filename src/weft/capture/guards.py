@@ -1,42 +1,146 @@
-"""The guard of an entry: one generated function that says whether the outside still looks as it did when captured."""
+"""Guards: what must still hold outside for an entry to fit a call, and what differs when it does not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
-from weft.capture.sources import Sources
+from weft.core.tensor import Tensor
+from weft.ir.types import TensorType
+
+#: what the evaluation of a guard may raise where the outside has changed: the guard does not hold then
+FAILURES: Final = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError)
+#: the same as source text
+FAILURES_TEXT: Final = "(AttributeError, LookupError, TypeError, ValueError, ArithmeticError)"
+#: how many differences a report names
+_SHOWN: Final = 3
 
 
-def compile_guard(sources: Sources, arguments: str) -> Callable[..., bool] | None:
-    """The check of all guards, None if there are none.
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One condition on the outside.
 
     Args:
-        sources: the sources of the capture.
-        arguments: parameter list of the check; guard expressions may refer to these names.
-
-    Returns:
-        A function of those arguments; an outside value that has vanished counts as changed.
+        condition: the test, a Python expression over the arguments and the names in `Sources.scope`.
+        kind: what is tested: "value", "type", "identity", "length", "keys", "contents", "absent", "relation",
+            "setting"; "compute" for a step that only computes what later conditions use, and always holds.
+        path: what is guarded, in the user's terms.
+        expected: what was found while capturing, for reports.
+        expression: loads what to compare with `expected`, "" if the condition itself says it.
     """
-    if not sources.guards:
-        return None
-    lines = [f"def check({arguments}):", "    try:"]
-    lines += [f"        if not ({condition}): return False" for condition in sources.guards]
-    lines += ["    except (AttributeError, KeyError, IndexError, TypeError, ValueError):", "        return False"]
-    lines += ["    return True"]
-    scope = dict(sources.scope)
-    exec(compile("\n".join(lines), "<weft guard>", "exec"), scope)
-    found: Callable[..., bool] = scope["check"]
+
+    condition: str
+    kind: str
+    path: str
+    expected: Any = None
+    expression: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A guard that does not hold for a call, with what the call has in its place."""
+
+    guard: Guard
+    found: Any
+    #: whether what the guard looks at exists at all
+    exists: bool = True
+
+    def __str__(self) -> str:
+        guard = self.guard
+        if not self.exists:
+            return f"{guard.path}: no longer there"
+        if guard.kind == "absent":
+            return f"{guard.path}: absent -> present"
+        if guard.kind == "relation":
+            return f"{guard.path}: {guard.expected} -> {not guard.expected}"
+        if guard.kind in ("identity", "contents") and type(guard.expected) is type(self.found):
+            return f"{guard.path}: other {'object' if guard.kind == 'identity' else 'contents'}"
+        if not guard.expression:
+            return f"{guard.path}: changed"
+        if guard.kind == "type" and isinstance(self.found, Tensor) and isinstance(guard.expected, TensorType):
+            return f"{guard.path}: {_tensor_change(guard.expected, self.found.type)}"
+        if guard.kind in ("length", "keys"):
+            return f"{guard.path}: {guard.kind} {_shown(guard.expected)} -> {_shown(self.found)}"
+        expected = guard.expected
+        if isinstance(expected, (type, TensorType)) or type(expected) is not type(self.found):
+            return f"{guard.path}: {_kind(expected)} -> {_kind(self.found)}"
+        return f"{guard.path}: {_shown(expected)} -> {_shown(self.found)}"
+
+
+def _tensor_change(before: TensorType, after: TensorType) -> str:
+    parts = []
+    if before.shape != after.shape:
+        parts.append(f"shape {before.shape} -> {after.shape}")
+    if before.dtype is not after.dtype:
+        parts.append(f"dtype {before.dtype} -> {after.dtype}")
+    return ", ".join(parts) or "another class of tensor"
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Tensor):
+        value = value.type
+    if isinstance(value, TensorType):
+        return f"tensor {value.dtype}{list(value.shape)}"
+    if isinstance(value, type):
+        return value.__name__
+    return _shown(value) if isinstance(value, (int, float, str, bytes, type(None))) else type(value).__name__
+
+
+def _shown(value: Any) -> str:
+    return f"{value!r:.60}"
+
+
+def compile_check(guards: Iterable[Guard], scope: Mapping[str, Any], parameters: Iterable[str]) -> Callable[..., bool]:
+    """All guards of an entry as one function of its parameters, as the entry itself checks them.
+
+    Args:
+        guards: the guards.
+        scope: the names that their conditions use.
+        parameters: names of the parameters.
+    """
+    lines = [f"def check({', '.join(parameters)}):", *[f"    {line}" for line in check_lines(guards, "False")]]
+    names = dict(scope)
+    exec(compile("\n".join([*lines, "    return True"]), "<weft guards>", "exec"), names)
+    found: Callable[..., bool] = names["check"]
     return found
 
 
-def first_failure(sources: Sources, values: dict[str, Any]) -> str | None:
-    """What the first failing guard guards, None if all hold (for reports)."""
-    scope = {**sources.scope, **values}
-    for condition, what in sources.guards.items():
+def check_lines(guards: Iterable[Guard], otherwise: str) -> list[str]:
+    """The statements that check guards and return `otherwise` if one does not hold."""
+    lines = [f"    if not ({guard.condition}): return {otherwise}" for guard in guards]
+    return ["try:", *lines, f"except {FAILURES_TEXT}:", f"    return {otherwise}"] if lines else []
+
+
+def differences(guards: Iterable[Guard], scope: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[Difference]:
+    """The guards that do not hold for a call, in the order in which they are checked.
+
+    Args:
+        guards: the guards of an entry.
+        scope: the names that their conditions use.
+        arguments: the parameters of the entry with the call's values.
+
+    Returns:
+        list[Difference]: what is lost with something else that differs comes after it, or not at all.
+    """
+    names = {**scope, **arguments}
+    found: list[Difference] = []
+    for guard in guards:
         try:
-            if not eval(condition, scope):
-                return what
-        except (AttributeError, KeyError, IndexError, TypeError, ValueError):
-            return what
-    return None
+            if eval(guard.condition, names):
+                continue
+            value = eval(guard.expression, names) if guard.expression else None
+            found.append(Difference(guard, value))
+        except FAILURES:
+            found.append(Difference(guard, None, exists=False))
+        except NameError:  # a number that could not be computed, because of an earlier difference
+            continue
+    return found
+
+
+def describe(found: list[Difference]) -> str:
+    """One line that names what differs, the most telling first."""
+    telling = [difference for difference in found if difference.exists] or found
+    lines = list(dict.fromkeys(map(str, telling)))
+    rest = len(lines) - _SHOWN
+    return "; ".join(lines[:_SHOWN]) + (f"; and {rest} more" if rest > 0 else "")

@@ -11,7 +11,6 @@ import sys
 import types
 from dataclasses import dataclass
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from bytecode import ConcreteBytecode
 
@@ -19,6 +18,8 @@ from weft.errors import Location
 
 VERSION: Final = sys.version_info[:2]
 SUPPORTED: Final = ((3, 11), (3, 12), (3, 13))
+#: whether closing a generator returns what it returns
+CLOSE_RETURNS: Final = VERSION >= (3, 13)
 if VERSION not in SUPPORTED:
     known = ", ".join(f"{a}.{b}" for a, b in SUPPORTED)
     raise ImportError(f"weft knows the bytecode of CPython {known}; this is {VERSION[0]}.{VERSION[1]}")
@@ -113,21 +114,28 @@ class Decoded:
     def __init__(self, code: types.CodeType) -> None:
         self.code = code
         self.instrs: list[Instr] = []
+        #: lines that are nothing but a NOP (`try:`, `pass`), by the instruction that follows them
+        self.nop_lines: dict[int, list[int]] = {}
         first_index: dict[int, int] = {}
         raw_targets: list[tuple[Instr, int]] = []
         kw_names: tuple[str, ...] = ()
         for raw in dis.get_instructions(code, show_caches=False):
             first_index[raw.offset] = len(self.instrs)
+            if raw.opname == "NOP" and raw.positions is not None and raw.positions.lineno is not None:
+                self.nop_lines.setdefault(len(self.instrs), []).append(raw.positions.lineno)
             if raw.opname in _SKIPPED:
                 continue
             if raw.opname == "KW_NAMES":
                 kw_names = code.co_consts[raw.arg]  # type: ignore[index]
                 continue
+            if raw.opname == "CALL_KW":  # its names, a constant loaded just before, are no operand here
+                kw_names = self.instrs.pop().arg
+                first_index[raw.offset] = len(self.instrs)
             for instr in _canonical(code, raw, kw_names):
                 if instr.target == -2:
                     raw_targets.append((instr, raw.argval))
                 self.instrs.append(instr)
-            if raw.opname == "CALL":
+            if raw.opname in ("CALL", "CALL_KW"):
                 kw_names = ()
         for instr, offset in raw_targets:
             target = first_index[offset]
@@ -211,8 +219,8 @@ def _canonical(code: types.CodeType, raw: dis.Instruction, kw_names: tuple[str, 
         case "LOAD_ATTR" if VERSION >= (3, 12) and raw.arg & 1:  # type: ignore[operator]
             return [make("LOAD_ATTR_METHOD", arg)]
         case "LOAD_SUPER_ATTR":
-            return [make("LOAD_SUPER_ATTR", (arg, bool(raw.arg & 1)))]  # type: ignore[operator]
-        case "CALL":
+            return [make("LOAD_SUPER_ATTR", (arg, bool(raw.arg & 1), bool(raw.arg & 2)))]  # type: ignore[operator]
+        case "CALL" | "CALL_KW":
             return [make("CALL", (raw.arg, kw_names))]
         case "SEND":
             instr = make("SEND", VERSION < (3, 12))  # whether the receiver is popped when it is exhausted
@@ -249,12 +257,13 @@ def _canonical(code: types.CodeType, raw: dis.Instruction, kw_names: tuple[str, 
     return [instr]
 
 
-_decoded: WeakKeyDictionary[types.CodeType, Decoded] = WeakKeyDictionary()
+#: by identity: code objects that differ in nothing but their file are equal, and hashing one reads all of it
+_decoded: dict[int, Decoded] = {}
 
 
 def decode(code: types.CodeType) -> Decoded:
     """The canonical form of a code object, made once."""
-    found = _decoded.get(code)
+    found = _decoded.get(id(code))
     if found is None:
-        found = _decoded[code] = Decoded(code)
+        found = _decoded[id(code)] = Decoded(code)  # keeps the code alive, and so its id unique
     return found

@@ -2,48 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+import operator
+import types
+from collections.abc import Callable, Container, Iterator
+from typing import Any, Final
 
+from weft.capture.isa import CLOSE_RETURNS
 from weft.capture.journal import Journal, Journaled
 from weft.core.number import as_number
 from weft.core.tensor import Tensor
+from weft.errors import Refusal, Unsupported
+
+_ABSENT: Final = object()
+#: class of a sequence -> class of Python's iterator over it
+_ITERATORS: Final[dict[type, type]] = {
+    list: type(iter([])), tuple: type(iter(())), str: type(iter("é")), range: type(iter(range(1)))
+}  # fmt: skip
 
 
 class _Touching(Journaled):
-    """An iterator that notes its state in the journal before it moves."""
+    """An iterator that notes its state in the journal before it moves.
 
-    __slots__ = ("touch",)
+    `stands_for` is the class of the iterator that Python would have here: what `type` and `isinstance` see.
+    """
 
-    def __init__(self, journal: Journal) -> None:
+    __slots__ = ("touch", "stands_for")
+
+    def __init__(self, journal: Journal, stands_for: type) -> None:
         self.touch = journal.touch
-        journal.created[id(self)] = self
+        self.stands_for = stands_for
+        journal.born(self)
 
     def __iter__(self) -> Any:
         return self
 
 
 class SequenceIterator(_Touching):
-    """Items of an indexable object, as many as there are when each is asked for."""
+    """Items of an indexable object, as many as there are when each is asked for.
 
-    __slots__ = ("sequence", "position", "length")
+    Args:
+        journal: where the position is noted before it moves.
+        sequence: what is iterated.
+        length: the number of items, if it cannot change.
+        item: how to read an item; by default as `sequence[i]`.
+        read: told of each item that is handed out; returns what stands for it.
+    """
 
-    def __init__(self, journal: Journal, sequence: Any, length: int | None = None) -> None:
-        super().__init__(journal)
+    __slots__ = ("sequence", "position", "length", "item", "read")
+
+    def __init__(
+        self,
+        journal: Journal,
+        sequence: Any,
+        length: int | None = None,
+        item: Callable[[Any, int], Any] | None = None,
+        read: Callable[[int, Any], Any] | None = None,
+    ) -> None:
+        kind = next((k for k in _ITERATORS if isinstance(sequence, k)), None)
+        super().__init__(journal, type(iter(())) if kind is None else _ITERATORS[kind])
+        self.read = read
         self.sequence = sequence
         self.position = 0
         self.length = length
+        self.item = operator.getitem if item is None else item
 
     def __next__(self) -> Any:
-        length = len(self.sequence) if self.length is None else self.length
-        if self.position >= length:
+        if self.position < 0:  # it has ended, and stays so even if the sequence grows
             raise StopIteration
         self.touch(self)
+        if self.position >= (_count(self.sequence) if self.length is None else self.length):
+            self.position = -1
+            raise StopIteration
         self.position += 1
-        return self.sequence[self.position - 1]
+        item = self.item(self.sequence, self.position - 1)
+        return item if self.read is None else self.read(self.position - 1, item)
 
     def __length_hint__(self) -> int:
-        return max(0, (len(self.sequence) if self.length is None else self.length) - self.position)
+        if self.position < 0:
+            return 0
+        return max(0, (_count(self.sequence) if self.length is None else self.length) - self.position)
 
     def journal_contents(self) -> Any:
         return self.position
@@ -52,13 +89,84 @@ class SequenceIterator(_Touching):
         self.position = contents
 
 
+def _count(sequence: Any) -> int:
+    return list.__len__(sequence) if isinstance(sequence, list) else len(sequence)
+
+
+class ReverseIterator(_Touching):
+    """Items of a list, tuple or range from its end."""
+
+    __slots__ = ("sequence", "position")
+
+    def __init__(self, journal: Journal, sequence: Any) -> None:
+        super().__init__(journal, type(reversed(sequence)))
+        self.sequence = sequence
+        self.position = len(sequence) - 1
+
+    def __next__(self) -> Any:
+        if self.position < 0:
+            raise StopIteration
+        self.touch(self)
+        position, self.position = self.position, self.position - 1
+        if position >= len(self.sequence):
+            self.position = -1
+            raise StopIteration
+        return self.sequence[position]
+
+    def __length_hint__(self) -> int:
+        return self.position + 1 if self.position < len(self.sequence) else 0
+
+    def journal_contents(self) -> Any:
+        return self.position
+
+    def journal_restore(self, contents: Any) -> None:
+        self.position = contents
+
+
+class RestartingIterator(_Touching):
+    """Items by Python's own iterator, made again after an undo: of dictionaries and sets, it notices changes.
+
+    Args:
+        journal: where the position is noted before it moves.
+        over: what is iterated.
+        make: makes Python's iterator over it.
+    """
+
+    __slots__ = ("over", "make", "source", "position")
+
+    def __init__(self, journal: Journal, over: Any, make: Callable[[Any], Iterator[Any]] = iter) -> None:
+        self.over = over
+        self.make = make
+        self.source: Iterator[Any] | None = make(over)
+        super().__init__(journal, type(self.source))
+        self.position = 0
+
+    def __next__(self) -> Any:
+        self.touch(self)
+        if self.source is None:  # the position was taken back
+            self.source = self.make(self.over)
+            for _ in range(self.position):
+                next(self.source)
+        item = next(self.source)
+        self.position += 1
+        return item
+
+    def journal_contents(self) -> Any:
+        return self.position
+
+    def journal_restore(self, contents: Any) -> None:
+        if contents != self.position:
+            self.position = contents
+            self.source = None
+
+
 class BufferedIterator(_Touching):
-    """Items of a foreign iterator, kept so that they can be handed out again after an undo."""
+    """Items of an iterator made during the capture, kept so that they can be handed out again after an undo."""
 
     __slots__ = ("source", "buffer", "position")
 
     def __init__(self, journal: Journal, source: Iterator[Any]) -> None:
-        super().__init__(journal)
+        super().__init__(journal, type(source))
         self.source = source
         self.buffer: list[Any] = []
         self.position = 0
@@ -77,13 +185,54 @@ class BufferedIterator(_Touching):
         self.position = contents
 
 
+_ITERABLES: Final[tuple[Any, ...]] = ([], (), "", b"", range(0), range(1 << 70), {}, {}.values(), {}.items(), set())
+#: iterators in which nothing of the user's runs
+_OF_PYTHON: Final = frozenset(
+    {zip, enumerate, map, filter, reversed, type(reversed([])), *map(type, map(iter, _ITERABLES))}
+)
+
+#: code of generators whose body goes on in captured pieces
+CAPTURED_GENERATORS: Final[set[types.CodeType]] = set()
+
+
+class OutsideIterator(_Touching):
+    """An iterator that existed before the capture: only Python can advance it, since that cannot be taken back.
+
+    Args:
+        journal: the capture's journal.
+        iterator: the iterator.
+    """
+
+    __slots__ = ("iterator",)
+
+    def __init__(self, journal: Journal, iterator: Iterator[Any]) -> None:
+        super().__init__(journal, type(iterator))
+        self.iterator = iterator
+
+    def __next__(self) -> Any:
+        kind = type(self.iterator)
+        refusal = Unsupported(
+            Refusal.ITERATION,
+            f"the items of this {kind.__name__} are only known when it is advanced",
+            "pass a list or a tuple, or move the loop out of the compiled function",
+        )
+        refusal.quiet = kind in _OF_PYTHON or getattr(self.iterator, "gi_code", None) in CAPTURED_GENERATORS
+        raise refusal
+
+    def journal_contents(self) -> Any:
+        return None
+
+    def journal_restore(self, contents: Any) -> None:
+        """It is never advanced here."""
+
+
 class ZipIterator(_Touching):
     """`zip` over the capture's iterators."""
 
     __slots__ = ("parts", "strict")
 
     def __init__(self, journal: Journal, parts: list[Any], strict: bool) -> None:
-        super().__init__(journal)
+        super().__init__(journal, zip)
         self.parts = parts
         self.strict = strict
 
@@ -92,26 +241,23 @@ class ZipIterator(_Touching):
             raise StopIteration
         items: list[Any] = []
         for number, part in enumerate(self.parts):
-            try:
-                items.append(next(part))
-            except StopIteration:
+            item = next(part, _ABSENT)
+            if item is _ABSENT:
                 if self.strict:
                     self._check(number)
-                raise
+                raise StopIteration
+            items.append(item)
         return tuple(items)
 
     def _check(self, number: int) -> None:
         def named(count: int) -> str:
-            return f"argument{'' if count == 1 else f's 1-{count}'}" if count > 1 else "argument 1"
+            return f"arguments 1-{count}" if count > 1 else "argument 1"
 
         if number > 0:
             raise ValueError(f"zip() argument {number + 1} is shorter than {named(number)}")
         for later in range(1, len(self.parts)):
-            try:
-                next(self.parts[later])
-            except StopIteration:
-                continue
-            raise ValueError(f"zip() argument {later + 1} is longer than {named(later)}")
+            if next(self.parts[later], _ABSENT) is not _ABSENT:
+                raise ValueError(f"zip() argument {later + 1} is longer than {named(later)}")
 
     def journal_contents(self) -> Any:
         return None
@@ -121,15 +267,26 @@ class ZipIterator(_Touching):
 
 
 class MapIterator(_Touching):
-    """Results of a call for each item of the parts (`map`, `filter`, `enumerate`)."""
+    """Results of a call for each item of the parts (`map`, `filter`, `enumerate`).
 
-    __slots__ = ("compute", "part", "count")
+    Args:
+        journal: the capture's journal.
+        compute: makes the result from the number of the item and the item.
+        part: the iterator of the items.
+        rebuild: gives the builtin and its arguments that make the same iterator in Python, from here on.
+    """
 
-    def __init__(self, journal: Journal, compute: Callable[[int, Any], Any], part: Any) -> None:
-        super().__init__(journal)
+    __slots__ = ("compute", "part", "count", "rebuild")
+
+    def __init__(
+        self, journal: Journal, stands_for: type, compute: Callable[[int, Any], Any], part: Any,
+        rebuild: Callable[[MapIterator], tuple[Any, ...]] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(journal, stands_for)
         self.compute = compute
         self.part = part
         self.count = 0
+        self.rebuild = rebuild
 
     def __next__(self) -> Any:
         while True:
@@ -145,6 +302,45 @@ class MapIterator(_Touching):
 
     def journal_restore(self, contents: Any) -> None:
         self.count = contents
+
+
+class CallIterator(_Touching):
+    """Results of a function until it returns a sentinel: `iter(function, sentinel)`.
+
+    Args:
+        journal: where the state is noted before it changes.
+        compute: calls the function; returns whether there is a result, and the result.
+    """
+
+    __slots__ = ("compute", "ended")
+
+    def __init__(self, journal: Journal, compute: Callable[[], tuple[bool, Any]]) -> None:
+        super().__init__(journal, type(iter(int, 1)))
+        self.compute = compute
+        self.ended = False
+
+    def __next__(self) -> Any:
+        if self.ended:
+            raise StopIteration
+        try:
+            more, value = self.compute()
+        except StopIteration:
+            self.touch(self)
+            self.ended = True
+            raise
+        if self.ended:  # the function itself used the iterator up
+            raise StopIteration
+        if not more:
+            self.touch(self)
+            self.ended = True
+            raise StopIteration
+        return value
+
+    def journal_contents(self) -> Any:
+        return self.ended
+
+    def journal_restore(self, contents: Any) -> None:
+        self.ended = contents
 
 
 SKIP = object()
@@ -165,7 +361,7 @@ class SymbolicRangeIterator(_Touching):
     __slots__ = ("current", "stop", "step")
 
     def __init__(self, journal: Journal, over: SymbolicRange) -> None:
-        super().__init__(journal)
+        super().__init__(journal, type(iter(range(1))))
         self.current = over.start
         self.stop = over.stop
         self.step = over.step
@@ -200,20 +396,21 @@ class InterpretedGenerator(Journaled):
 
     Args:
         frame: the frame, at the start of the function.
-        resume: runs a frame until it yields or returns; returns (yielded?, value).
-        journal: where the frame is noted before it runs.
+        interp: the interpreter.
     """
 
-    __slots__ = ("frame", "resume", "touch", "started", "finished")
+    __slots__ = ("frame", "interp", "started", "finished", "gi_running")
 
-    def __init__(self, frame: Any, resume: Any, journal: Journal) -> None:
+    stands_for = types.GeneratorType
+
+    def __init__(self, frame: Any, interp: Any) -> None:
         self.frame = frame
-        self.resume = resume
-        self.touch = journal.touch
-        journal.created[id(self)] = self
-        journal.created[id(frame)] = frame
+        self.interp = interp
+        interp.journal.born(self)
+        interp.journal.born(frame)
         self.started = False
         self.finished = False
+        self.gi_running = False
 
     def __iter__(self) -> InterpretedGenerator:
         return self
@@ -221,59 +418,182 @@ class InterpretedGenerator(Journaled):
     def __next__(self) -> Any:
         return self.send(None)
 
+    @property
+    def gi_code(self) -> types.CodeType:
+        """The code that it runs."""
+        code: types.CodeType = self.frame.decoded.code
+        return code
+
+    @property
+    def gi_suspended(self) -> bool:
+        """Whether it stands at a `yield`."""
+        return self.started and not self.finished and not self.gi_running
+
+    @property
+    def gi_yieldfrom(self) -> Any:
+        """What it delegates to by `yield from`, None if nothing."""
+        return self.frame.delegate() if self.gi_suspended else None
+
     def send(self, value: Any) -> Any:
         """Continue with `value` as the result of the `yield`."""
-        if not self.started and value is not None:
+        if not self.started and not self.gi_running and not self.finished and value is not None:
             raise TypeError("can't send non-None value to a just-started generator")
         return self._continue(value, None)
 
-    def throw(self, kind: Any, value: Any = None, traceback: Any = None) -> Any:
+    def throw(self, kind: Any, *rest: Any) -> Any:
         """Continue by raising an exception at the `yield`."""
-        exception = kind if isinstance(kind, BaseException) else (value if value is not None else kind())
-        if not self.started:
-            self.touch(self)
-            self.finished = True
-            raise exception
+        if rest:
+            raise Unsupported(
+                Refusal.UNSUPPORTED_SYNTAX,
+                "generator.throw() is called with the parts of an exception",
+                "pass the exception itself",
+            )
+        if isinstance(kind, type) and issubclass(kind, BaseException):
+            kind = self._new_exception(kind)
+        if not isinstance(kind, BaseException):
+            raise TypeError(
+                f"exceptions must be classes or instances deriving from BaseException, not {type(kind).__name__}"
+            )
+        return self._throw(kind)
+
+    def _throw(self, exception: BaseException) -> Any:
+        receiver = None if self.gi_running else self.gi_yieldfrom
+        if receiver is None:
+            return self._continue(None, exception)
+        closing = isinstance(exception, GeneratorExit)
+        forward = self._method_of_delegate(receiver, "close" if closing else "throw")
+        if forward is None:
+            return self._continue(None, exception)
+        stopped: StopIteration | None = None
+        try:
+            result = self._delegating(self.interp.call, forward, [] if closing else [exception], {})
+            if not closing:
+                return result
+        except Unsupported:
+            raise
+        except BaseException as error:
+            exception = error
+            if isinstance(error, StopIteration) and not closing:
+                stopped = error
+        if stopped is not None:
+            return self._continue(stopped.value, None, delegated=True)
         return self._continue(None, exception)
 
-    def close(self) -> None:
+    def _method_of_delegate(self, receiver: Any, name: str) -> Any:
+        failure: BaseException | None = None
+        try:
+            return self.interp.get_attr_or_none(receiver, name)
+        except Unsupported:
+            raise
+        except BaseException as error:
+            failure = error
+        if name == "close":
+            raise Unsupported(
+                Refusal.UNSUPPORTED_SYNTAX,
+                f"looking for close() of a {type(receiver).__name__} raises an exception, which Python prints",
+            )
+        raise failure
+
+    def _new_exception(self, kind: type[BaseException]) -> BaseException:
+        """What is thrown for a class: an instance, or what making one raises."""
+        try:
+            made = self.interp.call(kind, [], {})
+        except Unsupported:
+            raise
+        except BaseException as error:
+            return error
+        if isinstance(made, BaseException):
+            return made
+        return TypeError(f"calling {kind!r} should have returned an instance of BaseException, not {type(made)!r}")
+
+    def _delegating(self, function: Any, *args: Any) -> Any:
+        self.gi_running = True
+        try:
+            return function(*args)
+        finally:
+            self.gi_running = False
+
+    def close(self) -> Any:
         """Finish by raising GeneratorExit at the `yield`."""
         if self.finished:
-            return
-        if not self.started:
-            self.touch(self)
+            return None
+        if not self.started and not self.gi_running:
+            self.interp.journal.touch(self)
             self.finished = True
-            return
+            return None
         try:
-            self._continue(None, GeneratorExit())
-        except (GeneratorExit, StopIteration):
-            return
+            self._throw(GeneratorExit())
+        except GeneratorExit:
+            return None
+        except StopIteration as stop:
+            return stop.value if CLOSE_RETURNS else None
         raise RuntimeError("generator ignored GeneratorExit")
 
-    def _continue(self, value: Any, exception: BaseException | None) -> Any:
-        self.touch(self)
+    def _continue(self, value: Any, exception: BaseException | None, delegated: bool = False) -> Any:
+        """Run on; `delegated` gives `value` as the result of the `yield from` at which it stands."""
+        if self.gi_running:
+            raise ValueError("generator already executing")
+        touch = self.interp.journal.touch
+        touch(self)
         if self.finished:
             if exception is not None:
                 raise exception
             raise StopIteration
-        self.touch(self.frame)
-        if self.started and exception is None:
+        if not self.started and exception is not None:
+            self.finished = True
+            raise exception
+        touch(self.frame)
+        if delegated:
+            self.frame.leave_delegate(value)
+        elif self.started:
             self.frame.stack.append(value)
         self.started = True
+        self.gi_running = True
+        ended: BaseException | None = None
         try:
-            yielded, result = self.resume(self.frame, exception)
+            yielded, result = self.interp.resume_generator(self.frame, exception)
+        except Unsupported:
+            raise
         except BaseException as error:
             self.finished = True
-            if isinstance(error, StopIteration):
-                raise RuntimeError("generator raised StopIteration") from error
-            raise
+            ended = error
+        finally:
+            self.gi_running = False
+        if ended is not None:
+            if isinstance(ended, StopIteration):
+                wrapped = RuntimeError("generator raised StopIteration")
+                wrapped.__cause__ = wrapped.__context__ = ended
+                raise wrapped
+            raise ended
         if yielded:
             return result
         self.finished = True
-        raise StopIteration(result)
+        raise StopIteration(*(() if result is None else (result,)))
 
     def journal_contents(self) -> Any:
         return (self.started, self.finished)
 
     def journal_restore(self, contents: Any) -> None:
         self.started, self.finished = contents
+
+
+def refuse_abandoned(created: dict[int, Any], births: dict[int, int], kept: Container[int]) -> None:
+    """Refuse generators left inside a `try` or `with`: Python runs the rest of it once nobody holds them.
+
+    Args:
+        created: the objects made during the capture.
+        births: the step that made each, by id.
+        kept: ids of objects that live on, generators included.
+
+    Raises:
+        Unsupported: there is such a generator.
+    """
+    for obj in created.values():
+        if type(obj) is InterpretedGenerator and id(obj) not in kept and obj.gi_suspended and obj.frame.protected():
+            refusal = Unsupported(
+                Refusal.UNSUPPORTED_SYNTAX,
+                f"the generator {obj.frame.function.__name__}() is left inside a try or with statement",
+                "close it, or use it up",
+            )
+            refusal.step = births.get(id(obj))
+            raise refusal

@@ -6,19 +6,32 @@ journal takes everything back when a branch or the capture ends.
 
 from __future__ import annotations
 
+import builtins
 import types
-from collections import deque
+from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import Any, Final
 
 from weft.core.tensor import Tensor
+from weft.errors import Refusal, Unsupported
 
 EMPTY_CELL: Final = object()
+#: what functions have besides their code and attributes
+OF_FUNCTIONS: Final = (
+    "__name__", "__qualname__", "__doc__", "__module__", "__defaults__", "__kwdefaults__", "__annotations__"
+)  # fmt: skip
+
+#: what raising an exception changes in it; the last follows from the first
+_OF_RAISED: Final = ("__cause__", "__context__", "__traceback__", "__suppress_context__")
 
 
 class Journaled:
     """Base of the capture's own mutable objects (iterators, generators), which name their state."""
 
     __slots__ = ()
+
+    #: the class that `type` sees, of those that user code can hold
+    stands_for: Any
 
     def journal_contents(self) -> Any:
         """The state, as a value that later changes do not touch."""
@@ -37,29 +50,35 @@ def contents_of(obj: Any) -> Any:
     if isinstance(obj, Journaled):
         return obj.journal_contents()
     if isinstance(obj, types.CellType):
-        try:
-            return obj.cell_contents
-        except ValueError:
-            return EMPTY_CELL
+        return cell_value(obj)
     parts: dict[str, Any] = {}
     if isinstance(obj, list):
-        parts["list"] = list(obj)
+        parts["list"] = list.copy(obj)
     elif isinstance(obj, dict):
-        parts["dict"] = dict(obj)
+        # a copy does not hash the keys again, which may be the user's; a subclass may iterate differently
+        plain = type(obj).__iter__ is dict.__iter__
+        parts["dict"] = (
+            dict.copy(obj) if plain else dict((OrderedDict if isinstance(obj, OrderedDict) else dict).items(obj))
+        )
     elif isinstance(obj, set):
-        parts["set"] = set(obj)
+        parts["set"] = set().union(obj)
     elif isinstance(obj, deque):
         parts["deque"] = list(obj)
     elif isinstance(obj, bytearray):
         parts["bytes"] = bytes(obj)
     elif isinstance(obj, BaseException):
         parts["args"] = obj.args
+        parts["chain"] = (obj.__cause__, obj.__context__, obj.__suppress_context__)
+    elif isinstance(obj, types.FunctionType):
+        parts["slots"] = {name: getattr(obj, name) for name in OF_FUNCTIONS}
     namespace = getattr(obj, "__dict__", None)
     if isinstance(namespace, dict):
         parts["attributes"] = dict(namespace)
         # registries that an object keeps of itself (a Cell's parameters and sub-cells) change with its attributes
         parts["registries"] = {
-            name: dict(value) for name, value in namespace.items() if name[:1] == "_" and isinstance(value, dict)
+            name: dict(value)
+            for name, value in namespace.items()
+            if isinstance(name, str) and name[:1] == "_" and isinstance(value, dict) and name != "__builtins__"
         }
     elif isinstance(namespace, types.MappingProxyType):
         parts["class"] = dict(namespace)
@@ -84,16 +103,17 @@ def restore(obj: Any, contents: Any) -> None:
         return
     if isinstance(obj, types.CellType):
         if contents is EMPTY_CELL:
-            if hasattr(obj, "cell_contents"):
+            if cell_value(obj) is not EMPTY_CELL:
                 del obj.cell_contents
         else:
             obj.cell_contents = contents
         return
-    if "list" in contents:
+    if _holds(obj, contents):
+        pass  # iterators over it go on
+    elif "list" in contents:
         list.__setitem__(obj, slice(None), contents["list"])
     elif "dict" in contents:
-        dict.clear(obj)
-        dict.update(obj, contents["dict"])
+        _restore_dict(obj, contents["dict"])
     elif "set" in contents:
         set.clear(obj)
         set.update(obj, contents["set"])
@@ -102,15 +122,14 @@ def restore(obj: Any, contents: Any) -> None:
         obj.extend(contents["deque"])
     elif "bytes" in contents:
         obj[:] = contents["bytes"]
-    elif "args" in contents:
+    if isinstance(obj, BaseException):
         obj.args = contents["args"]
+        obj.__cause__, obj.__context__, obj.__suppress_context__ = contents["chain"]
     if "attributes" in contents:
         namespace = obj.__dict__
-        namespace.clear()
-        namespace.update(contents["attributes"])
+        _restore_dict(namespace, contents["attributes"])
         for name, registry in contents["registries"].items():
-            namespace[name].clear()
-            namespace[name].update(registry)
+            _restore_dict(namespace[name], registry)
     if "class" in contents:
         for name in set(obj.__dict__) - set(contents["class"]):
             type.__delattr__(obj, name)
@@ -123,6 +142,35 @@ def restore(obj: Any, contents: Any) -> None:
                 object.__delattr__(obj, slot)
         else:
             object.__setattr__(obj, slot, value)
+
+
+def _holds(obj: Any, contents: dict[str, Any]) -> bool:
+    """Whether a container holds what it held, in the same order."""
+    if "dict" in contents:
+        before, now = list(contents["dict"].items()), list(dict.items(obj))
+        pairs = zip(before, now, strict=False)
+        return len(before) == len(now) and all(old[0] is new[0] and old[1] is new[1] for old, new in pairs)
+    for part, kind in (("list", list), ("deque", deque), ("set", set)):
+        if part in contents:
+            before = contents[part]
+            ids = set if part == "set" else list
+            return len(before) == kind.__len__(obj) and ids(map(id, before)) == ids(map(id, kind.__iter__(obj)))
+    return False
+
+
+def _restore_dict(target: dict[Any, Any], contents: dict[Any, Any]) -> None:
+    kind = OrderedDict if isinstance(target, OrderedDict) else dict  # which keeps an order of its own
+    kind.clear(target)
+    for key, value in contents.items():
+        kind.__setitem__(target, key, value)
+
+
+def cell_value(cell: types.CellType) -> Any:
+    """The contents of a closure cell, `EMPTY_CELL` if it has none."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return EMPTY_CELL
 
 
 class Layer:
@@ -153,6 +201,47 @@ class Journal:
         self.created: dict[int, Any] = {}
         #: those of them that were made on one side of a branch; elsewhere they exist once an outcome brings them
         self.made_on_sides: set[int] = set()
+        #: id -> the step that made the object
+        self.births: dict[int, int] = {}
+        #: id of an exception of the program -> where it left frames, the innermost first
+        self.ways: dict[int, list[tuple[Any, int]]] = {}
+        #: id of an exception that was raised -> itself, and what Python notes in it, as it was before
+        self._before_raise: dict[int, tuple[BaseException, tuple[Any, ...]]] = {}
+        #: returns the step that is running
+        self.clock: Any = lambda: -1
+        #: told of an object that one side of a branch is about to write: what the other side leaves is read, too
+        self.on_side_write: Callable[[Any], None] = lambda obj: None
+
+    def born(self, obj: Any) -> None:
+        """Note that an object was made during the capture."""
+        self.created[id(obj)] = obj
+        self.births[id(obj)] = self.clock()
+
+    def about_to_raise(self, error: BaseException) -> None:
+        """Note what Python changes in an exception that is raised."""
+        if id(error) not in self.created:
+            noted = tuple(getattr(error, name) for name in _OF_RAISED)
+            self._before_raise.setdefault(id(error), (error, noted))
+
+    def restore_exceptions(self) -> None:
+        """Give exceptions from outside back what Python noted in them before the capture."""
+        for error, noted in self._before_raise.values():
+            for name, value in zip(_OF_RAISED, noted, strict=True):
+                setattr(error, name, value)
+
+    def left(self, error: BaseException, frame: Any, pc: int) -> None:
+        """Note that an exception leaves a frame, or a `try` in it, at an instruction."""
+        way = self.ways.setdefault(id(error), [])
+        instr = frame.instrs[pc]
+        raised_again = instr.name == "RERAISE" or (instr.name == "RAISE_VARARGS" and instr.arg == 0)
+        if not raised_again and not any(place == pc and known is frame for known, place in way):
+            way.append((frame, pc))
+
+    def came_the_way_of(self, part: BaseException, whole: BaseException) -> None:
+        """Note that a part was split off an exception group, whose traceback it has."""
+        if part is not whole and id(part) not in self.created:
+            self.born(part)
+        self.ways.setdefault(id(part), list(self.ways.get(id(whole), ())))
 
     def exists(self, key: int) -> bool:
         """Whether an object is in the state that the capture has come to, by its id."""
@@ -160,13 +249,28 @@ class Journal:
 
     def touch(self, obj: Any) -> None:
         """Note the contents of an object that is about to be written."""
+        if obj is builtins or obj is builtins.__dict__:
+            refusal = Unsupported(
+                Refusal.IMPURE_CALL,
+                "the builtins are changed, which capture and the code that goes on after a break use themselves",
+                "change them outside the compiled function",
+            )
+            refusal.whole = True
+            raise refusal
+        if isinstance(obj, types.ModuleType):
+            obj = obj.__dict__  # which the module's functions read and write as their globals
         before = self.layers[-1].before
         key = id(obj)
         if key not in before:
+            if len(self.layers) > 1:
+                self.on_side_write(obj)
             before[key] = (obj, contents_of(obj))
 
     def original(self, obj: Any) -> Any:
         """The contents of an object before the capture first wrote it, None if it has not."""
+        if isinstance(obj, types.ModuleType):
+            contents = self.original(obj.__dict__)
+            return None if contents is None else {"attributes": contents["dict"]}
         key = id(obj)
         for layer in self.layers:
             noted = layer.before.get(key)

@@ -1,29 +1,29 @@
-"""Text with holes for tensors, which only `print` can complete: what an f-string with a symbolic tensor becomes."""
+"""Text with holes for tensors, which only the running graph completes: what an f-string with a tensor becomes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from weft.core.tensor import Tensor
+from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
+from weft.ops.host import Text
 
 
-class LazyText:
-    """Parts of a text: strings, and pairs of a tensor and a format specification.
+class LazyText(Text):
+    """A text that is an object of the captured program; what would need its characters is refused.
 
     Args:
-        parts: the parts in order.
+        parts: strings, and pairs of a tensor and a format specification.
     """
 
-    __slots__ = ("parts",)
-
-    def __init__(self, parts: tuple[str | tuple[Tensor, str], ...]) -> None:
-        self.parts = parts
+    __slots__ = ()
 
     @staticmethod
-    def of(tensor: Tensor, spec: str = "") -> LazyText:
-        """The text of one tensor."""
+    def of(tensor: Tensor, spec: str = "") -> Any:
+        """The text of one tensor; that of a parameter does not depend on its value."""
+        if isinstance(tensor, Parameter) and (tensor.shape or spec in ("", "!s", "!r")):
+            return format(repr(tensor), "" if spec.startswith("!") else spec)
         return LazyText(((tensor, spec),))
 
     @staticmethod

@@ -477,7 +477,7 @@ class _Carried:
 
         def leaf(tensor: Tensor) -> Any:
             data = tensor._data
-            if data.__class__ is not Value or not inside(data.graph, self.region):
+            if type(data) is not Value or not inside(data.graph, self.region):
                 return tensor
             if id(data) not in carried:
                 carried[id(data)] = self.add(None, ABSENT, tensor)

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-import collections.abc
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from weft.capture.interpreter import Interpreter
 
+#: flags of the classes that patterns take for mappings and sequences
+_SEQUENCE_FLAG: Final = 1 << 5
+_MAPPING_FLAG: Final = 1 << 6
 #: classes whose single positional pattern matches the subject itself
 _SELF_MATCHING: Final = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
 
 def is_mapping(subject: Any) -> bool:
     """Whether a mapping pattern may match."""
-    return isinstance(subject, collections.abc.Mapping)
+    return bool(type(subject).__flags__ & _MAPPING_FLAG)
 
 
 def is_sequence(subject: Any) -> bool:
     """Whether a sequence pattern may match."""
-    return isinstance(subject, collections.abc.Sequence) and not isinstance(subject, (str, bytes, bytearray))
+    return bool(type(subject).__flags__ & _SEQUENCE_FLAG)
 
 
-def keys(subject: Any, wanted: tuple[Any, ...]) -> tuple[Any, ...] | None:
+def keys(interp: Interpreter, subject: Any, wanted: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """The values at the wanted keys, None if one is missing."""
     missing = object()
-    values = tuple(subject.get(key, missing) for key in wanted)
-    return None if any(value is missing for value in values) else values
+    seen: set[Any] = set()
+    values: list[Any] = []
+    get = interp.get_attr(subject, "get")
+    for key in wanted:
+        if key in seen:
+            raise ValueError(f"mapping pattern checks duplicate key ({key!r})")
+        seen.add(key)
+        value = interp.call(get, [key, missing], {})
+        if value is missing:
+            return None
+        values.append(value)
+    return tuple(values)
 
 
 def class_pattern(
@@ -35,23 +47,35 @@ def class_pattern(
     """The attributes that a class pattern binds, None if the subject does not match."""
     if not isinstance(cls, type):
         raise TypeError("called match pattern must be a class")
-    if not isinstance(subject, cls):
+    if not interp.call(isinstance, [subject, cls], {}):
         return None
     found: list[Any] = []
     wanted: list[str] = []
     if positional:
         match_args = getattr(cls, "__match_args__", None)
+        if match_args is not None and not isinstance(match_args, tuple):
+            raise TypeError(f"{cls.__name__}.__match_args__ must be a tuple (got {type(match_args).__name__})")
         if match_args is None:
             if not issubclass(cls, _SELF_MATCHING):
                 raise TypeError(f"{cls.__name__}() accepts 0 positional sub-patterns ({positional} given)")
+            if positional > 1:
+                raise TypeError(f"{cls.__name__}() accepts 1 positional sub-pattern ({positional} given)")
             found.append(subject)
         else:
             if len(match_args) < positional:
+                plural = "" if len(match_args) == 1 else "s"
                 raise TypeError(
-                    f"{cls.__name__}() accepts {len(match_args)} positional sub-patterns ({positional} given)"
+                    f"{cls.__name__}() accepts {len(match_args)} positional sub-pattern{plural} ({positional} given)"
                 )
             wanted.extend(match_args[:positional])
+            for name in wanted:
+                if not isinstance(name, str):
+                    raise TypeError(f"__match_args__ elements must be strings (got {type(name).__name__})")
+    seen: set[str] = set()
     for name in (*wanted, *names):
+        if name in seen:
+            raise TypeError(f"{cls.__name__}() got multiple sub-patterns for attribute {name!r}")
+        seen.add(name)
         try:
             found.append(interp.get_attr(subject, name))
         except AttributeError:

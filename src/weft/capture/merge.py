@@ -12,9 +12,10 @@ from weft.capture.frame import UNBOUND, MaybeUnbound
 from weft.capture.iterators import InterpretedGenerator
 from weft.capture.journal import EMPTY_CELL, Journaled, contents_of
 from weft.capture.lazytext import LazyText
+from weft.core.deferred import Deferred
 from weft.core.number import STORAGE, apply_constant, as_number
 from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor, wrap
+from weft.core.tensor import Parameter, Tensor, wrap
 from weft.core.trace import Trace
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType, ValueType
@@ -40,23 +41,25 @@ class MergeError(Exception):
 
 def is_leaf(value: Any) -> bool:
     """Whether a value can be carried by the graph: a tensor or a Python number."""
-    return isinstance(value, Tensor) or value.__class__ in NUMBERS
+    return isinstance(value, Tensor) or type(value) in NUMBERS
 
 
 def same_leaf(a: Any, b: Any) -> bool:
     """Whether two leaves are the same value."""
     if a is b:
         return True
+    if isinstance(a, Deferred) or isinstance(b, Deferred):
+        return False
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return a._data is b._data and a._node is b._node
-    return a.__class__ is b.__class__ and a.__class__ in NUMBERS and repr(a) == repr(b)
+    return type(a) is b.__class__ and type(a) in NUMBERS and repr(a) == repr(b)
 
 
 def leaf_type(value: Any) -> ValueType:
     """The type of a leaf as a graph value; a Python number is weak."""
     if isinstance(value, Tensor):
         data = value._data
-        return data.type if data.__class__ is Value else value.type
+        return data.type if type(data) is Value else value.type
     kind = value.__class__
     return TensorType.of(STORAGE[kind], (), kind)
 
@@ -80,10 +83,14 @@ def value_in(trace: Trace, region: Graph, leaf: Any, wanted: ValueType) -> Value
     before, trace.graph = trace.graph, region
     try:
         if leaf is ABSENT:
+            if wanted is TOKEN:
+                return trace.lift(trace.first_token(), region)
             assert isinstance(wanted, TensorType)
             attrs = (wanted.shape, 0, wanted.dtype)
             zero = trace.append(FULL, (), attrs, (TensorType.of(wanted.dtype, wanted.shape),))[0]
             return zero if wanted.weak is None else trace.use(as_number(wrap(zero), wanted.weak))
+        if isinstance(leaf, Deferred):
+            leaf = leaf.operand()
         if not isinstance(leaf, Tensor):
             leaf = apply_constant(leaf, leaf.__class__)
         if isinstance(wanted, TensorType) and wanted.weak is not None:
@@ -175,7 +182,11 @@ class Joiner:
         self.outputs: list[tuple[Any, Any, ValueType, Tensor]] = []
         self._slots: dict[Any, Tensor] = {}
         self._pairs: dict[tuple[int, int], Any] = {}
+        #: whether what is merged is kept by an object, and not only by the frame
+        self._kept = False
         self._alive: list[Any] = []
+        #: exceptions made of two; their contents have to be part of the outcome
+        self.exceptions: list[BaseException] = []
         self._heaps: tuple[Heap, Heap] = ({}, {})
         self._moved = (Moved(created, ()), Moved(created, ()))
 
@@ -209,9 +220,9 @@ class Joiner:
             return self._one_sided(a, b, name)
         if a is UNBOUND or b is UNBOUND or MaybeUnbound in (a.__class__, b.__class__):
             return self._maybe(a, b, name)
-        if a is EMPTY_CELL or b is EMPTY_CELL:
-            return EMPTY_CELL
         if is_leaf(a) and is_leaf(b):
+            if self._kept and (isinstance(a, Parameter) or isinstance(b, Parameter)):
+                raise MergeError(f"{name} is a parameter on one path, which has to stay itself, and not on the other")
             return self.leaf(a, b, name)
         found = self._pairs.get((id(a), id(b)))
         if found is not None:
@@ -225,12 +236,9 @@ class Joiner:
     def _maybe(self, a: Any, b: Any, name: str) -> Any:
         """A variable that is not bound on all paths."""
         (value_a, bound_a), (value_b, bound_b) = binding(a), binding(b)
-        try:
-            if value_a is ABSENT and value_b is ABSENT:
-                return UNBOUND
-            value = self.merge(value_a, value_b, name)
-        except MergeError:
+        if value_a is ABSENT and value_b is ABSENT:
             return UNBOUND
+        value = self.merge(value_a, value_b, name)
         return MaybeUnbound(value, self.leaf(bound_a, bound_b, name))
 
     def _remember(self, a: Any, b: Any, merged: Any) -> Any:
@@ -243,14 +251,16 @@ class Joiner:
         if kind in _EQUAL and a == b:
             return a
         if isinstance(a, tuple) and len(a) == len(b):
+            self.trace.read(a)
+            self.trace.read(b)
             items = [self.merge(x, y, f"{name}[{i}]") for i, (x, y) in enumerate(zip(a, b, strict=True))]
             return self._remember(a, b, kind(*items) if hasattr(a, "_fields") else kind(items))
         if kind is list or (isinstance(a, dict) and kind.__init__ is dict.__init__):
             return self._merge_containers(a, b, name) if self._both_made(a, b) else ABSENT
         if kind is types.CellType:
             merged: Any = self._remember(a, b, types.CellType())
-            contents = self.merge(self._contents(0, a), self._contents(1, b), name)
-            if contents is not EMPTY_CELL and contents is not UNBOUND:
+            contents = self.merge_contents(self._contents(0, a), self._contents(1, b), name)
+            if contents is not EMPTY_CELL:
                 merged.cell_contents = contents
             return merged
         if kind is types.FunctionType and a.__code__ is b.__code__ and a.__globals__ is b.__globals__:
@@ -261,7 +271,9 @@ class Joiner:
             return self._remember(a, b, merged)
         if kind is types.MethodType and a.__func__ is b.__func__:
             return types.MethodType(a.__func__, self.merge(a.__self__, b.__self__, name))
-        if isinstance(a, (Journaled, InterpretedGenerator, BaseException, types.ModuleType, type, Primitive)):
+        if isinstance(a, BaseException):
+            return self._merge_exceptions(a, b, name)
+        if isinstance(a, (Journaled, InterpretedGenerator, types.ModuleType, type, Primitive)):
             return ABSENT
         if not kind.__flags__ & _HEAP_TYPE:
             return ABSENT
@@ -272,6 +284,24 @@ class Joiner:
             return ABSENT
         merged = self._remember(a, b, object.__new__(kind))
         merged.__dict__.update(self.merge_items(*namespaces, name))
+        return merged
+
+    def _merge_exceptions(self, a: BaseException, b: BaseException, name: str) -> Any:
+        """One exception for two that are what their arguments and attributes say."""
+        kind = type(a)
+        native = next(cls for cls in kind.__mro__ if not cls.__flags__ & _HEAP_TYPE)
+        chained = a.__cause__ is b.__cause__ and a.__context__ is b.__context__
+        if not self._both_made(a, b) or native.__basicsize__ != BaseException.__basicsize__ or not chained:
+            return ABSENT
+        first, second = self._contents(0, a), self._contents(1, b)
+        if "slots" in first:
+            return ABSENT
+        merged = self._remember(a, b, kind.__new__(kind))
+        self.exceptions.append(merged)
+        merged.args = self.merge(first["args"], second["args"], name)
+        merged.__dict__.update(self.merge_items(first["attributes"], second["attributes"], name))
+        merged.__cause__, merged.__context__ = a.__cause__, a.__context__
+        merged.__suppress_context__ = a.__suppress_context__
         return merged
 
     def _both_made(self, a: Any, b: Any) -> bool:
@@ -290,6 +320,17 @@ class Joiner:
 
     def merge_contents(self, a: Any, b: Any, name: str) -> Any:
         """One for two contents of one object, as the journal notes them."""
+        before, self._kept = self._kept, True
+        try:
+            return self._merge_contents(a, b, name)
+        finally:
+            self._kept = before
+
+    def _merge_contents(self, a: Any, b: Any, name: str) -> Any:
+        if a is EMPTY_CELL or b is EMPTY_CELL:  # a variable in a cell is bound on some paths only
+            first, second = [UNBOUND if c is EMPTY_CELL else c for c in (a, b)]
+            found = self.merge(first, second, name)
+            return EMPTY_CELL if found is UNBOUND else found
         if type(a) is not dict or type(b) is not dict:
             return self.merge(a, b, name)
         return {
@@ -324,7 +365,7 @@ class Joiner:
 
         def out(tensor: Tensor) -> Any:
             data = tensor._data
-            if data.__class__ is not Value or not inside(data.graph, self.regions[side]):
+            if type(data) is not Value or not inside(data.graph, self.regions[side]):
                 return tensor
             return self.leaf(ABSENT, tensor, name) if side else self.leaf(tensor, ABSENT, name)
 
@@ -341,7 +382,7 @@ def binding(value: Any) -> tuple[Any, Any]:
     """A variable as its value, or `ABSENT`, and whether it is bound."""
     if value is UNBOUND:
         return ABSENT, False
-    if value.__class__ is MaybeUnbound:
+    if type(value) is MaybeUnbound:
         return value.value, value.bound
     return value, True
 
@@ -358,6 +399,8 @@ def inside(graph: Graph | None, region: Graph) -> bool:
 def _leaf_key(leaf: Any) -> Any:
     if isinstance(leaf, Tensor):
         return ("tensor", id(leaf._data))
+    if isinstance(leaf, Deferred):
+        return ("deferred", id(leaf))
     return ("absent",) if leaf is ABSENT else (leaf.__class__, repr(leaf))
 
 
@@ -369,7 +412,7 @@ def _describe(value: Any) -> str:
             return "printed output"
         weak = value.type.weak
         return f"a Python {weak.__name__}" if weak else f"a tensor {value.dtype}{list(value.shape)}"
-    if value.__class__ in NUMBERS or isinstance(value, str) or value is None:
+    if type(value) in NUMBERS or isinstance(value, str) or value is None:
         return f"the Python value {value!r:.40}"
     if isinstance(value, (list, tuple, dict)):
         return f"a {type(value).__name__} of {len(value)} items"

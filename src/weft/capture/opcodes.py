@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import types
 from typing import TYPE_CHECKING, Any
 
-from weft.capture import access
-from weft.capture.frame import NULL, UNBOUND, Fork, Frame, MaybeUnbound, cell_value
+from weft.capture import access, iteration, methods
+from weft.capture.exceptions import function_text
+from weft.capture.frame import NULL, UNBOUND, Await, Fork, Frame, Lazy, MaybeUnbound
 from weft.capture.handlers import handles
 from weft.capture.isa import Instr
-from weft.capture.journal import EMPTY_CELL
+from weft.capture.journal import EMPTY_CELL, cell_value
 from weft.capture.lazytext import LazyText
+from weft.core.deferred import settled
 
 if TYPE_CHECKING:
     from weft.capture.interpreter import Interpreter
@@ -27,8 +30,10 @@ def _load_const(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 @handles("LOAD_FAST")
 def _load_fast(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     value = frame.slots[instr.arg]
-    if value.__class__ is MaybeUnbound:
+    if type(value) is MaybeUnbound:
         return _maybe_unbound(frame, instr, value)
+    if type(value) is Lazy:
+        value = interp.resolve(frame, instr.arg)
     if value is UNBOUND:
         _unbound(frame, instr)
     frame.stack.append(value)
@@ -36,20 +41,18 @@ def _load_fast(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
 
 
 def _maybe_unbound(frame: Frame, instr: Instr, variable: MaybeUnbound) -> Fork:
-    """Read a variable that is bound on some paths only: on the others, Python's own error."""
-    following = frame.pc
+    """Decide whether a variable is bound, then execute the instruction again."""
+    place = frame.pc - 1
 
     def bound() -> int:
         frame.slots[instr.arg] = variable.value
-        frame.stack.append(variable.value)
-        return following
+        return place
 
     def unbound() -> int:
         frame.slots[instr.arg] = UNBOUND
-        _unbound(frame, instr)
-        return following
+        return place
 
-    return Fork(variable.bound, bound, unbound, following, following)
+    return Fork(variable.bound, bound, unbound, place, place)
 
 
 @handles("LOAD_CLOSURE")
@@ -75,10 +78,14 @@ def _store_fast(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 
 
 @handles("DELETE_FAST")
-def _delete_fast(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    if frame.slots[instr.arg] is UNBOUND:
+def _delete_fast(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
+    value = frame.slots[instr.arg]
+    if type(value) is MaybeUnbound:
+        return _maybe_unbound(frame, instr, value)
+    if value is UNBOUND:
         _unbound(frame, instr)
     frame.slots[instr.arg] = UNBOUND
+    return None
 
 
 def _unbound(frame: Frame, instr: Instr) -> None:
@@ -87,34 +94,66 @@ def _unbound(frame: Frame, instr: Instr) -> None:
 
 
 @handles("LOAD_DEREF")
-def _load_deref(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+def _load_deref(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     cell = frame.slots[instr.arg]
     value = cell_value(cell)
+    if type(value) is MaybeUnbound:
+        return _maybe_empty(interp, frame, instr, value)
     if value is EMPTY_CELL:
-        name = frame.decoded.slot_names[instr.arg]
-        if name in frame.decoded.free_names:
-            raise NameError(
-                f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
-            )
-        _unbound(frame, instr)
-    frame.stack.append(interp.read_cell(cell, value))
+        _unbound_cell(frame, instr)
+    frame.stack.append(interp.read_cell(cell, value, frame.decoded.slot_names[instr.arg]))
+    return None
+
+
+def _maybe_empty(interp: Interpreter, frame: Frame, instr: Instr, variable: MaybeUnbound) -> Fork:
+    """Decide whether a variable in a cell is bound, then execute the instruction again."""
+    place, cell = frame.pc - 1, frame.slots[instr.arg]
+
+    def bound() -> int:
+        interp.journal.touch(cell)
+        cell.cell_contents = variable.value
+        return place
+
+    def unbound() -> int:
+        interp.journal.touch(cell)
+        del cell.cell_contents
+        return place
+
+    return Fork(variable.bound, bound, unbound, place, place)
+
+
+def _unbound_cell(frame: Frame, instr: Instr) -> None:
+    name = frame.decoded.slot_names[instr.arg]
+    if name in frame.decoded.free_names:
+        raise NameError(
+            f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope",
+            name=name,
+        )
+    _unbound(frame, instr)
 
 
 @handles("STORE_DEREF")
 def _store_deref(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     cell = frame.slots[instr.arg]
     value, old = frame.stack.pop(), cell_value(cell)
-    if old is not EMPTY_CELL and interp.depends_on_old(old, value):
-        interp.read_cell(cell, old)
+    if old is not EMPTY_CELL and type(old) is not MaybeUnbound and interp.depends_on_old(old, value):
+        with interp.sources.constants():
+            interp.read_cell(cell, old)
     interp.journal.touch(cell)
     cell.cell_contents = value
 
 
 @handles("DELETE_DEREF")
-def _delete_deref(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+def _delete_deref(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     cell = frame.slots[instr.arg]
+    value = cell_value(cell)
+    if type(value) is MaybeUnbound:
+        return _maybe_empty(interp, frame, instr, value)
+    if value is EMPTY_CELL:
+        _unbound_cell(frame, instr)
     interp.journal.touch(cell)
     del cell.cell_contents
+    return None
 
 
 @handles("LOAD_GLOBAL")
@@ -131,18 +170,18 @@ def _load_name(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 def _store_global(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     value = frame.stack.pop()
     if instr.arg in frame.globals and interp.depends_on_old(frame.globals[instr.arg], value):
-        interp.read_global(frame, instr.arg)
+        with interp.sources.constants():
+            interp.read_global(frame, instr.arg)
     interp.journal.touch(frame.globals)
     frame.globals[instr.arg] = value
 
 
 @handles("DELETE_GLOBAL")
 def _delete_global(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    if instr.arg not in frame.globals:
+        raise NameError(f"name '{instr.arg}' is not defined", name=instr.arg)
     interp.journal.touch(frame.globals)
-    try:
-        del frame.globals[instr.arg]
-    except KeyError:
-        raise NameError(f"name '{instr.arg}' is not defined") from None
+    del frame.globals[instr.arg]
 
 
 @handles("LOAD_BUILD_CLASS")
@@ -196,7 +235,7 @@ def _unary(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 @handles("UNARY_NOT")
 def _unary_not(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     value = interp.truth(frame.stack[-1])
-    frame.stack[-1] = (not value) if value.__class__ is bool else access.logical_not(value)
+    frame.stack[-1] = (not value) if type(value) is bool else access.logical_not(value)
 
 
 @handles("TO_BOOL")
@@ -212,8 +251,9 @@ def _compare_op(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 
 @handles("IS_OP")
 def _is_op(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    right = frame.stack.pop()
-    frame.stack[-1] = (frame.stack[-1] is right) != bool(instr.arg)
+    right, left = settled(frame.stack.pop()), settled(frame.stack[-1])
+    interp.sources.distinct(left, right)
+    frame.stack[-1] = (left is right) != bool(instr.arg)
 
 
 @handles("CONTAINS_OP")
@@ -221,79 +261,119 @@ def _contains_op(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     container = frame.stack.pop()
     found = interp.contains(container, frame.stack[-1])
     if instr.arg:
-        found = (not found) if found.__class__ is bool else access.logical_not(found)
+        found = (not found) if type(found) is bool else access.logical_not(found)
     frame.stack[-1] = found
 
 
 @handles("BINARY_SUBSCR")
-def _binary_subscr(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+def _binary_subscr(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     key = frame.stack.pop()
-    frame.stack[-1] = interp.get_item(frame.stack[-1], key)
+    return _get_item(interp, frame, frame.stack.pop(), key)
+
+
+def _get_item(interp: Interpreter, frame: Frame, obj: Any, key: Any) -> Any:
+    entered = methods.of_item(interp, "__getitem__", obj, key)
+    if entered is not None:
+        return interp.end_by(frame, Await.VALUE, *entered, {})
+    frame.stack.append(interp.get_item(obj, key))
+    return None
+
+
+def _set_item(interp: Interpreter, frame: Frame, obj: Any, key: Any, value: Any) -> Any:
+    entered = methods.of_item(interp, "__setitem__", obj, key, value)
+    if entered is not None:
+        return interp.end_by(frame, Await.NOTHING, *entered, {})
+    interp.set_item(obj, key, value)
+    return None
 
 
 @handles("STORE_SUBSCR")
-def _store_subscr(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+def _store_subscr(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     key = frame.stack.pop()
     obj = frame.stack.pop()
-    interp.set_item(obj, key, frame.stack.pop())
+    return _set_item(interp, frame, obj, key, frame.stack.pop())
 
 
 @handles("DELETE_SUBSCR")
-def _delete_subscr(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+def _delete_subscr(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     key = frame.stack.pop()
-    interp.delete_item(frame.stack.pop(), key)
+    obj = frame.stack.pop()
+    entered = methods.of_item(interp, "__delitem__", obj, key)
+    if entered is not None:
+        return interp.end_by(frame, Await.NOTHING, *entered, {})
+    interp.delete_item(obj, key)
+    return None
 
 
 @handles("BINARY_SLICE")
-def _binary_slice(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+def _binary_slice(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     stop = frame.stack.pop()
     start = frame.stack.pop()
-    frame.stack[-1] = interp.get_item(frame.stack[-1], slice(start, stop))
+    return _get_item(interp, frame, frame.stack.pop(), slice(start, stop))
 
 
 @handles("STORE_SLICE")
-def _store_slice(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+def _store_slice(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     stop = frame.stack.pop()
     start = frame.stack.pop()
     obj = frame.stack.pop()
-    interp.set_item(obj, slice(start, stop), frame.stack.pop())
+    return _set_item(interp, frame, obj, slice(start, stop), frame.stack.pop())
 
 
 # -- attributes ----------------------------------------------------------------------------------------------------
 
 
 @handles("LOAD_ATTR")
-def _load_attr(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    frame.stack[-1] = interp.get_attr(frame.stack[-1], instr.arg)
+def _load_attr(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
+    obj = frame.stack.pop()
+    entered = methods.getter(interp, obj, instr.arg)
+    if entered is not None:
+        return interp.end_by(frame, Await.VALUE, *entered, {})
+    frame.stack.append(interp.get_attr(obj, instr.arg))
+    return None
 
 
 @handles("LOAD_ATTR_METHOD")
-def _load_attr_method(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    frame.stack[-1] = interp.get_attr(frame.stack[-1], instr.arg)
-    frame.stack.append(NULL)
+def _load_attr_method(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
+    obj = frame.stack.pop()
+    entered = methods.getter(interp, obj, instr.arg)
+    if entered is not None:
+        return interp.end_by(frame, Await.CALLABLE, *entered, {})
+    frame.stack += (interp.get_attr(obj, instr.arg), NULL)
+    return None
 
 
 @handles("LOAD_SUPER_ATTR")
 def _load_super_attr(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    name, is_method = instr.arg
+    name, is_method, two_arguments = instr.arg
     self = frame.stack.pop()
     cls = frame.stack.pop()
     kind = frame.stack.pop()
-    made = kind(cls, self) if kind is super else interp.call(kind, [cls, self], {})
+    made = kind(cls, self) if kind is super else interp.call(kind, [cls, self] if two_arguments else [], {})
     frame.stack.append(interp.get_attr(made, name))
     if is_method:
         frame.stack.append(NULL)
 
 
 @handles("STORE_ATTR")
-def _store_attr(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+def _store_attr(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     obj = frame.stack.pop()
-    interp.set_attr(obj, instr.arg, frame.stack.pop())
+    value = frame.stack.pop()
+    entered = methods.setter(interp, obj, instr.arg, value)
+    if entered is not None:
+        return interp.end_by(frame, Await.NOTHING, *entered, {})
+    interp.set_attr(obj, instr.arg, value)
+    return None
 
 
 @handles("DELETE_ATTR")
-def _delete_attr(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    interp.delete_attr(frame.stack.pop(), instr.arg)
+def _delete_attr(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
+    obj = frame.stack.pop()
+    entered = methods.deleter(interp, obj, instr.arg)
+    if entered is not None:
+        return interp.end_by(frame, Await.NOTHING, *entered, {})
+    interp.delete_attr(obj, instr.arg)
+    return None
 
 
 @handles("IMPORT_NAME")
@@ -306,10 +386,12 @@ def _import_name(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 @handles("IMPORT_FROM")
 def _import_from(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     module = frame.stack[-1]
-    try:
-        frame.stack.append(getattr(module, instr.arg))
-    except AttributeError:
-        raise ImportError(f"cannot import name {instr.arg!r} from {module.__name__!r}") from None
+    with contextlib.suppress(AttributeError):
+        frame.stack.append(interp.get_attr(module, instr.arg))
+        return
+    names: dict[str, Any] = {"__builtins__": {"__import__": lambda *_: module}}
+    exec(compile(f"from _ import {instr.arg} as found", "<import>", "exec"), names)
+    frame.stack.append(names["found"])
 
 
 # -- building ------------------------------------------------------------------------------------------------------
@@ -354,6 +436,7 @@ def _build_slice(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 
 @handles("LIST_TO_TUPLE")
 def _list_to_tuple(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+    interp.sources.contents(frame.stack[-1])
     frame.stack[-1] = tuple(frame.stack[-1])
 
 
@@ -387,12 +470,9 @@ def _list_extend(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     values = frame.stack.pop()
     target = frame.stack[-instr.arg]
     interp.journal.touch(target)
-    try:
-        target.extend(interp.iterate(values))
-    except TypeError:
-        if hasattr(values, "__iter__") or hasattr(values, "__getitem__"):
-            raise
-        raise TypeError(f"Value after * must be an iterable, not {type(values).__name__}") from None
+    if not interp.is_iterable(values):
+        raise TypeError(f"Value after * must be an iterable, not {type(values).__name__}")
+    target.extend(interp.iterate(values))
 
 
 @handles("SET_UPDATE")
@@ -410,7 +490,8 @@ def _dict_update(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     interp.journal.touch(target)
     if not hasattr(values, "keys"):
         raise TypeError(f"'{type(values).__name__}' object is not a mapping")
-    target.update(values)
+    interp.sources.contents(values)
+    target.update(values if isinstance(values, dict) else interp.mapping_items(values))
 
 
 @handles("DICT_MERGE")
@@ -418,23 +499,28 @@ def _dict_merge(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     values = frame.stack.pop()
     target = frame.stack[-instr.arg]
     interp.journal.touch(target)
+    function = function_text(next(f for f in frame.stack[-instr.arg - 3 : -instr.arg - 1] if f is not NULL))
     if not hasattr(values, "keys"):
-        raise TypeError(f"argument after ** must be a mapping, not {type(values).__name__}")
-    for key in values.keys():  # noqa: SIM118 - any mapping, as the language says
+        raise TypeError(f"{function} argument after ** must be a mapping, not {type(values).__name__}")
+    interp.sources.contents(values)
+    items = values if isinstance(values, dict) else interp.mapping_items(values)
+    for key, value in items.items():
         if key in target:
-            raise TypeError(f"got multiple values for keyword argument '{key}'")
-        target[key] = values[key]
+            raise TypeError(f"{function} got multiple values for keyword argument '{key}'")
+        if not isinstance(key, str):
+            raise TypeError("keywords must be strings")
+        target[key] = value
 
 
 @handles("UNPACK_SEQUENCE")
 def _unpack_sequence(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    frame.stack.extend(reversed(access.unpack(interp, frame.stack.pop(), instr.arg)))
+    frame.stack.extend(reversed(iteration.unpack(interp, frame.stack.pop(), instr.arg)))
 
 
 @handles("UNPACK_EX")
 def _unpack_ex(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     before, after = instr.arg & 0xFF, instr.arg >> 8
-    frame.stack.extend(reversed(access.unpack_starred(interp, frame.stack.pop(), before, after)))
+    frame.stack.extend(reversed(iteration.unpack_starred(interp, frame.stack.pop(), before, after)))
 
 
 @handles("FORMAT_VALUE")

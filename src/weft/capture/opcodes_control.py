@@ -7,9 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from weft.capture import matching
-from weft.capture.frame import NULL, Fork, Frame, Return, Yield
+from weft.capture.exceptions import function_text, set_context
+from weft.capture.frame import NULL, Await, Fork, Frame, Return, Yield
 from weft.capture.handlers import HANDLERS, handles
 from weft.capture.isa import Instr
+from weft.capture.iterators import OutsideIterator
+from weft.capture.journal import Journaled
 from weft.errors import Refusal, Unsupported
 
 if TYPE_CHECKING:
@@ -80,19 +83,17 @@ def _call(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     return interp.call_and_push(frame, _callee(frame, arguments), arguments, keywords)
 
 
-@handles("CALL_KW")
-def _call_kw(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
-    names = frame.stack.pop()
-    arguments = frame.take(instr.arg)
-    keywords = dict(zip(names, arguments[-len(names) :], strict=True))
-    del arguments[-len(names) :]
-    return interp.call_and_push(frame, _callee(frame, arguments), arguments, keywords)
-
-
 @handles("CALL_FUNCTION_EX")
 def _call_function_ex(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
-    keywords = dict(frame.stack.pop()) if instr.arg & 1 else {}
-    arguments = list(interp.iterate(frame.stack.pop()))
+    keywords = {}
+    if instr.arg & 1:
+        interp.sources.contents(frame.stack[-1])
+        keywords = dict(frame.stack.pop())
+    starred = frame.stack.pop()
+    if not isinstance(starred, (tuple, list)) and not interp.is_iterable(starred):
+        callee = frame.stack[-1] if frame.stack[-2] is NULL else frame.stack[-2]
+        raise TypeError(f"{function_text(callee)} argument after * must be an iterable, not {type(starred).__name__}")
+    arguments = list(interp.iterate(starred))
     return interp.call_and_push(frame, _callee(frame, arguments), arguments, keywords)
 
 
@@ -103,7 +104,7 @@ def _return_value(interp: Interpreter, frame: Frame, instr: Instr) -> Return:
 
 @handles("YIELD_VALUE")
 def _yield_value(interp: Interpreter, frame: Frame, instr: Instr) -> Yield:
-    return Yield(frame.stack.pop())
+    return Yield(frame.stack.pop(), frame)
 
 
 @handles("RETURN_GENERATOR")
@@ -113,7 +114,7 @@ def _return_generator(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 
 @handles("GET_YIELD_FROM_ITER")
 def _get_yield_from_iter(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    frame.stack[-1] = interp.get_iter(frame.stack[-1])
+    frame.stack[-1] = interp.python_iter(frame.stack[-1])
 
 
 @handles("SEND")
@@ -121,7 +122,10 @@ def _send(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     value = frame.stack.pop()
     receiver = frame.stack[-1]
     try:
-        result = next(receiver) if value is None else interp.call(interp.get_attr(receiver, "send"), [value], {})
+        if value is None or isinstance(receiver, OutsideIterator):
+            result = interp.call(next, [receiver], {})
+        else:
+            result = interp.call(interp.get_attr(receiver, "send"), [value], {})
     except StopIteration as stop:
         if instr.arg:
             frame.stack.pop()
@@ -169,9 +173,9 @@ def _conditional(jump_when: bool, keep: bool) -> Callable[[Any, Frame, Instr], A
 
     def handler(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
         value = frame.stack.pop()
-        truth = value if value.__class__ is bool else interp.truth(value)
+        truth = value if type(value) is bool else interp.truth(value)
         following = frame.pc
-        if truth.__class__ is not bool:
+        if type(truth) is not bool:
 
             def jump() -> int:
                 if keep:
@@ -222,6 +226,8 @@ def _get_iter(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 @handles("FOR_ITER")
 def _for_iter(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     iterator = frame.stack[-1]
+    if not isinstance(iterator, Journaled):  # it came with the call
+        iterator = interp.get_iter(iterator)
     more = getattr(iterator, "symbolic_test", None)
     if more is not None:
         following = frame.pc
@@ -235,7 +241,7 @@ def _for_iter(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
             return instr.target
 
         condition = more()
-        if condition.__class__ is bool:
+        if type(condition) is bool:
             frame.pc = proceed() if condition else leave()
             return None
         return Fork(condition, proceed, leave, following, instr.target)
@@ -271,66 +277,107 @@ def _check_exc_match(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     for kind in kinds if isinstance(kinds, tuple) else (kinds,):
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
             raise TypeError("catching classes that do not inherit from BaseException is not allowed")
-    frame.stack.append(isinstance(frame.stack[-1], kinds))
+    mro = type(frame.stack[-1]).__mro__
+    frame.stack.append(any(kind in mro for kind in (kinds if isinstance(kinds, tuple) else (kinds,))))
 
 
 @handles("RAISE_VARARGS")
 def _raise_varargs(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     if instr.arg == 0:
-        if frame.exception is None:
+        handled = interp.handled(frame)
+        if handled is None:
             raise RuntimeError("No active exception to reraise")
-        raise frame.exception
+        _raise_again(interp, frame, handled)
+        return
     cause: Any = frame.stack.pop() if instr.arg == 2 else None
     exception: Any = frame.stack.pop()
     if isinstance(exception, type) and issubclass(exception, BaseException):
-        exception = interp.call(exception, [], {})
+        exception = _new_exception(interp, exception)
     if not isinstance(exception, BaseException):
         raise TypeError("exceptions must derive from BaseException")
+    interp.journal.about_to_raise(exception)
     if instr.arg == 2:
         if isinstance(cause, type) and issubclass(cause, BaseException):
-            cause = interp.call(cause, [], {})
+            cause = _new_exception(interp, cause)
+        if not isinstance(cause, BaseException | None):
+            raise TypeError("exception causes must derive from BaseException")
         exception.__cause__ = cause
-    if exception.__context__ is None and frame.exception is not exception:
-        exception.__context__ = frame.exception
+    if interp.sources.is_known(exception):
+        refusal = Unsupported(Refusal.UNSUPPORTED_SYNTAX, "an exception from outside is raised, which notes the place")
+        refusal.quiet = True
+        raise refusal
+    set_context(exception, interp.handled(frame))
+    interp.propagating = exception
     raise exception
+
+
+def _new_exception(interp: Interpreter, kind: type[BaseException]) -> BaseException:
+    made = interp.call(kind, [], {})
+    if not isinstance(made, BaseException):
+        raise TypeError(f"calling {kind!r} should have returned an instance of BaseException, not {type(made)!r}")
+    return made
+
+
+def _raise_again(interp: Interpreter, frame: Frame, exception: BaseException) -> None:
+    """Raise without a trace of it in the exception: neither its context nor its traceback change in this frame."""
+    interp.journal.about_to_raise(exception)
+    interp.propagating = exception
+    interp.unwind(frame, frame.pc - 1, exception)
 
 
 @handles("RERAISE")
 def _reraise(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    raise frame.stack.pop()
+    _raise_again(interp, frame, frame.stack.pop())
 
 
 @handles("BEFORE_WITH")
-def _before_with(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+def _before_with(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     manager = frame.stack.pop()
-    kind = type(manager)
-    if not hasattr(kind, "__enter__") or not hasattr(kind, "__exit__"):
-        missing = "context manager protocol"
-        raise TypeError(f"'{kind.__name__}' object does not support the {missing}")
-    frame.stack.append(interp.get_attr(manager, "__exit__"))
-    frame.stack.append(interp.call(interp.get_attr(manager, "__enter__"), [], {}))
+    enter, leave = interp.special_method(manager, "__enter__"), interp.special_method(manager, "__exit__")
+    if enter is None or leave is None:
+        missed = "" if enter is None else " (missed __exit__ method)"
+        name = type(manager).__name__
+        raise TypeError(f"'{name}' object does not support the context manager protocol{missed}")
+    frame.stack.append(leave)
+    return interp.end_by(frame, Await.VALUE, enter, [], {})
 
 
 @handles("WITH_EXCEPT_START")
-def _with_except_start(interp: Interpreter, frame: Frame, instr: Instr) -> None:
+def _with_except_start(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     exception = frame.stack[-1]
     leave = frame.stack[-4]
-    frame.stack.append(interp.call(leave, [type(exception), exception, exception.__traceback__], {}))
+    return interp.end_by(frame, Await.VALUE, leave, [type(exception), exception, exception.__traceback__], {})
 
 
 @handles("CHECK_EG_MATCH")
 def _check_eg_match(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     kinds = frame.stack.pop()
     exception = frame.stack.pop()
-    if isinstance(exception, BaseExceptionGroup):
-        matching_part, rest = exception.split(kinds)
-    elif isinstance(exception, kinds):
-        matching_part, rest = ExceptionGroup("", [exception]), None
+    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+        if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+            raise TypeError("catching classes that do not inherit from BaseException is not allowed")
+        if issubclass(kind, BaseExceptionGroup):
+            raise TypeError("catching ExceptionGroup with except* is not allowed. Use except instead.")
+    if isinstance(exception, kinds):
+        wrapped = isinstance(exception, BaseExceptionGroup)
+        matching_part, rest = exception if wrapped else interp.made(BaseExceptionGroup("", [exception])), None
+        if not wrapped:
+            matching_part.__traceback__ = exception.__traceback__
+    elif isinstance(exception, BaseExceptionGroup):
+        parts = interp.call(interp.get_attr(exception, "split"), [kinds], {})
+        if not isinstance(parts, tuple):
+            raise TypeError(f"{type(exception).__name__}.split must return a tuple, not {type(parts).__name__}")
+        if len(parts) < 2:
+            raise TypeError(f"{type(exception).__name__}.split must return a 2-tuple, got tuple of size {len(parts)}")
+        matching_part, rest = parts[:2]
     else:
         matching_part, rest = None, exception
     if matching_part is None:
         frame.stack.extend((exception, None))
         return
+    for part in (matching_part, rest):
+        if isinstance(part, BaseException):
+            interp.journal.came_the_way_of(part, exception)
     frame.exception = matching_part
     frame.stack.extend((rest, matching_part))
 
@@ -346,16 +393,22 @@ def _prep_reraise_star(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     parts = [e for e in ended if _same_origin(e, original)]
     raised = [e for e in ended if not _same_origin(e, original)]
     leaves = {id(leaf) for part in parts for leaf in _leaves(part)}
-    kept = original.subgroup(lambda e: id(e) in leaves) if leaves else None
+    kept = interp.made_by_exception(original.subgroup(lambda e: id(e) in leaves)) if leaves else None
+    if kept is not None:
+        interp.journal.came_the_way_of(kept, original)
     if not raised:
         frame.stack.append(kept)
         return
-    frame.stack.append(BaseExceptionGroup("", [*raised, *([] if kept is None else [kept])]))
+    if kept is not None:
+        raised.append(kept)
+    frame.stack.append(raised[0] if len(raised) == 1 else interp.made(BaseExceptionGroup("", raised)))
 
 
 def _same_origin(exception: BaseException, original: BaseException) -> bool:
-    names = ("__traceback__", "__cause__", "__context__")
-    return all(getattr(exception, name) is getattr(original, name) for name in names)
+    names = ("__notes__", "__traceback__", "__cause__", "__context__")
+    return isinstance(exception, BaseExceptionGroup) and all(
+        getattr(exception, name, None) is getattr(original, name, None) for name in names
+    )
 
 
 def _leaves(exception: BaseException) -> list[BaseException]:
@@ -384,7 +437,8 @@ def _match_sequence(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 
 @handles("MATCH_KEYS")
 def _match_keys(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    frame.stack.append(matching.keys(frame.stack[-2], frame.stack[-1]))
+    interp.sources.contents(frame.stack[-2])
+    frame.stack.append(matching.keys(interp, frame.stack[-2], frame.stack[-1]))
 
 
 @handles("MATCH_CLASS")

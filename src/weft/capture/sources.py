@@ -1,47 +1,101 @@
 """Where outside values came from: how to load each again, and the guard that its first read implies.
 
-A source is a Python expression over a small set of bound names. Guards are such expressions too, collected in the order
-of first reads, and compiled into one function by `weft.capture.guards`.
+A source is a Python expression over a small set of bound names. Guards are such expressions too, in the order of first
+reads. A container or an instance is guarded by its class when it is loaded; what is in it is guarded when it is read
+(`weft.capture.contents`).
 """
 
 from __future__ import annotations
 
+import abc
+import contextlib
+import datetime
+import decimal
+import fractions
+import functools
+import gc
+import re
 import types
-from typing import Any
+import typing
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Final
 
+import jax
 import numpy as np
 
+from weft import context
+from weft.capture.contents import CONTAINERS, Contents
+from weft.capture.guards import Guard
+from weft.capture.numbers import Numbers
+from weft.capture.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES
 from weft.core.tensor import Parameter, Tensor
+from weft.errors import Refusal, Unsupported
 
-_SCALARS = (int, float, str, bytes, complex)
-_IDENTITY = (type(None), bool, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type(Ellipsis))
-#: containers longer than this are guarded by identity and length only
-_SHALLOW_LIMIT = 4096
+_SCALARS: Final = (int, float, str, bytes, complex)
+_IDENTITY: Final = (
+    type(None), bool, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type(Ellipsis)
+)  # fmt: skip
+#: data that other libraries compute with: its contents are not read while capturing, so nothing of it is guarded
+_OPAQUE: Final = (np.ndarray, np.generic, jax.Array)
+#: values of these classes are guarded by equality
+_EQUAL: Final = (range,)
+#: immutable values that are compared, not identified
+_VALUES: Final = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, np.dtype)
+VIEWS: Final = tuple(map(type, ({}.keys(), {}.values(), {}.items())))
+#: flags of classes made by a class statement, and of classes that cannot be changed
+_HEAP_TYPE: Final = 1 << 9
+_IMMUTABLE_TYPE: Final = 1 << 8
+#: arrays longer than this are guarded by identity only
+_ARRAY_LIMIT: Final = 4096
+#: levels of containers beyond which Python's recursion limit may matter
+_DEEP: Final = 100
+#: modules with base classes that hold no state and read none natively
+_BASES: Final = frozenset({"abc", "typing", "builtins"})
+_METACLASSES: Final = frozenset({type, abc.ABCMeta, type(typing.Protocol)})
+_C_METHODS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType)
+#: tensor arguments that are checked to be different objects; beyond it, aliases are told apart where one is written
+_DISTINCT_LIMIT: Final = 4
 
 
-#: tensor arguments that are checked to be different objects; beyond it, aliases are not told apart
-_DISTINCT_LIMIT = 4
-
-
-class Sources:
+class Sources(Contents):
     """The sources and guards of one capture.
 
     Args:
         guarded: whether reads imply guards; without, outside values are constants of the capture.
+        varying: paths of numbers that are not constants of this capture, see `weft.capture.numbers`.
+        paths: parameters of the entry with their names in the user's terms.
     """
 
-    def __init__(self, guarded: bool) -> None:
+    def __init__(self, guarded: bool, varying: Collection[str] = (), paths: Mapping[str, str] | None = None) -> None:
         self.guarded = guarded
+        self.varying: Collection[str] = varying
+        #: expression -> what it loads, in the user's terms
+        self.paths = dict(paths or {})
         #: returns the contents of an object before the capture first wrote it, None if it did not
-        self.before: Any = lambda obj: None
+        self.before: Callable[[Any], Any] = lambda obj: None
+        #: objects that the capture made, by id
+        self.created: Mapping[int, Any] = {}
+        #: objects whose contents are only known when the entry runs, by id
+        self.opaque: dict[int, Any] = {}
+        #: parameters of the entry that bring instances of plain classes
+        self._instances: set[str] = set()
         self._tensors: list[str] = []
-        self._distinct = 0
+        self._tracebacks: list[tuple[BaseException, types.TracebackType | None]] = []
         #: names that guard expressions use
         self.scope: dict[str, Any] = {}
-        #: guard expressions in the order of first reads, with what each one guards
-        self.guards: dict[str, str] = {}
+        #: guards by condition, in the order of first reads
+        self.guards: dict[str, Guard] = {}
+        self.numbers = Numbers(self.guards)
+        self.numbers.spell = self.name
         #: id -> (object, expression that loads it)
         self.known: dict[int, tuple[Any, str]] = {}
+        #: ids of known objects in whose place a later call may bring another of the same class
+        self.by_class: set[int] = set()
+        #: ids of known containers of which not everything is guarded
+        self.pending: set[int] = set()
+        #: ids of known objects that the program makes anew for each call
+        self.anew: set[int] = set()
         self._names: dict[int, str] = {}
 
     def name(self, obj: Any, prefix: str) -> str:
@@ -57,61 +111,129 @@ class Sources:
         if not isinstance(obj, (*_SCALARS, *_IDENTITY)):
             self.known.setdefault(id(obj), (obj, expression))
 
-    def argument(self, expression: str, value: Any) -> None:
-        """An argument of the call: guarded under every policy, tensors by type, numbers by value."""
+    def argument(self, expression: str, value: Any) -> Any:
+        """An argument of the call, guarded under every policy; returns what stands for it in the capture."""
         before, self.guarded = self.guarded, True
-        if isinstance(value, Tensor):
-            if id(value) in self.known:
-                self._guard(f"{expression} is {self.known[id(value)][1]}", "arguments that are the same tensor")
-            elif self._distinct < _DISTINCT_LIMIT:
-                self._distinct += 1
-                for other in self._tensors:
-                    self._guard(f"{expression} is not {other}", "arguments that are different tensors")
-            self._tensors.append(expression)
-            self.root(value, expression)
-            kind = self.name(type(value), "class") if type(value) is not Tensor else "Tensor"
-            check = f"({expression}._type or {expression}.type) is {self.name(value.type, 'type')}"
-            self._guard(f"{expression}.__class__ is {kind} and {check}", f"argument {expression}")
-        elif isinstance(value, (list, tuple, dict)) and id(value) not in self.known:
-            self.root(value, expression)
-            self._guard(f"{expression}.__class__ is {self.name(type(value), 'class')}", f"argument {expression}")
-            if isinstance(value, dict):
-                self._guard(f"list({expression}) == {self.name(list(value), 'constant')}", f"keys of {expression}")
-            else:
-                self._guard(f"len({expression}) == {len(value)}", f"length of {expression}")
-            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-                spelled = repr(key) if isinstance(key, (int, str)) else self.name(key, "key")
-                self.argument(f"{expression}[{spelled}]", item)
-        else:
-            self._read(expression, value, f"argument {expression}")
-        self.guarded = before
+        try:
+            if isinstance(value, Tensor) and id(value) not in self.known:
+                if len(self._tensors) < _DISTINCT_LIMIT:
+                    for other in self._tensors:
+                        self._guard(f"{expression} is not {other}", "identity", f"{self._path(expression)} is another")
+                self._tensors.append(expression)
+            if self._made_anew(expression, value):
+                return value
+            found = self._load(expression, value, self._path(expression))
+            if not before:  # nothing is guarded later
+                self._whole(value)
+            return found
+        finally:
+            self.guarded = before
+
+    def _made_anew(self, expression: str, value: Any) -> bool:
+        """Guard an argument of a kind that programs make anew for each call by what it is made of, not by identity."""
+        kind = type(value)
+        path = self._path(expression)
+        parts: tuple[str, ...] = ()
+        if id(value) in self.anew:
+            self._same(expression, value, path)
+            return True
+        if id(value) in self.known:
+            return False
+        if isinstance(value, _OPAQUE) or is_opaque_iterator(value):
+            self.opaque[id(value)] = value
+        elif kind is types.FunctionType:
+            code, namespace = self.name(value.__code__, "object"), self.name(value.__globals__, "globals")
+            self._guard(f"{expression}.__code__ is {code}", "identity", f"code of {path}")
+            self._guard(f"{expression}.__globals__ is {namespace}", "identity", f"globals of {path}")
+        elif kind is types.MethodType:
+            parts = ("__func__", "__self__")
+        elif isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
+            if isinstance(value.__self__, (types.ModuleType, type, type(None))):
+                return False
+            self._guard(f"{expression}.__name__ == {value.__name__!r}", "value", path)
+            parts = ("__self__",)
+        elif isinstance(value, BaseException):
+            parts = ("args",)
+            self._tracebacks.append((value, value.__traceback__))
+            if value.__traceback__ is not None:
+                self._know(value.__traceback__, f"{expression}.__traceback__", path)
+        elif kind is super:
+            parts = ("__thisclass__", "__self__")
+        elif kind is slice:
+            parts = ("start", "stop", "step")
+        elif isinstance(value, _VALUES):
+            self._guard(f"{expression} == {self.name(value, 'constant')}", "value", path, value, expression)
+        elif kind in VIEWS:
+            self._know(value, expression, path)
+            self._guard_class(expression, kind, path)
+            self.argument(f"{self.name(mapping_of, 'object')}({expression})", mapping_of(value))
+            return True
+        elif kind is not types.CellType:
+            return False
+        self.anew.add(id(value))
+        self._know(value, expression, path)
+        self._guard_class(expression, kind, path)
+        for part in parts:
+            self.paths.setdefault(f"{expression}.{part}", f"{path}.{part}")
+            self.argument(f"{expression}.{part}", getattr(value, part))
+        return True
+
+    def restore_tracebacks(self) -> None:
+        """Take the frames of the capture out of the exceptions that came from outside."""
+        for error, traceback in self._tracebacks:
+            error.__traceback__ = traceback
+
+    def _whole(self, value: Any) -> None:
+        """Guard all that an argument holds: containers by their contents, instances by identity."""
+        if not isinstance(value, (Tensor, *CONTAINERS)):
+            self.identity(value)
+        if isinstance(value, CONTAINERS) and id(value) in self.pending:
+            self.contents(value)
+            for item in value.values() if isinstance(value, dict) else value:
+                self._whole(item)
 
     def mutable(self, expression: str, value: Any) -> None:
         """An argument marked mutable: only its type, and the keys or length of a container, are guarded."""
-        kind = self.name(type(value), "class")
-        self.guards.setdefault(f"{expression}.__class__ is {kind}", f"argument {expression}")
+        before, self.guarded = self.guarded, True
+        path = self._path(expression)
+        self._guard_class(expression, type(value), path)
         if isinstance(value, dict):
-            self.guards.setdefault(
-                f"list({expression}) == {self.name(list(value), 'constant')}", f"keys of {expression}"
-            )
+            self._guard_keys(expression, value, path)
         elif isinstance(value, (list, tuple)):
-            self.guards.setdefault(f"len({expression}) == {len(value)}", f"length of {expression}")
+            self._guard(f"len({expression}) == {len(value)}", "length", path, len(value), f"len({expression})")
+        self.guarded = before
 
     def is_known(self, obj: Any) -> bool:
         """Whether an object came from outside."""
         return id(obj) in self.known
+
+    @contextlib.contextmanager
+    def constants(self) -> Iterator[None]:
+        """Within this block numbers are read as constants, since something else than interpreted code holds them."""
+        varying = self.varying
+        self.varying = frozenset()
+        try:
+            yield
+        finally:
+            self.varying = varying
 
     # -- reads -------------------------------------------------------------------------------------------------------
 
     def _is_original(self, obj: Any, part: str, key: Any, value: Any) -> bool:
         """Whether a value that was read is the one from before the capture, not one that the capture wrote."""
         before = self.before(obj)
+        if part == "attributes" and isinstance(namespace := getattr(obj, "__dict__", None), dict):
+            written = self.before(namespace)
+            if written is not None and written["dict"].get(key, ...) is not namespace.get(key, ...):
+                return False
         if before is None:
             return True
         if isinstance(obj, types.CellType):
             return before is value
         if not isinstance(before, dict):
             return True
+        if part == "attributes" and key in before.get("slots", ()):
+            part = "slots"
         items: Any = before.get(part)
         try:
             return items[key] is value
@@ -122,64 +244,159 @@ class Sources:
         """A global was read."""
         if not self._is_original(namespace, "dict", name, value):
             return value
-        self._read(f"{self.name(namespace, 'globals')}[{name!r}]", value, f"global {name!r}")
-        return value
+        return self._load(f"{self.name(namespace, 'globals')}[{name!r}]", value, f"global {name!r}")
 
-    def cell(self, cell: types.CellType, value: Any) -> Any:
+    def builtin(self, namespace: dict[str, Any], builtins: dict[str, Any], name: str, value: Any) -> None:
+        """A builtin was read, since no global has its name."""
+        if self.before(namespace) is None:
+            self._guard(f"{name!r} not in {self.name(namespace, 'globals')}", "absent", f"global {name!r}")
+        self._guard(
+            f"{self.name(builtins, 'builtins')}[{name!r}] is {self._object(value)}", "identity", f"builtin {name!r}"
+        )
+
+    def cell(self, cell: types.CellType, value: Any, name: str = "") -> Any:
         """A closure variable was read; only cells that existed before the capture have a source."""
         if self.is_known(cell) and self._is_original(cell, "", None, value):
-            self._read(f"{self.known[id(cell)][1]}.cell_contents", value, "a closure variable")
+            path = f"closure variable {name!r}" if name else "a closure variable"
+            expression = f"{self.known[id(cell)][1]}.cell_contents"
+            if id(cell) in self.anew and isinstance(value, types.FunctionType) and self._made_anew(expression, value):
+                return value
+            return self._load(expression, value, path)
         return value
 
     def attribute(self, obj: Any, name: str, value: Any) -> Any:
         """An attribute was read."""
         known = self.known.get(id(obj))
-        if not self._is_original(obj, "attributes", name, value):
+        if not self._is_original(obj, "class" if isinstance(obj, type) else "attributes", name, value):
+            return value
+        if self._is_of_written_class(obj, name):
+            return value
+        if isinstance(obj, (types.ModuleType, type)) and _is_trusted(obj):
             return value
         if known is None:
-            if isinstance(obj, types.ModuleType) and not _trusted(obj):
-                expression = f"{self.name(obj, 'module')}.{name}"
-                self._read(expression, value, f"{obj.__name__}.{name}")
-            return value
-        if isinstance(obj, types.ModuleType) and _trusted(obj):
-            return value
-        expression = f"{known[1]}.{name}"
+            if not isinstance(obj, (types.ModuleType, type)) or id(obj) in self.created:
+                return value
+            owner = self.name(obj, "module" if isinstance(obj, types.ModuleType) else "class")
+            self.paths.setdefault(owner, obj.__name__)
+        else:
+            owner = known[1]
+        expression = f"{owner}.{name}"
+        path = f"{self._path(owner)}.{name}"
         if isinstance(value, types.MethodType):
-            function = self.name(value.__func__, "object")
-            self._guard(f"{expression}.__func__ is {function}", f"method {name!r}")
-            if value.__self__ is not obj and not isinstance(obj, type):
-                self._read(f"{expression}.__self__", value.__self__, f"instance of method {name!r}")
+            self._method(obj, owner, name, value, path)
             return value
         if isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
             if value.__self__ is not obj:  # made anew by each look-up if it is bound to an object
-                self._guard(f"{expression} == {self._constant(value)}", f"attribute {name!r}")
+                self._guard(f"{expression} == {self._constant(value)}", "identity", path)
                 self._builtin(expression, value)
             return value
-        self._read(expression, value, f"attribute {name!r}")
-        return value
+        if name == "__dict__":
+            value = dict(value) if isinstance(value, types.MappingProxyType) else value
+            found = self._read(expression, value, path)
+            self.contents(value)
+            return found
+        return self._load(expression, value, path)
+
+    def _is_of_written_class(self, obj: Any, name: str) -> bool:
+        """Whether an attribute is found in a class that the capture wrote it to: what was there before is not read."""
+        if isinstance(obj, types.ModuleType) or name in getattr(obj, "__dict__", ()):
+            return False
+        for cls in type(obj).__mro__:
+            if name in cls.__dict__:
+                before = self.before(cls)
+                return before is not None and before["class"].get(name, ...) is not cls.__dict__[name]
+        return False
+
+    def _method(self, obj: Any, owner: str, name: str, value: types.MethodType, path: str) -> None:
+        """A method was looked up on an object: the class has it, and the object does not hide it."""
+        expression = f"{owner}.{name}"
+        kind = type(obj)
+        own = value.__self__ is obj and not isinstance(obj, (type, types.ModuleType))
+        if own and getattr(kind, name, None) is value.__func__ and is_changeable(kind):
+            self.class_attribute(kind, name, value.__func__)
+            self.unshadowed(obj, name)
+            return
+        self._guard(f"{expression}.__func__ is {self.name(value.__func__, 'object')}", "identity", path)
+        if value.__self__ is not obj and not isinstance(obj, type):
+            self._read(f"{expression}.__self__", value.__self__, f"{path}.__self__")
+
+    def class_attribute(self, kind: type, name: str, found: Any) -> None:
+        """A name was looked up in a class and its bases, without binding.
+
+        Args:
+            kind: the class.
+            name: the name.
+            found: what was found; `...` if nothing.
+        """
+        if not self.guarded or not is_changeable(kind) or id(kind) in self.created:
+            return
+        if not self._is_original(kind, "class", name, found):
+            return
+        owner = self.name(kind, "class")
+        path = f"{kind.__name__}.{name}"
+        if found is ...:
+            if getattr(kind, name, ...) is ...:
+                self._guard(f"not hasattr({owner}, {name!r})", "absent", path)
+                return
+        elif getattr(kind, name, ...) is found:
+            self._guard(f"{owner}.{name} is {self._object(found)}", "identity", path)
+            return
+        look_up = self.name(in_class, "object")
+        self._guard(f"{look_up}({owner}, {name!r}) is {self._object(found)}", "identity", path)
+
+    def inherited(self, kind: type, after: type, name: str) -> None:
+        """A name was looked up in the bases of a class that follow another one, as `super()` does."""
+        if not self.guarded or id(kind) in self.created:
+            return
+        owner = self.name(kind, "class")
+        mro = kind.__mro__
+        self._guard(f"{owner}.__mro__ is {self._object(mro)}", "identity", f"bases of {kind.__name__}")
+        for cls in mro[mro.index(after) + 1 :]:
+            if is_changeable(cls):
+                own = f"{self.name(cls, 'class')}.__dict__"
+                if name not in cls.__dict__:
+                    self._guard(f"{name!r} not in {own}", "absent", f"{cls.__name__}.{name}")
+                    continue
+                value = self._object(cls.__dict__[name])
+                self._guard(f"{own}[{name!r}] is {value}", "identity", f"{cls.__name__}.{name}")
+            if name in cls.__dict__:
+                return
+
+    def unshadowed(self, obj: Any, name: str) -> None:
+        """What was found in an object's class is not hidden by an attribute of the object."""
+        known = self.known.get(id(obj))
+        if known is not None and isinstance(getattr(obj, "__dict__", None), dict):
+            before = self.before(obj)
+            if not isinstance(before, dict) or name not in before.get("attributes", ()):
+                path = f"{self._path(known[1])}.{name}"
+                self._guard(f"{name!r} not in {known[1]}.__dict__", "absent", path)
 
     def absent(self, obj: Any, name: str, condition: str) -> None:
         """An attribute was looked for and not found; the condition says so of the object in its braces."""
         known = self.known.get(id(obj))
         before = self.before(obj)
         if known is not None and (not isinstance(before, dict) or name not in before.get("attributes", ())):
-            self._guard(condition.format(known[1]), f"attribute {name!r}")
+            self._guard(condition.format(known[1]), "absent", f"{self._path(known[1])}.{name}")
 
     def part(self, whole: Any, name: str, value: Any) -> Any:
         """A part of a callable that is being called: the instance of a method, the arguments of a `partial`."""
         known = self.known.get(id(whole))
         if known is not None:
-            self._read(f"{known[1]}.{name}", value, f"{name} of a callable")
+            path = "self" if name == "__self__" else f"{self._path(known[1])}.{name}"
+            if known[1] in self.scope and isinstance(whole, (types.MethodType, functools.partial)):
+                self._part_of_constant(value, path)
+            else:
+                self._read(f"{known[1]}.{name}", value, path)
+            if name in ("args", "keywords"):
+                self.contents(value)
         return value
 
-    def item(self, obj: Any, key: Any, value: Any) -> Any:
-        """An item of a container was read."""
-        known = self.known.get(id(obj))
-        if known is not None and isinstance(key, (int, str)) and isinstance(obj, (list, tuple, dict)):
-            if not self._is_original(obj, "dict" if isinstance(obj, dict) else "list", key, value):
-                return value
-            self._read(f"{known[1]}[{key!r}]", value, f"item {key!r}")
-        return value
+    def _part_of_constant(self, value: Any, path: str) -> None:
+        """What an object that stays itself and cannot be changed holds stays itself, too."""
+        if not isinstance(value, (*_SCALARS, *_IDENTITY)) and id(value) not in self.known:
+            self._know(value, self.name(value, "object"), path)
+            if isinstance(value, CONTAINERS):
+                self.pending.add(id(value))
 
     def function(self, function: types.FunctionType) -> None:
         """A function that existed before was entered: its code and its closure are read."""
@@ -187,100 +404,281 @@ class Sources:
             return
         known = self.known.get(id(function))
         expression = known[1] if known is not None else self.name(function, "object")
-        self._guard(
-            f"{expression}.__code__ is {self.name(function.__code__, 'object')}", f"code of {function.__name__}"
-        )
-        if function.__defaults__:
-            self._read(f"{expression}.__defaults__", function.__defaults__, f"defaults of {function.__name__}")
-        if function.__kwdefaults__:
-            self._read(f"{expression}.__kwdefaults__", function.__kwdefaults__, f"defaults of {function.__name__}")
+        name = function.__name__
+        code = self.name(function.__code__, "object")
+        self._guard(f"{expression}.__code__ is {code}", "identity", f"code of {name}")
+        for part in ("__defaults__", "__kwdefaults__"):
+            defaults = getattr(function, part)
+            self._read(f"{expression}.{part}", defaults, f"defaults of {name}")
+            if defaults:
+                self.contents(defaults)
         for index, cell in enumerate(function.__closure__ or ()):
-            self.root(cell, f"{expression}.__closure__[{index}]")
+            if id(cell) not in self.created:  # a class made in the capture closes over its variables
+                self.root(cell, f"{expression}.__closure__[{index}]")
 
     def version(self, cell: Any) -> None:
         """Library code read from a Cell: its version stands for all its attributes."""
-        if self.guarded:
-            self._guard(f"{self._expression(cell)}._version == {cell._version}", f"settings of {type(cell).__name__}")
+        expression = self._expression(cell)
+        path = f"settings of {self._path(expression)}" if self.is_known(cell) else f"settings of {type(cell).__name__}"
+        version = cell._version
+        self._guard(f"{expression}._version == {version}", "version", path, version, f"{expression}._version")
+
+    def answer(self, obj: Any, method: str, argument: Any, result: Any) -> None:
+        """An object was asked something that it answers without effect: the guard asks it again."""
+        asked = f"{self._expression(obj)}.{method}({self._constant(argument)})"
+        what = f"{method} of a {type(obj).__name__}"
+        self._guard(f"{asked} is {self._constant(result)}", "relation", what, result)
+
+    def setting(self, get: Any, args: list[Any], kwargs: dict[str, Any], found: Any) -> None:
+        """A setting of the process was asked for."""
+        asked = ", ".join([*map(repr, args), *[f"{name}={value!r}" for name, value in kwargs.items()]])
+        call = f"{self.name(get, 'function')}({asked})"
+        self._guard(f"{call} == {self._constant(found)}", "setting", f"context setting {asked}", found, call)
+
+    def settings(self) -> None:
+        """What a graph depends on besides what the program reads: settings of the process, shapes of parameters."""
+        before, self.guarded = self.guarded, True
+        module, now = self.name(context, "module"), self.name(context.FINGERPRINT, "constant")
+        self._guard(f"{module}.FINGERPRINT is {now}", "setting", "context settings", context.FINGERPRINT)
+        parameters = self.name(Parameter, "class")
+        self._guard(f"{parameters}.reshaped == {Parameter.reshaped}", "setting", "shapes of parameters")
+        self.guarded = before
+
+    # -- identity ----------------------------------------------------------------------------------------------------
+
+    def identity(self, obj: Any) -> None:
+        """Something depends on which object this is, or may read from it what is not guarded by itself."""
+        if id(obj) in self.by_class:
+            expression = self.known[id(obj)][1]
+            self._guard(f"{expression} is {self.name(obj, 'object')}", "identity", self._path(expression), obj)
+            if self.guarded:
+                self.by_class.discard(id(obj))
+
+    def distinct(self, a: Any, b: Any) -> None:
+        """Two objects were told apart by identity."""
+        if a is not b and type(a) is type(b) and (id(a) in self.by_class or id(b) in self.by_class):
+            first, second = self.known.get(id(a)), self.known.get(id(b))
+            if first is not None and second is not None:
+                path = f"{self._path(first[1])} is {self._path(second[1])}"
+                self._guard(f"{first[1]} is not {second[1]}", "identity", path)
+
+    def written(self, obj: Any) -> None:
+        """The capture writes an outside object: it must be none of the others that the capture knows."""
+        if id(obj) in self.known:
+            for other, _ in tuple(self.known.values()):
+                if type(other) is type(obj):
+                    self.distinct(obj, other)
+
+    def inside(self, value: Any, seen: set[int] | None = None, depth: int = 0) -> None:
+        """Native code is given a value and may read everything that is in it.
+
+        Raises:
+            Unsupported: containers are nested so deeply that the program's recursion limit may matter.
+        """
+        seen = set() if seen is None else seen
+        if id(value) in seen or isinstance(value, (*_SCALARS, *_IDENTITY, Tensor)):
+            return
+        seen.add(id(value))
+        if depth > _DEEP:
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL,
+                f"containers nested more than {_DEEP} deep are looked into: whether that exceeds Python's recursion "
+                "limit is only known in Python",
+                "use flatter data",
+            )
+        if type(value) in VIEWS:
+            value = mapping_of(value)
+        if isinstance(value, CONTAINERS):
+            self.contents(value)
+            if not isinstance(value, bytearray):
+                for item in list(dict.values(value)) if isinstance(value, dict) else list(value):
+                    self.inside(item, seen, depth + 1)
+        elif id(value) in self.by_class:
+            self.identity(value)
+            for name, item in tuple(getattr(value, "__dict__", {}).items()):
+                self.inside(self.attribute(value, name, item), seen, depth + 1)
 
     # -- guards ------------------------------------------------------------------------------------------------------
+
+    def _path(self, expression: str) -> str:
+        return self.paths.get(expression, expression)
 
     def _expression(self, obj: Any) -> str:
         known = self.known.get(id(obj))
         return known[1] if known is not None else self.name(obj, "object")
 
-    def _guard(self, condition: str, what: str) -> None:
-        if self.guarded:
-            self.guards.setdefault(condition, what)
+    def _guard(self, condition: str, kind: str, path: str, expected: Any = None, expression: str = "") -> None:
+        if self.guarded and condition not in self.guards:
+            self.guards[condition] = Guard(condition, kind, path, expected, expression)
 
-    def _read(self, expression: str, value: Any, what: str) -> None:
-        """Record the guard of a value and, if parts of it may be read later, its source."""
-        if isinstance(value, _IDENTITY):
-            self._guard(f"{expression} is {self._constant(value)}", what)
+    def _guard_class(self, expression: str, kind: type, path: str) -> None:
+        spelled = kind.__name__ if kind in (*CONTAINERS[:-2], *_SCALARS) else self.name(kind, "class")
+        self._guard(f"{expression}.__class__ is {spelled}", "type", path, kind, f"{expression}.__class__")
+
+    def _load(self, expression: str, value: Any, path: str) -> Any:
+        """Guard a value that interpreted code reads; returns what stands for it, which may be a number of the call."""
+        if path in self.varying and type(value) in (int, float):
+            return self.numbers.base(expression, value, path)
+        return self._read(expression, value, path)
+
+    def _read(self, expression: str, value: Any, path: str) -> Any:
+        """Record the guard of a value and, if parts of it may be read later, its source; returns the value."""
+        kind = type(value)
+        if id(value) in self.anew:
+            self._same(expression, value, path)
+        elif is_opaque_iterator(value) and self.guarded:
+            self._made_anew(expression, value)
+        elif isinstance(value, types.FunctionType) and value.__closure__ and self._belongs_to_argument(expression):
+            self._read_object(expression, value, path)
+        elif isinstance(value, _IDENTITY):
+            constant = self._constant(value)
+            what = "value" if value is None or kind is bool else "identity"
+            self._guard(f"{expression} is {constant}", what, path, value, expression)
             if isinstance(value, types.FunctionType | types.ModuleType | type):
-                self.known.setdefault(id(value), (value, expression))
+                self._know(value, constant if self.guarded else expression, path)
             elif isinstance(value, types.BuiltinFunctionType):
                 self._builtin(expression, value)
-            return
-        kind = type(value)
-        if kind in _SCALARS:
-            constant = self._constant(value)
-            if kind is complex or (kind is float and (value == 0 or value != value)):
-                # 0.0 == -0.0, and nan is equal to nothing
-                same = f"{expression}.__class__ is {kind.__name__} and repr({expression}) == {repr(value)!r}"
-                self._guard(same, what)
-                return
-            self._guard(f"{expression}.__class__ is {kind.__name__} and {expression} == {constant}", what)
-            return
-        known = self.known.get(id(value))
-        first = known is None
-        if first:
-            self.known[id(value)] = (value, expression)
-        if isinstance(value, Tensor) and not isinstance(value, Parameter):
-            name = self.name(value.type, "type")
-            self._guard(f"{expression}.__class__ is {self.name(kind, 'class')} and {expression}.type is {name}", what)
-        elif kind in (list, tuple, dict, set, frozenset) and len(value) <= _SHALLOW_LIMIT:
-            if known is not None:
-                if known[1] != expression:
-                    self._guard(f"{expression} is {known[1]}", what)
-            else:
-                self._contents(expression, value, what)
-        elif isinstance(value, np.ndarray) and value.size <= _SHALLOW_LIMIT:
-            same = f"{self.name(np.array_equal, 'object')}({expression}, {self.name(value.copy(), 'constant')})"
-            self._guard(f"{expression} is {self.name(value, 'object')} and {same}", what)
+        elif kind in _SCALARS or kind in _EQUAL or isinstance(value, np.generic):
+            self._read_scalar(expression, value, path)
+        elif isinstance(value, (Tensor, *CONTAINERS)) or is_plain_instance(kind):
+            self._read_replaceable(expression, value, path)
         else:
-            self._guard(f"{expression} is {self.name(value, 'object')}", what)
-            if isinstance(value, (list, dict)):
-                self._guard(f"len({expression}) == {len(value)}", what)
+            if is_opaque_iterator(value):
+                self.opaque[id(value)] = value
+            self._read_object(expression, value, path)
+        return value
+
+    def _same(self, expression: str, value: Any, path: str) -> None:
+        """Guard that a place holds an object that another place holds too."""
+        known = self.known[id(value)][1]
+        if known != expression:
+            self._guard(f"{expression} is {known}", "identity", f"{path} is {self._path(known)}")
+
+    def _read_scalar(self, expression: str, value: Any, path: str) -> None:
+        kind = type(value)
+        spelled = kind.__name__ if kind in _SCALARS else self.name(kind, "class")
+        same = f"{expression} == {self._constant(value)}"
+        if isinstance(value, np.generic):
+            same = f"{expression}.tobytes() == {value.tobytes()!r}"
+        elif kind is complex or (kind is float and (value == 0 or value != value)):
+            same = f"repr({expression}) == {repr(value)!r}"  # 0.0 == -0.0, and nan is equal to nothing
+        self._guard(f"{expression}.__class__ is {spelled} and {same}", "value", path, value, expression)
+
+    def _read_replaceable(self, expression: str, value: Any, path: str) -> None:
+        """A tensor, a container or an instance: another of the same kind may stand in its place next time."""
+        known = self.known.get(id(value))
+        if known is not None:
+            self._same(expression, value, path)
+            return
+        if isinstance(value, Parameter) and expression not in self.paths:
+            self._read_object(expression, value, path)
+            return
+        self._know(value, expression, path)
+        if expression.isidentifier() and is_plain_instance(type(value)):
+            self._instances.add(expression)
+        if isinstance(value, Tensor):
+            kind = "Tensor" if type(value) is Tensor else self.name(type(value), "class")
+            check = f"({expression}._type or {expression}.type) is {self.name(value.type, 'type')}"
+            self._guard(f"{expression}.__class__ is {kind} and {check}", "type", path, value.type, expression)
+        else:
+            self._guard_class(expression, type(value), path)
+            if isinstance(value, CONTAINERS):
+                self.pending.add(id(value))
+        if self.guarded:
+            self.by_class.add(id(value))
+
+    def _read_object(self, expression: str, value: Any, path: str) -> None:
+        """An object of which nobody knows what may be read from it: it stays itself."""
+        if self._belongs_to_argument(expression) and type(value).__weakrefoffset__:
+            same = f"{self.name(weakref.ref(value), 'reference')}() is {expression} is not None"
+            self._guard(same, "identity", path)
+            self._know(value, expression, path)
+            return
+        name = self.name(value, "object")
+        self._guard(f"{expression} is {name}", "identity", path, value, expression)
+        self._know(value, name if self.guarded else expression, path)
+        if isinstance(value, np.ndarray) and value.size <= _ARRAY_LIMIT:
+            same = f"{self.name(np.array_equal, 'object')}({name}, {self.name(value.copy(), 'constant')})"
+            self._guard(same, "contents", path)
+
+    def _belongs_to_argument(self, expression: str) -> bool:
+        """Whether what an expression loads is part of an instance that a call brings.
+
+        An entry must not keep what may lead back to that instance (a stored function that holds one of its methods), or
+        the instance would live as long as the entry. Cells own their entries, so they are left out.
+        """
+        root = re.split(r"[.\[]", expression, maxsplit=1)[0]
+        return root != expression and root in self._instances
+
+    def _know(self, value: Any, expression: str, path: str) -> None:
+        self.known.setdefault(id(value), (value, expression))
+        for prefix in ("global ", "closure variable "):
+            if path.startswith(prefix):
+                path = path.removeprefix(prefix).strip("'")
+        self.paths.setdefault(expression, path)
 
     def _builtin(self, expression: str, value: Any) -> None:
         """A method of a built-in class: what it is bound to is read when it is called."""
         owner = value.__self__
         if owner is not None and not isinstance(owner, (types.ModuleType, type)):
-            self._read(f"{expression}.__self__", owner, "the object of a method")
-
-    def _contents(self, expression: str, value: Any, what: str) -> None:
-        """Guard a container by its keys and, one level deep, its items."""
-        kind = type(value)
-        self._guard(f"{expression}.__class__ is {kind.__name__}", what)
-        if kind in (set, frozenset):
-            self._guard(f"{expression} == {self.name(kind(value), 'constant')}", what)
-            return
-        if kind is dict:
-            self._guard(f"list({expression}) == {self.name(list(value), 'constant')}", what)
-            items: Any = value.items()
-        else:
-            self._guard(f"len({expression}) == {len(value)}", what)
-            items = enumerate(value)
-        for key, item in items:
-            spelled = repr(key) if isinstance(key, (int, str)) else self.name(key, "key")
-            self._read(f"{expression}[{spelled}]", item, f"{what}[{key!r:.40}]")
+            self._read(f"{expression}.__self__", owner, f"{self._path(expression)}.__self__")
 
     def _constant(self, value: Any) -> str:
-        if value is None or isinstance(value, (bool, int, str, bytes)):
-            return repr(value)
+        return repr(value) if isinstance(value, (bool, int, str, bytes)) else self._object(value)
+
+    def _object(self, value: Any) -> str:
+        """An expression for an object itself."""
+        if value is None or value is True or value is False or value is ...:
+            return "..." if value is ... else repr(value)
         return self.name(value, "constant")
 
 
-def _trusted(module: types.ModuleType) -> bool:
-    """Whether a module's attributes are taken not to change: the framework's own."""
-    return module.__name__.partition(".")[0] in ("weft", "mindspore", "jax", "numpy")
+def mapping_of(view: Any) -> Any:
+    """The dictionary that a view shows."""
+    return gc.get_referents(view)[0]
+
+
+def is_opaque_iterator(value: Any) -> bool:
+    """Whether a value is an iterator whose next item cannot be seen without taking it."""
+    kind = type(value)  # `isinstance` would ask the object for its class
+    return issubclass(kind, Iterator) and not isinstance(getattr(kind, "__next__", None), types.FunctionType)
+
+
+def _is_trusted(obj: Any) -> bool:
+    """Whether the attributes of a module or class are taken not to change."""
+    if isinstance(obj, type):
+        return not is_changeable(obj)
+    name: str = obj.__name__
+    return name.partition(".")[0] in TRUSTED_PACKAGES
+
+
+def is_changeable(kind: type) -> bool:
+    """Whether a class is one of the program's own, whose attributes may be replaced at any time."""
+    if not kind.__flags__ & _HEAP_TYPE or kind.__flags__ & _IMMUTABLE_TYPE:
+        return False
+    return (kind.__module__ or "").partition(".")[0] not in TRUSTED_PACKAGES
+
+
+def is_plain_instance(kind: type) -> bool:
+    """Whether instances of a class are read by interpreted code only, so that each read can be guarded by itself."""
+    if kind is types.SimpleNamespace:
+        return True
+    if type(kind) not in _METACLASSES or issubclass(kind, BaseException):
+        return False
+    for cls in kind.__mro__[:-1]:
+        module = (cls.__module__ or "").partition(".")[0]
+        if module in _BASES and cls.__flags__ & _HEAP_TYPE:
+            continue
+        if not cls.__flags__ & _HEAP_TYPE or module in TRUSTED_PACKAGES or module in NATIVE_PACKAGES:
+            return False
+        if any(isinstance(member, _C_METHODS) for member in cls.__dict__.values()):
+            return False
+    return True
+
+
+def in_class(kind: type, name: str) -> Any:
+    """What a class and its bases define under a name, without binding; `...` if nothing."""
+    for cls in kind.__mro__:
+        if name in cls.__dict__:
+            return cls.__dict__[name]
+    return ...

@@ -30,7 +30,7 @@ from weft.ir.types import TOKEN, TensorType
 from weft.ops.math import add, floor_div, sub
 from weft.ops.select import where
 from weft.ops.shape import FULL, zeros_of
-from weft.passes.rewrite import copy_graph
+from weft.passes.rewrite import copy_graph, silenced
 
 #: checkpoints of a `While` gradient: enough for 2**40 iterations
 _LEVELS: Final = 41
@@ -192,7 +192,7 @@ def _zero(graph: Graph, kind: Any) -> Value:
 
 
 def _only_gradients(joint: Graph, results: int) -> Graph:
-    graph = copy_graph(joint)
+    graph = silenced(joint)
     graph.outputs = graph.outputs[results:]
     return graph
 
@@ -300,6 +300,7 @@ def _while_gradient(
     fixed = [i for i in range(count, len(operands)) if _differentiable(kinds[i])]
     state = [i for i in range(1, count) if kinds[i] is not TOKEN]  # the condition is true at every state we rebuild
     followed = [i in flowing or i in fixed for i in range(len(operands))]
+    body = silenced(body)
     joint, places = joint_graph(body, followed)
     gradient_body = _only_gradients(joint, count)
     true = wrap(trace.use(apply(FULL, (), ((), True, dtypes.bool_))))

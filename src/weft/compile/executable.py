@@ -8,12 +8,15 @@ whether anybody else refers to it, so an array that another handle, a tape, a vi
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import jax
 
+from weft.compile.host_calls import with_host_calls
 from weft.compile.lower import lower
+from weft.core.control import effect_of
+from weft.core.primitive import IO
 from weft.ir.graph import Graph
 from weft.ir.types import TensorType
 
@@ -71,6 +74,7 @@ class Executable:
 
     Attributes:
         run: ``run(*arrays) -> tuple``, one array for each parameter of the graph (``()`` for a token); never donates.
+            It returns when all host calls of the graph are done, and raises what one of them raises.
         run_donating: the same, taking over the memory of the `donatable` arrays, which are invalid afterwards.
 
     Example:
@@ -85,9 +89,13 @@ class Executable:
 
     def __init__(self, graph: Graph, donatable: Sequence[int] = ()) -> None:
         self.graph = graph
-        self.donatable = _that_fit(graph, donatable)
         function = lower(graph)
-        self.run = jax.jit(function)
+        self.run: Callable[..., Any] = jax.jit(function)
+        if any(effect_of(node) == IO for node in graph.nodes):
+            # what a host call raises leaves everything as it was before, so nothing may be given away
+            donatable = ()
+            self.run = with_host_calls(self.run, graph)
+        self.donatable = _that_fit(graph, donatable)
         self.run_donating = jax.jit(function, donate_argnums=self.donatable) if self.donatable else self.run
 
     def call(self, arrays: list[Any], holders: int = 1) -> Any:

@@ -1,7 +1,8 @@
 """Lowering: a graph as a Python function on JAX arrays.
 
-The function takes one argument for each parameter of the graph and returns a tuple with one entry for each output;
-tokens are empty tuples, which JAX treats as trees without leaves.
+The function takes one argument for each parameter of the graph and returns a tuple with one entry for each output.
+A token may be anything that JAX carries: an operation with IO takes one and gives one, which orders it after what made
+the one and before what takes the other.
 """
 
 from __future__ import annotations
@@ -33,8 +34,7 @@ def lower(graph: Graph) -> Lowered:
         graph: a valid graph.
 
     Returns:
-        A function with one positional argument for each parameter of the graph, returning a tuple of the outputs;
-        arguments and results of token type are ``()``.
+        A function with one positional argument for each parameter of the graph, returning a tuple of the outputs.
 
     Raises:
         GraphError: the graph holds an operation that has no implementation.
@@ -74,8 +74,6 @@ def _lower(graph: Graph, callees: dict[int, Lowered]) -> Lowered:
             continue
         operands = tuple([absent if value is None else slots[value] for value in node.inputs])
         run, many = _resolve(node, callees)
-        if node.op.effect == IO:
-            operands = operands[1:]
         steps.append((run, many, operands, results, tuple(dead.get(position, ()))))
     return _function(graph, steps, outputs, _embedded(constants), absent + 1)
 
@@ -139,29 +137,7 @@ def _resolve(node: Node, callees: dict[int, Lowered]) -> tuple[_Run, bool]:
         return _callee(node.regions[0], callees), True
     if not hasattr(op, "implementation"):
         raise GraphError(f"operation {op.name!r} has no implementation, so it cannot run")
-    run = op.bound(node.attrs)
-    if op.effect == IO:
-        return _io(run, node), True
-    return run, op.multiple
-
-
-def _io(run: Any, node: Node) -> _Run:
-    """An IO operation does its work and gives a token; results beside the token follow it."""
-    if len(node.outputs) == 1:
-
-        def only_token(*arrays: Any) -> tuple[Any, ...]:
-            run(*arrays)
-            return ((),)
-
-        return only_token
-    op: Any = node.op
-    multiple = op.multiple
-
-    def with_results(*arrays: Any) -> tuple[Any, ...]:
-        found = run(*arrays)
-        return ((), *found) if multiple else ((), found)
-
-    return with_results
+    return op.bound(node.attrs), op.multiple
 
 
 def _if(node: Node, callees: dict[int, Lowered]) -> _Run:

@@ -14,6 +14,7 @@ from weft.ir.graph import Graph
 from weft.ir.types import TOKEN
 from weft.ops.shape import zeros_of
 from weft.passes.pipeline import optimize
+from weft.passes.rewrite import silenced
 
 
 class Segment:
@@ -100,7 +101,7 @@ class Derivative:
     def joint(self) -> Segment:
         """The gradient as a graph of the inputs and the output gradients, so that it can be differentiated again."""
         if self._joint is None:
-            graph, _ = joint_graph(self.graph, self.followed)
+            graph, _ = joint_graph(silenced(self.graph), self.followed)
             graph.outputs = graph.outputs[len(self.output_types) :]
             self._joint = Segment(optimize(graph))
         return self._joint

@@ -7,6 +7,7 @@ trace because everything is known. Eager and graph alike leave a tape entry when
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from marshal import dumps
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from weft import dtypes
 from weft._jax_compat import Array, to_device
 from weft.core import trace as trace_module
+from weft.core.deferred import Deferred, settled
 from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
 from weft.core.tape import SYMBOL, Edge, TapeNode
 from weft.core.tensor import LiteralTensor, Tensor, tracked, wrap
@@ -25,16 +27,55 @@ from weft.ir.graph import Value
 from weft.ir.types import TensorType
 
 _new = object.__new__
-#: whether any thread is capturing; a plain global because the eager fast path reads it
+#: whether any thread is capturing or watching; a plain global because the eager fast path reads it
+_careful = False
 _capturing = False
+_watches: list[Watch] = []
 
 
 def _set_capturing(active: bool) -> None:
-    global _capturing
+    global _capturing, _careful
     _capturing = active
+    _careful = _capturing or bool(_watches)
 
 
 trace_module.on_activity(_set_capturing)
+
+
+class Watch:
+    """Notices, within a block, whether this thread computes something eagerly.
+
+    Example:
+        >>> from weft import Tensor
+        >>> x = Tensor([1.0])
+        >>> with Watch() as watch:
+        ...     y = x + x
+        >>> watch.noticed
+        True
+    """
+
+    __slots__ = ("thread", "noticed")
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.noticed = False
+
+    def __enter__(self) -> Watch:
+        _watches.append(self)
+        _set_capturing(_capturing)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _watches.remove(self)
+        _set_capturing(_capturing)
+
+
+def _notice() -> None:
+    thread = threading.get_ident()
+    for watch in _watches:
+        if watch.thread == thread:
+            watch.noticed = True
+
 
 _SCALARS: dict[tuple[Any, ...], Tensor] = {}
 _NUMBERS: tuple[Any, ...] = (bool, int, float, complex)
@@ -51,7 +92,7 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
     Returns:
         Tensor, or a tuple of them if the primitive has several outputs.
     """
-    plain = not _capturing
+    plain = not _careful
     datas = []
     for t in inputs:
         try:
@@ -81,7 +122,11 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
 
 def _apply_general(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...], datas: list[Any]) -> Any:
     trace = trace_module.current()
+    if trace is not None and attrs:
+        attrs = settled(attrs)
     if trace is None:
+        if _watches:
+            _notice()
         results = primitive.executable(attrs)(*datas)
         if not primitive.multiple:
             results = (results,)
@@ -209,8 +254,10 @@ def coerce(primitive: Primitive, inputs: tuple[Any, ...]) -> tuple[Tensor | None
     """
     converted: list[Any] = []
     for value in inputs:
-        if value is None or isinstance(value, Tensor) or value.__class__ in _NUMBERS:
+        if value is None or isinstance(value, Tensor) or type(value) in _NUMBERS:
             converted.append(value)
+        elif isinstance(value, Deferred):
+            converted.append(value.operand())
         elif isinstance(value, _NUMBERS):  # enums, numpy.float64 (a float: what numpy.sqrt(2) gives)...
             converted.append(next(kind(value) for kind in _NUMBERS if isinstance(value, kind)))
         elif isinstance(value, (np.ndarray, np.generic, list, tuple, Array)):
@@ -318,7 +365,7 @@ def binary_method(primitive: Primitive) -> Any:
     run = primitive.executable(())
 
     def method(self: Tensor, other: Any) -> Any:
-        if other.__class__ is Tensor and self._node is None and other._node is None and not _capturing:
+        if other.__class__ is Tensor and self._node is None and other._node is None and not _careful:
             tensor = _new(Tensor)
             tensor._data = run(self._data, other._data)
             tensor._node = None

@@ -16,7 +16,7 @@ from weft.ir.types import TensorType
 #: effects a primitive may have; passes ask for these, never for names
 PURE = "pure"
 RANDOM = "random"  # reads and advances the random stream
-IO = "io"  # visible outside the program, ordered
+IO = "io"  # visible outside the program, ordered: takes a token first and gives one first
 
 #: version of the marshal format whose bytes depend on values only (later ones note shared objects)
 PACKED: Final = 2

@@ -348,6 +348,8 @@ class Parameter(Tensor):
 
     name: str
     requires_grad: bool
+    #: how often some parameter took a value of another shape: graphs know the shapes of parameters
+    reshaped: ClassVar[int] = 0
 
     def __init__(
         self,
@@ -415,6 +417,8 @@ class Parameter(Tensor):
             if new.dtype.category > self.dtype.category:
                 raise TypeError(f"parameter {self.name!r} is {self.dtype}; a {new.dtype} value would lose information")
             new = new.astype(self.dtype)
+        if new.shape != self.shape:
+            Parameter.reshaped += 1
         self.rebind(new)
         return self
 

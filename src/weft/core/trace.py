@@ -72,8 +72,11 @@ class Trace:
         self.created: dict[int, Tensor] = {}
         #: the IO token as a handle, so that branches and loops merge it like any tensor
         self.token: Tensor | None = None
+        self._first_token: Value | None = None
         #: the tape entry that computed a value, for operands of control flow, which are known as values only
         self.edges: dict[Value, tuple[Any, int]] = {}
+        #: told of containers whose items are compared where paths meet
+        self.read: Callable[[Any], None] = lambda obj: None
         self._constants: dict[tuple[Graph, int, type | None], Value] = {}
         self._captures: dict[Graph, dict[Value, Value]] = {}
 
@@ -161,8 +164,14 @@ class Trace:
     def io_token(self) -> Tensor:
         """The handle of the token that orders IO."""
         if self.token is None:
-            self.token = wrap(self.root.add_param(TOKEN, "io"))
+            self.token = wrap(self.first_token())
         return self.token
+
+    def first_token(self) -> Value:
+        """The root parameter for the token, which also stands where no token is known nor read."""
+        if self._first_token is None:
+            self._first_token = self.root.add_param(TOKEN, "io")
+        return self._first_token
 
 
 class _Local(threading.local):

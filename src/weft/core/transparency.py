@@ -9,8 +9,13 @@ _Function = TypeVar("_Function", bound=object)
 
 #: the code of transparent functions, that of functions defined inside them included
 TRANSPARENT: Final[set[types.CodeType]] = set()
-#: modules of the standard library that call the user's code back (`__deepcopy__`) and make containers of its objects
-TRANSPARENT_MODULES: Final = frozenset({"copy", "copyreg"})
+#: the code of functions that stand for another one, which capture enters instead (their `__weft_inline__`)
+STAND_INS: Final[set[types.CodeType]] = set()
+#: the code of functions that compiled code must leave to Python
+PYTHON_ONLY: Final[set[types.CodeType]] = set()
+#: modules of the standard library that call the user's code back (`__deepcopy__`, a logger's `process`), make
+#: containers of its objects, or speak of its lines
+TRANSPARENT_MODULES: Final = frozenset({"copy", "copyreg", "logging", "warnings"})
 
 
 def transparent(function: _Function) -> _Function:

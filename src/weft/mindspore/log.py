@@ -9,6 +9,8 @@ import logging
 import os
 from typing import Any, Final
 
+from weft.core.transparency import transparent
+
 __all__ = ["critical", "debug", "error", "get_level", "info", "set_level", "warning"]
 
 _LEVELS: Final = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL)
@@ -23,26 +25,31 @@ def _initial_level() -> int:
 _logger.setLevel(_initial_level())
 
 
+@transparent
 def debug(msg: object, *args: Any, **kwargs: Any) -> None:
     """Log at level DEBUG."""
     _logger.debug(msg, *args, stacklevel=2, **kwargs)
 
 
+@transparent
 def info(msg: object, *args: Any, **kwargs: Any) -> None:
     """Log at level INFO."""
     _logger.info(msg, *args, stacklevel=2, **kwargs)
 
 
+@transparent
 def warning(msg: object, *args: Any, **kwargs: Any) -> None:
     """Log at level WARNING."""
     _logger.warning(msg, *args, stacklevel=2, **kwargs)
 
 
+@transparent
 def error(msg: object, *args: Any, **kwargs: Any) -> None:
     """Log at level ERROR."""
     _logger.error(msg, *args, stacklevel=2, **kwargs)
 
 
+@transparent
 def critical(msg: object, *args: Any, **kwargs: Any) -> None:
     """Log at level CRITICAL."""
     _logger.critical(msg, *args, stacklevel=2, **kwargs)

@@ -15,13 +15,15 @@ from types import FunctionType
 from typing import Any, ClassVar
 
 from weft import context
+from weft.capture import events
 from weft.core import trace
+from weft.core.home import Home
 from weft.core.parameters import ParameterTuple
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import transparent
 from weft.nn.hooks import HookHandle, call_with_extras
 
-#: installed by the compiler: runs a cell as a graph in GRAPH_MODE
+#: installed by the compiler: runs a cell as a graph in GRAPH_MODE; NotImplemented where compiling is switched off
 graph_call: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
 
 _REGISTRIES = ("_params", "_cells")
@@ -94,6 +96,7 @@ class Cell:
         state["_extras"] = type(self)._has_bprop
         state["cls_name"] = type(self).__name__
         state["instance_name"] = ""
+        state["_compiled"] = Home(self)
         if flags:
             self.add_flags(**flags)
 
@@ -102,7 +105,9 @@ class Cell:
     @transparent
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if context.MODE == 0 and graph_call is not None and trace.current() is None:
-            return graph_call(self, args, kwargs)
+            result = graph_call(self, args, kwargs)
+            if result is not NotImplemented:
+                return result
         extras = self._extras
         if not kwargs:
             least, most = self._arity
@@ -123,6 +128,14 @@ class Cell:
         raise AttributeError(
             f"{type(self).__name__} defines no construct method; add:\n    def construct(self, x):\n        return ..."
         )
+
+    def report(self) -> Any:
+        """Everything that happened to this Cell in graph mode so far: graphs, breaks, recompiles.
+
+        Returns:
+            Report: see `weft.explain`.
+        """
+        return events.report_of(self)
 
     # -- capture ---------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from weft.ops.dropout import *
 from weft.ops.elementwise import *
 from weft.ops.embedding import *
 from weft.ops.gather import *
+from weft.ops.host import *
 from weft.ops.joining import *
 from weft.ops.legacy import *
 from weft.ops.linalg import *

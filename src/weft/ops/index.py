@@ -16,6 +16,7 @@ from jax import lax
 from weft import dtypes
 from weft._jax_compat import Array
 from weft.core import trace as trace_module
+from weft.core.deferred import Deferred
 from weft.core.dispatch import apply, literal
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor, view, wrap
@@ -399,6 +400,8 @@ def setitem(self: Any, index: Any, value: Any) -> None:
 
 
 def _value_for(x: Any, value: Any) -> Tensor:
+    if isinstance(value, Deferred):
+        value = value.operand()
     if not isinstance(value, Tensor):
         if isinstance(value, (list, tuple)) and any_symbolic(list(value)):
             value = stack([item if isinstance(item, Tensor) else Tensor(item) for item in value])

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from weft import dtypes
 from weft.core.declare import operator_class
+from weft.core.deferred import Deferred
 from weft.core.dispatch import apply, literal
 from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
@@ -116,6 +117,8 @@ def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
         raise TypeError(
             f"masked_fill: the mask must be bool, not {mask.dtype}; compare first: masked_fill(x, x > 0, v)"
         )
+    if isinstance(value, Deferred):
+        value = value.operand()
     filling = (
         literal(value, input_x.dtype) if value.__class__ in (bool, int, float) else tensor(value).astype(input_x.dtype)
     )

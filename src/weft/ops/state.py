@@ -16,7 +16,6 @@ from weft.core.tape import SYMBOL
 from weft.core.tensor import Parameter, Tensor, view, wrap
 from weft.ops._rules import tensor
 from weft.ops._samples import one, unary
-from weft.ops.printing import print_values as print_values
 from weft.ops.shape import zeros_of
 
 __all__ = [

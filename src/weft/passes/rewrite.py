@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.core.primitive import IO
 from weft.core.trace import CONSTANT, Literal
 from weft.ir.graph import Graph, Node, Value
 
@@ -116,6 +117,22 @@ def _copy(graph: Graph, parent: Graph | None, done: dict[int, Graph]) -> Graph:
             values[before] = after
     result.outputs = [values[value] for value in graph.outputs]  # type: ignore[misc]
     return result
+
+
+def silenced(graph: Graph) -> Graph:
+    """A copy without IO, to compute again what was computed before: tokens pass through."""
+    result = copy_graph(graph)
+    for inner in graphs_of(result):
+        rewrite(inner, _token_before)
+    return result
+
+
+def _token_before(node: Node) -> Sequence[Value] | None:
+    if node.op.effect != IO or len(node.outputs) != 1:
+        return None
+    token = node.inputs[0]
+    assert token is not None
+    return (token,)
 
 
 def renumber(values: Iterable[Value]) -> None:

@@ -323,3 +323,20 @@ def tensor_error_in_finally_order(x: Any) -> Any:
     finally:
         log.append("finally")
     return log, x
+
+
+@case([(f32(1, 2),), (f32(-3, 2),), (f32(-30, 2),), (f32(30, 2),)])
+def one_exception_for_two(x: Any) -> Any:
+    if x.sum() > 0:
+        error = KeyError("a", x.sum().item())
+        y = x
+    else:
+        error = KeyError("a", x.min().item())
+        y = -x
+    try:
+        if y.sum() > 4:
+            raise error
+        y = y + 1
+    except KeyError as caught:
+        y = y * caught.args[1]
+    return y

@@ -122,7 +122,7 @@ def outside_list_appended_and_measured() -> Any:
     return f
 
 
-@case(X, factory=True, entries=4, gradients=False, policies=("auto",))
+@case(X, factory=True, entries=2, gradients=False, policies=("auto",))
 def closure_counter() -> Any:
     calls = 0
 

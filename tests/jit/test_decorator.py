@@ -217,7 +217,7 @@ def test_wrong_arguments_raise_as_in_python() -> None:
 
 @pytest.mark.parametrize("options", [{"mode": "Graph"}, {"capture_mode": "source"}])
 def test_unknown_modes(options: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(options.values()))}.*the modes are"):
+    with pytest.raises(ValueError, match=f"{next(iter(options.values()))}.*the choices are"):
         jit(lambda v: v, **options)
 
 
@@ -464,7 +464,7 @@ def test_training_flag_of_a_cell() -> None:
 
 
 def test_parameters_cannot_be_made_inside() -> None:
-    @jit
+    @jit(fullgraph=True)
     def f(v: Any) -> Any:
         return v * Parameter(Tensor([1.0, 1.0]), name="w")
 
@@ -514,7 +514,7 @@ def test_deleting_a_function_frees_its_executables() -> None:
 
         jitted = jit(f)
         jitted(x())
-        (entry,) = next(iter(jitted.compiled.entries.values()))
+        (entry,) = next(iter(jitted.compiled.entries.values())).entries
         return jitted, [weakref.ref(f), weakref.ref(big), weakref.ref(jitted.compiled), weakref.ref(entry.segment)]
 
     jitted, references = make()
@@ -657,7 +657,7 @@ def test_threads_share_one_function() -> None:
         thread.join()
     if failures:
         raise failures[0]
-    assert entries(f) == 6
+    assert 3 <= entries(f) <= 6  # for each shape, at most one for each k
 
 
 def test_eager_work_of_other_threads_is_not_captured() -> None:

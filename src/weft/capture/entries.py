@@ -1,0 +1,215 @@
+"""The captured versions of one piece of code, and what all pieces of one compiled function share."""
+
+from __future__ import annotations
+
+import threading
+import time
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from weft import context
+from weft.capture.events import FIRST, Captured, History
+from weft.capture.guards import Difference, Guard, describe, differences
+from weft.capture.misses import changing_numbers, closest, logger
+from weft.compile.segment import Segment
+from weft.errors import WeftError
+
+if TYPE_CHECKING:
+    from weft.capture.suspension import Continuation
+
+#: what an entry returns when its guards do not hold
+MISS: Final = object()
+#: one capture at a time: it reads and writes the program's own objects
+capture_lock: Final = threading.RLock()
+#: held while a list of entries is replaced; reentrant, since a collection meanwhile may run the user's `__del__`
+_order_lock: Final = threading.RLock()
+
+
+class Entry:
+    """One captured piece of a call: guards, graph, executable and the code that ties them together.
+
+    Args:
+        run: ``run(*values) -> result``; returns `MISS` if a guard does not hold.
+        segment: the graph with its executables and derivatives.
+        guards: what must hold for the entry to run.
+        source: the code of `run`.
+        parameters: names of the parameters of `run`.
+        scope: the names that conditions of guards use.
+        computes: whether something is computed with tensors.
+    """
+
+    __slots__ = ("run", "segment", "guards", "source", "parameters", "scope", "computes", "event")
+
+    def __init__(
+        self,
+        run: Callable[..., Any],
+        segment: Segment,
+        guards: list[Guard],
+        source: str,
+        parameters: list[str],
+        scope: dict[str, Any],
+        computes: bool = True,
+    ) -> None:
+        self.run = run
+        self.segment = segment
+        self.guards = guards
+        self.source = source
+        self.parameters = parameters
+        self.scope = scope
+        self.computes = computes
+        #: its record in the history of the callable, if it has one
+        self.event: Captured | None = None
+
+    def differences(self, values: Sequence[Any]) -> list[Difference]:
+        """The guards that do not hold for a call, given the values of the parameters."""
+        return differences(self.guards, self.scope, dict(zip(self.parameters, values, strict=True)))
+
+
+class Recency:
+    """The entries for one place in the code in the order of their last use, for all forms of calls that come to it.
+
+    Their number is limited by the setting `jit_cache_limit`.
+    """
+
+    __slots__ = ("_order",)
+
+    def __init__(self) -> None:
+        #: least recently used first
+        self._order: dict[int, tuple[Entries, Entry]] = {}
+
+    def used(self, entries: Entries, entry: Entry) -> None:
+        """Note that an entry was made, or was used while it was not the latest."""
+        self._order.pop(id(entry), None)
+        self._order[id(entry)] = (entries, entry)
+
+    def evict(self) -> int:
+        """Drop the least recently used entries above the limit; returns how many."""
+        dropped = max(0, len(self._order) - context.get_context("jit_cache_limit"))
+        for _ in range(dropped):
+            entries, entry = self._order.pop(next(iter(self._order)))
+            entries.entries = [other for other in entries.entries if other is not entry]
+        return dropped
+
+
+class Entries:
+    """The entries of one piece of code for one form of calls, most recently used first.
+
+    Args:
+        owner: the compiled callable.
+        recency: the order in which entries for the place were used.
+        capture: makes a new entry for some values; its second argument says why it is needed.
+        first: why there is a first one.
+    """
+
+    __slots__ = ("owner", "recency", "capture", "first", "entries")
+
+    def __init__(
+        self, owner: Owner, recency: Recency, capture: Callable[[tuple[Any, ...], str], Entry], first: str = FIRST
+    ) -> None:  # fmt: skip
+        self.owner = owner
+        self.recency = recency
+        self.capture = capture
+        self.first = first
+        #: replaced, never changed: other threads may be reading it
+        self.entries: list[Entry] = []
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def call(self, values: tuple[Any, ...], tried: int = 0) -> Any:
+        """Run the entry that fits, capturing one if there is none; the first `tried` are known not to fit."""
+        entries = self.entries
+        for position in range(tried, len(entries)):
+            result = entries[position].run(*values)
+            if result is not MISS:
+                if position:
+                    self._use(entries[position])
+                return result
+        return self._capture_and_call(values)
+
+    def _use(self, entry: Entry) -> None:
+        """Put an entry first: a new one, or one that was just used."""
+        with _order_lock:
+            self.entries = [entry, *(other for other in self.entries if other is not entry)]
+            self.recency.used(self, entry)
+
+    def _capture_and_call(self, values: tuple[Any, ...]) -> Any:
+        with capture_lock:
+            for entry in self.entries:  # another thread may have captured it meanwhile
+                result = entry.run(*values)
+                if result is not MISS:
+                    return result
+            why = self._compare(values)
+            entry = self.capture(values, why)
+            self._use(entry)
+            self._evict(why)
+        began = time.perf_counter()
+        result = entry.run(*values)
+        if entry.event is not None:
+            entry.event.first_run = time.perf_counter() - began
+        if result is MISS:
+            raise WeftError(
+                f"the new graph {entry.segment.graph.name!r} does not accept the arguments it was captured with; "
+                f"an argument or global changes while it is read ({describe(entry.differences(values))})"
+            )
+        return result
+
+    def _compare(self, values: tuple[Any, ...]) -> str:
+        """Why a call needs a new entry; numbers that changed are noted as such."""
+        if not self.entries:
+            return self.first
+        found = closest(self.entries, values)
+        self.owner.varying |= changing_numbers(found)
+        return describe(found) or "the closest entry was captured at the same time"
+
+    def _evict(self, why: str) -> None:
+        """Drop the least recently used entries above the limit, saying so in the log."""
+        with _order_lock:
+            dropped = self.recency.evict()
+        if dropped:
+            self.owner.history.evicted += dropped
+            logger.warning(
+                "%s: more than %d compiled versions (jit_cache_limit), so the least recently used was dropped; "
+                "the newest was needed because %s",
+                self.owner.name, context.get_context("jit_cache_limit"), why,
+            )  # fmt: skip
+
+
+class Owner:
+    """What the entries of one compiled callable share.
+
+    Args:
+        name: name of the callable, and of its graphs.
+        guarded: whether outside values are guarded (else they are constants of each capture).
+        fullgraph: whether a break is an error.
+    """
+
+    def __init__(self, name: str, guarded: bool, fullgraph: bool = False) -> None:
+        self.name = name
+        self.guarded = guarded
+        self.fullgraph = fullgraph
+        #: the order in which entries for whole calls were used
+        self.recency = Recency()
+        #: paths of numbers that changed between calls: they are no constants of later captures
+        self.varying: set[str] = set()
+        self.history = History(name)
+        #: places in the code -> how calls go on from there
+        self.continuations: dict[Any, Continuation] = {}
+        #: how many captures of continuations were made, none computing anything with tensors; None once one did
+        self.idle: int | None = 0
+        #: code of which the rest is never left to Python again, since it computed with tensors there
+        self.computing: set[types.CodeType] = set()
+
+    def capture_continuation(
+        self, continuation: Continuation, values: tuple[Any, ...], why: str
+    ) -> Entry:  # fmt: skip
+        """Make an entry for a continuation; set by `weft.capture.capture`."""
+        raise NotImplementedError
+
+    def rest_of(self, continuation: Continuation) -> Callable[[tuple[Any, ...]], Any] | None:
+        """What runs the rest of a continuation's innermost frame in Python; set by `weft.capture.capture`."""
+        raise NotImplementedError

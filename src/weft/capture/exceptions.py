@@ -1,0 +1,56 @@
+"""What Python notes in exceptions: which one was being handled when another was raised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def context_chain(error: BaseException) -> Iterator[BaseException]:
+    """An exception, its context, the context of that, and so on."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__context__
+
+
+def set_context(error: BaseException, handled: BaseException | None) -> None:
+    """Note which exception was being handled when another one was raised; the chain never becomes a ring."""
+    if handled is None or handled is error:
+        return
+    for link in context_chain(handled):
+        if link.__context__ is error:
+            link.__context__ = None
+            break
+    error.__context__ = handled
+
+
+def drop_context(error: BaseException, ambient: BaseException | None, handled: BaseException | None) -> None:
+    """Take what the capture itself was handling out of a new exception's chain, unless the program handles it too."""
+    if ambient is None or ambient is handled:
+        return
+    for link in context_chain(error):
+        if link.__context__ is ambient:
+            link.__context__ = None
+            return
+
+
+def chain_native(error: BaseException, handled: BaseException | None) -> None:
+    """`set_context` for an exception from native code, which may have raised several, each while handling the last."""
+    last = error
+    for link in context_chain(error):
+        if link is handled:
+            return
+        last = link
+    set_context(last, handled)
+
+
+def function_text(function: Any) -> str:
+    """How messages about the arguments of a call name the function."""
+    name = getattr(function, "__qualname__", None)
+    if name is None:
+        return str(function)
+    module = getattr(function, "__module__", None)
+    return f"{name}()" if module in (None, "builtins") else f"{module}.{name}()"

@@ -1,0 +1,121 @@
+"""Generators that live on outside the capture that began them: Python generators whose body runs in captured pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+from weft.capture.entries import Owner
+from weft.capture.frame import Frame
+from weft.capture.iterators import CAPTURED_GENERATORS
+from weft.capture.steps import VALUE, raising_step
+from weft.capture.suspension import Continuation, FrameShape, Handlers, continuation_at, drive, shape_of, values_of
+
+
+class YieldPoint:
+    """A generator's frame where it waits to be resumed.
+
+    Args:
+        owner: the compiled callable.
+        shape: the frame.
+        started: whether it has yielded, so that what is sent to it goes on its stack.
+    """
+
+    __slots__ = ("owner", "shape", "started", "_resumed", "_handlers", "_raise")
+
+    def __init__(self, owner: Owner, shape: FrameShape, started: bool) -> None:
+        self.owner = owner
+        self.shape = shape
+        self.started = started
+        self._resumed: Continuation | None = None
+        self._handlers: Handlers | None = None
+        self._raise: Callable[..., Any] | None = None
+
+    def resume(self, values: tuple[Any, ...], sent: Any) -> Any:
+        """Go on: a result, or `Yielded`."""
+        if not self.started:
+            if self._resumed is None:
+                self._resumed = continuation_at(self.owner, (self.shape,))
+            return drive(self._resumed.entries.call(values))
+        shape = self.shape
+        if self._resumed is None:
+            pushed = FrameShape(shape.function, shape.pc, shape.bound, (*shape.stack, VALUE), shape.handling)
+            self._resumed = continuation_at(self.owner, (pushed,))
+        end = len(values) - shape.handling
+        return drive(self._resumed.entries.call((*values[:end], sent, *values[end:])))
+
+    def throw(self, values: tuple[Any, ...], error: BaseException) -> Any:
+        """Go on by raising an exception at the `yield`: a result, or `Yielded`."""
+        if not self.started:
+            raise error
+        if self._handlers is None:
+            pc = self.shape.pc - 1
+            while self.shape.decoded.instrs[pc].name != "YIELD_VALUE":
+                pc -= 1
+            self._handlers = Handlers(self.owner, (self.shape,), pc)
+            self._raise = raising_step(self.shape.decoded, pc, self.shape.function.__globals__)
+        assert self._raise is not None
+        try:
+            self._raise(error)
+        except BaseException as raised:
+            return drive(self._handlers.go_on(raised, values, None))
+        raise AssertionError("unreachable")
+
+
+class Yielded:
+    """What a piece of a generator ended with.
+
+    Args:
+        point: where it waits.
+        value: what it yielded.
+        values: the values of its frame.
+    """
+
+    __slots__ = ("point", "value", "values")
+
+    def __init__(self, point: YieldPoint, value: Any, values: tuple[Any, ...]) -> None:
+        self.point = point
+        self.value = value
+        self.values = values
+
+
+def yield_point(owner: Owner, frame: Frame, started: bool) -> tuple[YieldPoint, list[Any]]:
+    """Where a generator's frame waits, and the values of the frame."""
+    shape = shape_of(frame, frame.pc)
+    return YieldPoint(owner, shape, started), values_of(frame, shape)
+
+
+def make_generator(point: YieldPoint, values: tuple[Any, ...]) -> Any:
+    """A Python generator that goes on from a place.
+
+    Args:
+        point: the place.
+        values: the values of the frame there.
+
+    Returns:
+        A generator with the name of the user's.
+    """
+    made: Any = _generate(point, values)
+    made.__name__ = point.shape.decoded.code.co_name
+    made.__qualname__ = point.shape.decoded.code.co_qualname
+    if point.started:
+        made.send(None)  # it waits at a `yield`, as the user's generator did
+    return made
+
+
+def _generate(point: YieldPoint, values: tuple[Any, ...]) -> Generator[Any, Any, Any]:
+    if point.started:
+        result: Any = Yielded(point, None, values)
+    else:
+        result = point.resume(values, None)
+    while result.__class__ is Yielded:
+        try:
+            sent = yield result.value
+        except BaseException as error:
+            result = result.point.throw(result.values, error)
+        else:
+            result = result.point.resume(result.values, sent)
+    return result
+
+
+CAPTURED_GENERATORS.add(_generate.__code__)

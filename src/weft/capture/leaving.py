@@ -1,0 +1,113 @@
+"""Stretches of code without tensors that are left to Python, from a place where capture went on to the frame's end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from weft.capture.events import BreakSite
+from weft.capture.misses import logger
+from weft.capture.resume import resume_function
+from weft.capture.running import nested_text
+from weft.capture.steps import VALUE
+from weft.capture.suspension import Continuation, FrameShape, Handlers, continuation_at
+from weft.capture.tracebacks import RUNNER, keep_user_frames
+from weft.core.dispatch import Watch
+from weft.errors import Refusal
+
+
+def rest_of_frame(continuation: Continuation) -> Callable[[tuple[Any, ...]], Any] | None:
+    """What runs the rest of the innermost frame of a continuation in Python; None where Python cannot go on.
+
+    Args:
+        continuation: the place, with its frames.
+
+    Returns:
+        A function of the values of the frames; its result is that of the call, or a suspension of the frames that wait.
+    """
+    inner = continuation.shapes[-1]
+    if inner.function.__code__ in continuation.owner.computing:
+        return None
+    function = resume_function(inner)
+    return None if function is None else _Rest(continuation, function).run
+
+
+def _runner(
+    waiting: Sequence[FrameShape], outer: int, function: Callable[..., Any]
+) -> Callable[[tuple[Any, ...]], Any]:
+    """The function of the values of all frames that calls another with those of the innermost, as the others wait."""
+    scope: dict[str, Any] = {"resume": function}
+    text = nested_text(waiting, [f"v[{i}]" for i in range(outer)], "resume", [f"*v[{outer}:]"], scope)
+    exec(compile(f"def run(v): return {text}", RUNNER, "exec"), scope)
+    run: Callable[[tuple[Any, ...]], Any] = scope["run"]
+    return run
+
+
+class _Rest:
+    """The rest of a frame in Python, then the frames that wait for it.
+
+    Args:
+        continuation: the place, with its frames.
+        function: the resume function.
+    """
+
+    __slots__ = ("continuation", "site", "outer", "call", "_handlers", "_following")
+
+    def __init__(self, continuation: Continuation, function: Callable[..., Any]) -> None:
+        self.continuation = continuation
+        owner, shapes = continuation.owner, continuation.shapes
+        inner = shapes[-1]
+        name = inner.decoded.code.co_qualname
+        self.site = BreakSite(
+            Refusal.NO_TENSORS.value,
+            inner.decoded.location(inner.pc),
+            f"what follows in {name} was captured again and again and never computed anything with tensors",
+            "compile the functions that compute with tensors",
+        )
+        waiting = shapes[:-1]
+        #: how many values the waiting frames have
+        self.outer = sum(shape.size for shape in waiting)
+        self.call = _runner(waiting, self.outer, function)
+        self._handlers = Handlers(owner, waiting, waiting[-1].pc - 1) if waiting else None
+        self._following: Continuation | None = None
+
+    def run(self, values: tuple[Any, ...]) -> Any:
+        """Run the rest of the frame, then go on with the frames that wait."""
+        self.continuation.owner.history.ran_break(self.site)
+        watch = Watch()
+        try:
+            with watch:
+                result = self.call(values)
+        except BaseException as error:
+            if self._handlers is not None:
+                return self._handlers.go_on(error, values[: self.outer], None)
+            keep_user_frames(error, 0, None)
+            raise error
+        finally:
+            if watch.noticed:
+                self._take_back()
+        if self._handlers is None:
+            return result
+        waiting = self.continuation.shapes[:-1]
+        if self._following is None:
+            self._following = continuation_at(self.continuation.owner, (*waiting[:-1], _with_result(waiting[-1])))
+        end = self.outer - waiting[-1].handling
+        return self._following.entries.call((*values[:end], result, *values[end : self.outer]))
+
+    def _take_back(self) -> None:
+        """The rest does compute with tensors: from now on it is captured, and so is that of the same code elsewhere."""
+        owner, code = self.continuation.owner, self.continuation.shapes[-1].function.__code__
+        owner.computing.add(code)
+        for continuation in owner.continuations.values():
+            if continuation.shapes[-1].function.__code__ is code:
+                continuation.idle, continuation.rest = None, None
+        logger.warning(
+            "%s: the rest of %s was left to Python at %s, since captures there computed nothing with tensors, but now "
+            "it did compute with some; from the next call on it is captured again",
+            owner.name, code.co_qualname, self.site.location,
+        )  # fmt: skip
+
+
+def _with_result(shape: FrameShape) -> FrameShape:
+    """A frame that waited in a call, with the value that the call returned."""
+    return FrameShape(shape.function, shape.pc, shape.bound, (*shape.stack, VALUE), shape.handling)

@@ -1,0 +1,28 @@
+"""What capture takes for granted about packages: which hold no code of the user's, and which never change."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: packages whose Python functions run natively: they hold no code that must be captured
+NATIVE_PACKAGES: Final = frozenset(
+    {
+        "numpy", "jax", "jaxlib", "scipy", "re", "enum", "abc", "typing", "types", "string",
+        "textwrap", "json", "fractions", "decimal", "numbers", "dataclasses", "inspect", "reprlib",
+        "operator", "math", "linecache", "keyword",
+        "importlib", "ml_dtypes", "builtins", "statistics",
+    }
+)  # fmt: skip
+#: modules of C functions that depend on nothing but their arguments
+PURE_MODULES: Final = frozenset(
+    {
+        "builtins", "math", "cmath", "_operator", "operator", "itertools", "functools", "_functools", "collections",
+        "_collections", "_collections_abc", "re", "_sre", "string", "_string", "struct", "_struct", "binascii",
+        "unicodedata", "_bisect", "_heapq", "copy", "types", "typing", "_typing", "_abc", "enum", "numpy",
+        "ml_dtypes", "_stat", "array", "_statistics",
+    }
+)  # fmt: skip
+#: packages of debuggers, which look at the frames of the program
+DEBUGGERS: Final = frozenset({"pdb", "bdb", "ipdb", "IPython", "pudb", "debugpy"})
+#: packages whose modules and classes are taken not to change: the framework and what it stands on
+TRUSTED_PACKAGES: Final = frozenset({"weft", "mindspore", "jax", "jaxlib", "numpy"})

@@ -1,0 +1,55 @@
+"""Graphs, breaks and recompiles as log lines of the logger ``weft.jit``.
+
+A line is at level DEBUG (graphs) or INFO (breaks, recompiles), as usual for a library. The kinds of event that the
+context setting ``jit_log`` or the environment variable ``WEFT_LOG`` names are at level WARNING, which shows without any
+set-up of `logging`.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from weft import context
+from weft.capture import events
+from weft.capture.events import FIRST, BreakSite, Captured, History
+from weft.core.trace import CONSTANT
+from weft.errors import excerpt
+from weft.explain.text import count, duration
+
+logger: Final = logging.getLogger("weft.jit")
+
+
+def line_of(history: History, event: Captured | BreakSite) -> str:
+    """The log line of an event."""
+    if isinstance(event, BreakSite):
+        source = next(iter(excerpt(event.location)), "")
+        shown = f" `{source.strip()}`" if source else ""
+        todo = " ".join(event.do.split())
+        return (
+            f"break in {history.name} [{event.kind}] at {event.location}:{shown}; "
+            f"{event.why}{f'; {todo}' if todo else ''}"
+        )
+    number = history.forgotten + len(history.captured)
+    operations = sum(1 for node in event.graph.walk() if node.op is not CONSTANT)
+    size = f"{count(operations, 'operation')}, captured in {duration(event.seconds)}"
+    if event.reason == FIRST:
+        where = "" if event.starts is None else f" from {event.starts}"
+        return f"compiled {history.name} (graph {number}){where}: {size}"
+    return f"recompiled {history.name} (graph {number}): {event.reason}; {size}"
+
+
+def _log(history: History, event: Captured | BreakSite) -> None:
+    if isinstance(event, BreakSite):
+        kind, level = "breaks", logging.INFO
+    elif event.reason == FIRST:
+        kind, level = "graphs", logging.DEBUG
+    else:
+        kind, level = "recompiles", logging.INFO
+    if kind in context.get_context("jit_log").split(","):
+        level = logging.WARNING
+    if logger.isEnabledFor(level):
+        logger.log(level, "%s", line_of(history, event))
+
+
+events.listeners.append(_log)

@@ -1,0 +1,150 @@
+"""A report as plain text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from weft.errors import Location, excerpt
+
+if TYPE_CHECKING:
+    from weft.explain.report import BreakReport, FunctionReport, GraphReport, Report
+
+#: how many names of a list are shown before the rest is counted
+_SHOWN: Final = 8
+
+
+def report_lines(report: Report) -> Iterator[str]:
+    """The lines of a report, functions parted by empty lines."""
+    if not report.functions:
+        yield "nothing was compiled"
+    for index, function in enumerate(report.functions):
+        if index:
+            yield ""
+        yield from function_lines(function)
+
+
+def function_lines(function: FunctionReport) -> Iterator[str]:
+    """The lines of what happened to one function."""
+    where = "" if function.defined is None else f" ({function.defined})"
+    yield f"{function.name}{where}: {totals(function)}"
+    for graph in function.graphs:
+        yield from _indented(graph_lines(graph), "  ")
+    for broken in (*function.breaks, *function.refusals):
+        yield from _indented(break_lines(broken), "  ")
+    if function.evicted:
+        yield f"  {count(function.evicted, 'compiled version')} dropped, jit_cache_limit is reached"
+
+
+def graph_lines(graph: GraphReport) -> Iterator[str]:
+    """The lines of one graph."""
+    event = graph.event
+    yield f"graph {graph.number}: {reason(graph)}"
+    extent = extent_of(graph)
+    if extent:
+        yield f"  {extent}"
+    operations = graph.operations
+    total = count(sum(operations.values()), "operation")
+    names = shortened([f"{name} {times}" for name, times in operations.items()])
+    yield f"  {total}: {names}" if names else f"  {total}"
+    if graph.inputs:
+        yield f"  {count(len(graph.inputs), 'input')}: {shortened(graph.inputs)}"
+    if event.guards:
+        yield f"  {count(len(event.guards), 'guard')}: {shortened(guarded(graph))}"
+    yield f"  {times_of(graph)}"
+
+
+def break_lines(broken: BreakReport) -> Iterator[str]:
+    """The lines of one break: what, where, the source line with carets, why, what to do."""
+    site = broken.site
+    if broken.refused:
+        yield f"not compiled [{site.kind}] at {site.location}"
+    else:
+        yield f"break [{site.kind}] at {site.location}, run {times(broken.count)}"
+    yield from _indented(excerpt(site.location), "    ")
+    yield from labelled("why", site.why)
+    if site.do:
+        yield from labelled("do", site.do)
+
+
+def recompile_line(graph: GraphReport, name: str) -> str:
+    """One line on a recompile."""
+    return f"recompiled {name} (graph {graph.number}): {graph.event.reason}"
+
+
+def labelled(label: str, value: str) -> Iterator[str]:
+    """A text of one or more lines behind a label; its own indentation is kept."""
+    first, *rest = value.splitlines() or [""]
+    yield f"  {label + ':':4} {first}"
+    yield from rest
+
+
+def totals(report: Report | FunctionReport) -> str:
+    """How many graphs, breaks and recompiles there are."""
+    parts = [
+        count(len(report.graphs), "graph"),
+        count(len(report.breaks), "break"),
+        count(len(report.recompiles), "recompile"),
+    ]
+    if report.refusals:
+        parts.append(f"not compiled at {count(len(report.refusals), 'place')}")
+    return ", ".join(parts)
+
+
+def reason(graph: GraphReport) -> str:
+    """Why a graph was made."""
+    return f"recompiled, {graph.event.reason}" if graph.is_recompile else graph.event.reason
+
+
+def extent_of(graph: GraphReport) -> str:
+    """From where to where a graph goes; "" for the whole function."""
+    starts, ends = graph.event.starts, graph.event.ends
+    if starts is None and ends is None:
+        return ""
+    first = "from the start of the function" if starts is None else f"from {short(starts)}"
+    return f"{first} to its end" if ends is None else f"{first} to the break at {short(ends.location)}"
+
+
+def short(location: Location) -> str:
+    """A place, without the folder of its file."""
+    return str(replace(location, file=os.path.basename(location.file)))
+
+
+def guarded(graph: GraphReport) -> list[str]:
+    """What the guards of a graph guard, each once."""
+    return list(dict.fromkeys(graph.event.guards.values()))
+
+
+def shortened(items: list[str]) -> str:
+    """The first items of a list, and how many more there are."""
+    rest = len(items) - _SHOWN
+    return ", ".join(items) if rest <= 1 else f"{', '.join(items[:_SHOWN])} and {rest} more"
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things, the noun in the plural unless there is one."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def times(number: int) -> str:
+    """How often."""
+    return "once" if number == 1 else f"{number} times"
+
+
+def times_of(graph: GraphReport) -> str:
+    """How long a graph took to make."""
+    captured = f"captured in {duration(graph.event.seconds)}"
+    first_run = graph.event.first_run
+    return f"{captured}, compiled and first run in {duration(first_run)}" if first_run else captured
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that fits."""
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
+
+
+def _indented(lines: Iterator[str] | list[str], indent: str) -> Iterator[str]:
+    for line in lines:
+        yield indent + line

@@ -1,0 +1,47 @@
+"""Graph mode: a call of a Cell runs the whole Cell as one graph."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from weft.capture.entries import MISS
+from weft.core.transparency import transparent
+from weft.jit.compiled import Compiled, defined_at, is_eager
+from weft.jit.instances import Instances
+from weft.nn import cell as cell_module
+from weft.nn.cell import Cell
+
+
+def _graph_call(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`Cell.__call__` in graph mode."""
+    if is_eager():
+        return NotImplemented
+    if not kwargs:
+        result = _run_latest(cell, *args)
+        if result is not MISS:
+            return result
+    return compiled_cell(cell).call((cell, *args), kwargs)
+
+
+def compiled_cell(cell: Cell) -> Compiled:
+    """The entries of a Cell as a whole."""
+    with _lock:
+        return _cells.of(cell)
+
+
+@transparent
+def _call_cell(self: Cell, *args: Any, **kwargs: Any) -> Any:
+    return self(*args, **kwargs)
+
+
+def _make(cell: Cell) -> Compiled:
+    compiled = Compiled(_call_cell, True, type(cell).__name__)
+    compiled.history.defined = defined_at(cell.construct)
+    return compiled
+
+
+_cells = Instances(_make)
+_run_latest = _cells.fast_call()
+_lock = threading.RLock()
+cell_module.graph_call = _graph_call

@@ -1,0 +1,277 @@
+"""Calls of the host from running graphs: `ops.host_call`, and what printing, logging and warnings become.
+
+A *host call* is a Python call whose arguments are filled in when the graph reaches it. The graph hands the values of
+tensors out, in the order of the program; `weft.compile.host_calls` makes the call, in the thread that runs the graph.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import jax
+import numpy as np
+from jax.experimental import io_callback
+
+from weft.core import formatting
+from weft.core import trace as trace_module
+from weft.core.primitive import IO, Primitive
+from weft.core.tensor import LiteralTensor, Parameter, Tensor, wrap
+from weft.core.trace import Trace
+from weft.errors import Refusal, Unsupported
+from weft.ir.types import TOKEN
+
+__all__ = ["host_call"]
+
+#: what a graph hands out: the call and the arrays that fill its arguments
+Arrival = tuple["HostCall", Sequence[Any]]
+#: for each run of a graph in progress, by its number, where its host calls arrive
+ARRIVALS: Final[dict[int, queue.SimpleQueue[Arrival | None]]] = {}
+#: the type of a token in an executable: the number of the run
+_TOKEN_TYPE: Final = jax.ShapeDtypeStruct((), np.int32)
+
+
+class Text:
+    """Text with holes for tensors.
+
+    Args:
+        parts: strings, and pairs of a tensor and a format specification (``"!s"`` or ``"!r"`` for `str` and `repr`).
+    """
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: tuple[str | tuple[Tensor, str], ...]) -> None:
+        self.parts = parts
+
+
+class Shown:
+    """Stands in an argument for an object of which only the text matters.
+
+    Args:
+        text: what `str` and `repr` give.
+    """
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str | Text) -> None:
+        self.text = text
+
+
+class Same:
+    """Stands in an argument for a container that is passed itself, not as a copy with the values of the moment.
+
+    Args:
+        value: the container.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class _Verbatim(str):
+    """A string that is its own representation."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+class HostCall:
+    """A Python call whose arguments are filled in by a running graph.
+
+    Args:
+        function: what to call.
+        args: templates of the positional arguments.
+        kwargs: templates of the keyword arguments.
+        location: where in the user's code the call is: a Location, or a function that returns one, or None.
+    """
+
+    __slots__ = ("function", "args", "kwargs", "location")
+
+    def __init__(self, function: Callable[..., Any], args: Any, kwargs: Any, location: Any) -> None:
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+        self.location = location
+
+    def perform(self, arrays: Sequence[Any]) -> None:
+        """Make the call.
+
+        Args:
+            arrays: the values of the tensors among the arguments, in their order.
+        """
+        values = iter(arrays)
+        args, kwargs = _filled(self.args, values), _filled(self.kwargs, values)
+        self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<{getattr(self.function, '__qualname__', 'call')}>"
+
+
+# -- templates -----------------------------------------------------------------------------------------------------
+
+
+class _Hole:
+    """A tensor in an argument.
+
+    Args:
+        kind: the Python type whose number it stands for, or None.
+        like: the parameter whose value it is, or None.
+        spec: how it is written into a text, or None if it is an argument itself.
+    """
+
+    __slots__ = ("kind", "like", "spec")
+
+    def __init__(self, kind: type | None, like: Parameter | None, spec: str | None) -> None:
+        self.kind = kind
+        self.like = like
+        self.spec = spec
+
+    def fill(self, array: Any) -> Any:
+        """The argument, or its text."""
+        if self.kind is not None:
+            number = self.kind(np.asarray(array).item())
+            if self.spec is None:
+                return number
+            return repr(number) if self.spec == "!r" else format(number, "" if self.spec == "!s" else self.spec)
+        if self.like is not None:
+            copy: Parameter = object.__new__(Parameter)
+            copy._data, copy._node, copy._type = array, None, None
+            copy.__dict__.update(self.like.__dict__)
+            tensor: Tensor = copy
+        else:
+            tensor = wrap(array)
+        if self.spec is None:
+            return tensor
+        if self.spec == "!r":
+            return formatting.representation(tensor)
+        return format(tensor, "" if self.spec == "!s" else self.spec)
+
+
+class _Parts:
+    """The parts of a text, or the items of a container, to be filled.
+
+    Args:
+        make: makes the argument from the filled parts.
+        parts: their templates.
+    """
+
+    __slots__ = ("make", "parts")
+
+    def __init__(self, make: Callable[[list[Any]], Any], parts: Sequence[Any]) -> None:
+        self.make = make
+        self.parts = parts
+
+
+def _filled(template: Any, arrays: Iterator[Any]) -> Any:
+    if template.__class__ is _Hole:
+        return template.fill(next(arrays))
+    if template.__class__ is _Parts:
+        return template.make([_filled(part, arrays) for part in template.parts])
+    return template
+
+
+def _template(trace: Trace, value: Any, tensors: list[Tensor], around: tuple[int, ...] = ()) -> Any:
+    """What of a value is known now; the tensors that only the running graph knows are added to `tensors`."""
+    if isinstance(value, Tensor):
+        return _hole(trace, value, None, tensors)
+    if isinstance(value, Text):
+        return _Parts("".join, [p if isinstance(p, str) else _hole(trace, *p, tensors) for p in value.parts])
+    if isinstance(value, Shown):
+        return _Parts(lambda parts: _Verbatim(parts[0]), [_template(trace, value.text, tensors)])
+    if isinstance(value, Same):
+        return value.value
+    kind = type(value)
+    if not isinstance(value, (list, tuple, dict, set, frozenset)):
+        return value
+    if id(value) in around:
+        raise Unsupported(
+            Refusal.UNKNOWN_CALL, f"a {kind.__name__} that contains itself is passed to the host", "pass its parts"
+        )
+    around = (*around, id(value))
+    if isinstance(value, dict) and kind is dict:
+        flat = [part for item in value.items() for part in item]
+        parts = [_template(trace, part, tensors, around) for part in flat]
+        return _Parts(lambda items: dict(zip(items[::2], items[1::2], strict=True)), parts)
+    if isinstance(value, dict):
+        return value
+    make: Any = kind
+    if hasattr(value, "_fields"):
+        make = lambda items: kind(*items)  # noqa: E731
+    elif kind not in (list, tuple, set, frozenset):
+        return value
+    parts = [_template(trace, item, tensors, around) for item in value]
+    if kind in (tuple, frozenset) and all(new is old for new, old in zip(parts, value, strict=True)):
+        return value
+    return _Parts(make, parts)
+
+
+def _hole(trace: Trace, tensor: Tensor, spec: str | None, tensors: list[Tensor]) -> Any:
+    known = not tensor.is_symbolic and (tensor.__class__ is LiteralTensor or id(tensor) in trace.created)
+    like = tensor if isinstance(tensor, Parameter) else None
+    if known:
+        return tensor if spec is None else _Hole(None, like, spec).fill(tensor._data)
+    tensors.append(tensor)
+    return _Hole(tensor.type.weak, like, spec)
+
+
+# -- the operation -------------------------------------------------------------------------------------------------
+
+
+def _hand_out(token: Any, *arrays: Any, call: HostCall) -> tuple[Any, ...]:
+    def arrive(number: Any, *values: Any) -> Any:
+        arrivals = ARRIVALS.get(int(number))
+        if arrivals is not None:  # else the run was given up
+            arrivals.put((call, values))
+        return number
+
+    return (io_callback(arrive, _TOKEN_TYPE, token, *arrays),)
+
+
+#: hands its operands to the host; the token that orders effects is the number of the run
+HOST_CALL: Final = Primitive(
+    "HostCall", _hand_out, attr_names=("call",), multiple=True, effect=IO, no_gradient="calls the host"
+)
+
+
+def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Call a Python function now, or, while capturing, when the graph runs.
+
+    Calls happen in the order of the program, in branches and loops as often as they run, with the values that tensors
+    have there, in the thread that called the compiled function. What the function returns is dropped. If it raises, the
+    compiled function raises that and changes nothing.
+
+    Args:
+        function: what to call.
+        args: tensors, numbers, texts, and lists, tuples, sets and dictionaries of them; other objects are passed as
+            they are.
+        kwargs: likewise, by name.
+
+    Raises:
+        Unsupported: an argument is a container that contains itself.
+
+    Example:
+        >>> seen = []
+        >>> host_call(seen.append, Tensor([1, 2]))
+        >>> seen
+        [Tensor(shape=[2], dtype=Int64, value= [ 1, 2])]
+    """
+    trace = trace_module.current()
+    if trace is None:
+        function(*[_now(arg) for arg in args], **{name: _now(arg) for name, arg in kwargs.items()})
+        return
+    tensors: list[Tensor] = []
+    location = None if trace.location is None else trace.location()
+    call = HostCall(function, _template(trace, args, tensors), _template(trace, kwargs, tensors), location)
+    token = trace.io_token()
+    inputs = (trace.use(token), *[trace.use(tensor) for tensor in tensors])
+    token.rebind(wrap(trace.append(HOST_CALL, inputs, (call,), (TOKEN,))[0]))
+
+
+def _now(value: Any) -> Any:
+    if not isinstance(value, Text):
+        return value
+    parts = [p if isinstance(p, str) else _Hole(p[0].type.weak, None, p[1]).fill(p[0]._data) for p in value.parts]
+    return "".join(parts)

@@ -1,0 +1,112 @@
+"""Side effects of generated programs: everything reachable after each call is as eager execution leaves it.
+
+A hundred programs run by default. All of them (`WEFT_EFFECT_PROGRAMS` is their number, `first:last` a range)::
+
+    WEFT_EFFECT_PROGRAMS=1000 pytest -n 2 tests/breaks/test_effects.py
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import os
+import re
+import traceback
+import types
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from effect_programs import program
+from object_graph import ObjectGraph, difference
+
+from weft import jit
+from weft.core.tensor import Tensor
+
+_GROUP: Final = 10
+_CALLS: Final = 3
+_MODULE: Final = "effects_world"
+
+
+def _seeds() -> range:
+    first, _, last = os.environ.get("WEFT_EFFECT_PROGRAMS", "100").rpartition(":")
+    return range(int(first or 0), int(last))
+
+
+class World:
+    """A module made from a source, and what its program is called with.
+
+    Args:
+        source: the module.
+        file: what its code says it is from.
+    """
+
+    def __init__(self, source: str, file: str) -> None:
+        self.module = types.ModuleType(_MODULE)
+        self.names = self.module.__dict__
+        #: a tensor chosen by the running graph is a new one, whichever it was in Python
+        self.forks = ".sum() >" in source or ".sum() <" in source
+        exec(compile(source, file, "exec", dont_inherit=True), self.names)
+        self.items: list[Any] = [0]
+        self.iterator = iter([self.items, 1, 2, 3])
+        self.results: list[Any] = []
+
+    def call(self, function: Callable[..., Any], number: int) -> tuple[Any, ...]:
+        """Call the program; what can be told of the call beside the state that it leaves."""
+        rng = np.random.default_rng(number)
+        x, y = (Tensor(rng.normal(size=3).astype(np.float32)) for _ in range(2))
+        obj = self.names["Box"](x) if number == 1 else self.names["box"]
+        text = io.StringIO()
+        error: BaseException | None = None
+        with contextlib.redirect_stdout(text):
+            try:
+                self.results.append(function(x, y, (2, 3, 2)[number], self.items, obj, self.iterator))
+            except Exception as raised:
+                error = raised
+        self.results.append([x, y, obj])
+        return text.getvalue(), *_described(error)
+
+    def graph(self) -> ObjectGraph:
+        """Everything that can be reached now."""
+        names = {key: value for key, value in self.names.items() if not key.startswith("__")}
+        return ObjectGraph(
+            [self.results, self.items, names, self.iterator, self.names["closed_over"]()], _MODULE, not self.forks
+        )
+
+
+def _described(error: BaseException | None) -> tuple[Any, ...]:
+    """Type and text of an exception and of those that led to it, with the user's lines."""
+    found: list[Any] = []
+    while error is not None:
+        lines = [
+            (f.name, f.lineno) for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith("<effects")
+        ]
+        found.append((type(error).__name__, re.sub("0x[0-9a-f]+", "0x", str(error)), lines))
+        error = error.__cause__ or error.__context__
+    return tuple(found)
+
+
+def check(seed: int) -> str:
+    """What differs between the eager and the compiled program of a seed, "" if nothing."""
+    source = program(seed)
+    file = f"<effects {seed}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    eager, compiled = World(source, file), World(source, file)
+    function = jit(compiled.names["program"])
+    for number in range(_CALLS):
+        wanted, found = eager.call(eager.names["program"], number), compiled.call(function, number)
+        if wanted != found:
+            return f"call {number}: {found}, not {wanted}"
+        differs = difference(compiled.graph(), eager.graph())
+        if differs:
+            return f"after call {number}: {differs}"
+    one, other = compiled.graph().drained(), eager.graph().drained()
+    return difference(*(ObjectGraph(items, _MODULE, not eager.forks) for items in (one, other)))
+
+
+@pytest.mark.parametrize("group", range(_seeds().start, _seeds().stop, _GROUP))
+def test_side_effects_are_those_of_python(group: int) -> None:
+    differing = {seed: check(seed) for seed in range(group, min(group + _GROUP, _seeds().stop))}
+    assert {seed: differs for seed, differs in differing.items() if differs} == {}

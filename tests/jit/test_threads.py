@@ -1,0 +1,158 @@
+"""Threads that call one decorated function: one entry for each key, and each thread its own result."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from weft import Tensor, nn
+from weft.jit import compiled_of, jit
+
+THREADS = 32
+
+
+@pytest.fixture(autouse=True)
+def _switch_often() -> Iterator[None]:
+    """Switch threads as often as Python can, so that a race shows."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+def in_threads(work: Callable[[int], None], count: int = THREADS) -> None:
+    """Run `work(number)` in threads that begin together; raises the first failure."""
+    failures: list[BaseException] = []
+    start = threading.Barrier(count)
+
+    def body(number: int) -> None:
+        try:
+            start.wait()
+            work(number)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=body, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def entries(function: Any) -> int:
+    compiled = compiled_of(function)
+    assert compiled is not None
+    return sum(map(len, compiled.entries.values()))
+
+
+def test_each_key_is_captured_once() -> None:
+    captured: list[int] = []
+    shapes = range(1, 11)
+
+    @jit
+    def f(v: Any) -> Any:
+        return v * 2 + v.shape[0]
+
+    def work(number: int) -> None:
+        rng = np.random.default_rng(number)
+        for _ in range(32):
+            for size in rng.permutation(shapes).tolist():
+                data = rng.normal(size=size).astype(np.float32)
+                np.testing.assert_allclose(f(Tensor(data)).asnumpy(), data * 2 + size, rtol=1e-6)
+
+    in_threads(work)
+    captured.append(entries(f))
+    assert captured == [len(shapes)]
+
+
+def test_entries_are_found_while_others_reorder_them() -> None:
+    @jit
+    def f(v: Any, keys: Any) -> Any:
+        return v * len(list(keys)) * 2
+
+    one = Tensor(np.ones(2, np.float32))
+
+    def work(number: int) -> None:
+        for turn in range(12):
+            f(one, {(number * 5 + turn) % 12})
+
+    in_threads(work)
+    assert entries(f) == 12
+
+
+def test_a_thousand_calls_of_a_new_function() -> None:
+    """Thirty-two threads meet at the very first call, again and again."""
+    data = [np.full(2, k, np.float32) for k in range(THREADS)]
+    for round_ in range(32):
+        f = jit(lambda v, k=round_: v * k)
+
+        def work(number: int) -> None:
+            assert f(Tensor(data[number])).asnumpy().tolist() == [number * round_] * 2
+
+        in_threads(work)
+        assert entries(f) == 1
+
+
+def test_each_instance_is_captured_once() -> None:
+    class Net(nn.Cell):
+        def __init__(self, k: float) -> None:
+            super().__init__()
+            self.k = k
+
+        @jit
+        def construct(self, v: Any) -> Any:
+            return v * self.k
+
+    class Plain:
+        def __init__(self, k: float) -> None:
+            self.k = k
+
+        @jit
+        def construct(self, v: Any) -> Any:
+            return v * self.k
+
+    for kind in (Net, Plain):
+        objects = [kind(float(k)) for k in range(4)]
+
+        def work(number: int) -> None:
+            for turn in range(16):
+                k = (number + turn) % 4
+                found = objects[k].construct(Tensor(np.full(2, number, np.float32)))
+                assert found.asnumpy().tolist() == [number * k] * 2
+
+        in_threads(work)
+        assert [entries(obj.construct) for obj in objects] == [1] * 4
+
+
+def test_xla_compiles_once_for_each_key() -> None:
+    compiled: list[str] = []
+
+    def listen(name: str, seconds: float, **_: Any) -> None:
+        if "backend_compile" in name:
+            compiled.append(name)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+
+    @jit
+    def f(v: Any) -> Any:
+        return v * 2 + v.shape[0]
+
+    inputs = [Tensor(np.ones(size, np.float32)) for size in range(1, 6)]
+
+    def work(number: int) -> None:
+        for turn in range(5):
+            f(inputs[(number + turn) % 5])
+
+    try:
+        in_threads(work)
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+    assert len(compiled) == len(inputs)

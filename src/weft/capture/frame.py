@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import types
-from typing import Any, Final
+from typing import Any, cast, Final
 
 from weft.capture.isa import Decoded, decode
 from weft.capture.journal import Journaled
@@ -96,7 +96,7 @@ class Frame(Journaled):
         self.stack: list[Any] = []
         self.pc = 0
         self.globals = function.__globals__
-        self.builtins: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined]
+        self.builtins: dict[str, Any] = cast(Any, function).__builtins__  # known to some releases of mypy only
         self.function = function
         self.caller = caller
         #: the exception being handled, what a bare `raise` raises again

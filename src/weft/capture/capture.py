@@ -340,7 +340,7 @@ class _Attempt:
             return False
         line, end_line, column, end_column = begun.decoded.instrs[begun.pc].position
         first_line, last_line, first_column, last_column = ended.decoded.instrs[ended.pc].position
-        if None in (line, end_line, first_line, last_line):
+        if None in (line, end_line, column, end_column, first_line, last_line, first_column, last_column):
             return False
         return (first_line, first_column) <= (line, column) and (end_line, end_column) <= (last_line, last_column)
 

@@ -28,7 +28,7 @@ class Leaving:
 
     def __init__(self, owner: Any, shapes: Any, resumed: list[str], patch: pytest.MonkeyPatch) -> None:
         self.continuation = suspension.continuation_at(owner, shapes)
-        self.follows_graph, self.site = True, None
+        self.shapes, self.site = shapes, None
         self.resumed = resumed
         self.patch = patch
 

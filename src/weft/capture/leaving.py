@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.capture.events import BreakSite
+from weft.capture.frame import NULL, Await
 from weft.capture.misses import logger
 from weft.capture.resume import resume_function
 from weft.capture.running import nested_text
@@ -51,7 +52,7 @@ class _Rest:
         function: the resume function.
     """
 
-    __slots__ = ("continuation", "site", "outer", "call", "_handlers", "_following")
+    __slots__ = ("continuation", "site", "outer", "awaits", "call", "_handlers", "_following")
 
     def __init__(self, continuation: Continuation, function: Callable[..., Any]) -> None:
         self.continuation = continuation
@@ -67,6 +68,8 @@ class _Rest:
         waiting = shapes[:-1]
         #: how many values the waiting frames have
         self.outer = sum(shape.size for shape in waiting)
+        #: what the innermost of them does with the result
+        self.awaits = waiting[-1].awaits if waiting else Await.VALUE
         self.call = _runner(waiting, self.outer, function)
         self._handlers = Handlers(owner, waiting, waiting[-1].pc - 1) if waiting else None
         self._following: Continuation | None = None
@@ -78,6 +81,8 @@ class _Rest:
         try:
             with watch:
                 result = self.call(values)
+                if self.awaits is Await.NONE and result is not None:
+                    raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
         except BaseException as error:
             if self._handlers is not None:
                 return self._handlers.go_on(error, values[: self.outer], None)
@@ -90,9 +95,10 @@ class _Rest:
             return result
         waiting = self.continuation.shapes[:-1]
         if self._following is None:
-            self._following = continuation_at(self.continuation.owner, (*waiting[:-1], _with_result(waiting[-1])))
+            self._following = continuation_at(self.continuation.owner, (*waiting[:-1], _after_call(waiting[-1])))
         end = self.outer - waiting[-1].handling
-        return self._following.entries.call((*values[:end], result, *values[end : self.outer]))
+        received = (result,) if self.awaits in (Await.VALUE, Await.CALLABLE) else ()
+        return self._following.entries.call((*values[:end], *received, *values[end : self.outer]))
 
     def _take_back(self) -> None:
         """The rest does compute with tensors: from now on it is captured, and so is that of the same code elsewhere."""
@@ -108,6 +114,7 @@ class _Rest:
         )  # fmt: skip
 
 
-def _with_result(shape: FrameShape) -> FrameShape:
-    """A frame that waited in a call, with the value that the call returned."""
-    return FrameShape(shape.function, shape.pc, shape.bound, (*shape.stack, VALUE), shape.handling)
+def _after_call(shape: FrameShape) -> FrameShape:
+    """A frame that waited in a call, once it has the result; see `Frame.receive`."""
+    pushed = {Await.VALUE: (VALUE,), Await.CALLABLE: (VALUE, NULL)}.get(shape.awaits, ())
+    return FrameShape(shape.function, shape.pc, shape.bound, (*shape.stack, *pushed), shape.handling)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copyreg
 import inspect
 import types
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Container
 from typing import Any, Final, NoReturn
 
@@ -28,7 +28,7 @@ from weft.capture.iterators import (
     SymbolicRangeIterator,
     ZipIterator,
 )
-from weft.capture.journal import EMPTY_CELL, OF_FUNCTIONS, Journal, Journaled, cell_value
+from weft.capture.journal import EMPTY_CELL, OF_FUNCTIONS, Journal, Journaled, cell_value, dict_kind
 from weft.capture.lazytext import LazyText
 from weft.capture.numbers import CallNumber
 from weft.capture.sources import VIEWS, Sources, mapping_of
@@ -422,9 +422,8 @@ class Writer:
             items = [self.expression(item) for item in value]
             self.lines.append(f"{name}[:] = [{', '.join(items)}]")
         elif base is dict:
-            ordered = isinstance(value, OrderedDict)  # which keeps an order of its own
-            put = "" if kind is dict else self.constant((OrderedDict if ordered else dict).__setitem__)
-            for key, item in (OrderedDict if ordered else dict).items(value):
+            put = "" if kind is dict else self.constant(dict_kind(value).__setitem__)
+            for key, item in dict_kind(value).items(value):
                 pair = self.expression(key), self.expression(item)
                 self.lines.append(f"{put}({name}, {pair[0]}, {pair[1]})" if put else f"{name}[{pair[0]}] = {pair[1]}")
         elif base is set:

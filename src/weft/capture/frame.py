@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import types
-from typing import Any, cast, Final
+from typing import Any, Final, cast
 
 from weft.capture.isa import Decoded, decode
 from weft.capture.journal import Journaled

@@ -42,6 +42,11 @@ class Journaled:
         raise NotImplementedError
 
 
+def dict_kind(obj: dict[Any, Any]) -> type[dict[Any, Any]]:
+    """The native type whose methods read and change a dict: an `OrderedDict` keeps an order of its own."""
+    return OrderedDict if isinstance(obj, OrderedDict) else dict
+
+
 def contents_of(obj: Any) -> Any:
     """A shallow copy of the mutable state of an object."""
     if isinstance(obj, Tensor):
@@ -57,9 +62,7 @@ def contents_of(obj: Any) -> Any:
     elif isinstance(obj, dict):
         # a copy does not hash the keys again, which may be the user's; a subclass may iterate differently
         plain = type(obj).__iter__ is dict.__iter__
-        parts["dict"] = (
-            dict.copy(obj) if plain else dict((OrderedDict if isinstance(obj, OrderedDict) else dict).items(obj))
-        )
+        parts["dict"] = dict.copy(obj) if plain else dict(dict_kind(obj).items(obj))
     elif isinstance(obj, set):
         parts["set"] = set().union(obj)
     elif isinstance(obj, deque):
@@ -147,7 +150,7 @@ def restore(obj: Any, contents: Any) -> None:
 def _holds(obj: Any, contents: dict[str, Any]) -> bool:
     """Whether a container holds what it held, in the same order."""
     if "dict" in contents:
-        before, now = list(contents["dict"].items()), list(dict.items(obj))
+        before, now = list(contents["dict"].items()), list(dict_kind(obj).items(obj))
         pairs = zip(before, now, strict=False)
         return len(before) == len(now) and all(old[0] is new[0] and old[1] is new[1] for old, new in pairs)
     for part, kind in (("list", list), ("deque", deque), ("set", set)):
@@ -159,7 +162,7 @@ def _holds(obj: Any, contents: dict[str, Any]) -> bool:
 
 
 def _restore_dict(target: dict[Any, Any], contents: dict[Any, Any]) -> None:
-    kind = OrderedDict if isinstance(target, OrderedDict) else dict  # which keeps an order of its own
+    kind = dict_kind(target)
     kind.clear(target)
     for key, value in contents.items():
         kind.__setitem__(target, key, value)

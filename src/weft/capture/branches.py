@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from weft.capture.decided_loops import Loop, decided_loop
+from weft.capture.exceptions import raise_as_it_is
 from weft.capture.flow import flow_of
 from weft.capture.frame import UNBOUND, Exit, Fork, Frame, Raise, Return, Stop, Yield
 from weft.capture.journal import contents_of, restore
@@ -336,7 +337,7 @@ class Branches:
         if outcome.label[0] == "iterate":
             frame.journal_restore((outcome.slots, outcome.stack, frame.pc, outcome.handling))
             return Iterated(outcome.payload)
-        raise outcome.payload
+        return raise_as_it_is(outcome.payload)
 
     def _settle(
         self: Interpreter, frame: Frame, result: Exit, stops: frozenset[int], loop: Loop | None = None

@@ -18,6 +18,7 @@ from weft.capture import builtins as table
 from weft.capture import host_functions
 from weft.capture.access import MISSING, class_attribute
 from weft.capture.contents import CONTAINERS
+from weft.capture.exceptions import raise_as_it_is
 from weft.capture.frame import Await, Frame, Raise, Return, slots_for
 from weft.capture.iterators import BufferedIterator, InterpretedGenerator
 from weft.capture.journal import Journaled
@@ -586,7 +587,7 @@ class Calls:
         if isinstance(result, Return):
             return False, result.value
         if isinstance(result, Raise):
-            raise result.exception
+            raise_as_it_is(result.exception)
         value = getattr(result, "value", None)
         return True, value
 

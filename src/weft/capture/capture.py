@@ -421,7 +421,7 @@ def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Altern
         if outcome.label[0] == "return":
             writer.lines.append(f"return {writer.expression(outcome.payload)}")
         elif id(outcome.payload) in interpreter.created:
-            writer.lines.append(f"raise {writer.expression(outcome.payload)}")
+            writer.raise_created(outcome.payload)
         else:
             writer.lines.append(f"raise again({writer.constant(outcome.payload)})")
         refuse_abandoned(interpreter.created, interpreter.journal.births, writer.written)

@@ -14,6 +14,7 @@ from collections.abc import Container
 from typing import Any, Final, NoReturn
 
 from weft.capture.entries import Owner
+from weft.capture.exceptions import raise_chained
 from weft.capture.frame import Lazy, MaybeUnbound
 from weft.capture.generators import make_generator, yield_point
 from weft.capture.iteration import UserIterator
@@ -444,6 +445,12 @@ class Writer:
             self.lines.append(f"{name}.args = {self.expression(value.args)}")
             self._raised(name, value)
         return name
+
+    def raise_created(self, error: BaseException) -> None:
+        """Raise an exception that the capture made."""
+        made = self.expression(error)
+        chained = error.__context__ is not None
+        self.lines.append(f"{self.constant(raise_chained)}({made})" if chained else f"raise {made}")
 
     def _chain(self, target: str, before: tuple[Any, ...], after: tuple[Any, ...]) -> None:
         """Replay what an exception names as its cause and its context."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 
 def context_chain(error: BaseException) -> Iterator[BaseException]:
@@ -45,6 +46,21 @@ def chain_native(error: BaseException, handled: BaseException | None) -> None:
             return
         last = link
     set_context(last, handled)
+
+
+def raise_as_it_is(error: BaseException) -> NoReturn:
+    """Raise an exception that was raised before: what is being handled now is not what it was raised in."""
+    context = error.__context__
+    try:
+        raise error
+    finally:
+        error.__context__ = context
+
+
+def raise_chained(error: BaseException) -> NoReturn:
+    """Raise an exception of a graph: what the caller is handling comes last in its chain."""
+    chain_native(error, sys.exception())
+    raise_as_it_is(error)
 
 
 def function_text(function: Any) -> str:

@@ -58,8 +58,8 @@ class YieldPoint:
         try:
             self._raise(error)
         except BaseException as raised:
-            return drive(self._handlers.go_on(raised, values, None))
-        raise AssertionError("unreachable")
+            failure = raised
+        return drive(self._handlers.go_on(failure, values, None))
 
 
 class Yielded:

@@ -12,7 +12,7 @@ from weft.capture import opcodes, opcodes_control  # noqa: F401 - they fill the 
 from weft.capture.access import Access
 from weft.capture.branches import Alternatives, Branches
 from weft.capture.calls import Calls
-from weft.capture.exceptions import chain_native, drop_context, set_context
+from weft.capture.exceptions import chain_native, drop_context, raise_as_it_is, set_context
 from weft.capture.frame import UNBOUND, Await, Exit, Fork, Frame, Lazy, Raise, Return, Stop, Suspend
 from weft.capture.handlers import HANDLERS
 from weft.capture.isa import Decoded
@@ -165,7 +165,7 @@ class Interpreter(Access, Iteration, Calls, Branches, Loops):
         finally:
             self.inside_step -= barrier
         if isinstance(result, Raise):
-            raise result.exception
+            raise_as_it_is(result.exception)
         return result
 
     def computes(self) -> bool:

@@ -78,19 +78,23 @@ class _Rest:
         """Run the rest of the frame, then go on with the frames that wait."""
         self.continuation.owner.history.ran_break(self.site)
         watch = Watch()
+        failure: BaseException | None = None
         try:
             with watch:
                 result = self.call(values)
                 if self.awaits is Await.NONE and result is not None:
                     raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
         except BaseException as error:
-            if self._handlers is not None:
-                return self._handlers.go_on(error, values[: self.outer], None)
-            keep_user_frames(error, 0, None)
-            raise error
+            if self._handlers is None:
+                keep_user_frames(error, 0, None)
+                raise
+            failure = error
         finally:
             if watch.noticed:
                 self._take_back()
+        if failure is not None:
+            assert self._handlers is not None
+            return self._handlers.go_on(failure, values[: self.outer], None)
         if self._handlers is None:
             return result
         waiting = self.continuation.shapes[:-1]

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from weft.capture.entries import MISS, Entries, Entry, Owner, Recency
 from weft.capture.events import BreakSite
+from weft.capture.exceptions import raise_as_it_is
 from weft.capture.flow import flow_of
 from weft.capture.frame import NULL, UNBOUND, Await, Frame, Lazy
 from weft.capture.isa import Decoded, Handler, decode
@@ -290,7 +291,11 @@ class BreakPoint:
             "try:",
             f"    outcome, pushed = {running}",
             "except BaseException as error:",
-            "    return failed(error, v)",
+            "    failure = error",
+            "else:",
+            "    failure = None",
+            "if failure is not None:",  # outside of the handler: what goes on is not in the midst of handling it
+            "    return failed(failure, v)",
         ]
         if self.expected is not None:
             scope["unexpected"] = self._did_not_raise
@@ -387,7 +392,7 @@ class Handlers:
                 flat.append(shape.decoded.instrs[place].offset)
             return continuation.entries.call((*flat, error, *self._handled_by(depth, values)))
         keep_user_frames(error, 0, again)
-        raise error
+        return raise_as_it_is(error)
 
     def _continuation(self, depth: int, handler: Handler) -> tuple[list[int], Continuation]:
         """The continuation at a handler, and which of the values it takes."""

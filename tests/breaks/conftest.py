@@ -1,6 +1,0 @@
-"""The programs of the capture tests serve here, too."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "capture"))

@@ -78,10 +78,15 @@ def with_cell(x: Any) -> Any:
     return read() * x
 
 
+@weft.jit_disable
+def outside() -> None:
+    """A call that no graph holds."""
+
+
 def after_a_break(x: Any) -> Any:
     early = x * 5
     y = early - x * 4 + 1
-    sys.getrefcount(None)
+    outside()
     z = y * 2
     breakpoint()
     return z

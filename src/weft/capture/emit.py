@@ -138,50 +138,51 @@ class Writer:
         self.lines[:0] = [f"{name} = {expression}" for expression, name in self._loads.items()]
 
     def _build(self, value: Any) -> str:
-        if isinstance(value, Tensor):
+        kind = type(value)  # `isinstance` would also ask the user's `__class__`
+        if issubclass(kind, Tensor):
             return self._tensor(value)
-        if isinstance(value, LazyText):
+        if issubclass(kind, LazyText):
             return self._text(value)
-        if isinstance(value, Lazy):
+        if issubclass(kind, Lazy):
             return value.expression
-        if isinstance(value, SymbolicRange):
+        if issubclass(kind, SymbolicRange):
             return self._range(value)
-        if isinstance(value, Journaled):
+        if issubclass(kind, Journaled):
             return self._iterator(value)
-        if isinstance(value, super):
+        if issubclass(kind, super):
             made: Any = value
             return f"super({self.expression(made.__thisclass__)}, {self.expression(made.__self__)})"
-        if isinstance(value, types.MethodType) and isinstance(value.__self__, Journaled):
+        if issubclass(kind, types.MethodType) and isinstance(value.__self__, Journaled):
             return f"{self.expression(value.__self__)}.{value.__func__.__name__}"
-        if isinstance(value, types.MethodType):
+        if issubclass(kind, types.MethodType):
             return (
                 f"{self.constant(types.MethodType)}"
                 f"({self.expression(value.__func__)}, {self.expression(value.__self__)})"
             )
-        if isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)) and not isinstance(
+        if issubclass(kind, (types.BuiltinMethodType, types.MethodWrapperType)) and not isinstance(
             value.__self__, (types.ModuleType, type, type(None))
         ):
             return self._builtin_method(value)
-        if type(value) in VIEWS and id(value) not in self.sources.known:
-            return f"{self.expression(mapping_of(value))}.{('keys', 'values', 'items')[VIEWS.index(type(value))]}()"
-        if isinstance(value, (BaseException, types.TracebackType, types.FrameType)):
+        if kind in VIEWS and id(value) not in self.sources.known:
+            return f"{self.expression(mapping_of(value))}.{('keys', 'values', 'items')[VIEWS.index(kind)]}()"
+        if issubclass(kind, (BaseException, types.TracebackType, types.FrameType)):
             self._check_raised(value)
-        if type(value) is slice:
+        if kind is slice:
             return f"slice({', '.join(self.expression(part) for part in (value.start, value.stop, value.step))})"
         made_here = id(value) in self.created
-        if (isinstance(value, _IMMUTABLE) and not (made_here and isinstance(value, type))) or not (
-            made_here or isinstance(value, tuple)
+        if (issubclass(kind, _IMMUTABLE) and not (made_here and issubclass(kind, type))) or not (
+            made_here or issubclass(kind, tuple)
         ):
             return self._outside(value)
-        if isinstance(value, tuple):
+        if issubclass(kind, tuple):
             return self._outside(value) if self.sources.is_known(value) else self._tuple(value)
-        if type(value) is frozenset:
+        if kind is frozenset:
             return f"frozenset(({''.join(self.expression(item) + ', ' for item in value)}))"
-        if isinstance(value, types.FunctionType):
+        if issubclass(kind, types.FunctionType):
             return self._function(value)
-        if isinstance(value, type):
+        if issubclass(kind, type):
             self._refuse(value)
-        if isinstance(value, (types.CellType, list, dict, set)) or _is_of_python(type(value)):
+        if issubclass(kind, (types.CellType, list, dict, set)) or _is_of_python(kind):
             return self._object(value)
         return self._reduced(value)
 
@@ -305,6 +306,8 @@ class Writer:
     def _restarting_iterator(self, value: RestartingIterator) -> str:
         if value.position < 0:
             return "iter(())"
+        if value.is_invalid():  # no iterator made now would know
+            self._refuse(value)
         return (
             f"{self.constant(_advanced)}({self.constant(value.make)}({self.expression(value.over)}), {value.position})"
         )
@@ -400,23 +403,24 @@ class Writer:
 
     def _object(self, value: Any) -> str:
         """A container or an instance made during the capture: made anew, then filled (it may contain itself)."""
-        name = self.fresh()
-        kind = type(value)
+        name, kind = self.fresh(), type(value)
+        if id(kind) in self.created:
+            self._refuse(kind)
         self._names[id(value)] = name
-        if isinstance(value, types.CellType):
+        if issubclass(kind, types.CellType):
             self.lines.append(f"{name} = {self.constant(types.CellType)}()")
             contents = cell_value(value)
             if contents is not EMPTY_CELL:
                 self.lines.append(f"{name}.cell_contents = {self.state(contents)}")
             return name
-        base: Any = next((b for b in (list, dict, set) if isinstance(value, b)), None)
-        if isinstance(value, defaultdict):
+        base: Any = next((b for b in (list, dict, set) if issubclass(kind, b)), None)
+        if issubclass(kind, defaultdict):
             self.lines.append(f"{name} = {self.constant(kind)}({self.expression(value.default_factory)})")
         elif kind is base:
             self.lines.append(f"{name} = {base.__name__}()")
         else:
             native = next(c.__dict__["__new__"] for c in kind.__mro__ if _is_native_new(c.__dict__.get("__new__")))
-            needed = value.args[:2] if isinstance(value, BaseExceptionGroup) else ()
+            needed = value.args[:2] if issubclass(kind, BaseExceptionGroup) else ()
             given = "".join(f", {self.expression(argument)}" for argument in needed)
             self.lines.append(f"{name} = {self.constant(native)}({self.constant(kind)}{given})")
         if base is list:
@@ -441,7 +445,7 @@ class Writer:
                 if slot not in ("__dict__", "__weakref__") and hasattr(value, slot):
                     set_slot = self.constant(object.__setattr__)
                     self.lines.append(f"{set_slot}({name}, {slot!r}, {self.expression(getattr(value, slot))})")
-        if isinstance(value, BaseException):
+        if issubclass(kind, BaseException):
             self.lines.append(f"{name}.args = {self.expression(value.args)}")
             self._raised(name, value)
         return name

@@ -21,7 +21,7 @@ class YieldPoint:
         started: whether it has yielded, so that what is sent to it goes on its stack.
     """
 
-    __slots__ = ("owner", "shape", "started", "_resumed", "_handlers", "_raise")
+    __slots__ = ("owner", "shape", "started", "_resumed", "_handlers", "_raise", "_left")
 
     def __init__(self, owner: Owner, shape: FrameShape, started: bool) -> None:
         self.owner = owner
@@ -30,6 +30,7 @@ class YieldPoint:
         self._resumed: Continuation | None = None
         self._handlers: Handlers | None = None
         self._raise: Callable[..., Any] | None = None
+        self._left: Continuation | None = None
 
     def resume(self, values: tuple[Any, ...], sent: Any) -> Any:
         """Go on: a result, or `Yielded`."""
@@ -48,6 +49,47 @@ class YieldPoint:
         """Go on by raising an exception at the `yield`: a result, or `Yielded`."""
         if not self.started:
             raise error
+        delegate = self._delegate(values)
+        if delegate is not None:
+            forward = getattr(delegate, "close" if isinstance(error, GeneratorExit) else "throw", None)
+            if forward is not None:
+                return self._throw_into(forward, values, error)
+        return self._raise_here(values, error)
+
+    def _delegate(self, values: tuple[Any, ...]) -> Any:
+        """What the frame delegates to by `yield from`, None if nothing."""
+        shape = self.shape
+        return values[-1 - shape.handling] if shape.decoded.instrs[shape.pc - 2].name == "SEND" else None
+
+    def _throw_into(self, forward: Callable[..., Any], values: tuple[Any, ...], error: BaseException) -> Any:
+        """Give an exception to what the frame delegates to; see PEP 380."""
+        failure = error
+        try:
+            if isinstance(error, GeneratorExit):
+                forward()
+            else:
+                return Yielded(self, forward(error), values)
+        except StopIteration as stop:
+            if not isinstance(error, GeneratorExit):
+                return self._leave_delegate(values, stop.value)
+            failure = stop
+        except BaseException as raised:
+            failure = raised
+        return self._raise_here(values, failure)
+
+    def _leave_delegate(self, values: tuple[Any, ...], result: Any) -> Any:
+        """Go on behind the `yield from`; see `Frame.leave_delegate`."""
+        shape = self.shape
+        send = shape.decoded.instrs[shape.pc - 2]
+        end = len(values) - shape.handling
+        kept = end - 1 if send.arg else end
+        if self._left is None:
+            stack = (*(shape.stack[:-1] if send.arg else shape.stack), VALUE)
+            after = FrameShape(shape.function, send.target, shape.bound, stack, shape.handling)
+            self._left = continuation_at(self.owner, (after,))
+        return drive(self._left.entries.call((*values[:kept], result, *values[end:])))
+
+    def _raise_here(self, values: tuple[Any, ...], error: BaseException) -> Any:
         if self._handlers is None:
             pc = self.shape.pc - 1
             while self.shape.decoded.instrs[pc].name != "YIELD_VALUE":

@@ -132,11 +132,12 @@ class RestartingIterator(_Touching):
         make: makes Python's iterator over it.
     """
 
-    __slots__ = ("over", "make", "source", "position")
+    __slots__ = ("over", "make", "source", "position", "length")
 
     def __init__(self, journal: Journal, over: Any, make: Callable[[Any], Iterator[Any]] = iter) -> None:
         self.over = over
         self.make = make
+        self.length = len(over)
         self.source: Iterator[Any] | None = make(over)
         super().__init__(journal, type(self.source))
         self.position = 0
@@ -150,6 +151,10 @@ class RestartingIterator(_Touching):
         item = next(self.source)
         self.position += 1
         return item
+
+    def is_invalid(self) -> bool:
+        """Whether what is iterated got or lost items meanwhile, so that the next step raises."""
+        return self.position >= 0 and len(self.over) != self.length
 
     def journal_contents(self) -> Any:
         return self.position

@@ -49,30 +49,31 @@ def dict_kind(obj: dict[Any, Any]) -> type[dict[Any, Any]]:
 
 def contents_of(obj: Any) -> Any:
     """A shallow copy of the mutable state of an object."""
-    if isinstance(obj, Tensor):
+    kind = type(obj)  # `isinstance` would also ask the user's `__class__`
+    if issubclass(kind, Tensor):
         state = (obj._data, obj._node, getattr(obj, "_index", 0), obj._type)
         return (state, dict(obj.__dict__)) if hasattr(obj, "__dict__") else (state, None)
-    if isinstance(obj, Journaled):
+    if issubclass(kind, Journaled):
         return obj.journal_contents()
-    if isinstance(obj, types.CellType):
+    if issubclass(kind, types.CellType):
         return cell_value(obj)
     parts: dict[str, Any] = {}
-    if isinstance(obj, list):
+    if issubclass(kind, list):
         parts["list"] = list.copy(obj)
-    elif isinstance(obj, dict):
+    elif issubclass(kind, dict):
         # a copy does not hash the keys again, which may be the user's; a subclass may iterate differently
-        plain = type(obj).__iter__ is dict.__iter__
+        plain = kind.__iter__ is dict.__iter__
         parts["dict"] = dict.copy(obj) if plain else dict(dict_kind(obj).items(obj))
-    elif isinstance(obj, set):
+    elif issubclass(kind, set):
         parts["set"] = set().union(obj)
-    elif isinstance(obj, deque):
+    elif issubclass(kind, deque):
         parts["deque"] = list(obj)
-    elif isinstance(obj, bytearray):
+    elif issubclass(kind, bytearray):
         parts["bytes"] = bytes(obj)
-    elif isinstance(obj, BaseException):
+    elif issubclass(kind, BaseException):
         parts["args"] = obj.args
         parts["chain"] = (obj.__cause__, obj.__context__, obj.__suppress_context__)
-    elif isinstance(obj, types.FunctionType):
+    elif issubclass(kind, types.FunctionType):
         parts["slots"] = {name: getattr(obj, name) for name in OF_FUNCTIONS}
     namespace = getattr(obj, "__dict__", None)
     if isinstance(namespace, dict):
@@ -85,7 +86,7 @@ def contents_of(obj: Any) -> Any:
         }
     elif isinstance(namespace, types.MappingProxyType):
         parts["class"] = dict(namespace)
-    for cls in type(obj).__mro__:
+    for cls in kind.__mro__:
         slots = cls.__dict__.get("__slots__", ())
         for slot in (slots,) if isinstance(slots, str) else slots:
             if slot not in ("__dict__", "__weakref__"):

@@ -92,4 +92,4 @@ def _raise_through(steps: Sequence[Any], error: BaseException) -> None:
     if len(steps) == 1:
         steps[0](error)
     else:
-        steps[-1](lambda: _raise_through(steps[:-1], error))
+        steps[-1](_raise_through, (steps[:-1], error))

@@ -26,9 +26,9 @@ def settled(value: Any, seen: set[int] | None = None) -> Any:
         value: the value; lists and dictionaries stay the same objects.
         seen: ids of containers that are being settled.
     """
-    if isinstance(value, Deferred):
-        return value.constant()
     kind = type(value)
+    if issubclass(kind, Deferred):  # `isinstance` would also ask the user's `__class__`
+        return value.constant()
     if kind not in (tuple, list, dict):
         return value
     seen = set() if seen is None else seen

@@ -74,7 +74,8 @@ class Compiled:
         key = (len(args), *kwargs) if kwargs else (len(args),)
         entries = self.entries.get(key)
         if entries is None:
-            first = another_form(key, (form for form, made in self.entries.items() if made.entries))
+            forms = self.entries.copy()  # at once: other threads add theirs
+            first = another_form(key, (form for form, made in forms.items() if made.entries))
             made = Entries(self.program, self.program.recency, self._capturing(len(args), tuple(kwargs)), first)
             entries = self.entries.setdefault(key, made)
         result = entries.call((*args, *kwargs.values()) if kwargs else args)

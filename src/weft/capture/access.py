@@ -149,26 +149,6 @@ class Access:
         self.sources.class_attribute(kind, name, ... if found is MISSING else found)
         return found
 
-    def refuse_opaque(self: Interpreter, *values: Any) -> None:
-        """Refuse to compute while capturing with data whose contents only the call knows."""
-        opaque = self.sources.opaque
-        if not opaque:
-            return
-        pending = list(values)
-        seen: set[int] = set()
-        while pending:
-            value = pending.pop()
-            if id(value) in opaque:
-                kind = type(value)
-                raise Unsupported(
-                    Refusal.UNKNOWN_CALL,
-                    f"a {kind.__module__}.{kind.__qualname__} is only known when the function is called",
-                    "convert it to a Tensor before, and compute with tensor operations",
-                )
-            if isinstance(value, (list, tuple, dict)) and id(value) not in seen:
-                seen.add(id(value))
-                pending += dict.values(value) if isinstance(value, dict) else value
-
     # -- operators ---------------------------------------------------------------------------------------------------
 
     def binary(self: Interpreter, number: int, left: Any, right: Any) -> Any:
@@ -191,6 +171,7 @@ class Access:
                 result = _INPLACE[number % len(_BINARY)][0](left, right)
                 return result if result is left else self.made_if_container(result)
             return self.made_if_container(function(left, right))
+        right = self.array_beside(right, left)
         self.refuse_opaque(left, right)
         if isinstance(left, (str, LazyText)) and isinstance(right, (str, LazyText)) and method == "__add__":
             return LazyText.join((left, right))
@@ -270,6 +251,7 @@ class Access:
             self.sources.inside(right)
         if type(left) in _PLAIN and type(right) in _PLAIN:
             return function(left, right)
+        right = self.array_beside(right, left)
         self.refuse_opaque(left, right)
         names = (method, reflected) if symbol != "!=" else (method, reflected, "__eq__")
         if all(self.user_method(obj, name) is None for obj in (left, right) for name in names):

@@ -13,6 +13,8 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from weft import context, dtypes
 from weft.capture.access import MISSING, class_attribute, impostor, logical_not
 from weft.capture.frame import UNBOUND, Lazy
@@ -43,7 +45,25 @@ Handler = Callable[[Any, list[Any], dict[str, Any]], Any]
 _TABLE: Final[dict[Any, Handler]] = {}
 #: builtins that do not look into their arguments
 SHALLOW: Final[frozenset[Any]] = frozenset(
-    (isinstance, type, getattr, hasattr, setattr, delattr, list, tuple, set, dict, zip, enumerate, map, iter, next)
+    (
+        isinstance,
+        type,
+        getattr,
+        hasattr,
+        setattr,
+        delattr,
+        list,
+        tuple,
+        set,
+        dict,
+        zip,
+        enumerate,
+        map,
+        iter,
+        next,
+        Tensor,
+        Tensor.from_numpy,
+    )
 )
 _HASHABLE: Final = (type, types.BuiltinFunctionType, types.FunctionType, types.WrapperDescriptorType)
 _MISSING: Final = object()
@@ -191,11 +211,22 @@ def _len(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
 def _tensor(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     number: Any = args[0] if args else None
     wanted = args[1] if len(args) > 1 else kwargs.get("dtype")
-    if not is_call_number(number) or len(args) > 2 or kwargs.keys() - {"dtype"}:
+    if len(args) > 2 or kwargs.keys() - {"dtype"}:
+        return interp.construct(Tensor, args, kwargs)
+    array = interp.array_input(number)
+    if array is not None:
+        return array if wanted is None else apply(CAST, (array,), (dtypes.of(wanted),))
+    if not is_call_number(number):
         return interp.construct(Tensor, args, kwargs)
     value = number.operand()
     dtype = dtypes.of_python(number.value.__class__) if wanted is None else dtypes.of(wanted)
     return apply(CAST, (value,), (dtype,)) if isinstance(value, Tensor) else Tensor(value, dtype)
+
+
+@handles(Tensor.from_numpy)
+def _from_numpy(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    array = interp.array_input(args[0]) if len(args) == 1 and type(args[0]) is np.ndarray else None
+    return Tensor.from_numpy(*args, **kwargs) if array is None else array
 
 
 @handles(context.get_context)

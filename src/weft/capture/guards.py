@@ -58,8 +58,9 @@ class Difference:
             return f"{guard.path}: other {'object' if guard.kind == 'identity' else 'contents'}"
         if not guard.expression:
             return f"{guard.path}: changed"
-        if guard.kind == "type" and isinstance(self.found, Tensor) and isinstance(guard.expected, TensorType):
-            return f"{guard.path}: {_tensor_change(guard.expected, self.found.type)}"
+        found = self.found.type if isinstance(self.found, Tensor) else self.found
+        if guard.kind == "type" and isinstance(found, TensorType) and isinstance(guard.expected, TensorType):
+            return f"{guard.path}: {_tensor_change(guard.expected, found)}"
         if guard.kind in ("length", "keys"):
             return f"{guard.path}: {guard.kind} {_shown(guard.expected)} -> {_shown(self.found)}"
         expected = guard.expected

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from weft.capture import opcodes, opcodes_control  # noqa: F401 - they fill the table of handlers
 from weft.capture.access import Access
+from weft.capture.arrays import Arrays
 from weft.capture.branches import Alternatives, Branches
 from weft.capture.calls import Calls
 from weft.capture.exceptions import chain_native, drop_context, raise_as_it_is, set_context
@@ -34,7 +35,7 @@ _PROLOGUE: Final = frozenset({"MAKE_CELL", "RETURN_GENERATOR"})
 MAX_DEPTH: Final = 900
 
 
-class Interpreter(Access, Iteration, Calls, Branches, Loops):
+class Interpreter(Access, Arrays, Iteration, Calls, Branches, Loops):
     """One capture's interpreter.
 
     Args:

@@ -21,23 +21,22 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
-import jax
 import numpy as np
 
 from weft import context
+from weft.capture.arrays import ARRAYS
 from weft.capture.contents import CONTAINERS, Contents
 from weft.capture.guards import Guard
 from weft.capture.numbers import Numbers
 from weft.capture.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Value
 
 _SCALARS: Final = (int, float, str, bytes, complex)
 _IDENTITY: Final = (
     type(None), bool, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type(Ellipsis)
 )  # fmt: skip
-#: data that other libraries compute with: its contents are not read while capturing, so nothing of it is guarded
-_OPAQUE: Final = (np.ndarray, np.generic, jax.Array)
 #: values of these classes are guarded by equality
 _EQUAL: Final = (range,)
 #: immutable values that are compared, not identified
@@ -46,7 +45,7 @@ VIEWS: Final = tuple(map(type, ({}.keys(), {}.values(), {}.items())))
 #: flags of classes made by a class statement, and of classes that cannot be changed
 _HEAP_TYPE: Final = 1 << 9
 _IMMUTABLE_TYPE: Final = 1 << 8
-#: arrays longer than this are guarded by identity only
+#: the contents of longer arrays are read by each call, not guarded
 _ARRAY_LIMIT: Final = 4096
 #: levels of containers beyond which Python's recursion limit may matter
 _DEEP: Final = 100
@@ -78,6 +77,8 @@ class Sources(Contents):
         self.created: Mapping[int, Any] = {}
         #: objects whose contents are only known when the entry runs, by id
         self.opaque: dict[int, Any] = {}
+        #: the inputs of the graph that carry arrays of the call, by id of the array, see `weft.capture.arrays`
+        self.arrays: dict[int, Value] = {}
         #: parameters of the entry that bring instances of plain classes
         self._instances: set[str] = set()
         self._tensors: list[str] = []
@@ -139,7 +140,7 @@ class Sources(Contents):
             return True
         if id(value) in self.known:
             return False
-        if isinstance(value, _OPAQUE) or is_opaque_iterator(value):
+        if isinstance(value, ARRAYS) or is_opaque_iterator(value):
             self.opaque[id(value)] = value
         elif kind is types.FunctionType:
             code, namespace = self.name(value.__code__, "object"), self.name(value.__globals__, "globals")
@@ -597,7 +598,9 @@ class Sources(Contents):
         name = self.name(value, "object")
         self._guard(f"{expression} is {name}", "identity", path, value, expression)
         self._know(value, name if self.guarded else expression, path)
-        if isinstance(value, np.ndarray) and value.size <= _ARRAY_LIMIT:
+        if isinstance(value, np.ndarray) and value.size > _ARRAY_LIMIT:
+            self.opaque[id(value)] = value
+        elif isinstance(value, np.ndarray):
             same = f"{self.name(np.array_equal, 'object')}({name}, {self.name(value.copy(), 'constant')})"
             self._guard(same, "contents", path)
 

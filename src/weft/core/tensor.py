@@ -516,6 +516,8 @@ def array_of(value: Any, dtype: DType | None) -> Array:
         array = np.asarray(value)
     if array.dtype == object or array.dtype.kind in "SUMmO":
         raise TypeError(f"a tensor holds numbers; {type(value).__name__} does not give any: {value!r:.60}")
+    if not array.dtype.isnative:  # from a file of another machine
+        array = array.astype(array.dtype.newbyteorder("="))
     return to_device(array, None if dtype is None else dtype.np_dtype)
 
 

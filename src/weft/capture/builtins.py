@@ -656,7 +656,7 @@ def _globals(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> An
 
 @handles(locals)
 def _locals(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    return interp.local_variables()
+    return interp.made(interp.local_variables())
 
 
 _NUMBERS = {

@@ -151,12 +151,15 @@ def _generate(point: YieldPoint, values: tuple[Any, ...]) -> Generator[Any, Any,
     else:
         result = point.resume(values, None)
     while result.__class__ is Yielded:
+        sent, thrown = None, None
         try:
             sent = yield result.value
         except BaseException as error:
-            result = result.point.throw(result.values, error)
-        else:
+            thrown = error
+        if thrown is None:
             result = result.point.resume(result.values, sent)
+        else:  # outside of the handler: the body is not in the midst of handling it
+            result = result.point.throw(result.values, thrown)
     return result
 
 

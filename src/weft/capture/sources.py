@@ -177,6 +177,13 @@ class Sources(Contents):
         for part in parts:
             self.paths.setdefault(f"{expression}.{part}", f"{path}.{part}")
             self.argument(f"{expression}.{part}", getattr(value, part))
+        if isinstance(value, BaseExceptionGroup):  # native code takes it apart
+            count = len(value.exceptions)
+            self._guard(
+                f"len({expression}.exceptions) == {count}", "length", path, count, f"len({expression}.exceptions)"
+            )
+            for number, member in enumerate(value.exceptions):
+                self.argument(f"{expression}.exceptions[{number}]", member)
         return True
 
     def restore_tracebacks(self) -> None:

@@ -34,7 +34,7 @@ def _make_function(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     function = types.FunctionType(code, frame.globals, code.co_name, defaults, closure)
     function.__kwdefaults__ = keyword_defaults
     if annotations:
-        function.__annotations__ = dict(zip(annotations[::2], annotations[1::2], strict=True))
+        function.__annotations__ = interp.made(dict(zip(annotations[::2], annotations[1::2], strict=True)))
     function.__qualname__ = code.co_qualname
     stack.append(interp.made(function))
 
@@ -49,7 +49,7 @@ def _set_function_attribute(interp: Interpreter, frame: Frame, instr: Instr) -> 
         case 2:
             function.__kwdefaults__ = value
         case 4:
-            function.__annotations__ = dict(zip(value[::2], value[1::2], strict=True))
+            function.__annotations__ = interp.made(dict(zip(value[::2], value[1::2], strict=True)))
         case 8:
             made = types.FunctionType(
                 function.__code__, function.__globals__, function.__name__, function.__defaults__, value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -146,10 +147,18 @@ def descriptor_below_instance() -> Any:
     return first, holder.x, Holder.x
 
 
+def long_numbers() -> Any:
+    long = 1 << 100_000
+    d = {long: 1}
+    made = json.loads("[1]")  # ends the graph
+    d[long] += made[0]
+    return long, d, -long, [long]
+
+
 PROGRAMS = [
     appended_iterable, exhausted_iterator, changed_dictionary, late_values, positional_only_name_as_keyword,
     context_of_replaced_error, reraise_in_callee, throw_into_delegate, comparison_of_subclass, len_is_checked,
-    bad_operands, counted_items, own_class_attribute, descriptor_below_instance,
+    bad_operands, counted_items, own_class_attribute, descriptor_below_instance, long_numbers,
 ]  # fmt: skip
 
 
@@ -158,6 +167,17 @@ def test_program_does_what_python_does(program: Callable[[], Any]) -> None:
     wanted = outcome(program)
     jitted = jit(program, mode="PIJit")
     assert [outcome(jitted), outcome(jitted)] == [wanted, wanted]
+
+
+def test_numbers_with_more_digits_than_python_writes_are_compared() -> None:
+    held = {1 << 100_000: 1}
+
+    @jit(mode="PIJit")
+    def f(n: int) -> Any:
+        return n + (1 << 50_000), n > 1 << 50_000, held.get(n), {n: n}
+
+    for n in (1 << 100_000, (1 << 100_000) + 1, (1 << 100_000) + 2, 5):
+        assert f(n) == (n + (1 << 50_000), n > 1 << 50_000, held.get(n), {n: n})
 
 
 def test_iterator_from_outside_advances_once_a_call() -> None:

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Final
 
+from weft.capture.guards import is_long
+
 if TYPE_CHECKING:
     from weft.capture.sources import Sources
 
@@ -48,7 +50,7 @@ class Contents:
         before = self.original(obj)
         if before is not obj:
             return self._item_of_written(obj, before, key, value)
-        if type(key) not in _SPELLED or not isinstance(obj, (list, tuple, dict)):
+        if not _is_spelled(key) or not isinstance(obj, (list, tuple, dict)):
             self.contents(obj)
             return value
         return self._load_item(known[1], key, value)
@@ -63,7 +65,7 @@ class Contents:
 
     def _item_of_written(self: Sources, obj: Any, before: Any, key: Any, value: Any) -> Any:
         """An item of a container that the capture has written: it may be an old one, at another place now."""
-        if isinstance(before, dict) and type(key) in _SPELLED:
+        if isinstance(before, dict) and _is_spelled(key):
             if key in before and before[key] is value:
                 return self._load_item(self.known[id(obj)][1], key, value)
             return value
@@ -85,7 +87,7 @@ class Contents:
         if not expression:
             return
         before = self.original(obj)
-        if not isinstance(before, (dict, set, frozenset)) or type(key) not in _SPELLED:
+        if not isinstance(before, (dict, set, frozenset)) or not _is_spelled(key):
             self.contents(obj)
             return
         path = f"{key!r} in {self._path(expression)}"
@@ -116,10 +118,11 @@ class Contents:
         elif isinstance(before, dict):
             self._guard_keys(expression, before, path)
             for key, item in before.items():
-                if type(key) in _SPELLED:
+                if _is_spelled(key):
                     self._read(f"{expression}[{key!r}]", item, f"{path}[{key!r}]")
                 else:
-                    self._read(f"{expression}[{self.name(key, 'key')}]", item, f"{path}[{key!r:.40}]")
+                    shown = f"a {type(key).__name__}" if is_long(key) else f"{key!r:.40}"
+                    self._read(f"{expression}[{self.name(key, 'key')}]", item, f"{path}[{shown}]")
         elif len(before) > _LONG:
             same, kept = self.name(same_items, "object"), self.name(list(before), "constant")
             self._guard(f"{same}({expression}, {kept})", "contents", path)
@@ -151,6 +154,10 @@ class Contents:
         for obj in objects:
             if not _is_value(obj):
                 self.root(obj, self.name(obj, "object"))
+
+
+def _is_spelled(key: Any) -> bool:
+    return type(key) in _SPELLED and not is_long(key)
 
 
 def _is_value(key: Any) -> bool:

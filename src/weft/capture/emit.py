@@ -17,6 +17,7 @@ from weft.capture.entries import Owner
 from weft.capture.exceptions import raise_chained
 from weft.capture.frame import Lazy, MaybeUnbound
 from weft.capture.generators import make_generator, yield_point
+from weft.capture.guards import is_long
 from weft.capture.iteration import UserIterator
 from weft.capture.iterators import (
     InterpretedGenerator,
@@ -115,7 +116,7 @@ class Writer:
     def expression(self, value: Any) -> str:
         """An expression for a value in the results, after the statements written so far."""
         if type(value) in (bool, int, str, type(None)):
-            return repr(value)
+            return self.constant(value) if is_long(value) else repr(value)
         if type(value) is CallNumber:
             return self.sources.numbers.name_of(value)
         found = self._names.get(id(value))

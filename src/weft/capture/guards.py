@@ -15,6 +15,8 @@ FAILURES: Final = (AttributeError, LookupError, TypeError, ValueError, Arithmeti
 FAILURES_TEXT: Final = "(AttributeError, LookupError, TypeError, ValueError, ArithmeticError)"
 #: how many differences a report names
 _SHOWN: Final = 3
+#: longer ints are not spelled: Python limits how many digits it writes and reads
+_SPELLED_BITS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,12 @@ def _kind(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    return f"{value!r:.60}"
+    return f"an int of {value.bit_length()} bits" if is_long(value) else f"{value!r:.60}"
+
+
+def is_long(value: Any) -> bool:
+    """Whether a value is an int that generated code and reports name instead of spelling its digits."""
+    return type(value) is int and value.bit_length() > _SPELLED_BITS
 
 
 def compile_check(guards: Iterable[Guard], scope: Mapping[str, Any], parameters: Iterable[str]) -> Callable[..., bool]:

@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
-from weft.capture.guards import Guard
+from weft.capture.guards import Guard, is_long
 from weft.core import trace as trace_module
 from weft.core.deferred import Deferred
 from weft.core.number import STORAGE
@@ -163,8 +163,8 @@ class Numbers:
         if type(value) not in _KINDS:
             return function(*[self.constant(arg) if type(arg) is CallNumber else arg for arg in args])
         parts = tuple([arg for arg in args if type(arg) is CallNumber])
-        spelled = text.format(*["{}" if type(arg) is CallNumber else _literal(arg) for arg in args])
-        labels = [_enclosed(arg.label) if type(arg) is CallNumber else repr(arg) for arg in args]
+        spelled = text.format(*["{}" if type(arg) is CallNumber else self._literal(arg) for arg in args])
+        labels = [_enclosed(arg.label) if type(arg) is CallNumber else self._literal(arg) for arg in args]
         return CallNumber(self, value, spelled, label.format(*labels), parts)
 
     def pure(self, function: Any, args: list[Any]) -> Any:
@@ -200,7 +200,7 @@ class Numbers:
             elif type(value) is float and (value == 0 or value != value):
                 self._add(Guard(f"repr({name}) == {repr(value)!r}", "pinned", number.label, value, name))
             else:
-                self._add(Guard(f"{name} == {_literal(value)}", "pinned", number.label, value, name))
+                self._add(Guard(f"{name} == {self._literal(value)}", "pinned", number.label, value, name))
         return number.value
 
     def truth(self, number: CallNumber) -> bool:
@@ -233,11 +233,12 @@ class Numbers:
     def _add(self, guard: Guard) -> None:
         self.guards.setdefault(guard.condition, guard)
 
-
-def _literal(value: Any) -> str:
-    if type(value) is float and not math.isfinite(value):
-        return f"float('{value}')"
-    return f"({value!r})" if value < 0 else repr(value)
+    def _literal(self, value: Any) -> str:
+        if type(value) is float and not math.isfinite(value):
+            return f"float('{value}')"
+        if is_long(value):
+            return self.spell(value, "constant")
+        return f"({value!r})" if value < 0 else repr(value)
 
 
 def _enclosed(label: str) -> str:

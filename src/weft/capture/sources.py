@@ -26,7 +26,7 @@ import numpy as np
 from weft import context
 from weft.capture.arrays import ARRAYS
 from weft.capture.contents import CONTAINERS, Contents
-from weft.capture.guards import Guard
+from weft.capture.guards import Guard, is_long
 from weft.capture.numbers import Numbers
 from weft.capture.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES
 from weft.core.tensor import Parameter, Tensor
@@ -634,7 +634,8 @@ class Sources(Contents):
             self._read(f"{expression}.__self__", owner, f"{self._path(expression)}.__self__")
 
     def _constant(self, value: Any) -> str:
-        return repr(value) if isinstance(value, (bool, int, str, bytes)) else self._object(value)
+        spelled = isinstance(value, (bool, int, str, bytes)) and not is_long(value)
+        return repr(value) if spelled else self._object(value)
 
     def _object(self, value: Any) -> str:
         """An expression for an object itself."""

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import jit
+import weft
+from weft import jit, nn
 from weft.core.tensor import Tensor
 
 
@@ -306,3 +307,46 @@ def test_exceptions_are_those_of_python(program: Callable[..., Any]) -> None:
         files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
         inner = files[files.index(__file__, 1) :]
         assert [file for file in inner if "weft" in file.rpartition("src")[2] or file.startswith("<")] == []
+
+
+def _fails(x: Any) -> Any:
+    if x.shape[0] == 3:
+        raise ValueError("three")
+    return x
+
+
+def _fails_in_python(x: Any) -> Any:
+    return (x + 1).asnumpy()[7]
+
+
+def _fails_on_a_side(x: Any) -> Any:
+    if x.sum() > 0:
+        raise KeyError("positive")
+    return x
+
+
+class _Failing(nn.Cell):
+    def construct(self, x: Any) -> Any:
+        return _fails(x * 2)
+
+
+def _places(call: Callable[[Any], Any]) -> list[tuple[str, str]]:
+    with pytest.raises((ValueError, KeyError, IndexError)) as raised:
+        call(Tensor([1.0, 1.0, 1.0]))
+    entries = traceback.extract_tb(raised.value.__traceback__)
+    return [(entry.filename, entry.name) for entry in entries if not entry.filename.endswith("nn/cell.py")]
+
+
+@pytest.mark.parametrize("function", [_fails, _fails_in_python, _fails_on_a_side, _Failing()])
+def test_tracebacks_are_the_users(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the caller and the program nothing of the runtime is shown, the first time and later."""
+    wanted = _places(function)
+    compiled = function if isinstance(function, nn.Cell) else jit(function)
+    before = weft.get_context("mode")
+    weft.set_context(mode=weft.GRAPH_MODE)
+    try:
+        assert [_places(compiled), _places(compiled)] == [wanted, wanted]
+        monkeypatch.setenv("WEFT_TRACEBACK", "full")
+        assert any(file.endswith("entries.py") for file, _ in _places(compiled))
+    finally:
+        weft.set_context(mode=before)

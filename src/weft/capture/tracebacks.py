@@ -12,8 +12,9 @@ from weft.capture.steps import raising_step, waiting_step
 
 #: the file that generated code of the runtime claims to be from
 RUNNER: Final = "<weft step>"
+_PACKAGE: Final = os.path.dirname(os.path.dirname(__file__)) + os.sep
 #: what lies between the user's frames is from these files
-_OURS: Final = (RUNNER, os.path.dirname(__file__) + os.sep)
+_OURS: Final = ("<weft ", *(f"{_PACKAGE}{folder}{os.sep}" for folder in ("capture", "jit")))
 
 
 def keep_user_frames(error: BaseException, skip: int, again: int | None) -> None:
@@ -39,6 +40,23 @@ def keep_user_frames(error: BaseException, skip: int, again: int | None) -> None
             continue
         kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     error.__traceback__ = kept
+
+
+def hide_runtime(error: BaseException) -> None:
+    """Take the runtime's own frames out of the traceback of what a compiled function raises.
+
+    What ends in them is an error of the runtime itself, which stays as it is; so does everything if the environment
+    variable `WEFT_TRACEBACK` is ``full``.
+
+    Args:
+        error: the exception.
+    """
+    innermost = error.__traceback__
+    while innermost is not None and innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    runtimes = innermost is None or innermost.tb_frame.f_code.co_filename.startswith(_OURS)
+    if not runtimes and os.environ.get("WEFT_TRACEBACK") != "full":
+        keep_user_frames(error, 0, None)
 
 
 class Place:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from weft import context
 from weft.capture import events
 from weft.capture.entries import MISS
+from weft.capture.tracebacks import hide_runtime
 from weft.core import trace as trace_module
 from weft.core.transparency import STAND_INS
 from weft.jit import compiled as compiled_module
@@ -173,13 +174,17 @@ def dispatched(function: Callable[..., Any], options: Options) -> Callable[..., 
     in_any_mode = not options.absent_in_graph_mode
 
     def compiled_function(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and not compiled_module.careful and (in_any_mode or context.MODE):
-            run = latest.get(len(args))
-            if run is not None:
-                result = run(*args)
-                if result is not MISS:
-                    return result
-        return careful_call(args, kwargs)
+        try:
+            if not kwargs and not compiled_module.careful and (in_any_mode or context.MODE):
+                run = latest.get(len(args))
+                if run is not None:
+                    result = run(*args)
+                    if result is not MISS:
+                        return result
+            return careful_call(args, kwargs)
+        except BaseException as error:
+            hide_runtime(error)
+            raise
 
     def report() -> Any:
         """Everything that happened to this function so far: graphs, breaks, recompiles (see `weft.explain`)."""

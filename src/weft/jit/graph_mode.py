@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 from weft.capture.entries import MISS
+from weft.capture.tracebacks import hide_runtime
 from weft.core.transparency import transparent
 from weft.jit.compiled import Compiled, defined_at, is_eager
 from weft.jit.instances import Instances
@@ -17,11 +18,15 @@ def _graph_call(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     """`Cell.__call__` in graph mode."""
     if is_eager():
         return NotImplemented
-    if not kwargs:
-        result = _run_latest(cell, *args)
-        if result is not MISS:
-            return result
-    return compiled_cell(cell).call((cell, *args), kwargs)
+    try:
+        if not kwargs:
+            result = _run_latest(cell, *args)
+            if result is not MISS:
+                return result
+        return compiled_cell(cell).call((cell, *args), kwargs)
+    except BaseException as error:
+        hide_runtime(error)
+        raise
 
 
 def compiled_cell(cell: Cell) -> Compiled:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -13,6 +12,7 @@ import break_programs
 import numpy as np
 import pytest
 from break_programs import PROGRAMS, Scale, expected, noted, sample, work
+from profiling import profiled
 
 from weft import jit
 from weft.core import dispatch
@@ -40,11 +40,8 @@ def eager_operations(function: Callable[[], Any]) -> int:
             counted += 1
 
     assert threading.current_thread() is threading.main_thread()
-    sys.setprofile(note)
-    try:
+    with profiled(note):
         function()
-    finally:
-        sys.setprofile(None)
     return counted
 
 

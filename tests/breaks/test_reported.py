@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import linecache
 import random
-import sys
 import types
 from collections import Counter
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
+from profiling import profiled
 
 import weft
 from weft.core import trace as trace_module
@@ -91,11 +91,8 @@ def runs_of_breaks(function: Callable[[], Any], file: str) -> Counter[int]:
             if caller.f_code.co_filename == file:
                 counted[caller.f_lineno] += 1
 
-    sys.setprofile(note)
-    try:
+    with profiled(note):
         function()
-    finally:
-        sys.setprofile(None)
     return counted
 
 

@@ -16,25 +16,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_calls import entries, values, x
 
 from weft import Parameter, Tensor, Unsupported, nn, value_and_grad
 from weft.jit import compiled_of, is_compiled, jit, jit_disable
 
 Wrap = Callable[[Any], Any]
-
-
-def x(*values: float) -> Tensor:
-    return Tensor(np.asarray(values or (1.0, 2.0), np.float32))
-
-
-def values(tensor: Any) -> list[float]:
-    return tensor.asnumpy().tolist()
-
-
-def entries(function: Any) -> int:
-    compiled = compiled_of(function)
-    assert compiled is not None
-    return sum(map(len, compiled.entries.values()))
 
 
 def plain(v: Any, k: float = 2.0, /, *rest: Any, shift: float = 0.0, **named: Any) -> Any:

@@ -7,24 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_calls import entries, values, x
 
 from weft import Tensor, float32, int64, nn
 from weft.jit import TensorSpec, compiled_of, jit, ms_function
 from weft.mindspore.extras import JitConfig
-
-
-def x(*values: float) -> Tensor:
-    return Tensor(np.asarray(values or (1.0, 2.0), np.float32))
-
-
-def values(tensor: Any) -> list[float]:
-    return tensor.asnumpy().tolist()
-
-
-def entries(function: Any) -> int:
-    compiled = compiled_of(function)
-    assert compiled is not None
-    return sum(map(len, compiled.entries.values()))
 
 
 def double(v: Any, *rest: Any) -> Any:

@@ -9,10 +9,10 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
+from compiled_calls import entries, values, x
 
-from weft import GRAPH_MODE, Tensor, Unsupported, context, nn, set_context
+from weft import GRAPH_MODE, Unsupported, context, nn, set_context
 from weft.errors import Refusal
 from weft.jit import compiled_of, jit, jit_disable, ms_function
 
@@ -23,20 +23,6 @@ SCALE = 2.0
 def _default_settings() -> Iterator[None]:
     yield
     context.reset()
-
-
-def x(*values: float) -> Tensor:
-    return Tensor(np.asarray(values or (1.0, 2.0), np.float32))
-
-
-def values(tensor: Any) -> list[float]:
-    return tensor.asnumpy().tolist()
-
-
-def entries(function: Any) -> int:
-    compiled = compiled_of(function)
-    assert compiled is not None
-    return sum(map(len, compiled.entries.values()))
 
 
 class Note:

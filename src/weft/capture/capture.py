@@ -199,7 +199,13 @@ class _End:
     def site(self, location: Location) -> BreakSite | None:
         """What is reported; None for what is no break in the user's sense."""
         reason = self.reason
-        if not isinstance(reason, Unsupported) or reason.quiet or reason.in_generator:
+        if not isinstance(reason, Unsupported):
+            return None
+        condition = reason.condition
+        if condition is not None and reason.location not in (None, condition):
+            why = f"a side of it cannot be in the graph, so it is decided in Python: at {reason.location}, {reason.why}"
+            return BreakSite(Refusal.TENSOR_CONDITION.value, condition, why, reason.do)
+        if reason.quiet or reason.in_generator:
             return None
         return BreakSite(reason.kind.value, reason.location or location, reason.why, reason.do)
 

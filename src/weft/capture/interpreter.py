@@ -283,9 +283,11 @@ class Interpreter(Access, Arrays, Iteration, Calls, Branches, Loops):
                 if result is None:
                     continue
                 if type(result) is Fork:
-                    if not self.inside_step:
-                        self.last_fork = self.steps - 1
-                    result = self.fork(frame, pc, result, stops)
+                    result = (
+                        self.fork(frame, pc, result, stops)
+                        if self.inside_step
+                        else self._fork_step(frame, pc, result, stops)
+                    )
                 elif type(result) is Alternatives:
                     result = self.continue_call(frame, result, stops)
             except Unsupported as refusal:
@@ -297,6 +299,19 @@ class Interpreter(Access, Arrays, Iteration, Calls, Branches, Loops):
                 continue
             if result is not None:
                 return result
+
+    def _fork_step(self, frame: Frame, pc: int, fork: Fork, stops: frozenset[int]) -> Exit | None:
+        """A branch that is a step of its own: what is refused on its sides is refused here."""
+        self.last_fork = self.steps - 1
+        try:
+            return self.fork(frame, pc, fork, stops)
+        except Unsupported as refusal:
+            if refusal.step is None:
+                while frame.transparent and frame.caller is not None:
+                    frame = frame.caller
+                    pc = frame.pc - 1
+                refusal.condition = self.where(frame, pc)
+            raise
 
     def execute(self, frame: Frame, pc: int) -> Any:
         """Execute one instruction; returns what its handler returns."""

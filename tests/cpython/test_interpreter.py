@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-import json
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -147,18 +147,122 @@ def descriptor_below_instance() -> Any:
     return first, holder.x, Holder.x
 
 
+class OwnInt(int): ...
+
+
+class OwnFloat(float): ...
+
+
+class OwnComplex(complex): ...
+
+
+class OwnStr(str): ...
+
+
+class OwnBytes(bytes): ...
+
+
+class OwnTuple(tuple[Any, ...]): ...
+
+
+class OwnSet(frozenset[Any]): ...
+
+
+class OwnPair(collections.namedtuple("Pair", "a b")):
+    def __new__(cls, *items: Any) -> Any:
+        raise AssertionError("it was made already")
+
+
+class OwnNumber(int):
+    name: str
+
+    def __new__(cls, name: str, value: int) -> Any:
+        made = super().__new__(cls, value)
+        made.name = name
+        return made
+
+
+class Kept:
+    only: Any = None
+    seen: list[str] = []
+
+    def __new__(cls, text: str) -> Any:
+        if cls.only is None:
+            cls.only = super().__new__(cls)
+        return cls.only
+
+    def __init__(self, text: str) -> None:
+        self.seen = [*self.seen, text]
+
+
+class Factory:
+    seen: Any = None
+
+    def __new__(cls, value: Any) -> Any:
+        return value if value == "other" else object.__new__(Made)
+
+    def __init__(self, value: Any) -> None:
+        self.seen = "by Factory", value
+
+
+class Made(Factory):
+    def __init__(self, value: Any) -> None:
+        self.seen = "by Made", value
+
+
+class Slotted:
+    __slots__ = ("__hidden", "empty")
+
+    def __init__(self, value: Any) -> None:
+        self.__hidden = value
+
+    def shown(self) -> Any:
+        return self.__hidden, hasattr(self, "empty")
+
+
 def long_numbers() -> Any:
     long = 1 << 100_000
     d = {long: 1}
-    made = json.loads("[1]")  # ends the graph
-    d[long] += made[0]
+    pickle.dumps(1)  # ends the graph
+    d[long] += 1
     return long, d, -long, [long]
+
+
+def values_of_own_classes() -> Any:
+    made: list[Any] = [
+        OwnInt(3), OwnFloat(-0.0), OwnComplex(1j), OwnStr("ab"), OwnBytes(b"ab"), OwnTuple((1, 2)), OwnSet((1, 2)),
+        OwnPair._make((1, 2)), OwnNumber("a", 3),
+    ]  # fmt: skip
+    for value in made:
+        value.tag = [value]
+    pickle.dumps(1)  # ends the graph
+    return [(type(value).__name__, value, len(value.tag), value.tag[0] is value) for value in made], made[-1].name
+
+
+def kept_by_new() -> Any:
+    first = Kept("a")
+    pickle.dumps(1)  # ends the graph
+    second = Kept("b")
+    pickle.dumps(1)
+    return first is second is Kept.only, first.seen[-2:]
+
+
+def other_class_from_new() -> Any:
+    made = Factory(3)
+    return type(made).__name__, made.seen, type(Factory.__new__(Factory, "other")).__name__, Factory("other")
+
+
+def private_slots() -> Any:
+    made = Slotted(3)
+    pickle.dumps(1)  # ends the graph
+    return made.shown()
 
 
 PROGRAMS = [
     appended_iterable, exhausted_iterator, changed_dictionary, late_values, positional_only_name_as_keyword,
     context_of_replaced_error, reraise_in_callee, throw_into_delegate, comparison_of_subclass, len_is_checked,
     bad_operands, counted_items, own_class_attribute, descriptor_below_instance, long_numbers,
+    values_of_own_classes, kept_by_new, other_class_from_new, private_slots,
 ]  # fmt: skip
 
 

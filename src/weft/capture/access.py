@@ -652,8 +652,7 @@ class Access:
         """Whether a native attribute belongs to an object of the capture's own, or to what the journal keeps."""
         if id(obj) in self.created or isinstance(obj, (BaseException, Tensor, types.CellType)):
             return True
-        slots = member.__objclass__.__dict__.get("__slots__", ())
-        return member.__name__ in ((slots,) if isinstance(slots, str) else tuple(slots))
+        return "__slots__" in member.__objclass__.__dict__ and isinstance(member, types.MemberDescriptorType)
 
     def _refuse_write(self: Interpreter, obj: Any, name: str) -> None:
         if isinstance(obj, Journaled) or type(obj) in _FRAME_KINDS:

@@ -96,6 +96,8 @@ _BY_KEY: Final = frozenset({"get", "__getitem__", "__contains__"})
 _CACHED: Final = type(functools.lru_cache(lambda: None))
 _PARTIAL: Final = ("func", "args", "keywords")
 _NEW_ARGUMENTS: Final = ("__getnewargs__", "__getnewargs_ex__")
+#: a flag of classes made by a class statement
+_HEAP_TYPE: Final = 1 << 9
 _METHOD_KINDS: Final = (types.BuiltinMethodType, types.MethodWrapperType)
 _DESCRIPTOR_KINDS: Final = (
     types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType
@@ -311,18 +313,20 @@ class Calls:
                 self.journal.touch(obj)  # its arguments may be tensors, which have to come out of a branch with it
             return obj, None
         if user_new:
-            obj = self.call(new, [cls, *args], kwargs)
+            obj = self.call(new, [cls, *args], kwargs)  # one made here or one that it keeps
         elif new is object.__new__:
-            obj = object.__new__(cls)
+            obj = self.made(object.__new__(cls))
         elif issubclass(cls, BaseException):
-            obj = cls.__new__(cls, *args)
+            obj = self.made(cls.__new__(cls, *args))
         else:
-            obj = cls.__new__(cls, *args, **kwargs)
-        self.made(obj)
-        if isinstance(obj, cls):
-            if user_init:
+            obj = self.made(cls.__new__(cls, *args, **kwargs))
+        kind = type(obj)
+        if cls in kind.__mro__:
+            init = self.look_up(kind, "__init__")
+            if isinstance(init, types.FunctionType) and not self.is_native(init, None):
                 return obj, init
-            type(obj).__init__(obj, *args, **kwargs)
+            self.touch_if_mutable(obj)
+            kind.__init__(obj, *args, **kwargs)
         return obj, None
 
     def call_native_class(self: Interpreter, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -331,7 +335,7 @@ class Calls:
         self.refuse_opaque(args, kwargs)
         args, kwargs = self.given(args, kwargs)
         if (
-            cls.__flags__ & (1 << 9)
+            cls.__flags__ & _HEAP_TYPE
             or package == "weft"
             or package in NATIVE_PACKAGES
             or cls.__module__ in PURE_MODULES
@@ -493,7 +497,14 @@ class Calls:
                 f"{_describe(callee)} changes an object from outside, which cannot be taken back",
                 "call it outside the compiled function",
             )
-        return self.native_result(callee(*self.items_arguments(callee, args), **kwargs))
+        result = callee(*self.items_arguments(callee, args), **kwargs)
+        return self._made_by_new(result) if name == "__new__" else self.native_result(result)
+
+    def _made_by_new(self: Interpreter, obj: Any) -> Any:
+        """Note what a `__new__` in C returned, except for values of built-in classes, of which it may keep some."""
+        kind = type(obj)
+        own = kind is object or issubclass(kind, (BaseException, type)) or bool(kind.__flags__ & _HEAP_TYPE)
+        return self.made(obj) if own and not self.sources.is_known(obj) else self.native_result(obj)
 
     def made_by_exception(self: Interpreter, part: Any) -> Any:
         """Note a group that was made of another one."""

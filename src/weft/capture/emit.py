@@ -10,7 +10,7 @@ import copyreg
 import inspect
 import types
 from collections import defaultdict
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Any, Final, NoReturn
 
 from weft.capture.entries import Owner
@@ -30,7 +30,16 @@ from weft.capture.iterators import (
     SymbolicRangeIterator,
     ZipIterator,
 )
-from weft.capture.journal import EMPTY_CELL, OF_FUNCTIONS, Journal, Journaled, cell_value, dict_kind
+from weft.capture.journal import (
+    EMPTY_CELL,
+    OF_FUNCTIONS,
+    Journal,
+    Journaled,
+    cell_value,
+    dict_kind,
+    slot_value,
+    slots_of,
+)
 from weft.capture.lazytext import LazyText
 from weft.capture.numbers import CallNumber
 from weft.capture.sources import VIEWS, Sources, mapping_of
@@ -46,6 +55,12 @@ _IMMUTABLE: Final = (
 )  # fmt: skip
 _NEW = object.__new__
 _HEAP: Final = 1 << 9
+#: immutable classes that programs derive from -> how to get the value itself from an instance, past the user's methods
+_PLAIN: Final[dict[type, Callable[[Any], Any]]] = {
+    int: int.__pos__, float: float.__pos__, complex: complex.__pos__, str: str.__str__,
+    bytes: lambda value: bytes.__getitem__(value, slice(None)),
+    tuple: lambda value: tuple.__getitem__(value, slice(None)), frozenset: frozenset,
+}  # fmt: skip
 #: special methods that make copies: a user's would be called at another time, and more often, than in Python
 _COPIED_BY: Final = (
     "__new__", "__reduce_ex__", "__reduce__", "__getnewargs__", "__getnewargs_ex__", "__getstate__", "__setstate__",
@@ -171,6 +186,8 @@ class Writer:
         if kind is slice:
             return f"slice({', '.join(self.expression(part) for part in (value.start, value.stop, value.step))})"
         made_here = id(value) in self.created
+        if issubclass(kind, tuple(_PLAIN)) and made_here and _is_of_python(kind):
+            return self._object(value)
         if (issubclass(kind, _IMMUTABLE) and not (made_here and issubclass(kind, type))) or not (
             made_here or issubclass(kind, tuple)
         ):
@@ -403,7 +420,7 @@ class Writer:
         return name
 
     def _object(self, value: Any) -> str:
-        """A container or an instance made during the capture: made anew, then filled (it may contain itself)."""
+        """A container, a value or an instance made during the capture: made anew, then filled (it may hold itself)."""
         name, kind = self.fresh(), type(value)
         if id(kind) in self.created:
             self._refuse(kind)
@@ -421,7 +438,7 @@ class Writer:
             self.lines.append(f"{name} = {base.__name__}()")
         else:
             native = next(c.__dict__["__new__"] for c in kind.__mro__ if _is_native_new(c.__dict__.get("__new__")))
-            needed = value.args[:2] if issubclass(kind, BaseExceptionGroup) else ()
+            needed = value.args[:2] if issubclass(kind, BaseExceptionGroup) else self._plain(value)
             given = "".join(f", {self.expression(argument)}" for argument in needed)
             self.lines.append(f"{name} = {self.constant(native)}({self.constant(kind)}{given})")
         if base is list:
@@ -440,16 +457,24 @@ class Writer:
         if isinstance(namespace, dict):
             for key, item in namespace.items():
                 self.lines.append(f"{name}.__dict__[{key!r}] = {self.expression(item)}")
-        for cls in kind.__mro__:
-            slots = cls.__dict__.get("__slots__", ())
-            for slot in (slots,) if isinstance(slots, str) else slots:
-                if slot not in ("__dict__", "__weakref__") and hasattr(value, slot):
-                    set_slot = self.constant(object.__setattr__)
-                    self.lines.append(f"{set_slot}({name}, {slot!r}, {self.expression(getattr(value, slot))})")
+        for member in slots_of(kind):
+            item = slot_value(value, member)
+            if item is not EMPTY_CELL:
+                self.lines.append(f"{self.constant(member)}.__set__({name}, {self.expression(item)})")
         if issubclass(kind, BaseException):
             self.lines.append(f"{name}.args = {self.expression(value.args)}")
             self._raised(name, value)
         return name
+
+    def _plain(self, value: Any) -> tuple[Any, ...]:
+        """What an immutable value of a user's class is as one of the built-in class, to make another from."""
+        for base, plain in _PLAIN.items():
+            if issubclass(type(value), base):
+                made = plain(value)
+                if base is frozenset:  # its items may be other ones in each call
+                    self.journal.born(made)
+                return (made,)
+        return ()
 
     def raise_created(self, error: BaseException) -> None:
         """Raise an exception that the capture made."""
@@ -566,7 +591,7 @@ def _is_of_python(kind: type) -> bool:
     """Whether instances of a class are what their attributes, and their items or arguments, say."""
     return (
         all(
-            cls in (object, list, dict, set)
+            cls in (object, list, dict, set, *_PLAIN)
             or (cls.__module__ == "builtins" and issubclass(cls, BaseException) and cls is not kind)
             or (bool(cls.__flags__ & _HEAP) and not isinstance(vars(cls).get("__new__"), types.BuiltinFunctionType))
             for cls in kind.__mro__

@@ -20,7 +20,7 @@ import numpy as np
 from weft.capture.access import class_attribute
 from weft.capture.builtins import handles, refused, text_of
 from weft.capture.frame import Frame
-from weft.capture.journal import Journaled, cell_value
+from weft.capture.journal import Journaled, cell_value, slot_value, slots_of
 from weft.capture.lazytext import LazyText
 from weft.capture.numbers import is_call_number
 from weft.core.tensor import Tensor
@@ -146,10 +146,7 @@ def _is_written(interp: Interpreter, value: Any) -> bool:
         elif isinstance(obj, (list, tuple, set, frozenset)):
             pending += obj
         pending += getattr(obj, "__dict__", {}).values()
-        for cls in type(obj).__mro__:
-            slots = cls.__dict__.get("__slots__", ())
-            names = (slots,) if isinstance(slots, str) else slots
-            pending += [getattr(obj, name, None) for name in names if name[:2] != "__"]
+        pending += [slot_value(obj, member) for member in slots_of(type(obj))]
     return False
 
 

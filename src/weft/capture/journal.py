@@ -42,6 +42,25 @@ class Journaled:
         raise NotImplementedError
 
 
+def slots_of(kind: type) -> list[types.MemberDescriptorType]:
+    """The slots that a class statement gave the instances of a class, as their descriptors."""
+    return [
+        member
+        for cls in kind.__mro__
+        if "__slots__" in cls.__dict__
+        for member in cls.__dict__.values()
+        if isinstance(member, types.MemberDescriptorType)
+    ]
+
+
+def slot_value(obj: Any, member: types.MemberDescriptorType) -> Any:
+    """What an object has in a slot, `EMPTY_CELL` if nothing."""
+    try:
+        return member.__get__(obj, type(obj))
+    except AttributeError:
+        return EMPTY_CELL
+
+
 def dict_kind(obj: dict[Any, Any]) -> type[dict[Any, Any]]:
     """The native type whose methods read and change a dict: an `OrderedDict` keeps an order of its own."""
     return OrderedDict if isinstance(obj, OrderedDict) else dict
@@ -86,11 +105,8 @@ def contents_of(obj: Any) -> Any:
         }
     elif isinstance(namespace, types.MappingProxyType):
         parts["class"] = dict(namespace)
-    for cls in kind.__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        for slot in (slots,) if isinstance(slots, str) else slots:
-            if slot not in ("__dict__", "__weakref__"):
-                parts.setdefault("slots", {})[slot] = getattr(obj, slot, EMPTY_CELL)
+    for member in slots_of(kind):
+        parts.setdefault("slots", {})[member.__name__] = slot_value(obj, member)
     return parts
 
 

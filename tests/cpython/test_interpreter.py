@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cpython.test_pure_programs import outcome
-from weft import jit
+from weft import jit, jit_disable
 
 
 class Items:
@@ -31,6 +31,28 @@ def exhausted_iterator() -> Any:
     taken = list(it)
     items.append(2)
     return taken, list(it), next(it, "end")
+
+
+@jit_disable
+def outside(*values: Any) -> int:
+    return len(values)
+
+
+def same_objects_behind_a_break(count: int = 2) -> Any:
+    made = [(count, [2]), slice(count), frozenset([count]), "x".join, [].append, {count: 1}.items(), Spares(count).get]
+    first, second, third, fourth, fifth, sixth, seventh = made
+    others = list(made)
+    outside(count)
+    kept = [first, second, third, fourth, fifth, sixth, seventh]
+    return [one is other for one, other in zip(kept, others, strict=True)], kept == made
+
+
+class Spares:
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def get(self) -> int:
+        return self.count
 
 
 def changed_dictionary() -> Any:
@@ -261,8 +283,8 @@ def private_slots() -> Any:
 PROGRAMS = [
     appended_iterable, exhausted_iterator, changed_dictionary, late_values, positional_only_name_as_keyword,
     context_of_replaced_error, reraise_in_callee, throw_into_delegate, comparison_of_subclass, len_is_checked,
-    bad_operands, counted_items, own_class_attribute, descriptor_below_instance, long_numbers,
-    values_of_own_classes, kept_by_new, other_class_from_new, private_slots,
+    bad_operands, counted_items, same_objects_behind_a_break, own_class_attribute, descriptor_below_instance,
+    long_numbers, values_of_own_classes, kept_by_new, other_class_from_new, private_slots,
 ]  # fmt: skip
 
 

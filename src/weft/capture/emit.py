@@ -167,24 +167,24 @@ class Writer:
             return self._iterator(value)
         if issubclass(kind, super):
             made: Any = value
-            return f"super({self.expression(made.__thisclass__)}, {self.expression(made.__self__)})"
+            return self._assigned(f"super({self.expression(made.__thisclass__)}, {self.expression(made.__self__)})")
         if issubclass(kind, types.MethodType) and isinstance(value.__self__, Journaled):
-            return f"{self.expression(value.__self__)}.{value.__func__.__name__}"
+            return self._assigned(f"{self.expression(value.__self__)}.{value.__func__.__name__}")
         if issubclass(kind, types.MethodType):
-            return (
-                f"{self.constant(types.MethodType)}"
-                f"({self.expression(value.__func__)}, {self.expression(value.__self__)})"
-            )
+            function, owner = self.expression(value.__func__), self.expression(value.__self__)
+            return self._assigned(f"{self.constant(types.MethodType)}({function}, {owner})")
         if issubclass(kind, (types.BuiltinMethodType, types.MethodWrapperType)) and not isinstance(
             value.__self__, (types.ModuleType, type, type(None))
         ):
-            return self._builtin_method(value)
+            return self._assigned(self._builtin_method(value))
         if kind in VIEWS and id(value) not in self.sources.known:
-            return f"{self.expression(mapping_of(value))}.{('keys', 'values', 'items')[VIEWS.index(kind)]}()"
+            view = ("keys", "values", "items")[VIEWS.index(kind)]
+            return self._assigned(f"{self.expression(mapping_of(value))}.{view}()")
         if issubclass(kind, (BaseException, types.TracebackType, types.FrameType)):
             self._check_raised(value)
         if kind is slice:
-            return f"slice({', '.join(self.expression(part) for part in (value.start, value.stop, value.step))})"
+            parts = (value.start, value.stop, value.step)
+            return self._assigned(f"slice({', '.join(self.expression(part) for part in parts)})")
         made_here = id(value) in self.created
         if issubclass(kind, tuple(_PLAIN)) and made_here and _is_of_python(kind):
             return self._object(value)
@@ -195,7 +195,7 @@ class Writer:
         if issubclass(kind, tuple):
             return self._outside(value) if self.sources.is_known(value) else self._tuple(value)
         if kind is frozenset:
-            return f"frozenset(({''.join(self.expression(item) + ', ' for item in value)}))"
+            return self._assigned(f"frozenset(({''.join(self.expression(item) + ', ' for item in value)}))")
         if issubclass(kind, types.FunctionType):
             return self._function(value)
         if issubclass(kind, type):
@@ -396,10 +396,16 @@ class Writer:
         items = [self.expression(item) for item in value]
         inside = ", ".join(items) + ("," if len(items) == 1 else "")
         if type(value) is tuple:
-            return f"({inside})"
+            return self._assigned(f"({inside})")
         if hasattr(value, "_fields"):
-            return f"{self.constant(type(value))}({inside})"
-        return f"{self.constant(type(value))}(({inside}))"
+            return self._assigned(f"{self.constant(type(value))}({inside})")
+        return self._assigned(f"{self.constant(type(value))}(({inside}))")
+
+    def _assigned(self, text: str) -> str:
+        """A name for what an expression makes, which is one object wherever it is used."""
+        name = self.fresh()
+        self.lines.append(f"{name} = {text}")
+        return name
 
     def _function(self, value: types.FunctionType) -> str:
         name = self.fresh()

@@ -25,7 +25,7 @@ from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
 from weft.capture.lookers import refuse_lifetimes
 from weft.capture.numbers import PURE, is_call_number, is_plain_number
-from weft.capture.packages import DEBUGGERS, NATIVE_PACKAGES, PURE_MODULES
+from weft.capture.packages import DEBUGGERS, INTERNALS, NATIVE_PACKAGES, PURE_MODULES
 from weft.capture.sources import is_changeable, is_opaque_iterator
 from weft.core.deferred import settled
 from weft.core.primitive import Primitive
@@ -409,11 +409,13 @@ class Calls:
             return self.native_result(callee(*self.items_arguments(callee, args), **kwargs))
         if not callable(callee):
             return callee(*args, **kwargs)  # Python's own error
-        raise Unsupported(
+        refusal = Unsupported(
             Refusal.UNKNOWN_CALL,
             f"weft cannot look into {_describe(callee)}: it does not know what the call depends on or changes",
             "call it outside the compiled function and pass the result in",
         )
+        refusal.whole = module in INTERNALS
+        raise refusal
 
     def _refuse_class_writers(self: Interpreter, callee: types.FunctionType, args: list[Any]) -> None:
         """Refuse library code that may write to a class from outside, which the journal would not see."""

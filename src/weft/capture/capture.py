@@ -272,7 +272,12 @@ class _Attempt:
             try:
                 result = begin(self)
                 writer = self._writer()
-                stored = self._write_results(writer, result)
+                try:
+                    stored = self._write_results(writer, result)
+                except RecursionError:
+                    refusal = Unsupported(Refusal.OUTPUT, "what is still needed here is nested too deeply")
+                    refusal.whole = True
+                    raise refusal from None
                 writer.load_first()
                 computes = interpreter.computes()
                 if trace.token is not None:

@@ -22,6 +22,8 @@ PURE_MODULES: Final = frozenset(
         "ml_dtypes", "_stat", "array", "_statistics",
     }
 )  # fmt: skip
+#: C modules that change the interpreter itself: a call of them runs in Python as a whole
+INTERNALS: Final = frozenset({"_testcapi", "_testinternalcapi", "_testlimitedcapi"})
 #: packages of debuggers, which look at the frames of the program
 DEBUGGERS: Final = frozenset({"pdb", "bdb", "ipdb", "IPython", "pudb", "debugpy"})
 #: packages whose modules and classes are taken not to change: the framework and what it stands on

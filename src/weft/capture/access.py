@@ -192,7 +192,7 @@ class Access:
         shown = _INPLACE[number % len(_BINARY)][0] if inplace else function
         own, other = self.user_method(left, method), self.user_method(right, reflected)
         if own is None and other is None:
-            return function(left, right)
+            return self.made_if_fresh(function(left, right))
         return self.binary_by(shown, method, reflected, left, right)
 
     def binary_by(self: Interpreter, function: Any, method: str, reflected: str, left: Any, right: Any) -> Any:
@@ -237,7 +237,7 @@ class Access:
         if type(value) is CallNumber:
             return self.sources.numbers.prefix(function, _PREFIX[name], value)
         own = self.user_method(value, method)
-        return function(value) if own is None else self.call(own, [value], {})
+        return self.made_if_fresh(function(value)) if own is None else self.call(own, [value], {})
 
     def compare(self: Interpreter, symbol: str, left: Any, right: Any) -> Any:
         """`left <symbol> right`."""

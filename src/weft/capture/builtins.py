@@ -20,7 +20,6 @@ from weft.capture.access import MISSING, class_attribute, impostor, logical_not
 from weft.capture.frame import UNBOUND, Lazy
 from weft.capture.iterators import (
     SKIP,
-    BufferedIterator,
     CallIterator,
     MapIterator,
     RestartingIterator,
@@ -491,40 +490,6 @@ def _starmap(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> An
         lambda _, items: interp.call(function, list(interp.get_iter(items)), {}),
         interp.get_iter(iterable),
     )
-
-
-class _Deferred:
-    """A user's iterable as native code gets it: entered by the interpreter when the native code asks for its items."""
-
-    def __init__(self, interp: Interpreter, iterable: Any) -> None:
-        self.interp, self.iterable = interp, iterable
-
-    def __iter__(self) -> Any:
-        return self.interp.get_iter(self.iterable)
-
-
-def _with_callbacks(kind: Any) -> Handler:
-    """A native callable whose function arguments are entered by the interpreter when it calls them."""
-
-    def handler(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        def convert(value: Any) -> Any:
-            if isinstance(value, (types.FunctionType, types.MethodType)):
-                return interp.callback(value)
-            return _Deferred(interp, value) if interp.user_method(value, "__iter__") is not None else value
-
-        made = kind(*[convert(a) for a in args], **{k: convert(v) for k, v in kwargs.items()})
-        return BufferedIterator(interp.journal, made)
-
-    return handler
-
-
-for _lazy in (
-    itertools.accumulate, itertools.takewhile, itertools.dropwhile, itertools.filterfalse, itertools.groupby,
-    itertools.chain, itertools.product, itertools.permutations, itertools.combinations, itertools.islice,
-    itertools.zip_longest, itertools.repeat, itertools.count, itertools.cycle, itertools.compress,
-    itertools.combinations_with_replacement, itertools.pairwise,
-):  # fmt: skip
-    _TABLE[_lazy] = _with_callbacks(_lazy)
 
 
 # -- objects -------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft.capture import builtins as table
-from weft.capture import host_functions
+from weft.capture import host_functions, iterator_functions  # noqa: F401 - the latter fills the table
 from weft.capture.access import MISSING, class_attribute
 from weft.capture.contents import CONTAINERS
 from weft.capture.exceptions import raise_as_it_is
@@ -198,7 +198,7 @@ class Calls:
                 args, kwargs = self.given(args, kwargs, (callee.__module__ or "").startswith("weft."))
                 self.note_native(args)
                 self.refuse_opaque(args, kwargs)
-                return Return(callee(*args, **kwargs))
+                return Return(self.made_if_fresh(callee(*args, **kwargs)))
             return self.enter(callee, args, kwargs)
         if kind is types.MethodType:
             instance = self.sources.part(callee, "__self__", callee.__self__)
@@ -395,7 +395,7 @@ class Calls:
         args, kwargs = self.given(args, kwargs)
         if isinstance(callee, (np.ufunc, Primitive)) or isinstance(owner, type):
             result = callee(*args, **kwargs)
-            return self.made(result) if getattr(callee, "__name__", "") == "__new__" else result
+            return self.made(result) if getattr(callee, "__name__", "") == "__new__" else self.made_if_fresh(result, 1)
         module: Any = getattr(callee, "__module__", None) or getattr(type(callee), "__module__", "")
         if (module in PURE_MODULES and _is_of_module(callee)) or (
             (module or "").partition(".")[0] in ("numpy", "weft") and "random" not in module
@@ -499,8 +499,10 @@ class Calls:
                 f"{_describe(callee)} changes an object from outside, which cannot be taken back",
                 "call it outside the compiled function",
             )
-        result = callee(*self.items_arguments(callee, args), **kwargs)
-        return self._made_by_new(result) if name == "__new__" else self.native_result(result)
+        args = self.items_arguments(callee, args)
+        if name == "__new__":
+            return self._made_by_new(callee(*args, **kwargs))
+        return self.native_result(callee(*args, **kwargs))
 
     def _made_by_new(self: Interpreter, obj: Any) -> Any:
         """Note what a `__new__` in C returned, except for values of built-in classes, of which it may keep some."""
@@ -517,8 +519,8 @@ class Calls:
     def native_result(self: Interpreter, value: Any) -> Any:
         """What a native call returned: a new container, or an iterator that can then be taken back."""
         if is_opaque_iterator(value) and not isinstance(value, Journaled) and id(value) not in self.sources.known:
-            return BufferedIterator(self.journal, value)
-        return self.made_if_fresh(value)
+            return BufferedIterator(self, value)
+        return self.made_if_fresh(value, 1)
 
     def _read_by_method(self: Interpreter, name: str, owner: Any, args: list[Any]) -> list[Any]:
         """What a method in C reads from its object and its arguments; returns the arguments for it."""

@@ -61,6 +61,7 @@ _PLAIN: Final[dict[type, Callable[[Any], Any]]] = {
     bytes: lambda value: bytes.__getitem__(value, slice(None)),
     tuple: lambda value: tuple.__getitem__(value, slice(None)), frozenset: frozenset,
 }  # fmt: skip
+_C_MEMBERS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 #: special methods that make copies: a user's would be called at another time, and more often, than in Python
 _COPIED_BY: Final = (
     "__new__", "__reduce_ex__", "__reduce__", "__getnewargs__", "__getnewargs_ex__", "__getstate__", "__setstate__",
@@ -599,11 +600,18 @@ def _is_of_python(kind: type) -> bool:
         all(
             cls in (object, list, dict, set, *_PLAIN)
             or (cls.__module__ == "builtins" and issubclass(cls, BaseException) and cls is not kind)
-            or (bool(cls.__flags__ & _HEAP) and not isinstance(vars(cls).get("__new__"), types.BuiltinFunctionType))
+            or (bool(cls.__flags__ & _HEAP) and not _is_of_c(cls))
             for cls in kind.__mro__
         )
         and kind.__module__ != "builtins"
     )
+
+
+def _is_of_c(cls: type) -> bool:
+    """Whether a class that can be changed comes from code in C, which may keep more than attributes show."""
+    if isinstance(vars(cls).get("__new__"), types.BuiltinFunctionType):
+        return True
+    return any(isinstance(m, _C_MEMBERS) and m.__objclass__ is cls for m in vars(cls).values())
 
 
 def _is_native_new(new: Any) -> bool:

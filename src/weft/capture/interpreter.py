@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import array
 import sys
 import types
-from collections import deque
 from typing import Any, Final
 
 from weft.capture import opcodes, opcodes_control  # noqa: F401 - they fill the table of handlers
@@ -15,6 +13,7 @@ from weft.capture.branches import Alternatives, Branches
 from weft.capture.calls import Calls
 from weft.capture.exceptions import chain_native, drop_context, raise_as_it_is, set_context
 from weft.capture.frame import UNBOUND, Await, Exit, Fork, Frame, Lazy, Raise, Return, Stop, Suspend
+from weft.capture.fresh import is_value, note_parts
 from weft.capture.handlers import HANDLERS
 from weft.capture.isa import Decoded
 from weft.capture.iteration import Iteration
@@ -26,8 +25,6 @@ from weft.core.trace import Trace
 from weft.errors import Location, Refusal, Unsupported
 from weft.ir.types import TOKEN
 
-#: classes whose instances native code makes anew
-_NEW: Final = (list, dict, set, deque, bytearray, array.array)
 _NO_STOPS: Final[frozenset[int]] = frozenset()
 #: set up a frame; their line is that of the `def`
 _PROLOGUE: Final = frozenset({"MAKE_CELL", "RETURN_GENERATOR"})
@@ -89,11 +86,22 @@ class Interpreter(Access, Arrays, Iteration, Calls, Branches, Loops):
         self.journal.born(obj)
         return obj
 
-    def made_if_fresh(self, obj: Any) -> Any:
-        """Note the result of a native call if nobody else can hold it yet."""
-        if (isinstance(obj, _NEW) or hasattr(type(obj), "__next__")) and sys.getrefcount(obj) <= 3:
-            self.journal.born(obj)
+    def made_if_fresh(self, obj: Any, held: int = 0) -> Any:
+        """Note the result of a native call if nobody else can hold it yet, and what only it holds.
+
+        Args:
+            obj: the result.
+            held: how many variables of the caller hold it.
+        """
+        if sys.getrefcount(obj) <= 2 + held and not is_value(obj) and self._made_natively(obj):
+            note_parts(obj, self._made_natively)
         return obj
+
+    def _made_natively(self, obj: Any) -> bool:
+        known = id(obj) in self.created or self.sources.is_known(obj)
+        if not known:
+            self.journal.born(obj)
+        return not known
 
     def made_if_container(self, obj: Any) -> Any:
         """Note the result of an operation that makes a new container."""

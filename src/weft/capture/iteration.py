@@ -76,7 +76,7 @@ class Iteration:
             return UserIterator(self, made)
         if id(made) not in self.created and not (made is not obj and sys.getrefcount(made) <= 2):
             return OutsideIterator(journal, made)
-        return BufferedIterator(journal, made)
+        return BufferedIterator(self, made)
 
     def python_iter(self: Interpreter, obj: Any) -> Any:
         """`iter(obj)` as Python code sees it: what a user's `__iter__` returns is itself."""

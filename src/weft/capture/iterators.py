@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, Final
 
 from weft.capture.isa import CLOSE_RETURNS
@@ -166,20 +166,27 @@ class RestartingIterator(_Touching):
 
 
 class BufferedIterator(_Touching):
-    """Items of an iterator made during the capture, kept so that they can be handed out again after an undo."""
+    """Items of an iterator made during the capture, kept so that they can be handed out again after an undo.
 
-    __slots__ = ("source", "buffer", "position")
+    Args:
+        interp: the interpreter.
+        source: the iterator.
+        ahead: items that come before those of the iterator.
+    """
 
-    def __init__(self, journal: Journal, source: Iterator[Any]) -> None:
-        super().__init__(journal, type(source))
+    __slots__ = ("source", "buffer", "position", "noted")
+
+    def __init__(self, interp: Any, source: Iterator[Any], ahead: Iterable[Any] = ()) -> None:
+        super().__init__(interp.journal, type(source))
         self.source = source
-        self.buffer: list[Any] = []
+        self.buffer: list[Any] = [*ahead]
         self.position = 0
+        self.noted = interp.made_if_fresh
 
     def __next__(self) -> Any:
         self.touch(self)
         if self.position == len(self.buffer):
-            self.buffer.append(next(self.source))
+            self.buffer.append(self.noted(next(self.source)))
         self.position += 1
         return self.buffer[self.position - 1]
 

@@ -589,3 +589,20 @@ def test_generated_programs_say_the_same(seed: int) -> None:
         return scope["f"](x, k)
 
     same_events(called, (X, Tensor(2)), (Y, Tensor(4)))
+
+
+def _divides(x: Any) -> Any:
+    y = x + 1
+    quotient = np.float32(1) / np.float32(0)
+    return y * 2, quotient
+
+
+def test_warnings_of_native_code_are_the_users() -> None:
+    """Each call gives them, as the eager one does, at the user's line."""
+    compiled = jit(_divides)
+    for call in (compiled, compiled, _divides):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call(Tensor([1.0]))
+        line = _divides.__code__.co_firstlineno + 2
+        assert [(warning.filename, warning.lineno) for warning in caught] == [(__file__, line)]

@@ -22,6 +22,7 @@ from weft.capture.interpreter import Interpreter
 from weft.capture.iterators import refuse_abandoned
 from weft.capture.journal import Journaled, contents_of, restore
 from weft.capture.leaving import rest_of_frame
+from weft.capture.native_warnings import refused_warnings
 from weft.capture.sources import Sources
 from weft.capture.steps import raised_again
 from weft.capture.suspension import (
@@ -251,7 +252,8 @@ class _Attempt:
     def build(self, begin: Callable[[_Attempt], Exit]) -> Entry | _End:
         """Capture; returns the entry, or where a further attempt has to end."""
         try:
-            return self._build(begin)
+            with refused_warnings():
+                return self._build(begin)
         except Unsupported as refusal:
             return _End(self.interpreter.steps - 1 if refusal.step is None else refusal.step, refusal)
         except KeyboardInterrupt:

@@ -110,8 +110,10 @@ class Program(Owner):
 
         return self._capture(begin, continuation, why)
 
-    def rest_of(self, continuation: Continuation) -> Callable[[tuple[Any, ...]], Any] | None:
-        return None if self.fullgraph else rest_of_frame(continuation)
+    def rest_of(
+        self, continuation: Continuation, site: BreakSite | None
+    ) -> Callable[[tuple[Any, ...]], Any] | None:  # fmt: skip
+        return None if self.fullgraph else rest_of_frame(continuation, site)
 
     def _capture(
         self, begin: Callable[[_Attempt], Exit], continuation: Continuation | None, why: str
@@ -161,8 +163,12 @@ class Program(Owner):
                 blamed = None
             strict = self.fullgraph and isinstance(refused.reason, Unsupported) and not refused.reason.quiet
             if strict or refused.step < 0 or (end is not None and refused.step >= end.step):
-                if isinstance(refused.reason, Unsupported) and attempt.whole_call is not None and not self.fullgraph:
-                    return attempt.in_python(refused), attempt
+                if isinstance(refused.reason, Unsupported) and not self.fullgraph:
+                    if attempt.whole_call is not None:
+                        return attempt.in_python(refused), attempt
+                    entry = None if continuation is None else attempt.rest_in_python(continuation, refused.reason)
+                    if entry is not None:
+                        return entry, attempt
                 if isinstance(refused.reason, Unsupported):
                     self.history.refused(refused.reason)
                 raise refused.reason
@@ -327,9 +333,19 @@ class _Attempt:
         writer.scope["left_to_python"] = left_to_python
         return _assemble(Graph(self.owner.name), {}, {}, writer, self.parameters, {})
 
-    def rest_in_python(self, continuation: Continuation) -> Entry | None:
-        """An entry that leaves the rest of the innermost frame to Python; None where Python cannot go on."""
-        run = continuation.leave()
+    def rest_in_python(self, continuation: Continuation, refused: Unsupported | None = None) -> Entry | None:
+        """An entry that leaves the rest of the innermost frame to Python; None where Python cannot go on.
+
+        Args:
+            continuation: the place.
+            refused: why; None where nothing was ever computed with tensors.
+        """
+        site = None
+        if refused is not None:
+            inner = continuation.shapes[-1]
+            location = refused.location or inner.decoded.location(inner.pc)
+            site = BreakSite(refused.kind.value, location, refused.why, refused.do)
+        run = continuation.leave(site)
         if run is None:
             return None
         writer = self._writer()

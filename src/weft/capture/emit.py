@@ -18,7 +18,7 @@ from weft.capture.exceptions import raise_chained
 from weft.capture.frame import Lazy, MaybeUnbound
 from weft.capture.generators import make_generator, yield_point
 from weft.capture.guards import is_long
-from weft.capture.iteration import UserIterator
+from weft.capture.iteration import IndexIterator, UserIterator
 from weft.capture.iterators import (
     InterpretedGenerator,
     MapIterator,
@@ -294,6 +294,11 @@ class Writer:
             text = f"{self.constant(function)}({', '.join(self.expression(argument) for argument in arguments)})"
         elif isinstance(value, UserIterator):
             return self.expression(value.obj)
+        elif isinstance(value, IndexIterator):
+            at, over = self.constant(_iterator_at), self.expression(value.obj)
+            text = (
+                f"{at}({over}, {value.position})" if value.position >= 0 else f"{self.constant(_finished_iterator)}()"
+            )
         elif isinstance(value, InterpretedGenerator) and not value.gi_running:
             return self._generator(value)
         else:
@@ -639,6 +644,18 @@ def _iterator_at(sequence: Any, position: int) -> Any:
     if position:
         iterator.__setstate__(position)
     return iterator
+
+
+class _Nothing:
+    """What an iterator by index finds no item in."""
+
+    def __getitem__(self, index: int) -> Any:
+        raise IndexError
+
+
+def _finished_iterator() -> Any:
+    """An iterator by index that has come to its end."""
+    return _advanced(iter(_Nothing()), 1)
 
 
 def _advanced(iterator: Any, count: int) -> Any:

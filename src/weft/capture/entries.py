@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from weft import context
-from weft.capture.events import FIRST, Captured, History
+from weft.capture.events import FIRST, BreakSite, Captured, History
 from weft.capture.guards import Difference, Guard, describe, differences
 from weft.capture.misses import changing_numbers, closest, logger
 from weft.compile.segment import Segment
@@ -210,6 +210,8 @@ class Owner:
         """Make an entry for a continuation; set by `weft.capture.capture`."""
         raise NotImplementedError
 
-    def rest_of(self, continuation: Continuation) -> Callable[[tuple[Any, ...]], Any] | None:
+    def rest_of(
+        self, continuation: Continuation, site: BreakSite | None
+    ) -> Callable[[tuple[Any, ...]], Any] | None:  # fmt: skip
         """What runs the rest of a continuation's innermost frame in Python; set by `weft.capture.capture`."""
         raise NotImplementedError

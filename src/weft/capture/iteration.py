@@ -68,7 +68,7 @@ class Iteration:
             if isinstance(obj, list) and class_attribute(kind, "__iter__") is list.__dict__["__iter__"]:
                 return SequenceIterator(journal, obj, item=list.__getitem__)
             if class_attribute(kind, "__iter__") is MISSING and self.user_method(obj, "__getitem__") is not None:
-                return _IndexIterator(self, obj)
+                return IndexIterator(self, obj)
         made = self.python_iter(obj)
         if isinstance(made, Journaled):
             return made
@@ -174,7 +174,7 @@ class UserIterator(Journaled):
         """The object itself is journaled when it is written."""
 
 
-class _IndexIterator(Journaled):
+class IndexIterator(Journaled):
     """An object with only a Python `__getitem__`, iterated by index."""
 
     __slots__ = ("interp", "obj", "position")
@@ -183,8 +183,9 @@ class _IndexIterator(Journaled):
 
     def __init__(self, interp: Any, obj: Any) -> None:
         self.interp, self.obj, self.position = interp, obj, 0
+        interp.journal.born(self)
 
-    def __iter__(self) -> _IndexIterator:
+    def __iter__(self) -> IndexIterator:
         return self
 
     def __next__(self) -> Any:

@@ -17,20 +17,21 @@ from weft.core.dispatch import Watch
 from weft.errors import Refusal
 
 
-def rest_of_frame(continuation: Continuation) -> Callable[[tuple[Any, ...]], Any] | None:
+def rest_of_frame(continuation: Continuation, site: BreakSite | None = None) -> Callable[[tuple[Any, ...]], Any] | None:
     """What runs the rest of the innermost frame of a continuation in Python; None where Python cannot go on.
 
     Args:
         continuation: the place, with its frames.
+        site: why, where capture refused what follows; None where nothing was ever computed with tensors.
 
     Returns:
         A function of the values of the frames; its result is that of the call, or a suspension of the frames that wait.
     """
     inner = continuation.shapes[-1]
-    if inner.function.__code__ in continuation.owner.computing:
+    if site is None and inner.function.__code__ in continuation.owner.computing:
         return None
     function = resume_function(inner)
-    return None if function is None else _Rest(continuation, function).run
+    return None if function is None else _Rest(continuation, function, site).run
 
 
 def _runner(
@@ -50,16 +51,19 @@ class _Rest:
     Args:
         continuation: the place, with its frames.
         function: the resume function.
+        site: what is reported; None where nothing was ever computed with tensors.
     """
 
-    __slots__ = ("continuation", "site", "outer", "awaits", "call", "_handlers", "_following")
+    __slots__ = ("continuation", "idle", "site", "outer", "awaits", "call", "_handlers", "_following")
 
-    def __init__(self, continuation: Continuation, function: Callable[..., Any]) -> None:
+    def __init__(self, continuation: Continuation, function: Callable[..., Any], site: BreakSite | None) -> None:
         self.continuation = continuation
+        #: whether it is left to Python for computing nothing with tensors
+        self.idle = site is None
         owner, shapes = continuation.owner, continuation.shapes
         inner = shapes[-1]
         name = inner.decoded.code.co_qualname
-        self.site = BreakSite(
+        self.site = site or BreakSite(
             Refusal.NO_TENSORS.value,
             inner.decoded.location(inner.pc),
             f"what follows in {name} was captured again and again and never computed anything with tensors",
@@ -90,7 +94,7 @@ class _Rest:
                 raise
             failure = error
         finally:
-            if watch.noticed:
+            if watch.noticed and self.idle:
                 self._take_back()
         if failure is not None:
             assert self._handlers is not None

@@ -196,10 +196,10 @@ class Continuation:
             return False
         return self.idle > 0 or (self.owner.idle is not None and self.owner.idle >= _IDLE_CONTINUATIONS)
 
-    def leave(self) -> Callable[[tuple[Any, ...]], Any] | None:
-        """Leave the rest of the innermost frame to Python; returns what runs it, None where Python cannot go on."""
+    def leave(self, site: BreakSite | None = None) -> Callable[[tuple[Any, ...]], Any] | None:
+        """Leave the rest of the innermost frame to Python, see `rest_of_frame`."""
         if self.rest is None:
-            self.rest = self.owner.rest_of(self)
+            self.rest = self.owner.rest_of(self, site)
         self.idle = None if self.rest is None else IDLE_CAPTURES
         return self.rest
 

@@ -280,11 +280,67 @@ def private_slots() -> Any:
     return made.shown()
 
 
+def context_taken_away() -> Any:
+    def waiting() -> Any:
+        try:
+            yield 1
+        except BaseException:
+            other = KeyError()
+            try:
+                raise other
+            finally:
+                other.__context__ = None
+
+    g = waiting()
+    next(g)
+    pickle.dumps(1)  # ends the graph
+    try:
+        g.throw(IndexError())
+    except KeyError as caught:
+        return caught.__context__
+
+
+def context_of_what_is_thrown() -> Any:
+    def waiting(handles: bool) -> Any:
+        try:
+            if not handles:
+                yield 1
+            try:
+                raise KeyError("handled")
+            except KeyError:
+                yield 2
+        except IndexError as thrown:
+            yield repr(thrown.__context__)
+
+    seen = []
+    for handles in (False, True):
+        g = waiting(handles)
+        seen.append(next(g))
+        pickle.dumps(1)  # ends the graph
+        error = IndexError()
+        try:
+            raise ValueError("of the caller")
+        except ValueError:
+            seen.append(g.throw(error))
+            seen.append(repr(error.__context__))
+    g = waiting(True)
+    pickle.dumps(1)
+    try:
+        raise ValueError("of the caller")
+    except ValueError:
+        try:
+            g.throw(error)
+        except IndexError as thrown:
+            seen.append(repr(thrown.__context__))
+    return seen
+
+
 PROGRAMS = [
     appended_iterable, exhausted_iterator, changed_dictionary, late_values, positional_only_name_as_keyword,
     context_of_replaced_error, reraise_in_callee, throw_into_delegate, comparison_of_subclass, len_is_checked,
     bad_operands, counted_items, same_objects_behind_a_break, own_class_attribute, descriptor_below_instance,
-    long_numbers, values_of_own_classes, kept_by_new, other_class_from_new, private_slots,
+    long_numbers, values_of_own_classes, kept_by_new, other_class_from_new, private_slots, context_taken_away,
+    context_of_what_is_thrown,
 ]  # fmt: skip
 
 

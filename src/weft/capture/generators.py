@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from weft.capture.entries import Owner
+from weft.capture.exceptions import raise_as_it_is, set_context
 from weft.capture.frame import Frame
 from weft.capture.iterators import CAPTURED_GENERATORS
 from weft.capture.steps import VALUE, raising_step
@@ -48,7 +49,7 @@ class YieldPoint:
     def throw(self, values: tuple[Any, ...], error: BaseException) -> Any:
         """Go on by raising an exception at the `yield`: a result, or `Yielded`."""
         if not self.started:
-            raise error
+            raise_as_it_is(error)
         delegate = self._delegate(values)
         if delegate is not None:
             forward = getattr(delegate, "close" if isinstance(error, GeneratorExit) else "throw", None)
@@ -97,10 +98,14 @@ class YieldPoint:
             self._handlers = Handlers(self.owner, (self.shape,), pc)
             self._raise = raising_step(self.shape.decoded, pc, self.shape.function.__globals__)
         assert self._raise is not None
+        context = error.__context__
         try:
             self._raise(error)
         except BaseException as raised:
             failure = raised
+        failure.__context__ = context  # what the caller of `throw` is handling is none
+        if self.shape.handling:
+            set_context(failure, values[-1])
         return drive(self._handlers.go_on(failure, values, None))
 
 

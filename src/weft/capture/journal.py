@@ -240,7 +240,13 @@ class Journal:
     def about_to_raise(self, error: BaseException) -> None:
         """Note what Python changes in an exception that is raised."""
         if id(error) not in self.created:
-            noted = tuple(getattr(error, name) for name in _OF_RAISED)
+            written = self.original(error)  # by the program, before it raises it
+            cause, context, suppress = (
+                (error.__cause__, error.__context__, error.__suppress_context__)
+                if written is None
+                else written["chain"]
+            )
+            noted = (cause, context, error.__traceback__, suppress)
             self._before_raise.setdefault(id(error), (error, noted))
 
     def restore_exceptions(self) -> None:

@@ -447,7 +447,12 @@ def _raise(instr: Instr, pc: int, stack: Sequence[Any]) -> Step:
     return Step(instr.arg, [], [ast.Raise(*operands)], {})
 
 
-_BUILDERS["RERAISE"] = lambda instr, pc, stack: Step(1, [], [ast.Raise(_op(0))], {})
+@_builds("RERAISE")
+def _reraise(instr: Instr, pc: int, stack: Sequence[Any]) -> Step:
+    """The exception goes on as it is: what is being handled here does not become its context."""
+    before = ast.Assign([ast.Name("(context)", ast.Store())], ast.Attribute(_op(0), "__context__", ast.Load()))
+    keep = ast.Assign([ast.Attribute(_op(0), "__context__", ast.Store())], _name("(context)"))
+    return Step(1, [], [before, ast.Try([ast.Raise(_op(0))], [], [], [keep])], {})
 
 
 @_builds("BEFORE_WITH")

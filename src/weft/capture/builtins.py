@@ -672,8 +672,12 @@ def _reversed(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> A
 
 
 @handles(id)
-def _id(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> int:
+def _id(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     (obj,) = args
+    if interp.sources.is_known(obj) and not interp.frame.transparent:
+        expression = interp.sources.known[id(obj)][1]
+        path = interp.sources.paths.get(expression, expression)
+        return interp.sources.numbers.base(f"{interp.sources.name(id, 'object')}({expression})", id(obj), f"id({path})")
     lasting = isinstance(obj, Tensor) or id(obj) in interp.created or interp.sources.is_known(obj)
     if not (lasting or interp.frame.transparent):
         raise Unsupported(

@@ -535,6 +535,8 @@ class Writer:
                 self.sources.contents(obj)
             self._dictionary(target, before["dict"], after["dict"], reorder)
         if "chain" in after:
+            if after["args"] is not before["args"]:
+                self.lines.append(f"{target}.args = {self.expression(after['args'])}")
             self._chain(target, before["chain"], after["chain"])
         if any(part in after for part in ("set", "deque", "bytes")):
             self.sources.contents(obj)

@@ -425,8 +425,10 @@ class Access:
     def _read_old_item(self: Interpreter, obj: Any, key: Any, value: Any) -> None:
         if isinstance(obj, (list, dict)) and isinstance(key, (int, str)) and self.sources.is_known(obj):
             try:
-                old = (list if isinstance(obj, list) else dict).__getitem__(obj, key)  # type: ignore[index]
-            except (KeyError, IndexError):
+                old = list.__getitem__(obj, key) if isinstance(obj, list) else dict.get(obj, key, MISSING)  # type: ignore[index]
+            except IndexError:
+                return
+            if old is MISSING:  # asking a `defaultdict` for it would make it
                 return
             if self.depends_on_old(old, value):
                 with self.sources.constants():

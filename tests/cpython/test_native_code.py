@@ -1,7 +1,8 @@
-"""Programs that leave objects to native code, which CPython's tests showed to be different once."""
+"""Programs that hand objects to native code, which CPython's tests showed to be different once."""
 
 from __future__ import annotations
 
+import collections
 import functools
 import itertools
 import json
@@ -60,8 +61,77 @@ def arrays_of_native_calls() -> Any:
     return kept, made[1]
 
 
+class Noisy:
+    """What tells of each time that it is compared or hashed."""
+
+    def __init__(self, told: list[Any], value: int) -> None:
+        self.told, self.value = told, value
+
+    def __eq__(self, other: Any) -> Any:
+        self.told.append(("==", self.value, other.value))
+        return self.value == other.value
+
+    def __lt__(self, other: Any) -> Any:
+        self.told.append(("<", self.value, other.value))
+        return self.value < other.value
+
+    def __hash__(self) -> int:
+        self.told.append(("hash", self.value))
+        return self.value % 2
+
+
+def comparisons_that_write() -> Any:
+    told: list[Any] = []
+    a, b, c = [Noisy(told, value) for value in (1, 3, 2)]
+    table = {a: 1, b: 2}
+    table[c] = table[a]
+    found = {a, b} & {b, c}, sorted([c, b, a]), b in [a, b], [a, c].index(c), (a, b) < (a, c)
+    del table[b]
+    return told, len(found[0]), len(table)
+
+
+def comparison_that_empties_its_set() -> Any:
+    class Emptying:
+        def __eq__(self, other: Any) -> Any:
+            items.clear()
+            return False
+
+        def __hash__(self) -> int:
+            return 1
+
+    items: set[Any] = set()
+    items.add(Emptying())
+    return items == {Emptying()}, len(items)
+
+
+def comparison_by_a_variable() -> Any:
+    answer = True
+
+    class Bound:
+        def __eq__(self, other: Any) -> Any:
+            return answer
+
+        __hash__ = None  # type: ignore[assignment]
+
+    found = []
+    for answer in (True, False):  # noqa: B007 - the class reads it
+        random.Random(1).random()
+        found.append(1 in [Bound()])
+    return found
+
+
+def order_that_misses_items() -> Any:
+    table = collections.OrderedDict(a=1, b=2)
+    dict.__delitem__(table, "a")
+    try:
+        return repr(table)
+    except KeyError as error:
+        return str(error), len(table), list(dict.items(table))
+
+
 PROGRAMS = [
     divided_iterator, native_object_that_holds_a_closure, group_of_made_keys, arrays_of_native_calls,
+    comparisons_that_write, comparison_that_empties_its_set, comparison_by_a_variable, order_that_misses_items,
 ]  # fmt: skip
 
 

@@ -168,9 +168,9 @@ class Access:
             if inplace:
                 if not isinstance(left, (int, float, str, tuple, Tensor)) or isinstance(left, Parameter):
                     self.touch_if_mutable(left)
-                result = _INPLACE[number % len(_BINARY)][0](left, right)
+                result = self.natively((left, right), _INPLACE[number % len(_BINARY)][0], left, right)
                 return result if result is left else self.made_if_container(result)
-            return self.made_if_container(function(left, right))
+            return self.made_if_container(self.natively((left, right), function, left, right))
         right = self.array_beside(right, left)
         self.refuse_opaque(left, right)
         if isinstance(left, (str, LazyText)) and isinstance(right, (str, LazyText)) and method == "__add__":
@@ -188,11 +188,12 @@ class Access:
                     result = self.call(other, [right, left], {})
                     if result is not NotImplemented:
                         return result
-                return inplace_function(left, self.iterable_argument(right))
+                right = self.iterable_argument(right)
+                return self.natively((left, right), inplace_function, left, right)
         shown = _INPLACE[number % len(_BINARY)][0] if inplace else function
         own, other = self.user_method(left, method), self.user_method(right, reflected)
         if own is None and other is None:
-            return self.made_if_fresh(function(left, right))
+            return self.made_if_fresh(self.natively((left, right), function, left, right))
         return self.binary_by(shown, method, reflected, left, right)
 
     def binary_by(self: Interpreter, function: Any, method: str, reflected: str, left: Any, right: Any) -> Any:
@@ -213,7 +214,9 @@ class Access:
             native = getattr(type(first), name, None)
             if user is None and native is None:
                 continue
-            result = self.call(user, [first, second], {}) if user else native(first, second)
+            result = (
+                self.call(user, [first, second], {}) if user else self.natively((first, second), native, first, second)
+            )
             if result is not NotImplemented:
                 return result
         return _unsupported_operands(function, left, right)
@@ -250,12 +253,12 @@ class Access:
             self.sources.inside(left)
             self.sources.inside(right)
         if type(left) in _PLAIN and type(right) in _PLAIN:
-            return function(left, right)
+            return self.natively((left, right), function, left, right)
         right = self.array_beside(right, left)
         self.refuse_opaque(left, right)
         names = (method, reflected) if symbol != "!=" else (method, reflected, "__eq__")
         if all(self.user_method(obj, name) is None for obj in (left, right) for name in names):
-            return function(left, right)
+            return self.natively((left, right), function, left, right)
         sides = [(left, right, method), (right, left, reflected)]
         if type(left) is not type(right) and issubclass(type(right), type(left)):
             sides.reverse()
@@ -310,7 +313,8 @@ class Access:
                     found = equal if found is False else as_number(found | equal, bool)
             return found
         if type(container) in _PLAIN or class_attribute(type(container), "__contains__") is not MISSING:
-            return operator.contains(container, item)
+            hashed = isinstance(container, (dict, set, frozenset))
+            return self.natively((item,) if hashed else (item, container), operator.contains, container, item)
         if not self.is_iterable(container):
             return operator.contains(container, item)  # Python's own error
         for other in self.get_iter(container):  # noqa: SIM110 - no generator: its frame would turn StopIteration
@@ -375,7 +379,7 @@ class Access:
             self.sources.contents(obj)
             return self.made_if_container(obj[key])
         try:
-            value = obj[key]
+            value = self.natively((key,), operator.getitem, obj, key) if isinstance(obj, dict) else obj[key]
         except LookupError:
             self.sources.has(obj, key) if isinstance(obj, dict) else self.sources.length(obj)
             raise
@@ -420,7 +424,7 @@ class Access:
                     "a NumPy array is written inside a graph",
                     "use a Tensor for values of the graph",
                 )
-        obj[key] = value
+        self.natively((key,) if isinstance(obj, dict) else (), operator.setitem, obj, key, value)
 
     def _read_old_item(self: Interpreter, obj: Any, key: Any, value: Any) -> None:
         if isinstance(obj, (list, dict)) and isinstance(key, (int, str)) and self.sources.is_known(obj):
@@ -443,7 +447,7 @@ class Access:
         key = settled(key)
         self.sources.has(obj, key) if isinstance(obj, dict) else self.sources.contents(obj)
         self.touch_if_mutable(obj)
-        del obj[key]
+        self.natively((key,) if isinstance(obj, dict) else (), operator.delitem, obj, key)
 
     def touch_if_mutable(self: Interpreter, obj: Any) -> None:
         """Note an object in the journal before native code writes to it."""

@@ -364,7 +364,9 @@ def _filter(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any
 @handles(sorted)
 def _sorted(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     items = list(interp.get_iter(args[0]))
-    items.sort(key=interp.callback(kwargs.get("key")), reverse=kwargs.get("reverse", False))
+    key = kwargs.get("key")
+    compared = items if key is None else None
+    interp.natively(compared, items.sort, key=interp.callback(key), reverse=kwargs.get("reverse", False))
     return interp.made(items)
 
 
@@ -456,7 +458,7 @@ def _container(kind: Any) -> Handler:
                 interp.sources.contents(args[0])
             else:
                 args = [interp.iterate(args[0])]
-        return interp.made(kind(*args, **kwargs))
+        return interp.made(interp.natively(() if kind in (list, tuple) else args, kind, *args, **kwargs))
 
     return handler
 

@@ -8,7 +8,7 @@ import functools
 import inspect
 import sys
 import types
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -92,6 +92,14 @@ _USING_MODULES: Final = frozenset({"_heapq", "_bisect", "_operator", "operator"}
 #: library modules with decorators that write to a class; what in them only reads
 _CLASS_MODULES: Final = frozenset({"dataclasses", "enum"})
 _CLASS_READERS: Final = frozenset({"fields", "is_dataclass", "asdict", "astuple", "replace", "field"})
+#: methods that change a dict
+_CHANGING: Final = frozenset(
+    {"__delitem__", "__init__", "__ior__", "__setitem__", "clear", "pop", "popitem", "setdefault", "update"}
+)
+#: methods that compare the items of a sequence
+_COMPARING: Final = frozenset(
+    {"__contains__", "__eq__", "__ge__", "__gt__", "__le__", "__lt__", "__ne__", "count", "index", "remove", "sort"}
+)
 _BY_KEY: Final = frozenset({"get", "__getitem__", "__contains__"})
 _CACHED: Final = type(functools.lru_cache(lambda: None))
 _PARTIAL: Final = ("func", "args", "keywords")
@@ -405,8 +413,9 @@ class Calls:
                 self.journal.touch(args[0])
             if module in _USING_MODULES and getattr(callee, "__name__", "") not in _ITERATING:
                 self._refuse_users(callee, args)
-                return self.native_result(callee(*args, **kwargs))
-            return self.native_result(callee(*self.items_arguments(callee, args), **kwargs))
+                return self.native_result(self.natively(args, callee, *args, **kwargs))
+            args = self.items_arguments(callee, args)
+            return self.native_result(self.natively(args, callee, *args, **kwargs))
         if not callable(callee):
             return callee(*args, **kwargs)  # Python's own error
         refusal = Unsupported(
@@ -445,9 +454,17 @@ class Calls:
             return callee(**kwargs)  # Python's own error
         args = [args[0], *self._read_by_method(callee.__name__, args[0], args[1:])]
         kwargs = settled(kwargs)
+        if callee.__objclass__ is dict and isinstance(args[0], OrderedDict) and callee.__name__ in _CHANGING:
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                f"dict.{callee.__name__}() changes an OrderedDict, whose order does not know of it",
+                "call the method of the OrderedDict",
+            )
         if isinstance(args[0], _MUTABLE):
             self.journal.touch(args[0])
-        return self.made_if_fresh(callee(args[0], *self.items_arguments(callee, args[1:]), **kwargs))
+        given = self.items_arguments(callee, args[1:])
+        compared = self._compared(callee.__name__, args[0], given, kwargs)
+        return self.made_if_fresh(self.natively(compared, callee, args[0], *given, **kwargs))
 
     def _call_method(self: Interpreter, callee: Any, owner: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         name = callee.__name__
@@ -502,7 +519,15 @@ class Calls:
         args = self.items_arguments(callee, args)
         if name == "__new__":
             return self._made_by_new(callee(*args, **kwargs))
-        return self.native_result(callee(*args, **kwargs))
+        return self.native_result(self.natively(self._compared(name, owner, args, kwargs), callee, *args, **kwargs))
+
+    def _compared(self: Interpreter, name: str, owner: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """What a method in C compares or hashes, None if that is not known."""
+        if name == "sort" and kwargs.get("key") is not None:
+            return None
+        if isinstance(owner, (list, tuple, deque)):
+            return [owner, *args] if name in _COMPARING else []
+        return args if isinstance(owner, (dict, set, frozenset)) or name in _COMPARING else []
 
     def _made_by_new(self: Interpreter, obj: Any) -> Any:
         """Note what a `__new__` in C returned, except for values of built-in classes, of which it may keep some."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.guards import is_long
+from weft.capture.journal import items_of
 
 if TYPE_CHECKING:
     from weft.capture.sources import Sources
@@ -116,8 +117,9 @@ class Contents:
         elif isinstance(before, (set, frozenset)):
             self._guard_members(expression, before, path)
         elif isinstance(before, dict):
+            items = items_of(before)
             self._guard_keys(expression, before, path)
-            for key, item in before.items():
+            for key, item in items:
                 if _is_spelled(key):
                     self._read(f"{expression}[{key!r}]", item, f"{path}[{key!r}]")
                 else:

@@ -37,6 +37,7 @@ from weft.capture.journal import (
     Journaled,
     cell_value,
     dict_kind,
+    items_of,
     slot_value,
     slots_of,
 )
@@ -458,7 +459,7 @@ class Writer:
             self.lines.append(f"{name}[:] = [{', '.join(items)}]")
         elif base is dict:
             put = "" if kind is dict else self.constant(dict_kind(value).__setitem__)
-            for key, item in dict_kind(value).items(value):
+            for key, item in items_of(value):
                 pair = self.expression(key), self.expression(item)
                 self.lines.append(f"{put}({name}, {pair[0]}, {pair[1]})" if put else f"{name}[{pair[0]}] = {pair[1]}")
         elif base is set:

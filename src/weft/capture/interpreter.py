@@ -19,6 +19,7 @@ from weft.capture.isa import Decoded
 from weft.capture.iteration import Iteration
 from weft.capture.journal import EMPTY_CELL, Journal, cell_value
 from weft.capture.loops import Loops
+from weft.capture.natively import Natively
 from weft.capture.sources import Sources
 from weft.core.tensor import LiteralTensor, Tensor
 from weft.core.trace import Trace
@@ -32,7 +33,7 @@ _PROLOGUE: Final = frozenset({"MAKE_CELL", "RETURN_GENERATOR"})
 MAX_DEPTH: Final = 900
 
 
-class Interpreter(Access, Arrays, Iteration, Calls, Branches, Loops):
+class Interpreter(Access, Arrays, Natively, Iteration, Calls, Branches, Loops):
     """One capture's interpreter.
 
     Args:
@@ -53,6 +54,7 @@ class Interpreter(Access, Arrays, Iteration, Calls, Branches, Loops):
         self.frame: Frame = None  # type: ignore[assignment]
         #: objects made during this capture, by id
         self.created = self.journal.created
+        self.users_classes = {}
         self.depth = 0
         #: after how many steps without tensors the code is left to Python; -1 for never
         self.limit = -1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import operator
 import sys
 from typing import TYPE_CHECKING, Any, Final
@@ -61,10 +60,8 @@ class Iteration:
             self.sources.contents(obj)
             if isinstance(obj, _HASHED) and class_attribute(kind, "__iter__") in _HASHED_ITERATION:
                 return RestartingIterator(journal, obj)
-            if kind in _DICT_VIEWS:
-                owner = _owner_of_view(obj)
-                if class_attribute(type(owner), "__iter__") in _HASHED_ITERATION:
-                    return RestartingIterator(journal, obj)
+            if kind in _DICT_VIEWS:  # which goes past what the class of the dict has for iteration
+                return RestartingIterator(journal, obj)
             if isinstance(obj, list) and class_attribute(kind, "__iter__") is list.__dict__["__iter__"]:
                 return SequenceIterator(journal, obj, item=list.__getitem__)
             if class_attribute(kind, "__iter__") is MISSING and self.user_method(obj, "__getitem__") is not None:
@@ -140,12 +137,6 @@ class Iteration:
     def advance(self: Interpreter, iterator: SymbolicRangeIterator) -> Any:
         """The next item of a symbolic range."""
         return iterator.advance()
-
-
-def _owner_of_view(view: Any) -> Any:
-    """The dictionary behind a view."""
-    held = gc.get_referents(view)
-    return held[0] if held else {}
 
 
 class UserIterator(Journaled):

@@ -66,6 +66,29 @@ def dict_kind(obj: dict[Any, Any]) -> type[dict[Any, Any]]:
     return OrderedDict if isinstance(obj, OrderedDict) else dict
 
 
+def items_of(obj: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    """The items of a dict in the order that it keeps itself.
+
+    Raises:
+        Unsupported: an `OrderedDict` does not know its items any more.
+    """
+    plain = list(dict.items(obj))
+    if not issubclass(type(obj), OrderedDict):
+        return plain
+    places = {id(item[0]): item for item in plain}
+    try:
+        keys = list(OrderedDict.__iter__(obj))
+    except KeyError:
+        keys = []
+    if len(keys) != len(plain) or any(id(key) not in places for key in keys):
+        raise Unsupported(
+            Refusal.UNSUPPORTED_SYNTAX,
+            "an OrderedDict does not have the items that its order has",
+            "change it by its own methods, and keep the hashes of its keys",
+        )
+    return [places[id(key)] for key in keys]
+
+
 def contents_of(obj: Any) -> Any:
     """A shallow copy of the mutable state of an object."""
     kind = type(obj)  # `isinstance` would also ask the user's `__class__`
@@ -82,7 +105,7 @@ def contents_of(obj: Any) -> Any:
     elif issubclass(kind, dict):
         # a copy does not hash the keys again, which may be the user's; a subclass may iterate differently
         plain = kind.__iter__ is dict.__iter__
-        parts["dict"] = dict.copy(obj) if plain else dict(dict_kind(obj).items(obj))
+        parts["dict"] = dict.copy(obj) if plain else dict(items_of(obj))
     elif issubclass(kind, set):
         parts["set"] = set().union(obj)
     elif issubclass(kind, deque):
@@ -167,7 +190,7 @@ def restore(obj: Any, contents: Any) -> None:
 def _holds(obj: Any, contents: dict[str, Any]) -> bool:
     """Whether a container holds what it held, in the same order."""
     if "dict" in contents:
-        before, now = list(contents["dict"].items()), list(dict_kind(obj).items(obj))
+        before, now = list(contents["dict"].items()), items_of(obj)
         pairs = zip(before, now, strict=False)
         return len(before) == len(now) and all(old[0] is new[0] and old[1] is new[1] for old, new in pairs)
     for part, kind in (("list", list), ("deque", deque), ("set", set)):
@@ -181,6 +204,9 @@ def _holds(obj: Any, contents: dict[str, Any]) -> bool:
 def _restore_dict(target: dict[Any, Any], contents: dict[Any, Any]) -> None:
     kind = dict_kind(target)
     kind.clear(target)
+    if kind is dict:
+        dict.update(target, contents)
+        return
     for key, value in contents.items():
         kind.__setitem__(target, key, value)
 

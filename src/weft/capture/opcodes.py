@@ -409,13 +409,15 @@ def _build_list(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 
 @handles("BUILD_SET")
 def _build_set(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    frame.stack.append(interp.made(set(frame.take(instr.arg))))
+    items = frame.take(instr.arg)
+    frame.stack.append(interp.made(interp.natively(items, set, items)))
 
 
 @handles("BUILD_MAP")
 def _build_map(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     values = frame.take(2 * instr.arg)
-    frame.stack.append(interp.made(dict(zip(values[::2], values[1::2], strict=True))))
+    keys = values[::2]
+    frame.stack.append(interp.made(interp.natively(keys, dict, zip(keys, values[1::2], strict=True))))
 
 
 @handles("BUILD_CONST_KEY_MAP")
@@ -453,7 +455,7 @@ def _set_add(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     value = frame.stack.pop()
     target = frame.stack[-instr.arg]
     interp.journal.touch(target)
-    set.add(target, value)
+    interp.natively((value,), set.add, target, value)
 
 
 @handles("MAP_ADD")
@@ -462,7 +464,7 @@ def _map_add(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     key = frame.stack.pop()
     target = frame.stack[-instr.arg]
     interp.journal.touch(target)
-    dict.__setitem__(target, key, value)
+    interp.natively((key,), dict.__setitem__, target, key, value)
 
 
 @handles("LIST_EXTEND")
@@ -480,7 +482,8 @@ def _set_update(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     values = frame.stack.pop()
     target = frame.stack[-instr.arg]
     interp.journal.touch(target)
-    target.update(interp.iterate(values))
+    items = interp.iterate(values)
+    interp.natively((items,), target.update, items)
 
 
 @handles("DICT_UPDATE")
@@ -491,7 +494,8 @@ def _dict_update(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     if not hasattr(values, "keys"):
         raise TypeError(f"'{type(values).__name__}' object is not a mapping")
     interp.sources.contents(values)
-    target.update(values if isinstance(values, dict) else interp.mapping_items(values))
+    items = values if isinstance(values, dict) else interp.mapping_items(values)
+    interp.natively(items, target.update, items)
 
 
 @handles("DICT_MERGE")

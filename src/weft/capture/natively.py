@@ -1,0 +1,138 @@
+"""Native code that calls the user's special methods: comparisons and hashes of what is in containers.
+
+Such a method runs twice while capturing: first in the interpreter, which guards what it reads and refuses what cannot
+be in a graph, then where the native code calls it. One that writes something is left to Python.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import sys
+import types
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final
+
+from weft.capture.access import class_attribute
+from weft.capture.journal import Journaled
+from weft.core.tensor import Tensor
+from weft.errors import Refusal, Unsupported
+
+if TYPE_CHECKING:
+    from weft.capture.interpreter import Interpreter
+
+#: what native code calls on the items of containers
+_METHODS: Final = ("__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__", "__ne__")
+_PLAIN: Final = frozenset(
+    {int, float, bool, str, complex, bytes, type(None), range, slice, type, types.FunctionType, Tensor}
+)
+_CONTAINERS: Final = (list, tuple, set, frozenset, deque)
+
+
+class Natively:
+    """The part of the interpreter that calls native code which compares and hashes."""
+
+    #: whether instances of a class have such methods that are the user's, as far as was asked
+    users_classes: dict[type, bool]
+
+    def natively(self: Interpreter, values: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call native code.
+
+        Args:
+            values: what it compares or hashes, None if that is not known before.
+            function: the native function.
+            args: its positional arguments.
+            kwargs: its keyword arguments.
+        """
+        if values is not None and not self._has_users(values):
+            return function(*args, **kwargs)
+        before = sys.getprofile()
+        sys.setprofile(self._on_call)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            sys.setprofile(before)
+
+    def _has_users(self: Interpreter, values: Any, seen: frozenset[int] = frozenset()) -> bool:
+        """Whether comparing or hashing any of some values may call a method of the user's."""
+        for value in values:
+            kind = type(value)
+            if kind in _PLAIN:
+                continue
+            if issubclass(kind, dict) and id(value) not in seen:
+                inner: Any = itertools.chain(dict.keys(value), dict.values(value))
+            else:
+                base = next((base for base in _CONTAINERS if issubclass(kind, base)), None)
+                inner = () if base is None or id(value) in seen else base.__iter__(value)
+            if self._is_users(kind) or self._has_users(inner, seen | {id(value)}):
+                return True
+        return False
+
+    def _is_users(self: Interpreter, kind: type) -> bool:
+        found = self.users_classes.get(kind)
+        if found is None:
+            found = issubclass(kind, Journaled)  # whatever its items are
+            for name in _METHODS:
+                method = class_attribute(kind, name)
+                found = found or (isinstance(method, types.FunctionType) and not self.is_native(method, None))
+            self.users_classes[kind] = found
+        return found
+
+    def _on_call(self: Interpreter, frame: types.FrameType, event: str, arg: Any) -> None:
+        """Native code calls a Python function: whether the function may run there."""
+        if event != "call" or frame.f_back is None or frame.f_back.f_code is not _CALLER:
+            return
+        if str(frame.f_globals.get("__name__")).startswith("weft."):
+            return
+        args = _arguments(frame)
+        function = _function(frame, args)
+        if function is None:
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL, f"{frame.f_code.co_qualname}() is called by native code", "call it before"
+            )
+        if not self.is_native(function, args[0] if args else None):
+            self._try(function, args)
+
+    def _try(self: Interpreter, function: types.FunctionType, args: list[Any]) -> None:
+        """Run a function that native code is about to call, and take it back."""
+        made = len(self.created)
+        layer = self.journal.push()
+        try:
+            self.call(function, args, {})
+        except Unsupported:
+            raise
+        except BaseException:  # native code will meet it
+            pass
+        finally:
+            self.journal.pop()
+            inside = set(itertools.islice(self.created, made, None))
+            written = [obj for key, (obj, _) in layer.before.items() if key not in inside]
+            layer.undo()
+        if written:
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                f"{function.__qualname__}() changes something, and native code calls it",
+                "compare and hash without side effects",
+            )
+
+
+_CALLER: Final = Natively.natively.__code__
+
+
+def _arguments(frame: types.FrameType) -> list[Any]:
+    """The positional arguments of a call that begins."""
+    code, values = frame.f_code, frame.f_locals
+    args = [values[name] for name in code.co_varnames[: code.co_argcount]]
+    if code.co_flags & inspect.CO_VARARGS:
+        args += values[code.co_varnames[code.co_argcount + code.co_kwonlyargcount]]
+    return args
+
+
+def _function(frame: types.FrameType, args: list[Any]) -> types.FunctionType | None:
+    """The method that is called, found in the class of its object."""
+    for value in args[:1]:
+        for cls in type(value).__mro__:
+            for found in cls.__dict__.values():
+                if isinstance(found, types.FunctionType) and found.__code__ is frame.f_code:
+                    return found
+    return None

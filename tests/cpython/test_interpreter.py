@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -335,12 +336,38 @@ def context_of_what_is_thrown() -> Any:
     return seen
 
 
+def library_reads_descriptors() -> Any:
+    class Counting:
+        count = 0
+
+        def __get__(self, obj: Any, kind: Any) -> Any:
+            Counting.count += 1
+            return Counting.count
+
+        def __set__(self, obj: Any, value: Any) -> None: ...
+
+    @dataclasses.dataclass
+    class Holder:
+        x: int = Counting()  # type: ignore[assignment]
+
+    return Holder().x, Counting.count
+
+
+def default_made_with_its_class() -> Any:
+    @dataclasses.dataclass
+    class Holder:
+        held: Any = Slotted(3)  # noqa: RUF009 - one for all is the case
+        kept: Any = Kept("default")  # noqa: RUF009
+
+    return Holder().held.shown(), Holder().kept.seen[-1], Holder() == Holder()
+
+
 PROGRAMS = [
     appended_iterable, exhausted_iterator, changed_dictionary, late_values, positional_only_name_as_keyword,
     context_of_replaced_error, reraise_in_callee, throw_into_delegate, comparison_of_subclass, len_is_checked,
     bad_operands, counted_items, same_objects_behind_a_break, own_class_attribute, descriptor_below_instance,
     long_numbers, values_of_own_classes, kept_by_new, other_class_from_new, private_slots, context_taken_away,
-    context_of_what_is_thrown,
+    context_of_what_is_thrown, library_reads_descriptors, default_made_with_its_class,
 ]  # fmt: skip
 
 

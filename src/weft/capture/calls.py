@@ -9,7 +9,7 @@ import inspect
 import sys
 import types
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -202,11 +202,11 @@ class Calls:
             if self.is_native(callee, args[0] if args else None):
                 if callee.__module__ in _LOOKING_MODULES:
                     refuse_iterators(args)
-                self._refuse_class_writers(callee, args)
+                self._refuse_class_writers(callee, (*args, *kwargs.values()))
                 args, kwargs = self.given(args, kwargs, (callee.__module__ or "").startswith("weft."))
                 self.note_native(args)
                 self.refuse_opaque(args, kwargs)
-                return Return(self.made_if_fresh(callee(*args, **kwargs)))
+                return Return(self._made_by_library(callee(*args, **kwargs), args))
             return self.enter(callee, args, kwargs)
         if kind is types.MethodType:
             instance = self.sources.part(callee, "__self__", callee.__self__)
@@ -426,16 +426,37 @@ class Calls:
         refusal.whole = module in INTERNALS
         raise refusal
 
-    def _refuse_class_writers(self: Interpreter, callee: types.FunctionType, args: list[Any]) -> None:
-        """Refuse library code that may write to a class from outside, which the journal would not see."""
-        if callee.__module__ in _CLASS_MODULES and callee.__name__ not in _CLASS_READERS:
-            for value in args:
-                if isinstance(value, type) and id(value) not in self.created and is_changeable(value):
+    def _refuse_class_writers(self: Interpreter, callee: types.FunctionType, args: Sequence[Any]) -> None:
+        """Refuse library code that may write to classes from outside or run code of the user's, past the journal."""
+        if callee.__module__ not in _CLASS_MODULES or callee.__name__ in _CLASS_READERS:
+            return
+        for value in args:
+            if not issubclass(type(value), type):
+                continue
+            if id(value) not in self.created and is_changeable(value):
+                raise Unsupported(
+                    Refusal.IMPURE_CALL,
+                    f"{callee.__module__}.{callee.__qualname__} may change the class {value.__name__}",
+                    "define the class outside the compiled function",
+                )
+            for name, attribute in vars(value).items():
+                getter = class_attribute(type(attribute), "__get__")
+                native = isinstance(getter, types.FunctionType) and self.is_native(getter, attribute)
+                if not native and getter is not MISSING and not isinstance(getter, types.WrapperDescriptorType):
                     raise Unsupported(
-                        Refusal.IMPURE_CALL,
-                        f"{callee.__module__}.{callee.__qualname__} may change the class {value.__name__}",
+                        Refusal.UNKNOWN_CALL,
+                        f"{callee.__module__}.{callee.__qualname__} may call __get__ of {value.__name__}.{name}",
                         "define the class outside the compiled function",
                     )
+
+    def _made_by_library(self: Interpreter, result: Any, args: Sequence[Any]) -> Any:
+        """Note what library code returned, and the functions that it put into classes made here."""
+        for value in args:
+            if issubclass(type(value), type) and id(value) in self.created:
+                for attribute in vars(value).values():
+                    if isinstance(attribute, types.FunctionType) and not self.sources.is_known(attribute):
+                        self.made(attribute)
+        return self.made_if_fresh(result)
 
     def _refuse_users(self: Interpreter, callee: Any, args: list[Any]) -> None:
         """Refuse containers of the user's whose special methods code in C would call."""

@@ -320,7 +320,7 @@ class Sources(Contents):
         expression = f"{owner}.{name}"
         kind = type(obj)
         own = value.__self__ is obj and not isinstance(obj, (type, types.ModuleType))
-        if own and getattr(kind, name, None) is value.__func__ and is_changeable(kind):
+        if own and in_class(kind, name) is value.__func__ and is_changeable(kind):
             self.class_attribute(kind, name, value.__func__)
             self.unshadowed(obj, name)
             return
@@ -342,13 +342,14 @@ class Sources(Contents):
             return
         owner = self.name(kind, "class")
         path = f"{kind.__name__}.{name}"
-        if found is ...:
-            if getattr(kind, name, ...) is ...:
+        if is_plain_lookup(kind, name, found):
+            read = getattr(kind, name, ...)
+            if read is ... is found:
                 self._guard(f"not hasattr({owner}, {name!r})", "absent", path)
                 return
-        elif getattr(kind, name, ...) is found:
-            self._guard(f"{owner}.{name} is {self._object(found)}", "identity", path)
-            return
+            if read is found:
+                self._guard(f"{owner}.{name} is {self._object(found)}", "identity", path)
+                return
         look_up = self.name(in_class, "object")
         self._guard(f"{look_up}({owner}, {name!r}) is {self._object(found)}", "identity", path)
 
@@ -685,6 +686,17 @@ def is_plain_instance(kind: type) -> bool:
         if any(isinstance(member, _C_METHODS) for member in cls.__dict__.values()):
             return False
     return True
+
+
+def is_plain_lookup(kind: type, name: str, found: Any) -> bool:
+    """Whether reading an attribute that a class defines as `found` from the class runs none of the user's code."""
+    meta = type(kind)
+    if in_class(meta, "__getattr__") is not ... or in_class(meta, "__getattribute__") is not type.__getattribute__:
+        return False
+    getters = [in_class(type(value), "__get__") for value in (found, in_class(meta, name))]
+    return type(found) not in (classmethod, staticmethod) and all(
+        getter is ... or isinstance(getter, types.WrapperDescriptorType) for getter in getters
+    )
 
 
 def in_class(kind: type, name: str) -> Any:

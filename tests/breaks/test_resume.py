@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.cpython.pure_programs import pure_program
 from weft import jit, jit_disable
-from weft.capture import capture, interpreter, suspension
+from weft.capture import attempt, interpreter, suspension
 from weft.capture.leaving import rest_of_frame
 from weft.errors import Refusal, Unsupported, WeftError
 
@@ -81,7 +81,7 @@ def ending_before(step: int, after: int = 0) -> Iterator[list[str]]:
 
     patch.setattr(interpreter, "bind_handler", bind_handler)
     patch.setattr(suspension.BreakPoint, "_generate", lambda point: lambda values: counted(point, values))
-    patch.setattr(capture, "BreakPoint", break_point)
+    patch.setattr(attempt, "BreakPoint", break_point)
     try:
         yield resumed
     finally:

@@ -1,0 +1,348 @@
+"""One try at capturing a piece of a call: where it ends, and the entry that is written if it fits."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final
+
+from weft.autodiff import session
+from weft.capture.assemble import assemble, drop_unused
+from weft.capture.branches import Alternatives, MergedTensor
+from weft.capture.emit import Writer
+from weft.capture.entries import Entry, Owner
+from weft.capture.events import BreakSite
+from weft.capture.frame import Exit, Return, Suspend, Yield
+from weft.capture.generators import yield_point
+from weft.capture.interpreter import Interpreter
+from weft.capture.iterators import refuse_abandoned
+from weft.capture.journal import Journaled, contents_of, restore
+from weft.capture.native_warnings import refused_warnings
+from weft.capture.sources import Sources
+from weft.capture.suspension import (
+    BreakPoint,
+    Continuation,
+    shape_of,
+    values_of,
+)
+from weft.core import trace as trace_module
+from weft.core.containers import is_mutable
+from weft.core.number import STORAGE
+from weft.core.tensor import LiteralTensor, Tensor, wrap
+from weft.core.trace import Trace
+from weft.errors import Location, Refusal, Unsupported
+from weft.ir.graph import Graph, Value
+from weft.ir.types import TensorType
+from weft.passes.pipeline import optimize
+
+#: a call that has computed nothing with tensors after so many steps is left to Python
+_TENSORLESS_STEPS: Final = 100_000
+#: likewise the rest of a frame at a place where earlier captures did not compute anything either
+_IDLE_STEPS: Final = 10_000
+#: names in code that looks at frames and generators as Python keeps them, at memory, or at the depth of the stack
+_LOOKS_AT_FRAMES: Final = frozenset(
+    {
+        "tb_frame", "f_back", "f_locals", "f_lineno", "gi_frame", "gi_yieldfrom", "_getframe", "currentframe",
+        "getrefcount", "is_tracked", "getsizeof", "setrecursionlimit", "getrecursionlimit", "unraisablehook",
+    }
+)  # fmt: skip
+
+
+class End:
+    """Where a capture ends, and why.
+
+    Args:
+        step: the number of the step before which it ends.
+        reason: what was refused there, or the exception that the program raised there.
+    """
+
+    def __init__(self, step: int, reason: Unsupported | BaseException) -> None:
+        self.step = step
+        self.reason = reason
+
+    def site(self, location: Location) -> BreakSite | None:
+        """What is reported; None for what is no break in the user's sense."""
+        reason = self.reason
+        if not isinstance(reason, Unsupported):
+            return None
+        condition = reason.condition
+        if condition is not None and reason.location not in (None, condition):
+            why = f"a side of it cannot be in the graph, so it is decided in Python: at {reason.location}, {reason.why}"
+            return BreakSite(Refusal.TENSOR_CONDITION.value, condition, why, reason.do)
+        if reason.quiet or reason.in_generator:
+            return None
+        return BreakSite(reason.kind.value, reason.location or location, reason.why, reason.do)
+
+
+class Attempt:
+    """One try at capturing a piece of a call.
+
+    Args:
+        owner: the compiled callable.
+        end: where the capture ends; None to go on to the end of the call.
+        continuation: what is captured; None for a call from its beginning.
+        varying: paths of numbers that are no constants of this capture.
+    """
+
+    def __init__(
+        self, owner: Owner, end: End | None, continuation: Continuation | None, varying: Collection[str]
+    ) -> None:
+        self.owner = owner
+        self.end = end
+        self.continuation = continuation
+        self.sources = Sources(owner.guarded, varying)
+        self.trace = Trace(owner.name)
+        self.interpreter = Interpreter(self.trace, self.sources, None if end is None else end.step)
+        if continuation is None or continuation.idle is not None:
+            self.interpreter.limit = (
+                _IDLE_STEPS if continuation is not None and continuation.is_idle() else _TENSORLESS_STEPS
+            )
+        self.numbers = self.sources.numbers.inputs
+        self.parameters: list[str] = []
+        self.point: BreakPoint | None = None
+        #: the call itself, where the entry may make it in Python
+        self.whole_call: str | None = None
+
+    def take(self, names: list[str], paths: list[str], values: Sequence[Any]) -> list[Any]:
+        """The arguments of a call as the captured function gets them."""
+        self.parameters = names
+        self.sources.paths.update(zip(names, paths, strict=True))
+        return [
+            _argument(self.trace, self.sources, self.numbers, name, value)
+            for name, value in zip(names, values, strict=True)
+        ]
+
+    def build(self, begin: Callable[[Attempt], Exit]) -> Entry | End:
+        """Capture; returns the entry, or where a further attempt has to end."""
+        try:
+            with refused_warnings():
+                return self._build(begin)
+        except Unsupported as refusal:
+            return End(self.interpreter.steps - 1 if refusal.step is None else refusal.step, refusal)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raised = self.interpreter.raised.get(id(error))
+            return End(-1 if raised is None else raised[1], error)
+        finally:
+            self.sources.restore_tracebacks()
+            self.interpreter.journal.restore_exceptions()
+
+    def _build(self, begin: Callable[[Attempt], Exit]) -> Entry:
+        """Run the interpreter, then write the entry."""
+        interpreter, trace, sources = self.interpreter, self.trace, self.sources
+        gradients = session.depth()
+        sources.settings()
+        with trace_module.tracing(trace):
+            try:
+                result = begin(self)
+                writer = self._writer()
+                try:
+                    stored = self._write_results(writer, result)
+                except RecursionError:
+                    refusal = Unsupported(Refusal.OUTPUT, "what is still needed here is nested too deeply")
+                    refusal.whole = True
+                    raise refusal from None
+                writer.load_first()
+                computes = interpreter.computes()
+                if trace.token is not None:
+                    writer.output(trace.use(trace.token))
+            finally:
+                interpreter.frame = None  # type: ignore[assignment]
+                session.unwind(gradients)
+                while len(interpreter.journal.layers) > 1:
+                    interpreter.journal.pop().undo()
+                interpreter.journal.layers[0].undo()
+        graph = trace.root
+        if self.whole_call is not None and isinstance(result, Return) and self._is_tensorless(writer):
+            writer.lines = [f"return {self.whole_call}"]  # what Python does is Python's own
+        graph.outputs = list(writer.outputs)
+        optimize(graph)
+        handles = {param: handle for handle, param in trace.externals.values()}
+        drop_unused(graph)
+        if self.point is not None:
+            self.point.counts = self.continuation is None or bool(graph.nodes) or not self._goes_on(self.point)
+        return assemble(graph, handles, self.numbers, writer, self.parameters, stored, computes)
+
+    def _is_tensorless(self, writer: Writer) -> bool:
+        """Whether the call computes nothing with tensors."""
+        trace = self.trace
+        return not trace.root.nodes and not writer.outputs and not trace.created and trace.token is None
+
+    def looks_at_frames(self) -> bool:
+        """Whether code that ran so far names what no call has that leaves a graph: its own frames, memory, depth."""
+        return any(not _LOOKS_AT_FRAMES.isdisjoint(decoded.code.co_names) for decoded in self.interpreter.ran)
+
+    def in_python(self, refused: End) -> Entry:
+        """An entry that makes the whole call in Python, under the guards of what was read so far."""
+        assert self.whole_call is not None
+        writer = self._writer()
+        writer.lines = [f"return left_to_python({self.whole_call})"]
+        location = refused.reason.location if isinstance(refused.reason, Unsupported) else None
+        site = refused.site(location) if location is not None else None
+        history = self.owner.history
+
+        def left_to_python(result: Any) -> Any:
+            if site is not None:
+                history.ran_break(site)
+            return result
+
+        writer.scope["left_to_python"] = left_to_python
+        return assemble(Graph(self.owner.name), {}, {}, writer, self.parameters, {})
+
+    def rest_in_python(self, continuation: Continuation, refused: Unsupported | None = None) -> Entry | None:
+        """An entry that leaves the rest of the innermost frame to Python; None where Python cannot go on.
+
+        Args:
+            continuation: the place.
+            refused: why; None where nothing was ever computed with tensors.
+        """
+        site = None
+        if refused is not None:
+            inner = continuation.shapes[-1]
+            location = refused.location or inner.decoded.location(inner.pc)
+            site = BreakSite(refused.kind.value, location, refused.why, refused.do)
+        run = continuation.leave(site)
+        if run is None:
+            return None
+        writer = self._writer()
+        flat = "".join(f"{name}, " for name in self.parameters)
+        writer.lines = [f"return left_to_python(({flat}))"]
+        writer.scope["left_to_python"] = run
+        return assemble(Graph(self.owner.name), {}, {}, writer, self.parameters, {}, False)
+
+    def _writer(self) -> Writer:
+        interpreter, trace = self.interpreter, self.trace
+        return Writer(
+            self.sources, interpreter.journal, trace.use, _constant_test(trace), self.owner, interpreter.last_fork,
+            interpreter.raised,
+        )  # fmt: skip
+
+    def _goes_on(self, point: BreakPoint) -> bool:
+        """Whether a break takes up what the step before it left: the rest of the same expression."""
+        assert self.continuation is not None
+        begun, ended = self.continuation.shapes[-1], point.shapes[-1]
+        if begun.decoded.code is not ended.decoded.code:
+            return False
+        line, end_line, column, end_column = begun.decoded.instrs[begun.pc].position
+        first_line, last_line, first_column, last_column = ended.decoded.instrs[ended.pc].position
+        if None in (line, end_line, column, end_column, first_line, last_line, first_column, last_column):
+            return False
+        return (first_line, first_column) <= (line, column) and (end_line, end_column) <= (last_line, last_column)
+
+    def _write_results(self, writer: Writer, result: Exit) -> dict[int, Tensor]:
+        """Write what a call returns and changes; returns the outside tensors always written, by output."""
+        interpreter = self.interpreter
+        if isinstance(result, Alternatives):
+            writer.raised = {}  # the entry raises one of them itself
+            return _write_alternatives(interpreter, writer, result)
+        stored = _write_effects(interpreter, writer)
+        if isinstance(result, Return):
+            writer.lines.append(f"return {writer.expression(result.value)}")
+        elif isinstance(result, Yield):
+            point, values = yield_point(self.owner, result.frame, True)
+            flat = "".join(f"{writer.state(value)}, " for value in values)
+            writer.lines.append(
+                f"return Yielded({writer.constant(point)}, {writer.expression(result.value)}, ({flat}))"
+            )
+        else:
+            assert isinstance(result, Suspend)
+            self._write_suspension(writer, result)
+        refuse_abandoned(interpreter.created, interpreter.journal.births, writer.written)
+        return stored
+
+    def _write_suspension(self, writer: Writer, suspend: Suspend) -> None:
+        assert self.end is not None
+        shapes, values = [], []
+        chain = suspend.chain()
+        reason = self.end.reason
+        shown = isinstance(reason, Unsupported) and reason.kind is Refusal.DEBUGGER
+        for frame in chain:
+            shape = shape_of(frame, frame.pc, shown, waiting=frame is not chain[-1])
+            shapes.append(shape)
+            for value in values_of(frame, shape):
+                values.append(writer.state(value))
+        inner = chain[-1]
+        site = self.end.site(inner.decoded.location(inner.pc))
+        expected = None if isinstance(self.end.reason, Unsupported) else self.end.reason
+        self.point = BreakPoint(self.owner, tuple(shapes), site, expected, True)
+        made = f"Suspension({writer.constant(self.point)}, ({''.join(value + ', ' for value in values)}))"
+        writer.lines.append(f"return drive({made})" if self.continuation is None else f"return {made}")
+
+
+def _argument(trace: Trace, sources: Sources, numbers: dict[Value, str], expression: str, value: Any) -> Any:
+    """An argument as the captured function gets it: numbers marked mutable are inputs of the graph."""
+    if not is_mutable(value):
+        return sources.argument(expression, value)
+    sources.mutable(expression, value)
+    if isinstance(value, (int, float)):
+        kind = int if isinstance(value, int) else float
+        param = trace.root.add_param(TensorType.of(STORAGE[kind], (), kind), expression)
+        numbers[param] = f"{sources.name(STORAGE[kind].np_dtype.type, 'object')}({expression})"
+        return wrap(param)
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    made = {key: _argument(trace, sources, numbers, f"{expression}[{key!r}]", item) for key, item in items}
+    return made if isinstance(value, dict) else list(made.values()) if isinstance(value, list) else tuple(made.values())
+
+
+def _constant_test(trace: Trace) -> Callable[[Tensor], bool]:
+    return lambda tensor: type(tensor) is LiteralTensor or id(tensor) in trace.created
+
+
+def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Alternatives) -> dict[int, Tensor]:
+    """Write the outcomes of which the running graph picks one."""
+    always: dict[int, Tensor] | None = None
+    selector = writer.output(interpreter.trace.use(result.selector))
+    writer.lines.append(f"which = leaf({selector}).item()")
+    for number, outcome in enumerate(result.outcomes):
+        layer = interpreter.journal.push()
+        for obj, contents in outcome.heap.values():
+            interpreter.journal.touch(obj)
+            restore(obj, contents.settled() if isinstance(contents, MergedTensor) else contents)
+        first = len(writer.lines)
+        names = dict(writer._names)
+        stored = _write_effects(interpreter, writer)
+        handles = set(map(id, stored.values()))
+        always = stored if always is None else {k: handle for k, handle in always.items() if id(handle) in handles}
+        if outcome.label[0] == "return":
+            writer.lines.append(f"return {writer.expression(outcome.payload)}")
+        elif id(outcome.payload) in interpreter.created:
+            writer.raise_created(outcome.payload)
+        else:
+            writer.lines.append(f"raise again({writer.constant(outcome.payload)})")
+        refuse_abandoned(interpreter.created, interpreter.journal.births, writer.written)
+        writer._names = names
+        block = ["    " + line for line in writer.lines[first:]]
+        writer.lines[first:] = [f"if which == {number}:", *block]
+        interpreter.journal.pop()
+        layer.undo()
+    return always or {}
+
+
+def _write_effects(interpreter: Interpreter, writer: Writer) -> dict[int, Tensor]:
+    stored: dict[int, Tensor] = {}
+    sources = interpreter.sources
+    before: dict[int, tuple[Any, Any]] = {}
+    for layer in interpreter.journal.layers:
+        for key, noted in layer.before.items():
+            before.setdefault(key, noted)
+    for key, (obj, contents) in before.items():
+        if key in interpreter.created or isinstance(obj, (types.FrameType,)):
+            continue
+        if isinstance(obj, Tensor):
+            data, namespace = contents
+            if data[0].__class__ is Value or key in interpreter.trace.created:
+                continue
+            now, after = contents_of(obj)
+            if now[0] is not data[0]:
+                sources.written(obj)
+                stored[writer.write_tensor(obj)] = obj
+            if namespace is not None and namespace != after:
+                writer.write_object(obj, {"attributes": namespace}, {"attributes": after})
+        elif isinstance(obj, Journaled):
+            if sources.is_known(obj):
+                raise AssertionError(f"{obj!r} cannot have come from outside")
+        else:
+            sources.written(obj)
+            writer.write_object(obj, contents, contents_of(obj))
+    return stored

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from compiled_calls import entries, values, x
 
-from weft import Tensor, float32, int64, nn
+from weft import Tensor, Unsupported, context, float32, int64, nn
 from weft.jit import TensorSpec, compiled_of, jit, ms_function
 from weft.mindspore.extras import JitConfig
 
@@ -271,3 +271,20 @@ def test_signatures_of_methods_and_keywords() -> None:
         named(x(), k=1)
     with pytest.raises(TypeError, match="a dimension of a TensorSpec"):
         TensorSpec([1.5], float32)  # type: ignore[list-item]
+
+
+def test_strict_syntax_of_the_process_is_fullgraph() -> None:
+    def breaking(v: Any) -> Any:
+        return v * float(v.asnumpy()[0])
+
+    compiled, kept = jit(breaking), jit(double)
+    assert values(compiled(x(2.0))) == [4.0]
+    before = context.get_context("jit_syntax_level")
+    context.set_context(jit_syntax_level=context.STRICT)
+    try:
+        assert values(kept(x(2.0))) == [4.0]
+        with pytest.raises(Unsupported, match="asnumpy"):
+            compiled(x(2.0))
+    finally:
+        context.set_context(jit_syntax_level=before)
+    assert values(compiled(x(3.0))) == [9.0]

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final
 
+from weft import context
 from weft.capture.attempt import Attempt, End
 from weft.capture.entries import Entry, Owner
 from weft.capture.events import BreakSite, Captured
@@ -72,10 +73,14 @@ class Program(Owner):
 
         return self._capture(begin, continuation, why)
 
+    def is_strict(self) -> bool:
+        """Whether what cannot be in the graph is an error."""
+        return self.fullgraph or context.get_context("jit_syntax_level") == context.STRICT
+
     def rest_of(
         self, continuation: Continuation, site: BreakSite | None
     ) -> Callable[[tuple[Any, ...]], Any] | None:  # fmt: skip
-        return None if self.fullgraph else rest_of_frame(continuation, site)
+        return None if self.is_strict() else rest_of_frame(continuation, site)
 
     def _capture(
         self, begin: Callable[[Attempt], Exit], continuation: Continuation | None, why: str
@@ -104,7 +109,7 @@ class Program(Owner):
                 return refused, attempt
             whole = (
                 isinstance(refused.reason, Unsupported)
-                and not self.fullgraph
+                and not self.is_strict()
                 and (refused.reason.whole or attempt.looks_at_frames())
             )
             if whole and attempt.whole_call is not None:
@@ -123,9 +128,9 @@ class Program(Owner):
                 else:
                     varying = ()
                 blamed = None
-            strict = self.fullgraph and isinstance(refused.reason, Unsupported) and not refused.reason.quiet
+            strict = self.is_strict() and isinstance(refused.reason, Unsupported) and not refused.reason.quiet
             if strict or refused.step < 0 or (end is not None and refused.step >= end.step):
-                if isinstance(refused.reason, Unsupported) and not self.fullgraph:
+                if isinstance(refused.reason, Unsupported) and not self.is_strict():
                     if attempt.whole_call is not None:
                         return attempt.in_python(refused), attempt
                     entry = None if continuation is None else attempt.rest_in_python(continuation, refused.reason)

@@ -7,6 +7,8 @@ import functools
 import itertools
 import json
 import random
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -129,9 +131,69 @@ def order_that_misses_items() -> Any:
         return str(error), len(table), list(dict.items(table))
 
 
+def coroutine_that_is_driven() -> Any:
+    async def answer() -> int:
+        return 1
+
+    waiting = answer()
+    try:
+        waiting.send(None)
+    except StopIteration as stop:
+        return stop.value
+
+
+def traced_lines() -> Any:
+    def traced() -> int:
+        value = 1
+        return value
+
+    def trace(frame: Any, event: str, arg: Any) -> Any:
+        if event == "line" and frame.f_code is traced.__code__:
+            lines.append(frame.f_lineno - traced.__code__.co_firstlineno)
+        return trace
+
+    lines: list[int] = []
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        traced()
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+def long_range() -> Any:
+    items = iter(range(1 << 100))
+    return type(items).__name__, next(items), next(items)
+
+
+def module_by_metaclass() -> Any:
+    class Meta(type):
+        @property
+        def __module__(cls) -> Any:  # type: ignore[override]
+            raise ZeroDivisionError
+
+    made = Meta("Made", (), {})()
+    return type(type(made)) is Meta, [made][0] is made
+
+
+def generator_for_await() -> Any:
+    def generate() -> Any:
+        yield 1
+
+    made = generate()
+
+    @types.coroutine
+    def wrapped() -> Any:
+        return made
+
+    return wrapped().__await__() is made, next(made)
+
+
 PROGRAMS = [
     divided_iterator, native_object_that_holds_a_closure, group_of_made_keys, arrays_of_native_calls,
     comparisons_that_write, comparison_that_empties_its_set, comparison_by_a_variable, order_that_misses_items,
+    coroutine_that_is_driven, traced_lines, long_range, module_by_metaclass, generator_for_await,
 ]  # fmt: skip
 
 

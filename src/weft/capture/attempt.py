@@ -39,11 +39,13 @@ from weft.passes.pipeline import optimize
 _TENSORLESS_STEPS: Final = 100_000
 #: likewise the rest of a frame at a place where earlier captures did not compute anything either
 _IDLE_STEPS: Final = 10_000
-#: names in code that looks at frames and generators as Python keeps them, at memory, or at the depth of the stack
+#: names in code that looks at frames and generators as Python keeps them, at memory, or at the depth of the stack, or
+#: that watches what runs
 _LOOKS_AT_FRAMES: Final = frozenset(
     {
         "tb_frame", "f_back", "f_locals", "f_lineno", "gi_frame", "gi_yieldfrom", "_getframe", "currentframe",
         "getrefcount", "is_tracked", "getsizeof", "setrecursionlimit", "getrecursionlimit", "unraisablehook",
+        "settrace", "setprofile",
     }
 )  # fmt: skip
 

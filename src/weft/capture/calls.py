@@ -25,7 +25,7 @@ from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
 from weft.capture.lookers import refuse_lifetimes
 from weft.capture.numbers import PURE, is_call_number, is_plain_number
-from weft.capture.packages import DEBUGGERS, INTERNALS, NATIVE_PACKAGES, PURE_MODULES
+from weft.capture.packages import DEBUGGERS, INTERNALS, NATIVE_PACKAGES, PURE_MODULES, module_of
 from weft.capture.sources import is_changeable, is_opaque_iterator
 from weft.core.deferred import settled
 from weft.core.primitive import Primitive
@@ -115,7 +115,7 @@ _DESCRIPTOR_KINDS: Final = (
 def is_of_debugger(callee: Any) -> bool:
     """Whether a callable is a debugger's, so that it looks at the frames of the program."""
     if type(callee) is types.FunctionType or isinstance(callee, type):
-        module = callee.__module__
+        module: Any = module_of(callee) if isinstance(callee, type) else callee.__module__
         return isinstance(module, str) and module.partition(".")[0] in DEBUGGERS
     return callee is breakpoint or callee is sys.breakpointhook or callee is sys.__breakpointhook__
 
@@ -136,7 +136,7 @@ class Calls:
             and table.handler_for(callee) is None
             and not is_of_debugger(callee)
             and (
-                not any(cls.__module__.startswith("weft.") for cls in callee.__mro__)  # a Cell half made cannot wait
+                not any(module_of(cls).startswith("weft.") for cls in callee.__mro__)  # a Cell half made cannot wait
             )
         ):
             obj, init = self.make_instance(callee, args, kwargs)
@@ -309,7 +309,7 @@ class Calls:
             return self.call(meta_call, [cls, *args], kwargs), None
         if isinstance(meta_call, types.FunctionType):  # e.g. an Enum lookup
             return cls(*args, **kwargs), None
-        if class_attribute(cls, "__del__") is not MISSING and cls.__module__ not in PURE_MODULES:
+        if class_attribute(cls, "__del__") is not MISSING and module_of(cls) not in PURE_MODULES:
             refuse_lifetimes(f"{cls.__name__} has __del__, which sees how long its objects live")
         new, init = self.look_up(cls, "__new__"), self.look_up(cls, "__init__")
         new = new.__func__ if isinstance(new, staticmethod) else new
@@ -339,21 +339,21 @@ class Calls:
 
     def call_native_class(self: Interpreter, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Make an instance of a class without Python code of the user's in its construction."""
-        package = cls.__module__.partition(".")[0] if isinstance(cls.__module__, str) else ""
+        package = module_of(cls).partition(".")[0]
         self.refuse_opaque(args, kwargs)
         args, kwargs = self.given(args, kwargs)
         if (
             cls.__flags__ & _HEAP_TYPE
             or package == "weft"
             or package in NATIVE_PACKAGES
-            or cls.__module__ in PURE_MODULES
+            or module_of(cls) in PURE_MODULES
         ):
             if issubclass(cls, _FILLED):
                 args = [self.iterable_argument(a) for a in args]
             return cls(*args, **kwargs)
         raise Unsupported(
             Refusal.UNKNOWN_CALL,
-            f"weft cannot look into {cls.__module__}.{cls.__qualname__}()",
+            f"weft cannot look into {module_of(cls)}.{cls.__qualname__}()",
             "create the object outside the compiled function and pass it in",
         )
 
@@ -404,7 +404,7 @@ class Calls:
         if isinstance(callee, (np.ufunc, Primitive)) or isinstance(owner, type):
             result = callee(*args, **kwargs)
             return self.made(result) if getattr(callee, "__name__", "") == "__new__" else self.made_if_fresh(result, 1)
-        module: Any = getattr(callee, "__module__", None) or getattr(type(callee), "__module__", "")
+        module: Any = getattr(callee, "__module__", None) or module_of(type(callee))
         if (module in PURE_MODULES and _is_of_module(callee)) or (
             (module or "").partition(".")[0] in ("numpy", "weft") and "random" not in module
         ):
@@ -523,14 +523,12 @@ class Calls:
             return made
         elif host_functions.is_stream_write(owner, name) and id(owner) not in self.created:
             return host_functions.write_stream(self, callee, args)
-        elif not isinstance(owner, (Tensor, Journaled)) and type(owner).__module__ not in PURE_MODULES:
-            package = (type(owner).__module__ or "").partition(".")[0]
-            if package not in NATIVE_PACKAGES or "random" in type(owner).__module__:
-                raise Unsupported(
-                    Refusal.UNKNOWN_CALL,
-                    f"weft cannot look into {_describe(callee)}: it does not know what the call depends on or changes",
-                    "call it outside the compiled function and pass the result in",
-                )
+        elif not isinstance(owner, (Tensor, Journaled)) and not _is_harmless(type(owner)):
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL,
+                f"weft cannot look into {_describe(callee)}: it does not know what the call depends on or changes",
+                "call it outside the compiled function and pass the result in",
+            )
         if id(owner) not in self.created and (name == "__setstate__" or isinstance(owner, array.array)):
             raise Unsupported(
                 Refusal.IMPURE_CALL,
@@ -673,8 +671,17 @@ def _is_of_module(callee: Any) -> bool:
         return True
     if kind is _CACHED:  # which calls a function of the user's
         return False
-    module = sys.modules.get(kind.__module__)
-    return module is not None and kind.__module__ != "builtins" and getattr(module, kind.__name__, None) is kind
+    name = module_of(kind)
+    module = sys.modules.get(name)
+    return module is not None and name != "builtins" and getattr(module, kind.__name__, None) is kind
+
+
+def _is_harmless(kind: type) -> bool:
+    """Whether methods in C of a class depend on nothing but the object and can be called while capturing."""
+    if any(class_attribute(kind, name) is not MISSING for name in ("__await__", "__anext__", "send")):
+        return False  # they go on with a coroutine, which cannot be taken back
+    module = module_of(kind)
+    return module in PURE_MODULES or (module.partition(".")[0] in NATIVE_PACKAGES and "random" not in module)
 
 
 def refuse_iterators(values: list[Any]) -> None:
@@ -745,5 +752,5 @@ def _matched(function: types.FunctionType, args: list[Any], kwargs: dict[str, An
 
 def _describe(callee: Any) -> str:
     name = getattr(callee, "__qualname__", None) or type(callee).__qualname__
-    module = getattr(callee, "__module__", None) or type(getattr(callee, "__self__", callee)).__module__
+    module = getattr(callee, "__module__", None) or module_of(type(getattr(callee, "__self__", callee)))
     return f"{module}.{name}" if module and module != "builtins" else str(name)

@@ -43,6 +43,7 @@ from weft.capture.journal import (
 )
 from weft.capture.lazytext import LazyText
 from weft.capture.numbers import CallNumber
+from weft.capture.packages import module_of
 from weft.capture.sources import VIEWS, Sources, mapping_of
 from weft.capture.tracebacks import Place, Way
 from weft.core.tensor import Tensor
@@ -607,11 +608,11 @@ def _is_of_python(kind: type) -> bool:
     return (
         all(
             cls in (object, list, dict, set, *_PLAIN)
-            or (cls.__module__ == "builtins" and issubclass(cls, BaseException) and cls is not kind)
+            or (module_of(cls) == "builtins" and issubclass(cls, BaseException) and cls is not kind)
             or (bool(cls.__flags__ & _HEAP) and not _is_of_c(cls))
             for cls in kind.__mro__
         )
-        and kind.__module__ != "builtins"
+        and module_of(kind) != "builtins"
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft.capture.journal import Journaled
+from weft.capture.packages import module_of
 from weft.core.tensor import Tensor
 
 #: what never changes and tells nobody which object it is may stay the same object in every call
@@ -36,7 +37,7 @@ def is_value(obj: Any) -> bool:
         return obj.base is not None
     if issubclass(kind, _VALUES):
         return not kind.__dictoffset__
-    return issubclass(kind, _THEMSELVES) or (kind.__module__ or "").partition(".")[0] == "weft"
+    return issubclass(kind, _THEMSELVES) or module_of(kind).partition(".")[0] == "weft"
 
 
 def note_parts(obj: Any, note: Callable[[Any], Any]) -> None:

@@ -123,6 +123,11 @@ class ReverseIterator(_Touching):
         self.position = contents
 
 
+def _size(over: Any) -> int:
+    """The number of items of what may change; a range, which does not, may have too many for `len`."""
+    return 0 if type(over) is range else len(over)
+
+
 class RestartingIterator(_Touching):
     """Items by Python's own iterator, made again after an undo: of dictionaries and sets, it notices changes.
 
@@ -137,7 +142,7 @@ class RestartingIterator(_Touching):
     def __init__(self, journal: Journal, over: Any, make: Callable[[Any], Iterator[Any]] = iter) -> None:
         self.over = over
         self.make = make
-        self.length = len(over)
+        self.length = _size(over)
         self.source: Iterator[Any] | None = make(over)
         super().__init__(journal, type(self.source))
         self.position = 0
@@ -154,7 +159,7 @@ class RestartingIterator(_Touching):
 
     def is_invalid(self) -> bool:
         """Whether what is iterated got or lost items meanwhile, so that the next step raises."""
-        return self.position >= 0 and len(self.over) != self.length
+        return self.position >= 0 and _size(self.over) != self.length
 
     def journal_contents(self) -> Any:
         return self.position

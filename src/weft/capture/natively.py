@@ -79,18 +79,17 @@ class Natively:
         return found
 
     def _on_call(self: Interpreter, frame: types.FrameType, event: str, arg: Any) -> None:
-        """Native code calls a Python function: whether the function may run there."""
+        """Native code calls a Python function: whether a special method may run there.
+
+        Other functions are not asked: the garbage collector calls its callbacks at any time.
+        """
         if event != "call" or frame.f_back is None or frame.f_back.f_code is not _CALLER:
             return
         if str(frame.f_globals.get("__name__")).startswith("weft."):
             return
         args = _arguments(frame)
         function = _function(frame, args)
-        if function is None:
-            raise Unsupported(
-                Refusal.UNKNOWN_CALL, f"{frame.f_code.co_qualname}() is called by native code", "call it before"
-            )
-        if not self.is_native(function, args[0] if args else None):
+        if function is not None and not self.is_native(function, args[0]):
             self._try(function, args)
 
     def _try(self: Interpreter, function: types.FunctionType, args: list[Any]) -> None:
@@ -129,10 +128,10 @@ def _arguments(frame: types.FrameType) -> list[Any]:
 
 
 def _function(frame: types.FrameType, args: list[Any]) -> types.FunctionType | None:
-    """The method that is called, found in the class of its object."""
+    """The special method that is called, found in the class of its object."""
     for value in args[:1]:
         for cls in type(value).__mro__:
-            for found in cls.__dict__.values():
+            for name, found in cls.__dict__.items():
                 if isinstance(found, types.FunctionType) and found.__code__ is frame.f_code:
-                    return found
+                    return found if name[:2] == "__" and name != "__del__" else None
     return None

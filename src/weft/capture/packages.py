@@ -7,7 +7,7 @@ from typing import Final
 #: packages whose Python functions run natively: they hold no code that must be captured
 NATIVE_PACKAGES: Final = frozenset(
     {
-        "numpy", "jax", "jaxlib", "scipy", "re", "enum", "abc", "typing", "types", "string",
+        "numpy", "jax", "jaxlib", "scipy", "re", "enum", "abc", "typing", "string",
         "textwrap", "json", "fractions", "decimal", "numbers", "dataclasses", "inspect", "reprlib",
         "operator", "math", "linecache", "keyword",
         "importlib", "ml_dtypes", "builtins", "statistics",
@@ -28,3 +28,12 @@ INTERNALS: Final = frozenset({"_testcapi", "_testinternalcapi", "_testlimitedcap
 DEBUGGERS: Final = frozenset({"pdb", "bdb", "ipdb", "IPython", "pudb", "debugpy"})
 #: packages whose modules and classes are taken not to change: the framework and what it stands on
 TRUSTED_PACKAGES: Final = frozenset({"weft", "mindspore", "jax", "jaxlib", "numpy"})
+
+
+def module_of(cls: type) -> str:
+    """The module that a class names, "" if none: asking the class itself may be code of a metaclass."""
+    try:
+        found = type.__dict__["__module__"].__get__(cls)
+    except AttributeError:
+        return ""
+    return found if isinstance(found, str) else ""

@@ -28,7 +28,7 @@ from weft.capture.arrays import ARRAYS
 from weft.capture.contents import CONTAINERS, Contents
 from weft.capture.guards import Guard, is_long
 from weft.capture.numbers import Numbers
-from weft.capture.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES
+from weft.capture.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, module_of
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
@@ -668,7 +668,7 @@ def is_changeable(kind: type) -> bool:
     """Whether a class is one of the program's own, whose attributes may be replaced at any time."""
     if not kind.__flags__ & _HEAP_TYPE or kind.__flags__ & _IMMUTABLE_TYPE:
         return False
-    return (kind.__module__ or "").partition(".")[0] not in TRUSTED_PACKAGES
+    return module_of(kind).partition(".")[0] not in TRUSTED_PACKAGES
 
 
 def is_plain_instance(kind: type) -> bool:
@@ -678,7 +678,7 @@ def is_plain_instance(kind: type) -> bool:
     if type(kind) not in _METACLASSES or issubclass(kind, BaseException):
         return False
     for cls in kind.__mro__[:-1]:
-        module = (cls.__module__ or "").partition(".")[0]
+        module = module_of(cls).partition(".")[0]
         if module in _BASES and cls.__flags__ & _HEAP_TYPE:
             continue
         if not cls.__flags__ & _HEAP_TYPE or module in TRUSTED_PACKAGES or module in NATIVE_PACKAGES:

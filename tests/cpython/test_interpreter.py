@@ -362,12 +362,29 @@ def default_made_with_its_class() -> Any:
     return Holder().held.shown(), Holder().kept.seen[-1], Holder() == Holder()
 
 
+def texts_with_addresses() -> Any:
+    shown = []
+    shows: Any = (
+        "{0!r}".format,
+        "%r".__mod__,
+        lambda o: "%r" % o,  # noqa: UP031
+        object.__repr__,
+        lambda o: "{o}".format_map({"o": o}),
+    )
+    for show in shows:
+        o = object()
+        text = show(o)
+        pickle.dumps(1)  # ends the graph
+        shown.append(text == repr(o))
+    return shown
+
+
 PROGRAMS = [
     appended_iterable, exhausted_iterator, changed_dictionary, late_values, positional_only_name_as_keyword,
     context_of_replaced_error, reraise_in_callee, throw_into_delegate, comparison_of_subclass, len_is_checked,
     bad_operands, counted_items, same_objects_behind_a_break, own_class_attribute, descriptor_below_instance,
     long_numbers, values_of_own_classes, kept_by_new, other_class_from_new, private_slots, context_taken_away,
-    context_of_what_is_thrown, library_reads_descriptors, default_made_with_its_class,
+    texts_with_addresses, context_of_what_is_thrown, library_reads_descriptors, default_made_with_its_class,
 ]  # fmt: skip
 
 

@@ -456,7 +456,7 @@ class Calls:
                 for attribute in vars(value).values():
                     if isinstance(attribute, types.FunctionType) and not self.sources.is_known(attribute):
                         self.made(attribute)
-        return self.made_if_fresh(result)
+        return self.made_if_fresh(result, 1)
 
     def _refuse_users(self: Interpreter, callee: Any, args: list[Any]) -> None:
         """Refuse containers of the user's whose special methods code in C would call."""
@@ -552,7 +552,7 @@ class Calls:
         """Note what a `__new__` in C returned, except for values of built-in classes, of which it may keep some."""
         kind = type(obj)
         own = kind is object or issubclass(kind, (BaseException, type)) or bool(kind.__flags__ & _HEAP_TYPE)
-        return self.made(obj) if own and not self.sources.is_known(obj) else self.native_result(obj)
+        return self.made(obj) if own and not self.sources.is_known(obj) else self.made_if_fresh(obj, 1)
 
     def made_by_exception(self: Interpreter, part: Any) -> Any:
         """Note a group that was made of another one."""

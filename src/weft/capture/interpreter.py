@@ -10,6 +10,7 @@ from weft.capture import opcodes, opcodes_control  # noqa: F401 - they fill the 
 from weft.capture.access import Access
 from weft.capture.arrays import Arrays
 from weft.capture.branches import Alternatives, Branches
+from weft.capture.builtins import refuse_addresses
 from weft.capture.calls import Calls
 from weft.capture.exceptions import chain_native, drop_context, raise_as_it_is, set_context
 from weft.capture.frame import UNBOUND, Await, Exit, Fork, Frame, Lazy, Raise, Return, Stop, Suspend
@@ -91,10 +92,14 @@ class Interpreter(Access, Arrays, Natively, Iteration, Calls, Branches, Loops):
     def made_if_fresh(self, obj: Any, held: int = 0) -> Any:
         """Note the result of a native call if nobody else can hold it yet, and what only it holds.
 
+        A text must not show where objects are.
+
         Args:
             obj: the result.
             held: how many variables of the caller hold it.
         """
+        if type(obj) is str:
+            return refuse_addresses(self, obj)
         if sys.getrefcount(obj) <= 2 + held and not is_value(obj) and self._made_natively(obj):
             note_parts(obj, self._made_natively)
         return obj

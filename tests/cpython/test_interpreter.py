@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
+import functools
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -196,6 +198,10 @@ class OwnPair(collections.namedtuple("Pair", "a b")):
         raise AssertionError("it was made already")
 
 
+class OwnPartial(functools.partial[Any]):
+    tag: Any
+
+
 class OwnNumber(int):
     name: str
 
@@ -379,12 +385,34 @@ def texts_with_addresses() -> Any:
     return shown
 
 
+def namespaces_of_objects() -> Any:
+    made = OwnPartial(pow, ["a"], base=[True])
+    made.tag = []
+    other = copy.copy(made)  # calls __setstate__, which is not known
+    plain: Any = object.__new__(Made)
+    held = plain.__dict__
+    held["seen"] = 1
+    pickle.dumps(1)  # ends the graph
+    plain.late = 2
+    same = other.tag is made.tag, other.args is made.args, other.keywords is made.keywords
+    return other.__dict__, other.args, same, held, held is plain.__dict__
+
+
+def one_object_in_two_places() -> Any:
+    items: list[Any] = []
+    made: Any = ((items,), items.append, slice(items, 1), frozenset((1.5,)), OwnTuple((items,)), {1: 2}.keys())
+    twice = [made, *made]
+    pickle.dumps(1)  # ends the graph
+    return [one is other for one, other in zip(made, twice[1:], strict=True)], twice[0] is made
+
+
 PROGRAMS = [
     appended_iterable, exhausted_iterator, changed_dictionary, late_values, positional_only_name_as_keyword,
     context_of_replaced_error, reraise_in_callee, throw_into_delegate, comparison_of_subclass, len_is_checked,
     bad_operands, counted_items, same_objects_behind_a_break, own_class_attribute, descriptor_below_instance,
     long_numbers, values_of_own_classes, kept_by_new, other_class_from_new, private_slots, context_taken_away,
-    texts_with_addresses, context_of_what_is_thrown, library_reads_descriptors, default_made_with_its_class,
+    namespaces_of_objects, texts_with_addresses, context_of_what_is_thrown, library_reads_descriptors,
+    default_made_with_its_class, one_object_in_two_places,
 ]  # fmt: skip
 
 

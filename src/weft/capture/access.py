@@ -587,6 +587,7 @@ class Access:
         ):
             self.refuse_opaque(obj)
         if name == "__dict__" and id(obj) in self.created:
+            self.journal.namespaces[id(value)] = obj
             return self.made(value)
         if (
             isinstance(obj, type) and type(value) is types.MappingProxyType

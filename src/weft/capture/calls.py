@@ -604,7 +604,9 @@ class Calls:
         own = self.user_method(owner, "__reduce__")
         if own is not None:
             return self.call(own, [owner], {})
-        for attribute, value in getattr(owner, "__dict__", {}).items():
+        namespace = getattr(owner, "__dict__", {})
+        self.journal.namespaces[id(namespace)] = owner
+        for attribute, value in namespace.items():
             self.sources.attribute(owner, attribute, value)
         state = self.user_method(owner, "__getstate__")
         if state is None:

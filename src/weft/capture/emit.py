@@ -142,6 +142,10 @@ class Writer:
             return found
         self._alive.append(value)
         text = self._build(value)
+        if not text.isidentifier() and type(value) is not Lazy:  # it is one object, wherever it stands
+            name = self.fresh()
+            self.lines.append(f"{name} = {text}")
+            text = name
         self._names[id(value)] = text
         return text
 
@@ -189,6 +193,8 @@ class Writer:
             parts = (value.start, value.stop, value.step)
             return self._assigned(f"slice({', '.join(self.expression(part) for part in parts)})")
         made_here = id(value) in self.created
+        if kind is dict and value is getattr(self.journal.namespaces.get(id(value)), "__dict__", None):
+            return f"{self.expression(self.journal.namespaces[id(value)])}.__dict__"
         if issubclass(kind, tuple(_PLAIN)) and made_here and _is_of_python(kind):
             return self._object(value)
         if (issubclass(kind, _IMMUTABLE) and not (made_here and issubclass(kind, type))) or not (
@@ -262,8 +268,9 @@ class Writer:
 
     def _state(self, value: Any, state: Any) -> Any:
         """The state of an object, its namespace as a dictionary of its own."""
-        if isinstance(state, tuple):
-            return tuple([self._state(value, part) for part in state])
+        if type(state) is tuple:
+            parts = [self._state(value, part) for part in state]
+            return state if all(new is old for new, old in zip(parts, state, strict=True)) else tuple(parts)
         own = getattr(value, "__dict__", None)
         if isinstance(own, dict) and state is own:
             namespace = dict(own)

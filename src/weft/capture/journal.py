@@ -249,6 +249,8 @@ class Journal:
         self.made_on_sides: set[int] = set()
         #: id -> the step that made the object
         self.births: dict[int, int] = {}
+        #: id of a namespace that the program holds -> the object whose `__dict__` it is
+        self.namespaces: dict[int, Any] = {}
         #: id of an exception of the program -> where it left frames, the innermost first
         self.ways: dict[int, list[tuple[Any, int]]] = {}
         #: id of an exception that was raised -> itself, and what Python notes in it, as it was before

@@ -10,7 +10,11 @@ from typing import Any
 from bytecode import Bytecode, Instr
 
 #: instructions that must directly precede the next one
-_BOUND_TO_NEXT = frozenset({"KW_NAMES", "PRECALL", "CACHE", "EXTENDED_ARG", "COPY_FREE_VARS", "MAKE_CELL"})
+_BOUND_TO_NEXT = frozenset(
+    {"KW_NAMES", "PRECALL", "CACHE", "EXTENDED_ARG", "COPY_FREE_VARS", "MAKE_CELL", "END_FOR", "YIELD_VALUE"}
+)
+#: instructions that jumps skip: FOR_ITER and SEND know that they are at the target
+_SKIPPED = frozenset({"END_FOR", "END_SEND"})
 
 
 def code_with_nops(code: types.CodeType, random: Random, share: float = 0.3) -> types.CodeType:
@@ -29,7 +33,7 @@ def code_with_nops(code: types.CodeType, random: Random, share: float = 0.3) -> 
     free = False
     for item in instrs:
         if isinstance(item, Instr):
-            if free and random.random() < share:
+            if free and item.name not in _SKIPPED and random.random() < share:
                 made.append(Instr("NOP", location=item.location))
             free = item.name not in _BOUND_TO_NEXT and (free or item.name == "RESUME")
             if isinstance(item.arg, types.CodeType):

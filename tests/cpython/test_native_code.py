@@ -56,6 +56,12 @@ def group_of_made_keys() -> Any:
     return list(group), compared
 
 
+def group_that_is_needed_later() -> Any:
+    group = next(itertools.groupby("aab"))[1]
+    random.Random(1).random()
+    return list(group)
+
+
 def arrays_of_native_calls() -> Any:
     made = [np.zeros(2), json.loads("[[1]]")]
     kept, made[0][0] = str(made), random.Random(1).random()
@@ -192,6 +198,7 @@ def generator_for_await() -> Any:
 
 PROGRAMS = [
     divided_iterator, native_object_that_holds_a_closure, group_of_made_keys, arrays_of_native_calls,
+    group_that_is_needed_later,
     comparisons_that_write, comparison_that_empties_its_set, comparison_by_a_variable, order_that_misses_items,
     coroutine_that_is_driven, traced_lines, long_range, module_by_metaclass, generator_for_await,
 ]  # fmt: skip

@@ -224,7 +224,9 @@ class Writer:
 
     def _reduced(self, value: Any) -> str:
         """An object of a class without Python code, made anew as `copy` would."""
-        if any(isinstance(getattr(type(value), name, None), types.FunctionType) for name in _COPIED_BY):
+        kind = type(value)
+        users = any(isinstance(getattr(kind, name, None), types.FunctionType) for name in _COPIED_BY)
+        if users or module_of(kind) == "itertools":  # whose objects cannot be copied from Python 3.14 on
             self._refuse(value)
         try:
             reduced = value.__reduce_ex__(4)

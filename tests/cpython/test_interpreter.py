@@ -406,13 +406,21 @@ def one_object_in_two_places() -> Any:
     return [one is other for one, other in zip(made, twice[1:], strict=True)], twice[0] is made
 
 
+def iterator_of_written_deque() -> Any:
+    it, items = pickle.loads(pickle.dumps((iter(items := collections.deque([1, 2])), items)))
+    for i in range(2):
+        items[i] = i * 10
+    pickle.dumps(1)  # ends the graph
+    return list(it)
+
+
 PROGRAMS = [
     appended_iterable, exhausted_iterator, changed_dictionary, late_values, positional_only_name_as_keyword,
     context_of_replaced_error, reraise_in_callee, throw_into_delegate, comparison_of_subclass, len_is_checked,
     bad_operands, counted_items, same_objects_behind_a_break, own_class_attribute, descriptor_below_instance,
     long_numbers, values_of_own_classes, kept_by_new, other_class_from_new, private_slots, context_taken_away,
     namespaces_of_objects, texts_with_addresses, context_of_what_is_thrown, library_reads_descriptors,
-    default_made_with_its_class, one_object_in_two_places,
+    iterator_of_written_deque, default_made_with_its_class, one_object_in_two_places,
 ]  # fmt: skip
 
 

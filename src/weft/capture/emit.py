@@ -38,6 +38,7 @@ from weft.capture.journal import (
     cell_value,
     dict_kind,
     items_of,
+    restore_sequence,
     slot_value,
     slots_of,
 )
@@ -557,7 +558,7 @@ class Writer:
         for part in ("deque", "bytes"):
             if part in after:
                 items = [self.expression(item) for item in after[part]]
-                self.lines.append(f"{self.constant(_restore_sequence)}({target}, ({''.join(i + ', ' for i in items)}))")
+                self.lines.append(f"{self.constant(restore_sequence)}({target}, ({''.join(i + ', ' for i in items)}))")
         for part in ("attributes", "slots", "class"):
             for key, value in after.get(part, {}).items():
                 if key == "_version" or before.get(part, {}).get(key, EMPTY_CELL) is value:
@@ -689,13 +690,3 @@ def _finished_generator(code: types.CodeType) -> Any:
 def _reversed_at(sequence: Any, position: int) -> Any:
     """A reverse iterator of a list, tuple or range that gives out the item at a position next."""
     return _advanced(reversed(sequence), len(sequence) - 1 - position)
-
-
-def _restore_sequence(target: Any, items: tuple[Any, ...]) -> None:
-    """Give a deque or a bytearray other items; its iterators go on where items were only replaced."""
-    if len(target) == len(items):
-        for index, item in enumerate(items):
-            target[index] = item
-    else:
-        target.clear()
-        target.extend(items)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import types
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from weft.core.tensor import Tensor
@@ -161,8 +161,7 @@ def restore(obj: Any, contents: Any) -> None:
         set.clear(obj)
         set.update(obj, contents["set"])
     elif "deque" in contents:
-        obj.clear()
-        obj.extend(contents["deque"])
+        restore_sequence(obj, contents["deque"])
     elif "bytes" in contents:
         obj[:] = contents["bytes"]
     if isinstance(obj, BaseException):
@@ -185,6 +184,16 @@ def restore(obj: Any, contents: Any) -> None:
                 object.__delattr__(obj, slot)
         else:
             object.__setattr__(obj, slot, value)
+
+
+def restore_sequence(target: Any, items: Sequence[Any]) -> None:
+    """Give a deque or a bytearray other items; its iterators go on where items were only replaced."""
+    if len(target) == len(items):
+        for index, item in enumerate(items):
+            target[index] = item
+    else:
+        target.clear()
+        target.extend(items)
 
 
 def _holds(obj: Any, contents: dict[str, Any]) -> bool:

@@ -335,7 +335,7 @@ def test_every_place(name: str) -> None:
             resumed.update(here)
             if missed > 20:
                 break
-    assert len(resumed) > 10
+    assert len(resumed) >= 10
     if "fails" in source:
         assert sum("handling" in place for place in resumed) >= 3
 

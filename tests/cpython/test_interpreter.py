@@ -50,6 +50,16 @@ def same_objects_behind_a_break(count: int = 2) -> Any:
     return [one is other for one, other in zip(kept, others, strict=True)], kept == made
 
 
+def cache_that_is_cleared(count: int = 3) -> Any:
+    remembered = functools.lru_cache(maxsize=2)(outside)
+    for number in range(count):
+        remembered(number % 2)
+    info = remembered.cache_info()
+    remembered.cache_clear()
+    outside()
+    return info, remembered.cache_info()
+
+
 class Spares:
     def __init__(self, count: int) -> None:
         self.count = count
@@ -415,6 +425,7 @@ def iterator_of_written_deque() -> Any:
 
 
 PROGRAMS = [
+    cache_that_is_cleared,
     appended_iterable, exhausted_iterator, changed_dictionary, late_values, positional_only_name_as_keyword,
     context_of_replaced_error, reraise_in_callee, throw_into_delegate, comparison_of_subclass, len_is_checked,
     bad_operands, counted_items, same_objects_behind_a_break, own_class_attribute, descriptor_below_instance,

@@ -101,7 +101,7 @@ _COMPARING: Final = frozenset(
     {"__contains__", "__eq__", "__ge__", "__gt__", "__le__", "__lt__", "__ne__", "count", "index", "remove", "sort"}
 )
 _BY_KEY: Final = frozenset({"get", "__getitem__", "__contains__"})
-_CACHED: Final = type(functools.lru_cache(lambda: None))
+_CACHED: Final = type(functools.lru_cache(lambda: None)).__qualname__
 _PARTIAL: Final = ("func", "args", "keywords")
 _NEW_ARGUMENTS: Final = ("__getnewargs__", "__getnewargs_ex__")
 #: a flag of classes made by a class statement
@@ -418,11 +418,7 @@ class Calls:
             return self.native_result(self.natively(args, callee, *args, **kwargs))
         if not callable(callee):
             return callee(*args, **kwargs)  # Python's own error
-        refusal = Unsupported(
-            Refusal.UNKNOWN_CALL,
-            f"weft cannot look into {_describe(callee)}: it does not know what the call depends on or changes",
-            "call it outside the compiled function and pass the result in",
-        )
+        refusal = _unknown(callee)
         refusal.whole = module in INTERNALS
         raise refusal
 
@@ -524,11 +520,7 @@ class Calls:
         elif host_functions.is_stream_write(owner, name) and id(owner) not in self.created:
             return host_functions.write_stream(self, callee, args)
         elif not isinstance(owner, (Tensor, Journaled)) and not _is_harmless(type(owner)):
-            raise Unsupported(
-                Refusal.UNKNOWN_CALL,
-                f"weft cannot look into {_describe(callee)}: it does not know what the call depends on or changes",
-                "call it outside the compiled function and pass the result in",
-            )
+            raise _unknown(callee)
         if id(owner) not in self.created and (name == "__setstate__" or isinstance(owner, array.array)):
             raise Unsupported(
                 Refusal.IMPURE_CALL,
@@ -671,17 +663,28 @@ def _is_of_module(callee: Any) -> bool:
     kind = type(callee)
     if kind in (types.BuiltinFunctionType, type):
         return True
-    if kind is _CACHED:  # which calls a function of the user's
+    if kind.__qualname__ == _CACHED:  # which calls a function of the user's
         return False
     name = module_of(kind)
     module = sys.modules.get(name)
     return module is not None and name != "builtins" and getattr(module, kind.__name__, None) is kind
 
 
+def _unknown(callee: Any) -> Unsupported:
+    """The refusal of native code that may do anything."""
+    return Unsupported(
+        Refusal.UNKNOWN_CALL,
+        f"weft cannot look into {_describe(callee)}: it does not know what the call depends on or changes",
+        "call it outside the compiled function and pass the result in",
+    )
+
+
 def _is_harmless(kind: type) -> bool:
     """Whether methods in C of a class depend on nothing but the object and can be called while capturing."""
     if any(class_attribute(kind, name) is not MISSING for name in ("__await__", "__anext__", "send")):
         return False  # they go on with a coroutine, which cannot be taken back
+    if kind.__qualname__ == _CACHED:
+        return False  # nor can what it remembers
     module = module_of(kind)
     return module in PURE_MODULES or (module.partition(".")[0] in NATIVE_PACKAGES and "random" not in module)
 

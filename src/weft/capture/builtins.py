@@ -150,7 +150,7 @@ def _special(function: Any, method: str) -> Handler:
                 return _checked(function, args[0], method, result)
             if isinstance(args[0], Journaled) and function is not hash:
                 _refuse_look(args[0], f"{function.__name__}()")
-        result = function(*args, **kwargs)
+        result = interp.natively(args, function, *args, **kwargs)
         return refuse_addresses(interp, result) if function is repr else result
 
     return handler

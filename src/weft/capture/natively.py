@@ -13,7 +13,7 @@ import types
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from weft.capture.access import class_attribute
+from weft.capture.access import MISSING, class_attribute
 from weft.capture.journal import Journaled
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
@@ -26,6 +26,7 @@ _METHODS: Final = ("__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__",
 _PLAIN: Final = frozenset(
     {int, float, bool, str, complex, bytes, type(None), range, slice, type, types.FunctionType, Tensor}
 )
+_IN_C: Final = (types.WrapperDescriptorType, types.MethodDescriptorType, types.BuiltinFunctionType)
 _CONTAINERS: Final = (list, tuple, set, frozenset, deque)
 
 
@@ -74,7 +75,10 @@ class Natively:
             found = issubclass(kind, Journaled)  # whatever its items are
             for name in _METHODS:
                 method = class_attribute(kind, name)
-                found = found or (isinstance(method, types.FunctionType) and not self.is_native(method, None))
+                if isinstance(method, types.FunctionType):
+                    found = found or not self.is_native(method, None)
+                elif method is not MISSING:  # an object with `__call__` may be the user's
+                    found = found or not isinstance(method, (*_IN_C, type(None)))
             self.users_classes[kind] = found
         return found
 

@@ -350,7 +350,7 @@ class Calls:
         ):
             if issubclass(cls, _FILLED):
                 args = [self.iterable_argument(a) for a in args]
-            return cls(*args, **kwargs)
+            return self.natively(args, cls, *args, **kwargs)
         raise Unsupported(
             Refusal.UNKNOWN_CALL,
             f"weft cannot look into {module_of(cls)}.{cls.__qualname__}()",

@@ -43,6 +43,7 @@ from weft.capture.journal import (
     slots_of,
 )
 from weft.capture.lazytext import LazyText
+from weft.capture.natively import hashed_freely
 from weft.capture.numbers import CallNumber
 from weft.capture.packages import module_of
 from weft.capture.sources import VIEWS, Sources, mapping_of
@@ -196,6 +197,8 @@ class Writer:
         made_here = id(value) in self.created
         if kind is dict and value is getattr(self.journal.namespaces.get(id(value)), "__dict__", None):
             return f"{self.expression(self.journal.namespaces[id(value)])}.__dict__"
+        if made_here and issubclass(kind, (dict, set, frozenset)) and not hashed_freely(value):
+            self._refuse(value)
         if issubclass(kind, tuple(_PLAIN)) and made_here and _is_of_python(kind):
             return self._object(value)
         if (issubclass(kind, _IMMUTABLE) and not (made_here and issubclass(kind, type))) or not (

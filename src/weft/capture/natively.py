@@ -6,6 +6,8 @@ be in a graph, then where the native code calls it. One that writes something is
 
 from __future__ import annotations
 
+import dis
+import functools
 import inspect
 import itertools
 import sys
@@ -117,6 +119,34 @@ class Natively:
                 f"{function.__qualname__}() changes something, and native code calls it",
                 "compare and hash without side effects",
             )
+
+
+#: what code does that hashes or compares, and more than that
+_EFFECTS: Final = frozenset({"STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "STORE_DEREF", "RAISE_VARARGS"})
+
+
+def hashed_freely(container: Any) -> bool:
+    """Whether a dictionary or set can be made again from its items: hashing and comparing them once more does nothing.
+
+    Args:
+        container: a dictionary, set or frozenset.
+    """
+    base = next(base for base in (dict, set, frozenset) if issubclass(type(container), base))
+    return all(map(_is_hashed_freely, base.__iter__(container)))
+
+
+def _is_hashed_freely(key: Any) -> bool:
+    if issubclass(type(key), (tuple, frozenset)):
+        return all(map(_is_hashed_freely, key))
+    kind: Any = type(key)
+    return _has_free_hash(kind)
+
+
+@functools.lru_cache(maxsize=1024)
+def _has_free_hash(kind: type) -> bool:
+    methods = (class_attribute(kind, name) for name in ("__hash__", "__eq__"))
+    codes = (method.__code__ for method in methods if isinstance(method, types.FunctionType))
+    return all(_EFFECTS.isdisjoint(instr.opname for instr in dis.get_instructions(code)) for code in codes)
 
 
 _CALLER: Final = Natively.natively.__code__

@@ -538,7 +538,7 @@ class Calls:
             return None
         if isinstance(owner, (list, tuple, deque)):
             return [owner, *args] if name in _COMPARING else []
-        return args if isinstance(owner, (dict, set, frozenset)) or name in _COMPARING else []
+        return args if isinstance(owner, (dict, set, frozenset)) or name in (*_COMPARING, "fromkeys") else []
 
     def _made_by_new(self: Interpreter, obj: Any) -> Any:
         """Note what a `__new__` in C returned, except for values of built-in classes, of which it may keep some."""

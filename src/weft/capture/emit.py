@@ -1,4 +1,4 @@
-"""The code of an entry: one generated function that checks guards, calls the executable, and rebuilds the results.
+"""What leaves a capture: the statements of an entry that rebuild results and replay writes.
 
 Results are written as Python source, so that a call costs what it would cost by hand. The same text serves twice: on
 raw arrays in the fast function, and on tensors where a gradient follows an input.

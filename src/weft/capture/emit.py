@@ -234,7 +234,7 @@ class Writer:
             self._refuse(value)
         try:
             reduced = value.__reduce_ex__(4)
-        except TypeError:
+        except (TypeError, AttributeError):
             self._refuse(value)
         if isinstance(reduced, str) or id(value) in self._open:  # known by a name; holds itself
             self._refuse(value)

@@ -409,3 +409,18 @@ def test_each_call_sees_the_state(make: Any) -> None:
             log.append(plain(state))
         logs.append(log)
     assert logs[1] == logs[0]
+
+
+def test_ids_of_tensors_among_ids_of_the_outside() -> None:
+    seen: set[int] = set()
+    tensors = [Tensor([1.0]), Tensor([1.0])]
+
+    @jit
+    def marked(x: Any) -> Any:
+        return (x + 1 if id(x) in seen else x), id(x)
+
+    for _ in range(2):
+        for x in tensors:
+            value, number = marked(x)
+            assert (float(value.asnumpy()[0]), number) == (1.0 + (id(x) in seen), id(x))
+        seen.add(id(tensors[1]))

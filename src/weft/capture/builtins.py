@@ -30,7 +30,7 @@ from weft.capture.iterators import (
 )
 from weft.capture.journal import EMPTY_CELL, Journaled, cell_value
 from weft.capture.lazytext import LazyText
-from weft.capture.numbers import is_call_number
+from weft.capture.numbers import TensorId, is_call_number
 from weft.core.dispatch import CAST, apply
 from weft.core.number import as_number
 from weft.core.tensor import Tensor
@@ -676,6 +676,8 @@ def _reversed(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> A
 @handles(id)
 def _id(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     (obj,) = args
+    if isinstance(obj, Tensor) and interp.sources.is_known(obj):
+        return TensorId.of(obj)
     if interp.sources.is_known(obj) and not interp.frame.transparent:
         expression = interp.sources.known[id(obj)][1]
         path = interp.sources.paths.get(expression, expression)

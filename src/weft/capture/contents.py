@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.guards import is_long
 from weft.capture.journal import items_of
+from weft.capture.numbers import TensorId
 
 if TYPE_CHECKING:
     from weft.capture.sources import Sources
@@ -48,6 +49,7 @@ class Contents:
         known = self.known.get(id(obj))
         if known is None:
             return value
+        self._key_from_outside(key)
         before = self.original(obj)
         if before is not obj:
             return self._item_of_written(obj, before, key, value)
@@ -82,11 +84,18 @@ class Contents:
         self.contents(obj)
         return value
 
+    def _key_from_outside(self: Sources, key: Any) -> None:
+        """A container of the outside is asked for a key: if it is a tensor's id, only that tensor has the answer."""
+        if type(key) is TensorId:
+            expression = self.known[id(key.tensor)][1]
+            self._guard(f"id({expression}) == {int(key)}", "identity", f"id({self._path(expression)})")
+
     def has(self: Sources, obj: Any, key: Any) -> None:
         """Whether a key is in a container was asked."""
         expression = self._tracked(obj)
         if not expression:
             return
+        self._key_from_outside(key)
         before = self.original(obj)
         if not isinstance(before, (dict, set, frozenset)) or not _is_spelled(key):
             self.contents(obj)

@@ -44,7 +44,7 @@ from weft.capture.journal import (
 )
 from weft.capture.lazytext import LazyText
 from weft.capture.natively import hashed_freely
-from weft.capture.numbers import CallNumber
+from weft.capture.numbers import CallNumber, TensorId
 from weft.capture.packages import module_of
 from weft.capture.sources import VIEWS, Sources, mapping_of
 from weft.capture.tracebacks import Place, Way
@@ -166,6 +166,8 @@ class Writer:
         kind = type(value)  # `isinstance` would also ask the user's `__class__`
         if issubclass(kind, Tensor):
             return self._tensor(value)
+        if kind is TensorId:
+            return f"id({self.expression(value.tensor)})"
         if issubclass(kind, LazyText):
             return self._text(value)
         if issubclass(kind, Lazy):

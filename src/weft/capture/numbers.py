@@ -105,6 +105,22 @@ for _name, _text in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv",
     setattr(CallNumber, f"__r{_name}__", _reflected)
 
 
+class TensorId(int):
+    """The `id()` of a tensor that the call brings: what leaves the capture is that of the call's own tensor.
+
+    Calls bring new tensors all the time, and programs use their ids as keys for a while, so it is not guarded.
+    """
+
+    tensor: Any
+
+    @classmethod
+    def of(cls, tensor: Any) -> TensorId:
+        """The id of a tensor."""
+        made = cls(id(tensor))
+        made.tensor = tensor
+        return made
+
+
 def is_call_number(value: Any) -> bool:
     """Whether a value is a number that this capture knows by an expression."""
     return type(value) is CallNumber

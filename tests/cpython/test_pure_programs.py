@@ -56,6 +56,13 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
     return (re.sub("0x[0-9a-f]+", "0x", repr(result)), printed.getvalue())
 
 
+def check_program(program: Callable[[], Any]) -> None:
+    """Compare a program with itself under capture, in the call that captures it and in the next."""
+    wanted = outcome(program)
+    jitted = jit(program, mode="PIJit")
+    assert [outcome(jitted), outcome(jitted)] == [wanted, wanted]
+
+
 def check(source: str, seed: int | None = None) -> int:
     """Compare a program with itself under capture; returns how many calls were captured."""
     captured = 0

@@ -15,6 +15,7 @@ from weft.capture.frame import Frame
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
 from weft.capture.numbers import CallNumber, is_plain_number
+from weft.capture.packages import is_heap_type
 from weft.core.deferred import settled
 from weft.core.number import as_number
 from weft.core.tensor import Parameter, Tensor
@@ -74,7 +75,6 @@ MISSING: Final = object()
 #: the `__format__` that gives `str(value)` for an empty specification
 _FORMAT_BY_STR: Final = tuple(kind.__dict__["__format__"] for kind in (object, int, float, complex, str))
 _FRAME_KINDS: Final = (types.TracebackType, types.FrameType)
-_HEAP_TYPE: Final = 1 << 9
 _NATIVE_MEMBERS: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
 #: native classes whose `+` and `*` come after the other operand's special methods
 _SEQUENCES: Final = (list, tuple, str, bytes, bytearray, deque)
@@ -92,7 +92,7 @@ def impostor(obj: Any, **methods: Any) -> Any:
 
 def _unsupported_operands(function: Any, *operands: Any) -> Any:
     """Raise Python's own error for operands whose special methods all returned `NotImplemented`."""
-    function(*[impostor(o) if type(o).__flags__ & _HEAP_TYPE and not isinstance(o, Tensor) else o for o in operands])
+    function(*[impostor(o) if is_heap_type(type(o)) and not isinstance(o, Tensor) else o for o in operands])
     raise Unsupported(
         Refusal.UNSUPPORTED_SYNTAX,
         f"no special method accepts {' and '.join(type(o).__name__ for o in operands)}",

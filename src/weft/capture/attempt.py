@@ -73,7 +73,7 @@ class End:
             return BreakSite(Refusal.TENSOR_CONDITION.value, condition, why, reason.do)
         if reason.quiet or reason.in_generator:
             return None
-        return BreakSite(reason.kind.value, reason.location or location, reason.why, reason.do)
+        return BreakSite.of(reason, location)
 
 
 class Attempt:
@@ -202,8 +202,7 @@ class Attempt:
         site = None
         if refused is not None:
             inner = continuation.shapes[-1]
-            location = refused.location or inner.decoded.location(inner.pc)
-            site = BreakSite(refused.kind.value, location, refused.why, refused.do)
+            site = BreakSite.of(refused, inner.decoded.location(inner.pc))
         run = continuation.leave(site)
         if run is None:
             return None
@@ -266,8 +265,8 @@ class Attempt:
                 values.append(writer.state(value))
         inner = chain[-1]
         site = self.end.site(inner.decoded.location(inner.pc))
-        expected = None if isinstance(self.end.reason, Unsupported) else self.end.reason
-        self.point = BreakPoint(self.owner, tuple(shapes), site, expected, True)
+        expected = None if isinstance(reason, Unsupported) else reason
+        self.point = BreakPoint(self.owner, tuple(shapes), site, expected)
         made = f"Suspension({writer.constant(self.point)}, ({''.join(value + ', ' for value in values)}))"
         writer.lines.append(f"return drive({made})" if self.continuation is None else f"return {made}")
 

@@ -65,7 +65,6 @@ SHALLOW: Final[frozenset[Any]] = frozenset(
     )
 )
 _HASHABLE: Final = (type, types.BuiltinFunctionType, types.FunctionType, types.WrapperDescriptorType)
-_MISSING: Final = object()
 _ADDRESS: Final = re.compile(" at 0x([0-9a-fA-F]+)")
 
 
@@ -680,7 +679,7 @@ def _id(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return TensorId.of(obj)
     if interp.sources.is_known(obj) and not interp.frame.transparent:
         expression = interp.sources.known[id(obj)][1]
-        path = interp.sources.paths.get(expression, expression)
+        path = interp.sources.path(expression)
         return interp.sources.numbers.base(f"{interp.sources.name(id, 'object')}({expression})", id(obj), f"id({path})")
     lasting = isinstance(obj, Tensor) or id(obj) in interp.created or interp.sources.is_known(obj)
     if not (lasting or interp.frame.transparent):

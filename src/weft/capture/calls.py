@@ -19,13 +19,13 @@ from weft.capture import host_functions, iterator_functions  # noqa: F401 - the 
 from weft.capture.access import MISSING, class_attribute
 from weft.capture.contents import CONTAINERS
 from weft.capture.exceptions import raise_as_it_is
-from weft.capture.frame import Await, Frame, Raise, Return, slots_for
+from weft.capture.frame import Await, Frame, Raise, Return, check_init, slots_for
 from weft.capture.iterators import BufferedIterator, InterpretedGenerator
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
 from weft.capture.lookers import refuse_lifetimes
 from weft.capture.numbers import PURE, is_call_number, is_plain_number
-from weft.capture.packages import DEBUGGERS, INTERNALS, NATIVE_PACKAGES, PURE_MODULES, module_of
+from weft.capture.packages import DEBUGGERS, INTERNALS, NATIVE_PACKAGES, PURE_MODULES, is_heap_type, module_of
 from weft.capture.sources import is_changeable, is_opaque_iterator
 from weft.core.deferred import settled
 from weft.core.primitive import Primitive
@@ -104,8 +104,6 @@ _BY_KEY: Final = frozenset({"get", "__getitem__", "__contains__"})
 _CACHED: Final = type(functools.lru_cache(lambda: None)).__qualname__
 _PARTIAL: Final = ("func", "args", "keywords")
 _NEW_ARGUMENTS: Final = ("__getnewargs__", "__getnewargs_ex__")
-#: a flag of classes made by a class statement
-_HEAP_TYPE: Final = 1 << 9
 _METHOD_KINDS: Final = (types.BuiltinMethodType, types.MethodWrapperType)
 _DESCRIPTOR_KINDS: Final = (
     types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType
@@ -298,8 +296,8 @@ class Calls:
     def construct(self: Interpreter, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Make an instance, entering the user's `__new__` and `__init__`."""
         obj, init = self.make_instance(cls, args, kwargs)
-        if init is not None and (made := self.call(init, [obj, *args], kwargs)) is not None:
-            raise TypeError(f"__init__() should return None, not '{type(made).__name__}'")
+        if init is not None:
+            check_init(self.call(init, [obj, *args], kwargs))
         return obj
 
     def make_instance(self: Interpreter, cls: type, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
@@ -342,12 +340,7 @@ class Calls:
         package = module_of(cls).partition(".")[0]
         self.refuse_opaque(args, kwargs)
         args, kwargs = self.given(args, kwargs)
-        if (
-            cls.__flags__ & _HEAP_TYPE
-            or package == "weft"
-            or package in NATIVE_PACKAGES
-            or module_of(cls) in PURE_MODULES
-        ):
+        if is_heap_type(cls) or package == "weft" or package in NATIVE_PACKAGES or module_of(cls) in PURE_MODULES:
             if issubclass(cls, _FILLED):
                 args = [self.iterable_argument(a) for a in args]
             return self.natively(args, cls, *args, **kwargs)
@@ -543,7 +536,7 @@ class Calls:
     def _made_by_new(self: Interpreter, obj: Any) -> Any:
         """Note what a `__new__` in C returned, except for values of built-in classes, of which it may keep some."""
         kind = type(obj)
-        own = kind is object or issubclass(kind, (BaseException, type)) or bool(kind.__flags__ & _HEAP_TYPE)
+        own = kind is object or issubclass(kind, (BaseException, type)) or is_heap_type(kind)
         return self.made(obj) if own and not self.sources.is_known(obj) else self.made_if_fresh(obj, 1)
 
     def made_by_exception(self: Interpreter, part: Any) -> Any:

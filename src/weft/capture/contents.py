@@ -59,7 +59,7 @@ class Contents:
         return self._load_item(known[1], key, value)
 
     def _load_item(self: Sources, expression: str, key: Any, value: Any) -> Any:
-        return self._load(f"{expression}[{key!r}]", value, f"{self._path(expression)}[{key!r}]")
+        return self._load(f"{expression}[{key!r}]", value, f"{self.path(expression)}[{key!r}]")
 
     def constant_item(self: Sources, obj: Any, key: Any, value: Any) -> None:
         """An item was read by native code: its value is a constant of the capture."""
@@ -88,7 +88,7 @@ class Contents:
         """A container of the outside is asked for a key: if it is a tensor's id, only that tensor has the answer."""
         if type(key) is TensorId:
             expression = self.known[id(key.tensor)][1]
-            self._guard(f"id({expression}) == {int(key)}", "identity", f"id({self._path(expression)})")
+            self._guard(f"id({expression}) == {int(key)}", "identity", f"id({self.path(expression)})")
 
     def has(self: Sources, obj: Any, key: Any) -> None:
         """Whether a key is in a container was asked."""
@@ -100,7 +100,7 @@ class Contents:
         if not isinstance(before, (dict, set, frozenset)) or not _is_spelled(key):
             self.contents(obj)
             return
-        path = f"{key!r} in {self._path(expression)}"
+        path = f"{key!r} in {self.path(expression)}"
         present = key in before
         negation = "" if present else "not "
         self._guard(f"{key!r} {negation}in {expression}", "relation", path, present)
@@ -110,7 +110,7 @@ class Contents:
         expression = self._tracked(obj)
         if expression:
             count = len(self.original(obj))
-            self._guard(f"len({expression}) == {count}", "length", self._path(expression), count, f"len({expression})")
+            self._guard(f"len({expression}) == {count}", "length", self.path(expression), count, f"len({expression})")
 
     def contents(self: Sources, obj: Any) -> None:
         """Everything in a container was read, one level deep."""
@@ -119,7 +119,7 @@ class Contents:
             return
         self.length(obj)
         self.pending.discard(id(obj))
-        path = self._path(expression)
+        path = self.path(expression)
         before = self.original(obj)
         if isinstance(before, (bytearray, bytes)):
             self._guard(f"bytes({expression}) == {bytes(before)!r}", "contents", path)

@@ -45,7 +45,7 @@ from weft.capture.journal import (
 from weft.capture.lazytext import LazyText
 from weft.capture.natively import hashed_freely
 from weft.capture.numbers import CallNumber, TensorId
-from weft.capture.packages import module_of
+from weft.capture.packages import is_heap_type, module_of
 from weft.capture.sources import VIEWS, Sources, mapping_of
 from weft.capture.tracebacks import Place, Way
 from weft.core.tensor import Tensor
@@ -58,7 +58,6 @@ _IMMUTABLE: Final = (
     type(Ellipsis), type(NotImplemented),
 )  # fmt: skip
 _NEW = object.__new__
-_HEAP: Final = 1 << 9
 #: immutable classes that programs derive from -> how to get the value itself from an instance, past the user's methods
 _PLAIN: Final[dict[type, Callable[[Any], Any]]] = {
     int: int.__pos__, float: float.__pos__, complex: complex.__pos__, str: str.__str__,
@@ -624,7 +623,7 @@ def _is_of_python(kind: type) -> bool:
         all(
             cls in (object, list, dict, set, *_PLAIN)
             or (module_of(cls) == "builtins" and issubclass(cls, BaseException) and cls is not kind)
-            or (bool(cls.__flags__ & _HEAP) and not _is_of_c(cls))
+            or (is_heap_type(cls) and not _is_of_c(cls))
             for cls in kind.__mro__
         )
         and module_of(kind) != "builtins"

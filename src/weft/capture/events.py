@@ -31,6 +31,16 @@ class BreakSite:
     why: str
     do: str
 
+    @classmethod
+    def of(cls, refusal: Unsupported, location: Location) -> BreakSite:
+        """What a refusal says of a place.
+
+        Args:
+            refusal: why capture cannot go on.
+            location: the place, where the refusal names none.
+        """
+        return cls(refusal.kind.value, refusal.location or location, refusal.why, refusal.do)
+
 
 @dataclass(slots=True)
 class Captured:
@@ -125,7 +135,7 @@ class History:
     def refused(self, refusal: Unsupported) -> None:
         """A capture of the whole function was refused."""
         if refusal.location is not None:
-            site = BreakSite(refusal.kind.value, refusal.location, refusal.why, refusal.do)
+            site = BreakSite.of(refusal, refusal.location)
             self.refusals[site] = self.refusals.get(site, 0) + 1
 
 

@@ -45,6 +45,12 @@ class Await(enum.Enum):
     NONE = enum.auto()
 
 
+def check_init(returned: Any) -> None:
+    """Raise Python's own error if an `__init__` returned anything but None."""
+    if returned is not None:
+        raise TypeError(f"__init__() should return None, not '{type(returned).__name__}'")
+
+
 class MaybeUnbound:
     """A local variable that has a value only where a condition holds.
 
@@ -124,8 +130,8 @@ class Frame(Journaled):
             self.stack.append(value)
         elif awaits is Await.CALLABLE:
             self.stack += (value, NULL)
-        elif awaits is Await.NONE and value is not None:
-            raise TypeError(f"__init__() should return None, not '{type(value).__name__}'")
+        elif awaits is Await.NONE:
+            check_init(value)
 
     def delegate(self) -> Any:
         """What a suspended generator delegates to by `yield from`, None if nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.capture.events import BreakSite
-from weft.capture.frame import NULL, Await
+from weft.capture.frame import NULL, Await, check_init
 from weft.capture.misses import logger
 from weft.capture.resume import resume_function
 from weft.capture.running import nested_text
@@ -86,8 +86,8 @@ class _Rest:
         try:
             with watch:
                 result = self.call(values)
-                if self.awaits is Await.NONE and result is not None:
-                    raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
+                if self.awaits is Await.NONE:
+                    check_init(result)
         except BaseException as error:
             if self._handlers is None:
                 keep_user_frames(error, 0, None)

@@ -12,6 +12,7 @@ from weft.capture.frame import UNBOUND, MaybeUnbound
 from weft.capture.iterators import InterpretedGenerator
 from weft.capture.journal import EMPTY_CELL, Journaled, contents_of
 from weft.capture.lazytext import LazyText
+from weft.capture.packages import is_heap_type
 from weft.core.deferred import Deferred
 from weft.core.number import STORAGE, apply_constant, as_number
 from weft.core.primitive import Primitive
@@ -24,8 +25,6 @@ from weft.ops.shape import FULL
 NUMBERS: Final = (bool, int, float)
 #: what one side has where only the other side reaches this outcome
 ABSENT: Final = object()
-#: flag of classes made by a class statement, whose instances can be made anew
-_HEAP_TYPE: Final = 1 << 9
 _EQUAL: Final = (str, bytes, int, float, bool, complex, range, slice, frozenset)
 
 
@@ -275,7 +274,7 @@ class Joiner:
             return self._merge_exceptions(a, b, name)
         if isinstance(a, (Journaled, InterpretedGenerator, types.ModuleType, type, Primitive)):
             return ABSENT
-        if not kind.__flags__ & _HEAP_TYPE:
+        if not is_heap_type(kind):
             return ABSENT
         if not isinstance(getattr(a, "__dict__", None), dict) or isinstance(a, (list, dict, set)):
             return ABSENT
@@ -289,7 +288,7 @@ class Joiner:
     def _merge_exceptions(self, a: BaseException, b: BaseException, name: str) -> Any:
         """One exception for two that are what their arguments and attributes say."""
         kind = type(a)
-        native = next(cls for cls in kind.__mro__ if not cls.__flags__ & _HEAP_TYPE)
+        native = next(cls for cls in kind.__mro__ if not is_heap_type(cls))
         chained = a.__cause__ is b.__cause__ and a.__context__ is b.__context__
         if not self._both_made(a, b) or native.__basicsize__ != BaseException.__basicsize__ or not chained:
             return ABSENT

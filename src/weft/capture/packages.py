@@ -30,6 +30,15 @@ DEBUGGERS: Final = frozenset({"pdb", "bdb", "ipdb", "IPython", "pudb", "debugpy"
 TRUSTED_PACKAGES: Final = frozenset({"weft", "mindspore", "jax", "jaxlib", "numpy"})
 
 
+#: a flag of classes that are made while the program runs, as those of class statements are
+_HEAP_TYPE: Final = 1 << 9
+
+
+def is_heap_type(cls: type) -> bool:
+    """Whether a class was made by a class statement, or as if by one, and not built into the interpreter."""
+    return bool(cls.__flags__ & _HEAP_TYPE)
+
+
 def module_of(cls: type) -> str:
     """The module that a class names, "" if none: asking the class itself may be code of a metaclass."""
     try:

@@ -28,7 +28,7 @@ from weft.capture.arrays import ARRAYS
 from weft.capture.contents import CONTAINERS, Contents
 from weft.capture.guards import Guard, is_long
 from weft.capture.numbers import Numbers
-from weft.capture.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, module_of
+from weft.capture.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, is_heap_type, module_of
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
@@ -42,8 +42,6 @@ _EQUAL: Final = (range,)
 #: immutable values that are compared, not identified
 _VALUES: Final = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, np.dtype)
 VIEWS: Final = tuple(map(type, ({}.keys(), {}.values(), {}.items())))
-#: flags of classes made by a class statement, and of classes that cannot be changed
-_HEAP_TYPE: Final = 1 << 9
 _IMMUTABLE_TYPE: Final = 1 << 8
 #: the contents of longer arrays are read by each call, not guarded
 _ARRAY_LIMIT: Final = 4096
@@ -119,11 +117,11 @@ class Sources(Contents):
             if isinstance(value, Tensor) and id(value) not in self.known:
                 if len(self._tensors) < _DISTINCT_LIMIT:
                     for other in self._tensors:
-                        self._guard(f"{expression} is not {other}", "identity", f"{self._path(expression)} is another")
+                        self._guard(f"{expression} is not {other}", "identity", f"{self.path(expression)} is another")
                 self._tensors.append(expression)
             if self._made_anew(expression, value):
                 return value
-            found = self._load(expression, value, self._path(expression))
+            found = self._load(expression, value, self.path(expression))
             if not before:  # nothing is guarded later
                 self._whole(value)
             return found
@@ -133,7 +131,7 @@ class Sources(Contents):
     def _made_anew(self, expression: str, value: Any) -> bool:
         """Guard an argument of a kind that programs make anew for each call by what it is made of, not by identity."""
         kind = type(value)
-        path = self._path(expression)
+        path = self.path(expression)
         parts: tuple[str, ...] = ()
         if id(value) in self.anew:
             self._same(expression, value, path)
@@ -203,7 +201,7 @@ class Sources(Contents):
     def mutable(self, expression: str, value: Any) -> None:
         """An argument marked mutable: only its type, and the keys or length of a container, are guarded."""
         before, self.guarded = self.guarded, True
-        path = self._path(expression)
+        path = self.path(expression)
         self._guard_class(expression, type(value), path)
         if isinstance(value, dict):
             self._guard_keys(expression, value, path)
@@ -289,7 +287,7 @@ class Sources(Contents):
         else:
             owner = known[1]
         expression = f"{owner}.{name}"
-        path = f"{self._path(owner)}.{name}"
+        path = f"{self.path(owner)}.{name}"
         if isinstance(value, types.MethodType):
             self._method(obj, owner, name, value, path)
             return value
@@ -377,7 +375,7 @@ class Sources(Contents):
         if known is not None and isinstance(getattr(obj, "__dict__", None), dict):
             before = self.before(obj)
             if not isinstance(before, dict) or name not in before.get("attributes", ()):
-                path = f"{self._path(known[1])}.{name}"
+                path = f"{self.path(known[1])}.{name}"
                 self._guard(f"{name!r} not in {known[1]}.__dict__", "absent", path)
 
     def absent(self, obj: Any, name: str, condition: str) -> None:
@@ -385,13 +383,13 @@ class Sources(Contents):
         known = self.known.get(id(obj))
         before = self.before(obj)
         if known is not None and (not isinstance(before, dict) or name not in before.get("attributes", ())):
-            self._guard(condition.format(known[1]), "absent", f"{self._path(known[1])}.{name}")
+            self._guard(condition.format(known[1]), "absent", f"{self.path(known[1])}.{name}")
 
     def part(self, whole: Any, name: str, value: Any) -> Any:
         """A part of a callable that is being called: the instance of a method, the arguments of a `partial`."""
         known = self.known.get(id(whole))
         if known is not None:
-            path = "self" if name == "__self__" else f"{self._path(known[1])}.{name}"
+            path = "self" if name == "__self__" else f"{self.path(known[1])}.{name}"
             if known[1] in self.scope and isinstance(whole, (types.MethodType, functools.partial)):
                 self._part_of_constant(value, path)
             else:
@@ -428,7 +426,7 @@ class Sources(Contents):
     def version(self, cell: Any) -> None:
         """Library code read from a Cell: its version stands for all its attributes."""
         expression = self._expression(cell)
-        path = f"settings of {self._path(expression)}" if self.is_known(cell) else f"settings of {type(cell).__name__}"
+        path = f"settings of {self.path(expression)}" if self.is_known(cell) else f"settings of {type(cell).__name__}"
         version = cell._version
         self._guard(f"{expression}._version == {version}", "version", path, version, f"{expression}._version")
 
@@ -459,7 +457,7 @@ class Sources(Contents):
         """Something depends on which object this is, or may read from it what is not guarded by itself."""
         if id(obj) in self.by_class:
             expression = self.known[id(obj)][1]
-            self._guard(f"{expression} is {self.name(obj, 'object')}", "identity", self._path(expression), obj)
+            self._guard(f"{expression} is {self.name(obj, 'object')}", "identity", self.path(expression), obj)
             if self.guarded:
                 self.by_class.discard(id(obj))
 
@@ -468,7 +466,7 @@ class Sources(Contents):
         if a is not b and type(a) is type(b) and (id(a) in self.by_class or id(b) in self.by_class):
             first, second = self.known.get(id(a)), self.known.get(id(b))
             if first is not None and second is not None:
-                path = f"{self._path(first[1])} is {self._path(second[1])}"
+                path = f"{self.path(first[1])} is {self.path(second[1])}"
                 self._guard(f"{first[1]} is not {second[1]}", "identity", path)
 
     def written(self, obj: Any) -> None:
@@ -509,7 +507,8 @@ class Sources(Contents):
 
     # -- guards ------------------------------------------------------------------------------------------------------
 
-    def _path(self, expression: str) -> str:
+    def path(self, expression: str) -> str:
+        """What an expression loads, in the user's terms."""
         return self.paths.get(expression, expression)
 
     def _expression(self, obj: Any) -> str:
@@ -561,7 +560,7 @@ class Sources(Contents):
         """Guard that a place holds an object that another place holds too."""
         known = self.known[id(value)][1]
         if known != expression:
-            self._guard(f"{expression} is {known}", "identity", f"{path} is {self._path(known)}")
+            self._guard(f"{expression} is {known}", "identity", f"{path} is {self.path(known)}")
 
     def _read_scalar(self, expression: str, value: Any, path: str) -> None:
         kind = type(value)
@@ -632,7 +631,7 @@ class Sources(Contents):
         """A method of a built-in class: what it is bound to is read when it is called."""
         owner = value.__self__
         if owner is not None and not isinstance(owner, (types.ModuleType, type)):
-            self._read(f"{expression}.__self__", owner, f"{self._path(expression)}.__self__")
+            self._read(f"{expression}.__self__", owner, f"{self.path(expression)}.__self__")
 
     def _constant(self, value: Any) -> str:
         spelled = isinstance(value, (bool, int, str, bytes)) and not is_long(value)
@@ -666,7 +665,7 @@ def _is_trusted(obj: Any) -> bool:
 
 def is_changeable(kind: type) -> bool:
     """Whether a class is one of the program's own, whose attributes may be replaced at any time."""
-    if not kind.__flags__ & _HEAP_TYPE or kind.__flags__ & _IMMUTABLE_TYPE:
+    if not is_heap_type(kind) or kind.__flags__ & _IMMUTABLE_TYPE:
         return False
     return module_of(kind).partition(".")[0] not in TRUSTED_PACKAGES
 
@@ -679,9 +678,9 @@ def is_plain_instance(kind: type) -> bool:
         return False
     for cls in kind.__mro__[:-1]:
         module = module_of(cls).partition(".")[0]
-        if module in _BASES and cls.__flags__ & _HEAP_TYPE:
+        if module in _BASES and is_heap_type(cls):
             continue
-        if not cls.__flags__ & _HEAP_TYPE or module in TRUSTED_PACKAGES or module in NATIVE_PACKAGES:
+        if not is_heap_type(cls) or module in TRUSTED_PACKAGES or module in NATIVE_PACKAGES:
             return False
         if any(isinstance(member, _C_METHODS) for member in cls.__dict__.values()):
             return False

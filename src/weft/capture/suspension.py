@@ -238,21 +238,20 @@ class BreakPoint:
         shapes: the frames, the outermost first; the innermost goes on at the instruction.
         site: what is reported; None for what is no break in the user's sense.
         expected: an exception that capture met here, so that Python must raise one too.
-        counts: whether running it counts as a break: where it follows a graph, or begins another expression than the
-            step before. So ``np.sum(x.asnumpy())`` is one break, and two such statements in a row are two.
     """
 
     __slots__ = ("owner", "shapes", "site", "expected", "step", "go_on", "counts")
 
     def __init__(
-        self, owner: Owner, shapes: tuple[FrameShape, ...], site: BreakSite | None, expected: BaseException | None,
-        counts: bool,
+        self, owner: Owner, shapes: tuple[FrameShape, ...], site: BreakSite | None, expected: BaseException | None
     ) -> None:  # fmt: skip
         self.owner = owner
         self.shapes = shapes
         self.site = site
         self.expected = expected
-        self.counts = counts
+        #: whether running it counts as a break: where it follows a graph, or begins another expression than the step
+        #: before. So ``np.sum(x.asnumpy())`` is one break, and two such statements in a row are two.
+        self.counts = True
         inner = shapes[-1]
         step = step_of(inner.decoded, inner.pc, inner.stack)
         if step is None and expected is not None:

@@ -69,11 +69,6 @@ def break_lines(broken: BreakReport) -> Iterator[str]:
         yield from labelled("do", site.do)
 
 
-def recompile_line(graph: GraphReport, name: str) -> str:
-    """One line on a recompile."""
-    return f"recompiled {name} (graph {graph.number}): {graph.event.reason}"
-
-
 def labelled(label: str, value: str) -> Iterator[str]:
     """A text of one or more lines behind a label; its own indentation is kept."""
     first, *rest = value.splitlines() or [""]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from weft.capture.contents import CONTAINERS
+from weft.capture.containers import is_container
 from weft.capture.frame import Frame
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
@@ -188,7 +188,7 @@ class Access:
                     result = self.call(other, [right, left], {})
                     if result is not NotImplemented:
                         return result
-                right = self.iterable_argument(right)
+                right = self.sequence_argument(right)
                 return self.natively((left, right), inplace_function, left, right)
         shown = _INPLACE[number % len(_BINARY)][0] if inplace else function
         own, other = self.user_method(left, method), self.user_method(right, reflected)
@@ -229,7 +229,7 @@ class Access:
 
     def _read_operand(self: Interpreter, value: Any, extended: bool = False) -> None:
         """An operator reads a container, but not one that it only extends."""
-        if isinstance(value, CONTAINERS) and not (extended and type(value) is list):
+        if is_container(value) and not (extended and type(value) is list):
             self.sources.contents(value)
 
     def unary(self: Interpreter, name: str, value: Any) -> Any:
@@ -249,7 +249,7 @@ class Access:
             if is_plain_number(left) and is_plain_number(right):
                 return self.sources.numbers.infix(function, symbol, left, right)
             left, right = self._beside(left, right), self._beside(right, left)
-        if isinstance(left, CONTAINERS) or isinstance(right, CONTAINERS):
+        if is_container(left) or is_container(right):
             self.sources.inside(left)
             self.sources.inside(right)
         if type(left) in _PLAIN and type(right) in _PLAIN:
@@ -424,6 +424,9 @@ class Access:
                     "a NumPy array is written inside a graph",
                     "use a Tensor for values of the graph",
                 )
+            if isinstance(key, slice) and isinstance(obj, list):
+                items = self.iterable_argument(value)  # it is the iterator that is asked for its length
+                value = items if items is value else self.listed(items)
         self.natively((key,) if isinstance(obj, dict) else (), operator.setitem, obj, key, value)
 
     def _read_old_item(self: Interpreter, obj: Any, key: Any, value: Any) -> None:

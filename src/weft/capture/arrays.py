@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from weft import dtypes
+from weft.capture.containers import members
 from weft.capture.guards import Guard
 from weft.core.tensor import Tensor, array_of, wrap
 from weft.errors import Refusal, Unsupported
@@ -64,9 +65,9 @@ class Arrays:
                     f"a {kind.__module__}.{kind.__qualname__} is only known when the function is called",
                     "convert it to a Tensor before, and compute with tensor operations",
                 )
-            if isinstance(value, (list, tuple, dict)) and id(value) not in seen:
+            if issubclass(type(value), (list, tuple, dict)) and id(value) not in seen:
                 seen.add(id(value))
-                pending += dict.values(value) if isinstance(value, dict) else value
+                pending += members(value)
 
 
 def type_of_array(array: Any) -> TensorType | None:

@@ -261,7 +261,7 @@ def text_of(interp: Interpreter, value: Any) -> Any:
             return result if isinstance(result, LazyText) else _checked(str, value, method, result)
         if class_attribute(type(value), method) is not default:
             break
-    return refuse_addresses(interp, str(value))
+    return refuse_addresses(interp, interp.natively((value,), str, value))
 
 
 def format_text(interp: Interpreter, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -362,7 +362,7 @@ def _filter(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any
 
 @handles(sorted)
 def _sorted(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    items = list(interp.get_iter(args[0]))
+    items = list(interp.listed(args[0]))
     key = kwargs.get("key")
     compared = items if key is None else None
     interp.natively(compared, items.sort, key=interp.callback(key), reverse=kwargs.get("reverse", False))
@@ -451,12 +451,10 @@ def _length_hint(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -
 def _container(kind: Any) -> Handler:
     def handler(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if len(args) == 1:
-            if kind in (list, tuple):
-                interp.ask_length(args[0])
-            if kind is dict and hasattr(args[0], "keys"):
-                interp.sources.contents(args[0])
+            if kind is dict and interp.get_attr_or_none(args[0], "keys") is not None:
+                args = [interp.mapping(args[0])]
             else:
-                args = [interp.iterate(args[0])]
+                args = [interp.listed(args[0]) if kind in (list, tuple) else interp.iterate(args[0])]
         return interp.made(interp.natively(() if kind in (list, tuple) else args, kind, *args, **kwargs))
 
     return handler

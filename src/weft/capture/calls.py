@@ -17,7 +17,7 @@ import numpy as np
 from weft.capture import builtins as table
 from weft.capture import host_functions, iterator_functions  # noqa: F401 - the latter fills the table
 from weft.capture.access import MISSING, class_attribute
-from weft.capture.contents import CONTAINERS
+from weft.capture.containers import is_container
 from weft.capture.exceptions import raise_as_it_is
 from weft.capture.frame import Await, Frame, Raise, Return, check_init, slots_for
 from weft.capture.iterators import BufferedIterator, InterpretedGenerator
@@ -92,6 +92,8 @@ _USING_MODULES: Final = frozenset({"_heapq", "_bisect", "_operator", "operator"}
 #: library modules with decorators that write to a class; what in them only reads
 _CLASS_MODULES: Final = frozenset({"dataclasses", "enum"})
 _CLASS_READERS: Final = frozenset({"fields", "is_dataclass", "asdict", "astuple", "replace", "field"})
+#: methods that take over the items of a mapping
+_MERGING: Final = frozenset({"__init__", "__ior__", "update"})
 #: methods that change a dict
 _CHANGING: Final = frozenset(
     {"__delitem__", "__init__", "__ior__", "__setitem__", "clear", "pop", "popitem", "setdefault", "update"}
@@ -201,10 +203,16 @@ class Calls:
                 if callee.__module__ in _LOOKING_MODULES:
                     refuse_iterators(args)
                 self._refuse_class_writers(callee, (*args, *kwargs.values()))
-                args, kwargs = self.given(args, kwargs, (callee.__module__ or "").startswith("weft."))
+                ours = (callee.__module__ or "").startswith("weft.")
+                args, kwargs = self.given(args, kwargs, ours)
                 self.note_native(args)
                 self.refuse_opaque(args, kwargs)
-                return Return(self._made_by_library(callee(*args, **kwargs), args))
+                # without a name for the result: whether it is fresh shows in how often it is referred to
+                return Return(
+                    self._made_by_library(
+                        callee(*args, **kwargs) if ours else self.natively((), callee, *args, **kwargs), args
+                    )
+                )
             return self.enter(callee, args, kwargs)
         if kind is types.MethodType:
             instance = self.sources.part(callee, "__self__", callee.__self__)
@@ -342,7 +350,8 @@ class Calls:
         args, kwargs = self.given(args, kwargs)
         if is_heap_type(cls) or package == "weft" or package in NATIVE_PACKAGES or module_of(cls) in PURE_MODULES:
             if issubclass(cls, _FILLED):
-                args = [self.iterable_argument(a) for a in args]
+                sequence = issubclass(cls, (list, tuple))
+                args = [self.sequence_argument(a) if sequence else self.iterable_argument(a) for a in args]
             return self.natively(args, cls, *args, **kwargs)
         raise Unsupported(
             Refusal.UNKNOWN_CALL,
@@ -362,15 +371,30 @@ class Calls:
 
     def iterable_argument(self: Interpreter, value: Any) -> Any:
         """An argument that native code may iterate: user-defined iterables are entered through an iterator."""
-        if self.user_method(value, "__iter__") is not None:
+        by_index = class_attribute(type(value), "__iter__") is MISSING
+        if self.user_method(value, "__getitem__" if by_index else "__iter__") is not None:
             return self.get_iter(value)
         return value
 
+    def sequence_argument(self: Interpreter, value: Any) -> Any:
+        """An argument of which native code makes a list, so that it asks for its length, too."""
+        items = self.iterable_argument(value)
+        if items is not value:
+            self.ask_length(value)
+        return items
+
     def items_arguments(self: Interpreter, callee: Any, args: list[Any]) -> list[Any]:
         """The arguments of a native callable; one that takes the items of a user's iterable gets an iterator."""
-        if getattr(callee, "__name__", "") not in _ITERATING:
+        name = getattr(callee, "__name__", "")
+        if name not in _ITERATING:
             return args
-        return [a if class_attribute(type(a), "keys") is not MISSING else self.iterable_argument(a) for a in args]
+        owner = getattr(callee, "__self__", None)
+        kind = getattr(callee, "__objclass__", None) or type(owner)
+        if issubclass(kind, dict) and name in _MERGING:
+            return [self.mapping(a) if class_attribute(type(a), "keys") is not MISSING else a for a in args]
+        if issubclass(kind, list):
+            return [self.sequence_argument(a) for a in args]
+        return [self.iterable_argument(a) for a in args]
 
     def call_native(self: Interpreter, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call a C function or method at capture time if it is known to be harmless."""
@@ -488,8 +512,6 @@ class Calls:
         args = self._read_by_method(name, owner, args)
         if isinstance(owner, _MUTABLE):
             self.journal.touch(owner)
-            if name == "extend" and args and not isinstance(owner, deque):
-                self.ask_length(args[0])
             if name == "sort" and kwargs.get("key") is not None:
                 kwargs = {**kwargs, "key": self.callback(kwargs["key"])}
         elif isinstance(owner, str):
@@ -526,12 +548,14 @@ class Calls:
         return self.native_result(self.natively(self._compared(name, owner, args, kwargs), callee, *args, **kwargs))
 
     def _compared(self: Interpreter, name: str, owner: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """What a method in C compares or hashes, None if that is not known."""
+        """What a method in C compares, hashes or shows, None if that is not known."""
         if name == "sort" and kwargs.get("key") is not None:
             return None
         if isinstance(owner, (list, tuple, deque)):
             return [owner, *args] if name in _COMPARING else []
-        return args if isinstance(owner, (dict, set, frozenset)) or name in (*_COMPARING, "fromkeys") else []
+        if isinstance(owner, (dict, set, frozenset)) or name in (*_COMPARING, "fromkeys"):
+            return args
+        return [*args, *kwargs.values()] if isinstance(owner, str) else []
 
     def _made_by_new(self: Interpreter, obj: Any) -> Any:
         """Note what a `__new__` in C returned, except for values of built-in classes, of which it may keep some."""
@@ -554,7 +578,7 @@ class Calls:
     def _read_by_method(self: Interpreter, name: str, owner: Any, args: list[Any]) -> list[Any]:
         """What a method in C reads from its object and its arguments; returns the arguments for it."""
         sources = self.sources
-        if isinstance(owner, CONTAINERS) and name in _STORING:
+        if is_container(owner) and name in _STORING:
             if name in ("setdefault", "insert", "update"):
                 sources.contents(owner)
             if name in ("extend", "update"):
@@ -564,7 +588,7 @@ class Calls:
         for value in args:
             sources.inside(value)
         args = settled(args)
-        if isinstance(owner, CONTAINERS):
+        if is_container(owner):
             if name in _BY_KEY and isinstance(owner, dict) and args:
                 self._read_by_key(owner, args[0])
             elif name == "__len__":
@@ -595,7 +619,7 @@ class Calls:
             self.sources.attribute(owner, attribute, value)
         state = self.user_method(owner, "__getstate__")
         if state is None:
-            reduced = callee(*args)
+            reduced = self.natively((), callee, *args)
             if isinstance(reduced, tuple):  # the items of a container come as iterators
                 return tuple([self.native_result(part) for part in reduced])
             return reduced

@@ -5,23 +5,21 @@ What the capture itself has written does not count: guards speak of the contents
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Final
 
-from weft.capture.guards import is_long
-from weft.capture.journal import items_of
+from weft.capture.containers import items_of, length, members, native_class, spelled, values_of
+from weft.capture.guards import Guard, is_long
 from weft.capture.numbers import TensorId
 
 if TYPE_CHECKING:
     from weft.capture.sources import Sources
 
-#: containers of which later calls may bring others with other contents
-CONTAINERS: Final = (list, tuple, dict, set, frozenset, deque, bytearray)
 #: containers longer than this are compared item by item by identity when all of them is read
 _LONG: Final = 4096
 #: keys that are spelled in a guard
 _SPELLED: Final = (int, str, bool, type(None), bytes)
+_MISSING: Final = object()
 
 
 class Contents:
@@ -34,6 +32,10 @@ class Contents:
     def _tracked(self: Sources, obj: Any) -> str:
         """The expression that loads a container whose contents are not all guarded yet, "" for any other object."""
         return self.known[id(obj)][1] if id(obj) in self.pending else ""
+
+    def _spelled(self: Sources, obj: Any, method: str, *operands: str) -> str:
+        """The expression that calls a method of Python's own on a container, whatever its class has in its place."""
+        return spelled(type(obj), method, self.name, *operands)
 
     def original(self: Sources, obj: Any) -> Any:
         """The contents of a container before the capture wrote it: a list, a dict, a set, bytes or the object."""
@@ -56,10 +58,20 @@ class Contents:
         if not _is_spelled(key) or not isinstance(obj, (list, tuple, dict)):
             self.contents(obj)
             return value
-        return self._load_item(known[1], key, value)
+        if isinstance(before, dict) and not dict.__contains__(before, key):  # it is what `__missing__` gives
+            self.has(obj, key)
+            return value
+        return self._load_item(obj, key, value)
 
-    def _load_item(self: Sources, expression: str, key: Any, value: Any) -> Any:
-        return self._load(f"{expression}[{key!r}]", value, f"{self.path(expression)}[{key!r}]")
+    def _load_item(self: Sources, obj: Any, key: Any, value: Any) -> Any:
+        expression = self.known[id(obj)][1]
+        return self._load(self._item(obj, expression, repr(key)), value, f"{self.path(expression)}[{key!r}]")
+
+    def _item(self: Sources, obj: Any, expression: str, key: str) -> str:
+        """The expression for an item of a container."""
+        if issubclass(type(obj), dict) and hasattr(type(obj), "__missing__"):  # which must not be called
+            return self._spelled(obj, "get", expression, key, self.name(_MISSING, "object"))
+        return self._spelled(obj, "__getitem__", expression, key)
 
     def constant_item(self: Sources, obj: Any, key: Any, value: Any) -> None:
         """An item was read by native code: its value is a constant of the capture."""
@@ -69,18 +81,18 @@ class Contents:
     def _item_of_written(self: Sources, obj: Any, before: Any, key: Any, value: Any) -> Any:
         """An item of a container that the capture has written: it may be an old one, at another place now."""
         if isinstance(before, dict) and _is_spelled(key):
-            if key in before and before[key] is value:
-                return self._load_item(self.known[id(obj)][1], key, value)
+            if dict.get(before, key, _MISSING) is value:
+                return self._load_item(obj, key, value)
             return value
         if isinstance(before, list) and type(key) in (int, bool):
-            added = len(obj) - len(before)
-            grown = added >= 0 and all(new is old for new, old in zip(obj, before, strict=False))
+            added = length(obj) - len(before)
+            grown = added >= 0 and all(new is old for new, old in zip(members(obj), before, strict=False))
             if grown and -added <= key < 0:
                 return value  # one of the new ones, whatever was there before
             if grown and key < 0:
-                return self._load_item(self.known[id(obj)][1], key + added, value)
+                return self._load_item(obj, key + added, value)
             if grown and key < len(before):
-                return self._load_item(self.known[id(obj)][1], key, value)
+                return self._load_item(obj, key, value)
         self.contents(obj)
         return value
 
@@ -101,16 +113,19 @@ class Contents:
             self.contents(obj)
             return
         path = f"{key!r} in {self.path(expression)}"
-        present = key in before
-        negation = "" if present else "not "
-        self._guard(f"{key!r} {negation}in {expression}", "relation", path, present)
+        present = native_class(type(before)).__contains__(before, key)
+        contained = self._spelled(obj, "__contains__", expression, repr(key))
+        self._guard(contained if present else f"not {contained}", "relation", path, present)
 
     def length(self: Sources, obj: Any) -> None:
         """The length of a container was read."""
         expression = self._tracked(obj)
         if expression:
-            count = len(self.original(obj))
-            self._guard(f"len({expression}) == {count}", "length", self.path(expression), count, f"len({expression})")
+            self._guard_length(obj, expression, length(self.original(obj)))
+
+    def _guard_length(self: Sources, obj: Any, expression: str, count: int) -> None:
+        found = self._spelled(obj, "__len__", expression)
+        self._guard(f"{found} == {count}", "length", self.path(expression), count, found)
 
     def contents(self: Sources, obj: Any) -> None:
         """Everything in a container was read, one level deep."""
@@ -122,43 +137,55 @@ class Contents:
         path = self.path(expression)
         before = self.original(obj)
         if isinstance(before, (bytearray, bytes)):
-            self._guard(f"bytes({expression}) == {bytes(before)!r}", "contents", path)
+            self._guard(self._spelled(obj, "__eq__", expression, repr(bytes(members(before)))), "contents", path)
         elif isinstance(before, (set, frozenset)):
-            self._guard_members(expression, before, path)
+            self._guard_members(obj, expression, list(members(before)), path)
         elif isinstance(before, dict):
-            items = items_of(before)
-            self._guard_keys(expression, before, path)
-            for key, item in items:
-                if _is_spelled(key):
-                    self._read(f"{expression}[{key!r}]", item, f"{path}[{key!r}]")
-                else:
-                    shown = f"a {type(key).__name__}" if is_long(key) else f"{key!r:.40}"
-                    self._read(f"{expression}[{self.name(key, 'key')}]", item, f"{path}[{shown}]")
-        elif len(before) > _LONG:
-            same, kept = self.name(same_items, "object"), self.name(list(before), "constant")
-            self._guard(f"{same}({expression}, {kept})", "contents", path)
+            self._guard_items(obj, expression, before, path)
+        elif length(before) > _LONG:
+            same, kept = self.name(same_items, "object"), self.name(list(members(before)), "constant")
+            self._guard(f"{same}([*{self._spelled(obj, '__iter__', expression)}], {kept})", "contents", path)
         else:
-            for position, item in enumerate(before):
-                self._read(f"{expression}[{position}]", item, f"{path}[{position}]")
+            for position, item in enumerate(members(before)):
+                self._read(self._item(obj, expression, str(position)), item, f"{path}[{position}]")
 
-    def _guard_keys(self: Sources, expression: str, value: dict[Any, Any], path: str) -> None:
-        keys = list(value)
-        if all(_is_value(key) for key in keys):
+    def _guard_items(self: Sources, obj: Any, expression: str, before: dict[Any, Any], path: str) -> None:
+        items = items_of(before)
+        keys = [key for key, _ in items]
+        self._guard_keys(obj, expression, keys, path)
+        if all(map(_is_spelled, keys)):
+            for key, item in items:
+                self._read(self._item(obj, expression, repr(key)), item, f"{path}[{key!r}]")
+            return
+        # by their places: looking up a key may call the program's own `__hash__` and `__eq__`
+        values = f"{self.name(values_of, 'object')}({expression})"
+        if self.guarded:
+            local = f"values{len(self.guards)}"
+            condition = f"({local} := {values}).__class__ is list"
+            self.guards[condition] = Guard(condition, "compute", f"values of {path}")
+            values = local
+        for place, (key, item) in enumerate(items):
+            shown = f"{key!r:.40}" if _is_value(key) and not is_long(key) else f"a {type(key).__name__}"
+            self._read(f"{values}[{place}]", item, f"{path}[{shown}]")
+
+    def _guard_keys(self: Sources, obj: Any, expression: str, keys: list[Any], path: str) -> None:
+        listed = f"[*{self._spelled(obj, '__iter__', expression)}]"
+        if all(map(_is_value, keys)):
             kept = self.name(keys, "constant")
-            self._guard(f"list({expression}) == {kept}", "keys", path, keys, f"list({expression})")
+            self._guard(f"{listed} == {kept}", "keys", path, keys, listed)
             return
         self._keep(keys)
         same, kept = self.name(same_items, "object"), self.name(keys, "constant")
-        self._guard(f"{same}(list({expression}), {kept})", "keys", path, keys, f"list({expression})")
+        self._guard(f"{same}({listed}, {kept})", "keys", path, keys, listed)
 
-    def _guard_members(self: Sources, expression: str, value: Any, path: str) -> None:
-        members = frozenset(value)
-        if all(_is_value(member) for member in members):
-            self._guard(f"{expression} == {self.name(members, 'constant')}", "contents", path)
+    def _guard_members(self: Sources, obj: Any, expression: str, found: list[Any], path: str) -> None:
+        if all(map(_is_value, found)):
+            kept = self.name(frozenset(found), "constant")
+            self._guard(self._spelled(obj, "__eq__", expression, kept), "contents", path)
             return
-        self._keep(members)
-        kept = self.name(frozenset(map(id, members)), "constant")
-        self._guard(f"{{*map(id, {expression})}} == {kept}", "contents", path)
+        self._keep(found)
+        kept = self.name(frozenset(map(id, found)), "constant")
+        self._guard(f"{{*map(id, {self._spelled(obj, '__iter__', expression)})}} == {kept}", "contents", path)
 
     def _keep(self: Sources, objects: Any) -> None:
         """Objects that are guarded by identity through what holds them load as themselves."""

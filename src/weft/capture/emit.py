@@ -10,9 +10,10 @@ import copyreg
 import inspect
 import types
 from collections import defaultdict
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from typing import Any, Final, NoReturn
 
+from weft.capture.containers import items_of, members, spelled
 from weft.capture.entries import Owner
 from weft.capture.exceptions import raise_chained
 from weft.capture.frame import Lazy, MaybeUnbound
@@ -36,8 +37,6 @@ from weft.capture.journal import (
     Journal,
     Journaled,
     cell_value,
-    dict_kind,
-    items_of,
     restore_sequence,
     slot_value,
     slots_of,
@@ -470,17 +469,15 @@ class Writer:
             given = "".join(f", {self.expression(argument)}" for argument in needed)
             self.lines.append(f"{name} = {self.constant(native)}({self.constant(kind)}{given})")
         if base is list:
-            items = [self.expression(item) for item in value]
-            self.lines.append(f"{name}[:] = [{', '.join(items)}]")
+            items = [self.expression(item) for item in members(value)]
+            self._write(kind, "extend", name, f"[{', '.join(items)}]")
         elif base is dict:
-            put = "" if kind is dict else self.constant(dict_kind(value).__setitem__)
             for key, item in items_of(value):
-                pair = self.expression(key), self.expression(item)
-                self.lines.append(f"{put}({name}, {pair[0]}, {pair[1]})" if put else f"{name}[{pair[0]}] = {pair[1]}")
+                self._write(kind, "__setitem__", name, self.expression(key), self.expression(item))
         elif base is set:
-            items = [self.expression(item) for item in value]
+            items = [self.expression(item) for item in members(value)]
             if items:
-                self.lines.append(f"{name}.update(({', '.join(items)},))")
+                self._write(kind, "update", name, f"({', '.join(items)},)")
         namespace = getattr(value, "__dict__", None)
         if isinstance(namespace, dict):
             for key, item in namespace.items():
@@ -526,7 +523,7 @@ class Writer:
 
     def write_object(self, obj: Any, before: Any, after: Any) -> None:
         """Replay the changes of an outside object."""
-        target = self._outside(obj)
+        target, kind = self._outside(obj), type(obj)
         if isinstance(obj, types.CellType):
             if after is not EMPTY_CELL:
                 self.lines.append(f"{target}.cell_contents = {self.state(after)}")
@@ -535,21 +532,22 @@ class Writer:
             count = len(before["list"])
             if _identities(after["list"][:count]) == _identities(before["list"]):  # it only grew
                 items = [self.expression(item) for item in after["list"][count:]]
-                self.lines.append(f"{target}.extend([{', '.join(items)}])")
+                self._write(kind, "extend", target, f"[{', '.join(items)}]")
             elif count == len(after["list"]):  # items were replaced
                 self.sources.length(obj)
                 for index, (old, new) in enumerate(zip(before["list"], after["list"], strict=True)):
                     if old is not new:
-                        self.lines.append(f"{target}[{index}] = {self.expression(new)}")
+                        self._write(kind, "__setitem__", target, str(index), self.expression(new))
             else:
                 self.sources.contents(obj)
                 items = [self.expression(item) for item in after["list"]]
-                self.lines.append(f"{target}[:] = [{', '.join(items)}]")
+                self._write(kind, "__setitem__", target, "slice(None)", f"[{', '.join(items)}]")
         if "dict" in after:
-            reorder = list(before["dict"]) != list(after["dict"])
-            if reorder and any(key not in after["dict"] for key in before["dict"]):
+            old, new = _identities(before["dict"]), _identities(after["dict"])
+            reorder = old != new
+            if not set(old) <= set(new):
                 self.sources.contents(obj)
-            self._dictionary(target, before["dict"], after["dict"], reorder)
+            self._dictionary(kind, target, before["dict"], after["dict"], reorder)
         if "chain" in after:
             if after["args"] is not before["args"]:
                 self.lines.append(f"{target}.args = {self.expression(after['args'])}")
@@ -558,7 +556,8 @@ class Writer:
             self.sources.contents(obj)
         if "set" in after and set(_identities(after["set"])) != set(_identities(before["set"])):
             items = [self.expression(item) for item in after["set"]]
-            self.lines.append(f"{target}.clear(); {target}.update(({''.join(i + ', ' for i in items)}))")
+            self._write(kind, "clear", target)
+            self._write(kind, "update", target, f"({''.join(i + ', ' for i in items)})")
         for part in ("deque", "bytes"):
             if part in after:
                 items = [self.expression(item) for item in after[part]]
@@ -582,19 +581,27 @@ class Writer:
                     self.lines.append(f"delattr({target}, {key!r})")
         for name, registry in after.get("registries", {}).items():
             old = before["registries"].get(name, {})
-            self._dictionary(f"{target}.{name}", old, registry, False)
+            self._dictionary(dict, f"{target}.{name}", old, registry, False)
 
-    def _dictionary(self, target: str, before: dict[Any, Any], after: dict[Any, Any], reorder: bool) -> None:
-        removed = [key for key in before if key not in after]
-        for key in removed:
-            self.lines.append(f"{target}.pop({self.expression(key)}, None)")
-        kept = [key for key in before if key in after]
-        if reorder and kept != list(after)[: len(kept)]:
-            self.lines.append(f"{target}.clear()")
-            before = {}
+    def _write(self, kind: type, method: str, target: str, *args: str) -> None:
+        """Change a container by a method of Python's own."""
+        self.lines.append(spelled(kind, method, lambda native, _: self.constant(native), target, *args))
+
+    def _dictionary(
+        self, kind: type, target: str, before: dict[Any, Any], after: dict[Any, Any], reorder: bool
+    ) -> None:
+        # keys by identity: to look one up may call the program's own `__hash__` and `__eq__`
+        old, new = {id(key): value for key, value in before.items()}, dict.fromkeys(_identities(after))
+        for key in before:
+            if id(key) not in new:
+                self._write(kind, "pop", target, self.expression(key), "None")
+        kept = [key for key in old if key in new]
+        if reorder and kept != list(new)[: len(kept)]:
+            self._write(kind, "clear", target)
+            old = {}
         for key, value in after.items():
-            if key not in before or before[key] is not value:
-                self.lines.append(f"{target}[{self.expression(key)}] = {self.expression(value)}")
+            if id(key) not in old or old[id(key)] is not value:
+                self._write(kind, "__setitem__", target, self.expression(key), self.expression(value))
 
 
 def _is_intercepted(kind: type, name: str) -> bool:
@@ -609,7 +616,7 @@ def _is_intercepted(kind: type, name: str) -> bool:
     return hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")
 
 
-def _identities(items: list[Any]) -> list[int]:
+def _identities(items: Iterable[Any]) -> list[int]:
     return [id(item) for item in items]
 
 

@@ -98,8 +98,16 @@ class Iteration:
             return False
         return class_attribute(kind, "__iter__") is not MISSING or self.user_method(obj, "__getitem__") is None
 
+    def listed(self: Interpreter, obj: Any) -> Any:
+        """Something native code can make a list or tuple of in place of `obj`, which is asked for its length, too."""
+        items = self.iterate(obj)
+        self.ask_length(obj)
+        return items
+
     def ask_length(self: Interpreter, iterable: Any) -> None:
         """Ask a user's iterable how long it may be, as a list does before it takes the items."""
+        if isinstance(iterable, (IndexIterator, UserIterator)):
+            iterable = iterable.obj
         for method, function in (("__len__", len), ("__length_hint__", operator.length_hint)):
             own = self.user_method(iterable, method)
             if own is not None:
@@ -120,10 +128,20 @@ class Iteration:
             return class_attribute(type(obj), "__getitem__") is not MISSING and not isinstance(obj, dict)
         return found is not None
 
-    def mapping_items(self: Interpreter, mapping: Any) -> dict[Any, Any]:
-        """The items of any mapping, by its `keys` and `__getitem__`."""
-        keys = self.call(self.get_attr(mapping, "keys"), [], {})
-        return {key: self.get_item(mapping, key) for key in self.get_iter(keys)}
+    def mapping(self: Interpreter, obj: Any) -> dict[Any, Any]:
+        """The dictionary to merge in place of any mapping, asked as Python asks it.
+
+        Raises:
+            AttributeError: it has no `keys`.
+        """
+        if issubclass(type(obj), dict):
+            users = any(self.user_method(obj, name) is not None for name in ("__iter__", "keys", "__getitem__"))
+            if not users or class_attribute(type(obj), "__iter__") is dict.__dict__["__iter__"]:
+                self.sources.contents(obj)
+                found: dict[Any, Any] = obj
+                return found
+        keys = self.call(self.get_attr(obj, "keys"), [], {})
+        return {key: self.get_item(obj, key) for key in self.get_iter(keys)}
 
     def iterate(self: Interpreter, obj: Any) -> Any:
         """Something native code can iterate in place of `obj`."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import builtins
 import types
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from weft.capture.containers import items_of, native_class
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 
@@ -61,34 +62,6 @@ def slot_value(obj: Any, member: types.MemberDescriptorType) -> Any:
         return EMPTY_CELL
 
 
-def dict_kind(obj: dict[Any, Any]) -> type[dict[Any, Any]]:
-    """The native type whose methods read and change a dict: an `OrderedDict` keeps an order of its own."""
-    return OrderedDict if isinstance(obj, OrderedDict) else dict
-
-
-def items_of(obj: dict[Any, Any]) -> list[tuple[Any, Any]]:
-    """The items of a dict in the order that it keeps itself.
-
-    Raises:
-        Unsupported: an `OrderedDict` does not know its items any more.
-    """
-    plain = list(dict.items(obj))
-    if not issubclass(type(obj), OrderedDict):
-        return plain
-    places = {id(item[0]): item for item in plain}
-    try:
-        keys = list(OrderedDict.__iter__(obj))
-    except KeyError:
-        keys = []
-    if len(keys) != len(plain) or any(id(key) not in places for key in keys):
-        raise Unsupported(
-            Refusal.UNSUPPORTED_SYNTAX,
-            "an OrderedDict does not have the items that its order has",
-            "change it by its own methods, and keep the hashes of its keys",
-        )
-    return [places[id(key)] for key in keys]
-
-
 def contents_of(obj: Any) -> Any:
     """A shallow copy of the mutable state of an object."""
     kind = type(obj)  # `isinstance` would also ask the user's `__class__`
@@ -109,9 +82,9 @@ def contents_of(obj: Any) -> Any:
     elif issubclass(kind, set):
         parts["set"] = set().union(obj)
     elif issubclass(kind, deque):
-        parts["deque"] = list(obj)
+        parts["deque"] = list(deque.__iter__(obj))
     elif issubclass(kind, bytearray):
-        parts["bytes"] = bytes(obj)
+        parts["bytes"] = bytes(bytearray.__iter__(obj))
     elif issubclass(kind, BaseException):
         parts["args"] = obj.args
         parts["chain"] = (obj.__cause__, obj.__context__, obj.__suppress_context__)
@@ -163,7 +136,7 @@ def restore(obj: Any, contents: Any) -> None:
     elif "deque" in contents:
         restore_sequence(obj, contents["deque"])
     elif "bytes" in contents:
-        obj[:] = contents["bytes"]
+        bytearray.__setitem__(obj, slice(None), contents["bytes"])
     if isinstance(obj, BaseException):
         obj.args = contents["args"]
         obj.__cause__, obj.__context__, obj.__suppress_context__ = contents["chain"]
@@ -188,12 +161,13 @@ def restore(obj: Any, contents: Any) -> None:
 
 def restore_sequence(target: Any, items: Sequence[Any]) -> None:
     """Give a deque or a bytearray other items; its iterators go on where items were only replaced."""
-    if len(target) == len(items):
+    native = native_class(type(target))
+    if native.__len__(target) == len(items):
         for index, item in enumerate(items):
-            target[index] = item
+            native.__setitem__(target, index, item)
     else:
-        target.clear()
-        target.extend(items)
+        native.clear(target)
+        native.extend(target, items)
 
 
 def _holds(obj: Any, contents: dict[str, Any]) -> bool:
@@ -211,7 +185,7 @@ def _holds(obj: Any, contents: dict[str, Any]) -> bool:
 
 
 def _restore_dict(target: dict[Any, Any], contents: dict[Any, Any]) -> None:
-    kind = dict_kind(target)
+    kind = native_class(type(target))
     kind.clear(target)
     if kind is dict:
         dict.update(target, contents)

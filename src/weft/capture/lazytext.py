@@ -30,7 +30,7 @@ class LazyText(Text):
     def join(texts: Iterable[Any], separator: str = "") -> Any:
         """Concatenate strings and lazy texts; plain strings give a plain string."""
         texts = list(texts)
-        if all(isinstance(t, str) for t in texts):
+        if not any(isinstance(t, LazyText) for t in texts):
             return separator.join(texts)
         parts: list[Any] = []
         for number, text in enumerate(texts):

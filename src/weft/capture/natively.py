@@ -1,4 +1,4 @@
-"""Native code that calls the user's special methods: comparisons and hashes of what is in containers.
+"""Native code that calls the user's special methods: those of its arguments, and those that compare and hash items.
 
 Such a method runs twice while capturing: first in the interpreter, which guards what it reads and refuses what cannot
 be in a graph, then where the native code calls it. One that writes something is left to Python.
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.access import MISSING, class_attribute
 from weft.capture.journal import Journaled
+from weft.capture.packages import NATIVE_PACKAGES
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 
@@ -24,7 +25,13 @@ if TYPE_CHECKING:
     from weft.capture.interpreter import Interpreter
 
 #: what native code calls on the items of containers
-_METHODS: Final = ("__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__", "__ne__")
+_OF_ITEMS: Final = ("__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__", "__ne__", "__repr__")
+#: what else it calls on its arguments
+_OF_ARGUMENTS: Final = (
+    *_OF_ITEMS, "__iter__", "__next__", "__len__", "__length_hint__", "__getitem__", "__contains__", "__reversed__",
+    "keys", "items", "__bool__", "__index__", "__int__", "__float__", "__complex__", "__str__", "__format__",
+    "__bytes__", "__fspath__",
+)  # fmt: skip
 _PLAIN: Final = frozenset(
     {int, float, bool, str, complex, bytes, type(None), range, slice, type, types.FunctionType, Tensor}
 )
@@ -36,7 +43,7 @@ class Natively:
     """The part of the interpreter that calls native code which compares and hashes."""
 
     #: whether instances of a class have such methods that are the user's, as far as was asked
-    users_classes: dict[type, bool]
+    users_classes: dict[tuple[type, bool], bool]
 
     def natively(self: Interpreter, values: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call native code.
@@ -47,7 +54,9 @@ class Natively:
             args: its positional arguments.
             kwargs: its keyword arguments.
         """
-        if values is not None and not self._has_users(values):
+        given = (getattr(function, "__self__", None), *args, *kwargs.values())
+        asked = values is None or any(self._is_users(type(value), False) for value in given)
+        if not (asked or self._has_users(values)):
             return function(*args, **kwargs)
         before = sys.getprofile()
         sys.setprofile(self._on_call)
@@ -67,21 +76,24 @@ class Natively:
             else:
                 base = next((base for base in _CONTAINERS if issubclass(kind, base)), None)
                 inner = () if base is None or id(value) in seen else base.__iter__(value)
-            if self._is_users(kind) or self._has_users(inner, seen | {id(value)}):
+            if self._is_users(kind, True) or self._has_users(inner, seen | {id(value)}):
                 return True
         return False
 
-    def _is_users(self: Interpreter, kind: type) -> bool:
-        found = self.users_classes.get(kind)
+    def _is_users(self: Interpreter, kind: type, is_item: bool) -> bool:
+        """Whether a class has methods of the user's that native code calls on items, or on its arguments."""
+        if kind in _PLAIN:
+            return False
+        found = self.users_classes.get((kind, is_item))
         if found is None:
             found = issubclass(kind, Journaled)  # whatever its items are
-            for name in _METHODS:
+            for name in _OF_ITEMS if is_item else _OF_ARGUMENTS:
                 method = class_attribute(kind, name)
                 if isinstance(method, types.FunctionType):
                     found = found or not self.is_native(method, None)
                 elif method is not MISSING:  # an object with `__call__` may be the user's
                     found = found or not isinstance(method, (*_IN_C, type(None)))
-            self.users_classes[kind] = found
+            self.users_classes[kind, is_item] = found
         return found
 
     def _on_call(self: Interpreter, frame: types.FrameType, event: str, arg: Any) -> None:
@@ -89,14 +101,31 @@ class Natively:
 
         Other functions are not asked: the garbage collector calls its callbacks at any time.
         """
-        if event != "call" or frame.f_back is None or frame.f_back.f_code is not _CALLER:
-            return
-        if str(frame.f_globals.get("__name__")).startswith("weft."):
+        if event != "call" or not self._is_called_by_library(frame):
             return
         args = _arguments(frame)
         function = _function(frame, args)
-        if function is not None and not self.is_native(function, args[0]):
-            self._try(function, args)
+        if function is None or self.is_native(function, args[0]):
+            return
+        if function.__code__.co_flags & inspect.CO_GENERATOR:
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL,
+                f"native code takes items from the generator {function.__qualname__}()",
+                "make a list of the items first",
+            )
+        self._try(function, args)
+
+    def _is_called_by_library(self: Interpreter, frame: types.FrameType) -> bool:
+        """Whether a frame begins that native code called, by itself or through library code in Python."""
+        if _is_of_weft(frame):
+            return False
+        caller = frame.f_back
+        while caller is not None and caller.f_code is not _CALLER:
+            package = str(caller.f_globals.get("__name__")).partition(".")[0]
+            if package not in NATIVE_PACKAGES:
+                return False
+            caller = caller.f_back
+        return caller is not None
 
     def _try(self: Interpreter, function: types.FunctionType, args: list[Any]) -> None:
         """Run a function that native code is about to call, and take it back."""
@@ -106,7 +135,7 @@ class Natively:
             self.call(function, args, {})
         except Unsupported:
             raise
-        except BaseException:  # native code will meet it
+        except BaseException:  # the native code will meet it
             pass
         finally:
             self.journal.pop()
@@ -152,6 +181,10 @@ def _has_free_hash(kind: type) -> bool:
 _CALLER: Final = Natively.natively.__code__
 
 
+def _is_of_weft(frame: types.FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith("weft.")
+
+
 def _arguments(frame: types.FrameType) -> list[Any]:
     """The positional arguments of a call that begins."""
     code, values = frame.f_code, frame.f_locals
@@ -167,5 +200,5 @@ def _function(frame: types.FrameType, args: list[Any]) -> types.FunctionType | N
         for cls in type(value).__mro__:
             for name, found in cls.__dict__.items():
                 if isinstance(found, types.FunctionType) and found.__code__ is frame.f_code:
-                    return found if name[:2] == "__" and name != "__del__" else None
+                    return found if name in _OF_ARGUMENTS else None
     return None

@@ -8,6 +8,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from weft.capture import access, iteration, methods
+from weft.capture.containers import items_of
 from weft.capture.exceptions import function_text
 from weft.capture.frame import NULL, UNBOUND, Await, Fork, Frame, Lazy, MaybeUnbound
 from weft.capture.handlers import handles
@@ -474,7 +475,7 @@ def _list_extend(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     interp.journal.touch(target)
     if not interp.is_iterable(values):
         raise TypeError(f"Value after * must be an iterable, not {type(values).__name__}")
-    target.extend(interp.iterate(values))
+    target.extend(interp.listed(values))
 
 
 @handles("SET_UPDATE")
@@ -491,10 +492,10 @@ def _dict_update(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     values = frame.stack.pop()
     target = frame.stack[-instr.arg]
     interp.journal.touch(target)
-    if not hasattr(values, "keys"):
-        raise TypeError(f"'{type(values).__name__}' object is not a mapping")
-    interp.sources.contents(values)
-    items = values if isinstance(values, dict) else interp.mapping_items(values)
+    try:
+        items = interp.mapping(values)
+    except AttributeError:
+        raise TypeError(f"'{type(values).__name__}' object is not a mapping") from None
     interp.natively(items, target.update, items)
 
 
@@ -504,15 +505,13 @@ def _dict_merge(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     target = frame.stack[-instr.arg]
     interp.journal.touch(target)
     function = function_text(next(f for f in frame.stack[-instr.arg - 3 : -instr.arg - 1] if f is not NULL))
-    if not hasattr(values, "keys"):
-        raise TypeError(f"{function} argument after ** must be a mapping, not {type(values).__name__}")
-    interp.sources.contents(values)
-    items = values if isinstance(values, dict) else interp.mapping_items(values)
-    for key, value in items.items():
+    try:
+        items = interp.mapping(values)
+    except AttributeError:
+        raise TypeError(f"{function} argument after ** must be a mapping, not {type(values).__name__}") from None
+    for key, value in items_of(items):
         if key in target:
             raise TypeError(f"{function} got multiple values for keyword argument '{key}'")
-        if not isinstance(key, str):
-            raise TypeError("keywords must be strings")
         target[key] = value
 
 

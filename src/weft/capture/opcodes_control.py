@@ -89,11 +89,13 @@ def _call_function_ex(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     if instr.arg & 1:
         interp.sources.contents(frame.stack[-1])
         keywords = dict(frame.stack.pop())
+        if not all(isinstance(key, str) for key in keywords):
+            raise TypeError("keywords must be strings")
     starred = frame.stack.pop()
     if not isinstance(starred, (tuple, list)) and not interp.is_iterable(starred):
         callee = frame.stack[-1] if frame.stack[-2] is NULL else frame.stack[-2]
         raise TypeError(f"{function_text(callee)} argument after * must be an iterable, not {type(starred).__name__}")
-    arguments = list(interp.iterate(starred))
+    arguments = list(interp.listed(starred))
     return interp.call_and_push(frame, _callee(frame, arguments), arguments, keywords)
 
 

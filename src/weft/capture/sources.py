@@ -25,7 +25,8 @@ import numpy as np
 
 from weft import context
 from weft.capture.arrays import ARRAYS
-from weft.capture.contents import CONTAINERS, Contents
+from weft.capture.containers import CONTAINERS, is_container, items_of, length, members
+from weft.capture.contents import Contents
 from weft.capture.guards import Guard, is_long
 from weft.capture.numbers import Numbers
 from weft.capture.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, is_heap_type, module_of
@@ -191,11 +192,11 @@ class Sources(Contents):
 
     def _whole(self, value: Any) -> None:
         """Guard all that an argument holds: containers by their contents, instances by identity."""
-        if not isinstance(value, (Tensor, *CONTAINERS)):
+        if not (isinstance(value, Tensor) or is_container(value)):
             self.identity(value)
-        if isinstance(value, CONTAINERS) and id(value) in self.pending:
+        if is_container(value) and id(value) in self.pending:
             self.contents(value)
-            for item in value.values() if isinstance(value, dict) else value:
+            for item in members(value):
                 self._whole(item)
 
     def mutable(self, expression: str, value: Any) -> None:
@@ -204,9 +205,9 @@ class Sources(Contents):
         path = self.path(expression)
         self._guard_class(expression, type(value), path)
         if isinstance(value, dict):
-            self._guard_keys(expression, value, path)
+            self._guard_keys(value, expression, [key for key, _ in items_of(value)], path)
         elif isinstance(value, (list, tuple)):
-            self._guard(f"len({expression}) == {len(value)}", "length", path, len(value), f"len({expression})")
+            self._guard_length(value, expression, length(value))
         self.guarded = before
 
     def is_known(self, obj: Any) -> bool:
@@ -402,7 +403,7 @@ class Sources(Contents):
         """What an object that stays itself and cannot be changed holds stays itself, too."""
         if not isinstance(value, (*_SCALARS, *_IDENTITY)) and id(value) not in self.known:
             self._know(value, self.name(value, "object"), path)
-            if isinstance(value, CONTAINERS):
+            if is_container(value):
                 self.pending.add(id(value))
 
     def function(self, function: types.FunctionType) -> None:
@@ -495,10 +496,10 @@ class Sources(Contents):
             )
         if type(value) in VIEWS:
             value = mapping_of(value)
-        if isinstance(value, CONTAINERS):
+        if is_container(value):
             self.contents(value)
             if not isinstance(value, bytearray):
-                for item in list(dict.values(value)) if isinstance(value, dict) else list(value):
+                for item in list(members(value)):
                     self.inside(item, seen, depth + 1)
         elif id(value) in self.by_class:
             self.identity(value)
@@ -548,7 +549,7 @@ class Sources(Contents):
                 self._builtin(expression, value)
         elif kind in _SCALARS or kind in _EQUAL or isinstance(value, np.generic):
             self._read_scalar(expression, value, path)
-        elif isinstance(value, (Tensor, *CONTAINERS)) or is_plain_instance(kind):
+        elif isinstance(value, Tensor) or is_container(value) or is_plain_instance(kind):
             self._read_replaceable(expression, value, path)
         else:
             if is_opaque_iterator(value):
@@ -590,7 +591,7 @@ class Sources(Contents):
             self._guard(f"{expression}.__class__ is {kind} and {check}", "type", path, value.type, expression)
         else:
             self._guard_class(expression, type(value), path)
-            if isinstance(value, CONTAINERS):
+            if is_container(value):
                 self.pending.add(id(value))
         if self.guarded:
             self.by_class.add(id(value))

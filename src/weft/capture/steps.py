@@ -12,6 +12,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from weft.capture.exceptions import function_text
 from weft.capture.frame import NULL
 from weft.capture.isa import Decoded, Instr
 
@@ -420,14 +421,11 @@ def _grow(change: Callable[..., Any], values: int) -> Builder:
 
 
 def _extend(target: Any, values: Any) -> None:
-    target.extend(values)
+    target += [*values]  # Python's own error for what cannot be iterated
 
 
-def _merge(target: dict[Any, Any], values: Any) -> None:
-    for key in values.keys():  # noqa: SIM118 - any mapping
-        if key in target:
-            raise TypeError(f"got multiple values for keyword argument '{key}'")
-        target[key] = values[key]
+def _update(target: dict[Any, Any], values: Any) -> None:
+    target.update({**values})  # Python's own error for what is no mapping
 
 
 _BUILDERS["LIST_APPEND"] = _grow(list.append, 1)
@@ -435,8 +433,31 @@ _BUILDERS["SET_ADD"] = _grow(set.add, 1)
 _BUILDERS["MAP_ADD"] = _grow(dict.__setitem__, 2)
 _BUILDERS["LIST_EXTEND"] = _grow(_extend, 1)
 _BUILDERS["SET_UPDATE"] = _grow(set.update, 1)
-_BUILDERS["DICT_UPDATE"] = _grow(dict.update, 1)
-_BUILDERS["DICT_MERGE"] = _grow(_merge, 1)
+_BUILDERS["DICT_UPDATE"] = _grow(_update, 1)
+
+
+@_builds("DICT_MERGE")
+def _dict_merge(instr: Instr, pc: int, stack: Sequence[Any]) -> Step:
+    """Keyword arguments of a call that stands below them: its messages name the function."""
+    depth = instr.arg + 4
+    callee, _ = _callee(stack, instr.arg + 2)
+    made = ast.Call(_name("(merge)"), [callee, _op(3), _op(depth - 1)], [])
+    kept = [_op(i) for i in range(depth - 1) if stack[i - depth] is not NULL]
+    pushed = tuple(NULL if stack[i - depth] is NULL else VALUE for i in range(depth - 1))
+    return Step(depth, [Outcome(pc + 1, pushed)], [ast.Expr(made), _return(0, *kept)], {"(merge)": _merge})
+
+
+def _merge(function: Any, target: dict[Any, Any], values: Any) -> None:
+    try:
+        keys = values.keys
+    except AttributeError:
+        kind = type(values).__name__
+        raise TypeError(f"{function_text(function)} argument after ** must be a mapping, not {kind}") from None
+    for key in keys():
+        if key in target:
+            raise TypeError(f"{function_text(function)} got multiple values for keyword argument '{key}'")
+        target[key] = values[key]
+
 
 # -- exceptions and with -------------------------------------------------------------------------------------------
 

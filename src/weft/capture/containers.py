@@ -1,0 +1,100 @@
+"""Python's containers, past the methods that a class of the program's own derives from them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from weft.errors import Refusal, Unsupported
+
+#: the classes of containers
+CONTAINERS: Final = (list, tuple, dict, set, frozenset, deque, bytearray)
+#: classes whose own methods are known, most derived first
+_NATIVE: Final = (OrderedDict, *CONTAINERS)
+#: how programs spell the special methods; what iterates takes the container itself
+_SYNTAX: Final = {
+    "__len__": "len({})",
+    "__iter__": "{}",
+    "__contains__": "{1} in {0}",
+    "__getitem__": "{}[{}]",
+    "__setitem__": "{}[{}] = {}",
+    "__eq__": "{} == {}",
+}
+
+
+def is_container(obj: Any) -> bool:
+    """Whether an object is a container of Python's own, or of a class derived from one."""
+    return issubclass(type(obj), CONTAINERS)
+
+
+def native_class(kind: type) -> Any:
+    """The class of Python's own that a class of containers is, or is derived from."""
+    return next(base for base in _NATIVE if issubclass(kind, base))
+
+
+def length(container: Any) -> int:
+    """How many items a container has."""
+    count: int = native_class(type(container)).__len__(container)
+    return count
+
+
+def members(container: Any) -> Iterator[Any]:
+    """What a container holds: the values of a dictionary, the items of any other, in order."""
+    if issubclass(type(container), dict):
+        return iter(dict.values(container))
+    items: Iterator[Any] = native_class(type(container)).__iter__(container)
+    return items
+
+
+def items_of(dictionary: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    """The items of a dictionary in the order that it keeps itself; no key is looked up.
+
+    Raises:
+        Unsupported: an `OrderedDict` does not know its items any more.
+    """
+    plain = list(dict.items(dictionary))
+    if not issubclass(type(dictionary), OrderedDict):
+        return plain
+    places = {id(item[0]): item for item in plain}
+    try:
+        keys = list(OrderedDict.__iter__(dictionary))
+    except KeyError:
+        keys = []
+    if len(keys) != len(plain) or any(id(key) not in places for key in keys):
+        raise Unsupported(
+            Refusal.UNSUPPORTED_SYNTAX,
+            "an OrderedDict does not have the items that its order has",
+            "change it by its own methods, and keep the hashes of its keys",
+        )
+    return [places[id(key)] for key in keys]
+
+
+def values_of(dictionary: dict[Any, Any]) -> list[Any]:
+    """The values of a dictionary in the order that it keeps itself; no key is looked up.
+
+    Raises:
+        KeyError: an `OrderedDict` does not know its items any more.
+    """
+    if not issubclass(type(dictionary), OrderedDict):
+        return list(dict.values(dictionary))
+    values = {id(key): value for key, value in dict.items(dictionary)}
+    return [values[id(key)] for key in OrderedDict.__iter__(dictionary)]
+
+
+def spelled(kind: type, method: str, name: Callable[[Any, str], str], container: str, *args: str) -> str:
+    """How generated code calls a method of a container.
+
+    Args:
+        kind: the class of the container.
+        method: the method, which Python's own class has.
+        name: gives an object a name in the scope of the code.
+        container: the expression for the container.
+        args: the expressions for the arguments.
+    """
+    native = native_class(kind)
+    if kind is not native:
+        return f"{name(native, 'class')}.{method}({', '.join((container, *args))})"
+    if method in _SYNTAX:
+        return _SYNTAX[method].format(container, *args)
+    return f"{container}.{method}({', '.join(args)})"

@@ -262,3 +262,19 @@ def test_reasons_name_relations_of_numbers() -> None:
     for step in range(6):
         compiled(tensor(1), step)
     assert reasons(compiled) == ["first call", "step: 0 -> 1", "(step % 3) == 0: False -> True"]
+
+
+def test_long_texts_are_not_spelled_in_the_code_of_entries() -> None:
+    text, data = "w" * 100_000, b"w" * 100_000
+    kept = {text: 1}
+
+    @jit
+    def f(x: Any, name: Any, raw: Any) -> Any:
+        return x * kept[name] * len(raw), name + "!"
+
+    for name, raw in ((text, data), (text, data + b"w")):
+        scaled, said = f(Tensor([1.0]), name, raw)
+        assert scaled.asnumpy().tolist() == [len(raw)]
+        assert said == text + "!"
+    for group in compiled_of(f).entries.values():
+        assert all(len(entry.source) < len(text) for entry in group)

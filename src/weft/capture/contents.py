@@ -137,7 +137,8 @@ class Contents:
         path = self.path(expression)
         before = self.original(obj)
         if isinstance(before, (bytearray, bytes)):
-            self._guard(self._spelled(obj, "__eq__", expression, repr(bytes(members(before)))), "contents", path)
+            kept = self._constant(bytes(members(before)))
+            self._guard(self._spelled(obj, "__eq__", expression, kept), "contents", path)
         elif isinstance(before, (set, frozenset)):
             self._guard_members(obj, expression, list(members(before)), path)
         elif isinstance(before, dict):

@@ -15,8 +15,9 @@ FAILURES: Final = (AttributeError, LookupError, TypeError, ValueError, Arithmeti
 FAILURES_TEXT: Final = "(AttributeError, LookupError, TypeError, ValueError, ArithmeticError)"
 #: how many differences a report names
 _SHOWN: Final = 3
-#: longer ints are not spelled: Python limits how many digits it writes and reads
+#: longer ints are not spelled (Python limits how many digits it writes and reads), nor are longer texts
 _SPELLED_BITS: Final = 256
+_SPELLED_LENGTH: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +92,17 @@ def _kind(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    return f"an int of {value.bit_length()} bits" if is_long(value) else f"{value!r:.60}"
+    if is_long(value):
+        size = f"{value.bit_length()} bits" if type(value) is int else f"length {len(value)}"
+        return f"{'an' if type(value) is int else 'a'} {type(value).__name__} of {size}"
+    return f"{value!r:.60}"
 
 
 def is_long(value: Any) -> bool:
-    """Whether a value is an int that generated code and reports name instead of spelling its digits."""
-    return type(value) is int and value.bit_length() > _SPELLED_BITS
+    """Whether a value is an int or a text that generated code and reports name instead of spelling it."""
+    if type(value) is int:
+        return value.bit_length() > _SPELLED_BITS
+    return type(value) in (str, bytes) and len(value) > _SPELLED_LENGTH
 
 
 def compile_check(guards: Iterable[Guard], scope: Mapping[str, Any], parameters: Iterable[str]) -> Callable[..., bool]:

@@ -445,7 +445,14 @@ def _length_hint(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -
     by_item = plain and getattr(args[0], "item", operator.getitem) not in (operator.getitem, list.__getitem__)
     if args and isinstance(args[0], Journaled) and (not plain or by_item):
         _refuse_look(args[0], "length_hint()")
-    return operator.length_hint(*args, **kwargs)
+    return interp.natively((), operator.length_hint, *args, **kwargs)
+
+
+@handles(operator.contains)
+def _contains(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if len(args) != 2 or kwargs:
+        return operator.contains(*args, **kwargs)  # Python's own error
+    return interp.contains(*args)
 
 
 def _container(kind: Any) -> Handler:

@@ -57,8 +57,6 @@ _ITERATING: Final = frozenset(
         "__ixor__",
         "__new__",
         "_count_elements",
-        "concat",
-        "contains",
         "countOf",
         "difference",
         "difference_update",
@@ -350,8 +348,7 @@ class Calls:
         args, kwargs = self.given(args, kwargs)
         if is_heap_type(cls) or package == "weft" or package in NATIVE_PACKAGES or module_of(cls) in PURE_MODULES:
             if issubclass(cls, _FILLED):
-                sequence = issubclass(cls, (list, tuple))
-                args = [self.sequence_argument(a) if sequence else self.iterable_argument(a) for a in args]
+                args = [self.content_argument(cls, "__init__", a) for a in args]
             return self.natively(args, cls, *args, **kwargs)
         raise Unsupported(
             Refusal.UNKNOWN_CALL,
@@ -371,10 +368,15 @@ class Calls:
 
     def iterable_argument(self: Interpreter, value: Any) -> Any:
         """An argument that native code may iterate: user-defined iterables are entered through an iterator."""
-        by_index = class_attribute(type(value), "__iter__") is MISSING
-        if self.user_method(value, "__getitem__" if by_index else "__iter__") is not None:
-            return self.get_iter(value)
-        return value
+        return self.get_iter(value) if self.iterates_by_user(value) else value
+
+    def content_argument(self: Interpreter, kind: type, method: str, value: Any) -> Any:
+        """An argument whose items an instance of a native class, or of one derived from it, takes over."""
+        if issubclass(kind, dict) and method in _MERGING and class_attribute(type(value), "keys") is not MISSING:
+            return self.mapping(value)
+        if issubclass(kind, (list, tuple, bytearray)):
+            return self.sequence_argument(value)
+        return self.iterable_argument(value)
 
     def sequence_argument(self: Interpreter, value: Any) -> Any:
         """An argument of which native code makes a list, so that it asks for its length, too."""
@@ -389,12 +391,8 @@ class Calls:
         if name not in _ITERATING:
             return args
         owner = getattr(callee, "__self__", None)
-        kind = getattr(callee, "__objclass__", None) or type(owner)
-        if issubclass(kind, dict) and name in _MERGING:
-            return [self.mapping(a) if class_attribute(type(a), "keys") is not MISSING else a for a in args]
-        if issubclass(kind, list):
-            return [self.sequence_argument(a) for a in args]
-        return [self.iterable_argument(a) for a in args]
+        kind = getattr(callee, "__objclass__", None) or (owner if isinstance(owner, type) else type(owner))
+        return [self.content_argument(kind, name, a) for a in args]
 
     def call_native(self: Interpreter, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call a C function or method at capture time if it is known to be harmless."""

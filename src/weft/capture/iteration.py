@@ -98,6 +98,11 @@ class Iteration:
             return False
         return class_attribute(kind, "__iter__") is not MISSING or self.user_method(obj, "__getitem__") is None
 
+    def iterates_by_user(self: Interpreter, obj: Any) -> bool:
+        """Whether taking the items of an object calls a method of the user's."""
+        by_index = class_attribute(type(obj), "__iter__") is MISSING
+        return self.user_method(obj, "__getitem__" if by_index else "__iter__") is not None
+
     def listed(self: Interpreter, obj: Any) -> Any:
         """Something native code can make a list or tuple of in place of `obj`, which is asked for its length, too."""
         items = self.iterate(obj)

@@ -27,7 +27,7 @@ def _converted(interp: Interpreter, value: Any) -> Any:
     """An argument as the native code gets it."""
     if isinstance(value, (types.FunctionType, types.MethodType)):
         return interp.callback(value)
-    return _Deferred(interp, value) if interp.user_method(value, "__iter__") is not None else value
+    return _Deferred(interp, value) if interp.iterates_by_user(value) else value
 
 
 def _with_callbacks(kind: Any) -> Handler:

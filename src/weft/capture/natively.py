@@ -6,7 +6,7 @@ be in a graph, then where the native code calls it. One that writes something is
 
 from __future__ import annotations
 
-import dis
+import builtins
 import functools
 import inspect
 import itertools
@@ -16,6 +16,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.access import MISSING, class_attribute
+from weft.capture.isa import decode
 from weft.capture.journal import Journaled
 from weft.capture.packages import NATIVE_PACKAGES
 from weft.core.tensor import Tensor
@@ -152,6 +153,12 @@ class Natively:
 
 #: what code does that hashes or compares, and more than that
 _EFFECTS: Final = frozenset({"STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "STORE_DEREF", "RAISE_VARARGS"})
+#: builtins that such code may call
+_FREE: Final = frozenset(
+    {
+        hash, id, isinstance, issubclass, type, super, len, all, any, zip, abs, min, max, sorted, repr, ord, map, sum,
+    }
+)  # fmt: skip
 
 
 def hashed_freely(container: Any) -> bool:
@@ -173,9 +180,25 @@ def _is_hashed_freely(key: Any) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _has_free_hash(kind: type) -> bool:
-    methods = (class_attribute(kind, name) for name in ("__hash__", "__eq__"))
-    codes = (method.__code__ for method in methods if isinstance(method, types.FunctionType))
-    return all(_EFFECTS.isdisjoint(instr.opname for instr in dis.get_instructions(code)) for code in codes)
+    return all(_is_free(class_attribute(kind, name)) for name in ("__hash__", "__eq__"))
+
+
+def _is_free(method: Any) -> bool:
+    """Whether a special method reads its arguments and constants only, as far as its code shows."""
+    if not isinstance(method, types.FunctionType):
+        return isinstance(method, _IN_C)
+    decoded = decode(method.__code__)
+    names = decoded.slot_names
+    for instr in decoded.instrs:
+        if instr.name in _EFFECTS or (instr.name == "LOAD_DEREF" and names[instr.arg] != "__class__"):
+            return False
+        if instr.name == "LOAD_ATTR_METHOD" and not instr.arg.startswith("__"):
+            return False
+        if instr.name == "LOAD_GLOBAL":
+            found = method.__globals__.get(instr.arg, getattr(builtins, instr.arg, None))
+            if not (isinstance(found, type) or found in _FREE or found is NotImplemented):
+                return False
+    return True
 
 
 _CALLER: Final = Natively.natively.__code__
@@ -200,5 +223,6 @@ def _function(frame: types.FrameType, args: list[Any]) -> types.FunctionType | N
         for cls in type(value).__mro__:
             for name, found in cls.__dict__.items():
                 if isinstance(found, types.FunctionType) and found.__code__ is frame.f_code:
-                    return found if name in _OF_ARGUMENTS else None
+                    special = name in _OF_ARGUMENTS or (name[:2] == "__" and name != "__del__")
+                    return found if special else None
     return None

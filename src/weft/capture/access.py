@@ -140,6 +140,8 @@ class Access:
             return None
         if self.is_native(found, obj):
             self.note_native([obj])
+            if not (found.__module__ or "").startswith("weft."):  # it may read whatever is there
+                self.sources.inside(obj)
             return None
         return found
 
@@ -193,6 +195,9 @@ class Access:
         shown = _INPLACE[number % len(_BINARY)][0] if inplace else function
         own, other = self.user_method(left, method), self.user_method(right, reflected)
         if own is None and other is None:
+            for value in (left, right):
+                if not is_container(value):  # of which the items do not matter here
+                    self.sources.inside(value)
             return self.made_if_fresh(self.natively((left, right), function, left, right))
         return self.binary_by(shown, method, reflected, left, right)
 

@@ -611,10 +611,12 @@ class Calls:
         own = self.user_method(owner, "__reduce__")
         if own is not None:
             return self.call(own, [owner], {})
-        namespace = getattr(owner, "__dict__", {})
-        self.journal.namespaces[id(namespace)] = owner
-        for attribute, value in namespace.items():
-            self.sources.attribute(owner, attribute, value)
+        namespace = getattr(owner, "__dict__", None)
+        if isinstance(namespace, dict):
+            self.journal.namespaces[id(namespace)] = owner
+            with self.sources.constants():
+                for attribute, value in namespace.items():
+                    self.sources.attribute(owner, attribute, value)
         state = self.user_method(owner, "__getstate__")
         if state is None:
             reduced = self.natively((), callee, *args)

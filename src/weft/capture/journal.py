@@ -7,6 +7,7 @@ journal takes everything back when a branch or the capture ends.
 from __future__ import annotations
 
 import builtins
+import inspect
 import types
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -44,14 +45,15 @@ class Journaled:
 
 
 def slots_of(kind: type) -> list[types.MemberDescriptorType]:
-    """The slots that a class statement gave the instances of a class, as their descriptors."""
-    return [
+    """The slots that a class statement gave the instances of a class, as their descriptors; not those hidden since."""
+    members = [
         member
         for cls in kind.__mro__
         if "__slots__" in cls.__dict__
         for member in cls.__dict__.values()
         if isinstance(member, types.MemberDescriptorType)
     ]
+    return [member for member in members if inspect.getattr_static(kind, member.__name__, None) is member]
 
 
 def slot_value(obj: Any, member: types.MemberDescriptorType) -> Any:

@@ -298,7 +298,8 @@ class Sources(Contents):
                 self._builtin(expression, value)
             return value
         if name == "__dict__":
-            value = dict(value) if isinstance(value, types.MappingProxyType) else value
+            if isinstance(value, types.MappingProxyType):  # made anew by each look-up
+                expression, value = f"dict({expression})", dict(value)
             found = self._read(expression, value, path)
             self.contents(value)
             return found
@@ -503,8 +504,9 @@ class Sources(Contents):
                     self.inside(item, seen, depth + 1)
         elif id(value) in self.by_class:
             self.identity(value)
-            for name, item in tuple(getattr(value, "__dict__", {}).items()):
-                self.inside(self.attribute(value, name, item), seen, depth + 1)
+            with self.constants():
+                for name, item in tuple(getattr(value, "__dict__", {}).items()):
+                    self.inside(self.attribute(value, name, item), seen, depth + 1)
 
     # -- guards ------------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from tests.cpython.test_pure_programs import check_program
+from weft.jit import jit
 
 
 def divided_iterator() -> Any:
@@ -206,3 +207,23 @@ PROGRAMS = [
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_program_does_what_python_does(program: Callable[[], Any]) -> None:
     check_program(program)
+
+
+def test_profiler_goes_on_while_native_code_compares() -> None:
+    seen = []
+    told: list[Any] = []
+
+    def watch(frame: types.FrameType, event: str, argument: Any) -> None:
+        seen.append(event)
+
+    jitted = jit(lambda value: value in [Noisy(told, 1), Noisy(told, 2)], mode="PIJit")
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        found = jitted(Noisy(told, 2))
+        assert sys.getprofile() is watch
+    finally:
+        sys.setprofile(before)
+    assert found
+    assert told == [("==", 1, 2), ("==", 2, 2)]
+    assert seen

@@ -54,17 +54,31 @@ class Natively:
             function: the native function.
             args: its positional arguments.
             kwargs: its keyword arguments.
+
+        Raises:
+            Unsupported: it would call methods of the user's that change something, or they cannot be watched.
         """
         given = (getattr(function, "__self__", None), *args, *kwargs.values())
-        asked = values is None or any(self._is_users(type(value), False) for value in given)
-        if not (asked or self._has_users(values)):
+        if values is not None and not self._are_asked(given) and not self._has_users(values):
             return function(*args, **kwargs)
-        before = sys.getprofile()
+        before: Any = sys.getprofile()
+        if before is not None and getattr(before, "__func__", None) is not Natively._on_call:
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL,
+                "native code may call methods of the program's own classes, and a profiler hinders watching it",
+            )
         sys.setprofile(self._on_call)
         try:
             return function(*args, **kwargs)
         finally:
             sys.setprofile(before)
+
+    def _are_asked(self: Interpreter, given: tuple[Any, ...]) -> bool:
+        """Whether native code may call a method of the user's on something that it is given."""
+        for value in given:  # noqa: SIM110 - most native calls pass here
+            if type(value) not in _PLAIN and self._is_users(type(value), False):
+                return True
+        return False
 
     def _has_users(self: Interpreter, values: Any, seen: frozenset[int] = frozenset()) -> bool:
         """Whether comparing or hashing any of some values may call a method of the user's."""
@@ -83,11 +97,9 @@ class Natively:
 
     def _is_users(self: Interpreter, kind: type, is_item: bool) -> bool:
         """Whether a class has methods of the user's that native code calls on items, or on its arguments."""
-        if kind in _PLAIN:
-            return False
         found = self.users_classes.get((kind, is_item))
         if found is None:
-            found = issubclass(kind, Journaled)  # whatever its items are
+            found = is_item and issubclass(kind, Journaled)  # whatever its items are
             for name in _OF_ITEMS if is_item else _OF_ARGUMENTS:
                 method = class_attribute(kind, name)
                 if isinstance(method, types.FunctionType):

@@ -368,7 +368,7 @@ class Access:
             return self.pick(obj, key)
         if not isinstance(obj, Tensor):
             key = settled(key)
-        if isinstance(obj, defaultdict) and key not in obj:
+        if isinstance(obj, defaultdict) and not self.natively((key,), defaultdict.__contains__, obj, key):
             self.sources.has(obj, key)
             self.journal.touch(obj)
             return self.made(obj[key])
@@ -382,9 +382,12 @@ class Access:
                     return self.call(item.__func__, [obj, key], {})
         if type(key) is slice:
             self.sources.contents(obj)
-            return self.made_if_container(obj[key])
+            return self.made_if_container(self.natively((), operator.getitem, obj, key))
         try:
-            value = self.natively((key,), operator.getitem, obj, key) if isinstance(obj, dict) else obj[key]
+            if type(key) in (int, str):
+                value = obj[key]
+            else:
+                value = self.natively((key,) if isinstance(obj, dict) else (), operator.getitem, obj, key)
         except LookupError:
             self.sources.has(obj, key) if isinstance(obj, dict) else self.sources.length(obj)
             raise

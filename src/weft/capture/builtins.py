@@ -116,7 +116,7 @@ def _number(kind: type, *methods: str) -> Handler:
                     return _checked(kind, value, method, interp.call(own, [value], {}))
                 if class_attribute(type(value), method) is not MISSING:
                     break
-        return kind(*args, **kwargs)
+        return interp.natively((), kind, *args, **kwargs)
 
     return handler
 
@@ -243,7 +243,7 @@ def _pow(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
 def _str(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if len(args) == 1 and not kwargs:
         return text_of(interp, args[0])
-    return str(*args, **kwargs)
+    return interp.natively((), str, *args, **kwargs)
 
 
 def text_of(interp: Interpreter, value: Any) -> Any:
@@ -293,7 +293,7 @@ def _range(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if step == 0:
             raise ValueError("range() arg 3 must not be zero")
         return SymbolicRange(start, stop, step)
-    return range(*args, **kwargs)
+    return interp.natively((), range, *args, **kwargs)
 
 
 @handles(iter)
@@ -737,7 +737,7 @@ def _shaped(callee: Any, handler: Handler) -> Handler:
     def checked(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if least <= len(args) <= most and kwargs.keys() <= names:
             return handler(interp, args, kwargs)
-        return callee(*args, **kwargs)
+        return interp.natively((), callee, *args, **kwargs)
 
     return checked
 
@@ -752,7 +752,7 @@ def _enumerate(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> 
     if len(args) > 2 or not kwargs.keys() <= set(names) or not (args or "iterable" in kwargs):
         return enumerate(*args, **kwargs)
     given = {**dict(zip(("iterable", "start"), args, strict=False)), **kwargs}
-    first = operator.index(given.get("start", 0))
+    first = interp.natively((), operator.index, given.get("start", 0))
     part = interp.get_iter(given["iterable"])
     return MapIterator(
         interp.journal,

@@ -228,7 +228,9 @@ class Calls:
         method = self.look_up(kind, "__call__")
         if isinstance(method, types.FunctionType):
             return self.call_outcome(method, [callee, *args], kwargs)
-        if method is not MISSING and not hasattr(type(method), "__get__"):
+        if method is MISSING:
+            return Return(callee(*args, **kwargs))  # Python's own error
+        if not hasattr(type(method), "__get__"):
             raise Unsupported(
                 Refusal.UNKNOWN_CALL, f"__call__ of {kind.__name__} is an object of class {type(method).__name__}"
             )
@@ -431,8 +433,6 @@ class Calls:
                 return self.native_result(self.natively(args, callee, *args, **kwargs))
             args = self.items_arguments(callee, args)
             return self.native_result(self.natively(args, callee, *args, **kwargs))
-        if not callable(callee):
-            return callee(*args, **kwargs)  # Python's own error
         refusal = _unknown(callee)
         refusal.whole = module in INTERNALS
         raise refusal
@@ -599,7 +599,7 @@ class Calls:
 
     def _read_by_key(self: Interpreter, owner: dict[Any, Any], key: Any) -> None:
         try:
-            found = dict.__contains__(owner, key)
+            found = self.natively((key,), dict.__contains__, owner, key)
         except TypeError:
             return
         self.sources.has(owner, key)

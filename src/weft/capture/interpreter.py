@@ -56,6 +56,7 @@ class Interpreter(Access, Arrays, Natively, Iteration, Calls, Branches, Loops):
         #: objects made during this capture, by id
         self.created = self.journal.created
         self.users_classes = {}
+        self.refused_natively = None
         self.depth = 0
         #: after how many steps without tensors the code is left to Python; -1 for never
         self.limit = -1

@@ -34,7 +34,8 @@ def _with_callbacks(kind: Any) -> Handler:
     """A native callable whose function arguments are entered by the interpreter when it calls them."""
 
     def handler(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        made = kind(*[_converted(interp, a) for a in args], **{k: _converted(interp, v) for k, v in kwargs.items()})
+        converted = {k: _converted(interp, v) for k, v in kwargs.items()}
+        made = interp.natively((), kind, *[_converted(interp, a) for a in args], **converted)
         return BufferedIterator(interp, made)
 
     return handler

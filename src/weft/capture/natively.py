@@ -31,7 +31,8 @@ _OF_ITEMS: Final = ("__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__"
 _OF_ARGUMENTS: Final = (
     *_OF_ITEMS, "__iter__", "__next__", "__len__", "__length_hint__", "__getitem__", "__contains__", "__reversed__",
     "keys", "items", "__bool__", "__index__", "__int__", "__float__", "__complex__", "__str__", "__format__",
-    "__bytes__", "__fspath__",
+    "__bytes__", "__fspath__", "__call__", "__getattr__", "__getattribute__", "__round__", "__trunc__", "__floor__",
+    "__ceil__", "__instancecheck__", "__subclasscheck__",
 )  # fmt: skip
 _PLAIN: Final = frozenset(
     {int, float, bool, str, complex, bytes, type(None), range, slice, type, types.FunctionType, Tensor}
@@ -45,6 +46,8 @@ class Natively:
 
     #: whether instances of a class have such methods that are the user's, as far as was asked
     users_classes: dict[tuple[type, bool], bool]
+    #: why the native code that is running must not
+    refused_natively: Unsupported | None
 
     def natively(self: Interpreter, values: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call native code.
@@ -67,16 +70,27 @@ class Natively:
                 Refusal.UNKNOWN_CALL,
                 "native code may call methods of the program's own classes, and a profiler hinders watching it",
             )
+        self.refused_natively = None
         sys.setprofile(self._on_call)
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
+        except BaseException:
+            if self.refused_natively is None:
+                raise
+        else:
+            if self.refused_natively is None:
+                return result
         finally:
             sys.setprofile(before)
+        raise self.refused_natively  # which native code may have taken for an error of its own
 
     def _are_asked(self: Interpreter, given: tuple[Any, ...]) -> bool:
         """Whether native code may call a method of the user's on something that it is given."""
-        for value in given:  # noqa: SIM110 - most native calls pass here
-            if type(value) not in _PLAIN and self._is_users(type(value), False):
+        for value in given:
+            kind = type(value)
+            if kind is slice and self._are_asked((value.start, value.stop, value.step)):
+                return True
+            if kind not in _PLAIN and self._is_users(kind, False):
                 return True
         return False
 
@@ -120,13 +134,17 @@ class Natively:
         function = _function(frame, args)
         if function is None or self.is_native(function, args[0]):
             return
-        if function.__code__.co_flags & inspect.CO_GENERATOR:
-            raise Unsupported(
-                Refusal.UNKNOWN_CALL,
-                f"native code takes items from the generator {function.__qualname__}()",
-                "make a list of the items first",
-            )
-        self._try(function, args)
+        try:
+            if function.__code__.co_flags & inspect.CO_GENERATOR:
+                raise Unsupported(
+                    Refusal.UNKNOWN_CALL,
+                    f"native code takes items from the generator {function.__qualname__}()",
+                    "make a list of the items first",
+                )
+            self._try(function, args)
+        except Unsupported as refusal:
+            self.refused_natively = refusal
+            raise
 
     def _is_called_by_library(self: Interpreter, frame: types.FrameType) -> bool:
         """Whether a frame begins that native code called, by itself or through library code in Python."""
@@ -166,10 +184,8 @@ class Natively:
 #: what code does that hashes or compares, and more than that
 _EFFECTS: Final = frozenset({"STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "STORE_DEREF", "RAISE_VARARGS"})
 #: builtins that such code may call
-_FREE: Final = frozenset(
-    {
-        hash, id, isinstance, issubclass, type, super, len, all, any, zip, abs, min, max, sorted, repr, ord, map, sum,
-    }
+_FREE: Final = (
+    hash, id, isinstance, issubclass, len, all, any, zip, abs, min, max, sorted, repr, ord, map, sum,
 )  # fmt: skip
 
 
@@ -184,10 +200,9 @@ def hashed_freely(container: Any) -> bool:
 
 
 def _is_hashed_freely(key: Any) -> bool:
-    if issubclass(type(key), (tuple, frozenset)):
-        return all(map(_is_hashed_freely, key))
     kind: Any = type(key)
-    return _has_free_hash(kind)
+    base = next((base for base in (tuple, frozenset) if issubclass(kind, base)), None)
+    return _has_free_hash(kind) and (base is None or all(map(_is_hashed_freely, base.__iter__(key))))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -199,6 +214,8 @@ def _is_free(method: Any) -> bool:
     """Whether a special method reads its arguments and constants only, as far as its code shows."""
     if not isinstance(method, types.FunctionType):
         return isinstance(method, _IN_C)
+    if (method.__module__ or "").partition(".")[0] in NATIVE_PACKAGES:
+        return True
     decoded = decode(method.__code__)
     names = decoded.slot_names
     for instr in decoded.instrs:
@@ -208,7 +225,7 @@ def _is_free(method: Any) -> bool:
             return False
         if instr.name == "LOAD_GLOBAL":
             found = method.__globals__.get(instr.arg, getattr(builtins, instr.arg, None))
-            if not (isinstance(found, type) or found in _FREE or found is NotImplemented):
+            if not (isinstance(found, type) or found is NotImplemented or any(found is free for free in _FREE)):
                 return False
     return True
 

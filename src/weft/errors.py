@@ -118,6 +118,8 @@ class Unsupported(WeftError, RuntimeError):
         self.whole = False
         #: whether it was met in the body of a generator, which runs in pieces of its own: the break counts there
         self.in_generator = False
+        #: whether it was met in a function that library code calls back, which then is captured by itself
+        self.in_callback = False
         #: the outermost condition on whose side, or in whose loop, it was met: that is decided in Python then
         self.condition: Location | None = None
         #: the step of the capture that cannot be in the graph; None for the one that was running

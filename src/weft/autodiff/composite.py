@@ -30,6 +30,8 @@ class HyperMap:
         ((11, 22), [33])
     """
 
+    #: what an instance is made of: programs make one anew for each call
+    __weft_parts__ = ("ops", "reverse")
     #: whether items that are containers themselves are mapped over
     nested = True
 

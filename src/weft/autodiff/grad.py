@@ -13,6 +13,7 @@ from weft.autodiff.backward import backward
 from weft.autodiff.session import (
     Session,
     begin,
+    call,
     close,
     gradients,
     is_differentiable,
@@ -49,6 +50,8 @@ class GradFunction:
         "fn", "positions", "single", "weights", "single_weight", "sens", "has_aux", "with_value", "return_ids",
         "__weakref__",
     )  # fmt: skip
+    #: what an instance is made of: programs make one anew for each call
+    __weft_parts__ = __slots__[:-1]
 
     def __init__(
         self,
@@ -78,7 +81,7 @@ class GradFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         session = start(self, args, kwargs)
         try:
-            out = self.fn(*session.args, **session.kwargs)
+            out = call(session, self.fn, session.kwargs)
         except BaseException:
             close(session)
             raise
@@ -407,6 +410,8 @@ class Pullback:
     """The vector-Jacobian product that `vjp` returns: gradients of the outputs in, gradients of the inputs out."""
 
     __slots__ = ("session", "template", "outputs", "with_weights")
+    #: a tape cannot be made again
+    __weft_parts__ = None
 
     def __init__(self, session: Session, template: Any, outputs: list[Tensor], with_weights: bool) -> None:
         self.session = session
@@ -453,7 +458,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     """
     session = start_product(inputs, weights, has_aux)
     try:
-        out = fn(*session.args)
+        out = call(session, fn, {})
     except BaseException:
         close(session)
         raise
@@ -517,7 +522,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     tangents = tuple(v) if isinstance(v, (tuple, list)) else (v,)
     session = start_product(args, None, has_aux)
     try:
-        out = fn(*session.args)
+        out = call(session, fn, {})
     except BaseException:
         close(session)
         raise

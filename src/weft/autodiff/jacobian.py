@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.autodiff.grad import _check_flags, _check_position, _positions_of, _split, linearize
-from weft.autodiff.session import Session, begin, close, gradients, settle, tensors_of_templates
+from weft.autodiff.session import Session, begin, call, close, gradients, settle, tensors_of_templates
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core.tensor import Tensor
 from weft.ops.joining import stack
@@ -28,6 +28,9 @@ class JacobianFunction:
 
     __slots__ = ("fn", "positions", "single", "has_aux", "forward", "__weakref__")
 
+    #: what an instance is made of: programs make one anew for each call
+    __weft_parts__ = ("fn", "positions", "single", "has_aux", "forward")
+
     def __init__(self, fn: Callable[..., Any], positions: Any, single: bool, has_aux: bool, forward: bool) -> None:
         if not callable(fn):
             raise TypeError(f"a function or Cell is differentiated, not {type(fn).__name__}")
@@ -40,7 +43,7 @@ class JacobianFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         session = self.start(args)
         try:
-            out = self.fn(*session.args, **kwargs)
+            out = call(session, self.fn, kwargs)
         except BaseException:
             close(session)
             raise

@@ -8,7 +8,7 @@ another gradient links to the value it stands for, so that the outer gradient fl
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +21,7 @@ from weft.core.dispatch import IDENTITY, append, apply
 from weft.core.tape import SYMBOL, WRITES, TapeNode
 from weft.core.tensor import LiteralTensor, Parameter, Tensor, tracked, view, wrap
 from weft.core.trace import Trace
+from weft.core.transparency import CALLING_BACK, transparent
 from weft.ir.graph import Value
 from weft.ir.types import TensorType
 from weft.ops import state
@@ -41,6 +42,7 @@ class Session:
     __slots__ = (
         "trace", "level", "followed", "leaves", "templates", "positions", "rebound", "weights", "saved",
         "previous_writes", "owns_writes", "keeps_tape", "args", "kwargs", "request", "sens", "closed",
+        "run",
     )  # fmt: skip
 
     def __init__(self, trace: Trace | None, followed: bool) -> None:
@@ -66,11 +68,20 @@ class Session:
         self.request: Any = None
         self.sens: Any = None
         self.closed = False
+        #: calls the differentiated function as a captured one; None to call it as it is
+        self.run = CALLING_BACK.run if trace is None else None
 
     @property
     def targets(self) -> list[TapeNode]:
         """All leaves: of the arguments, then of the weights."""
         return self.leaves + self.weights
+
+
+@transparent
+def call(session: Session, fn: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+    """Call the differentiated function on the tracked arguments."""
+    run = session.run
+    return fn(*session.args, **kwargs) if run is None else run(fn, *session.args, **kwargs)
 
 
 class _Local(threading.local):

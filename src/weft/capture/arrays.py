@@ -60,10 +60,11 @@ class Arrays:
             value = pending.pop()
             if id(value) in opaque:
                 kind = type(value)
+                array = isinstance(value, ARRAYS)
                 raise Unsupported(
                     Refusal.UNKNOWN_CALL,
                     f"a {kind.__module__}.{kind.__qualname__} is only known when the function is called",
-                    "convert it to a Tensor before, and compute with tensor operations",
+                    "convert it to a Tensor before, and compute with tensor operations" if array else "",
                 )
             if issubclass(type(value), (list, tuple, dict)) and id(value) not in seen:
                 seen.add(id(value))

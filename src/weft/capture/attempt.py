@@ -149,6 +149,9 @@ class Attempt:
                 computes = interpreter.computes()
                 if trace.token is not None:
                     writer.output(trace.use(trace.token))
+            except Unsupported as refusal:
+                refusal.in_callback = session.depth() > gradients
+                raise
             finally:
                 interpreter.frame = None  # type: ignore[assignment]
                 session.unwind(gradients)
@@ -266,7 +269,8 @@ class Attempt:
         inner = chain[-1]
         site = self.end.site(inner.decoded.location(inner.pc))
         expected = None if isinstance(reason, Unsupported) else reason
-        self.point = BreakPoint(self.owner, tuple(shapes), site, expected)
+        calls_back = isinstance(reason, Unsupported) and reason.in_callback
+        self.point = BreakPoint(self.owner, tuple(shapes), site, expected, calls_back)
         made = f"Suspension({writer.constant(self.point)}, ({''.join(value + ', ' for value in values)}))"
         writer.lines.append(f"return drive({made})" if self.continuation is None else f"return {made}")
 

@@ -6,10 +6,12 @@ import inspect
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from weft import context
 from weft.capture.attempt import Attempt, End
+from weft.capture.callbacks import captured_callbacks
 from weft.capture.entries import Entry, Owner
 from weft.capture.events import BreakSite, Captured
 from weft.capture.frame import Exit
@@ -81,6 +83,9 @@ class Program(Owner):
         self, continuation: Continuation, site: BreakSite | None
     ) -> Callable[[tuple[Any, ...]], Any] | None:  # fmt: skip
         return None if self.is_strict() else rest_of_frame(continuation, site)
+
+    def captured_callbacks(self) -> AbstractContextManager[None]:
+        return captured_callbacks(self)
 
     def _capture(
         self, begin: Callable[[Attempt], Exit], continuation: Continuation | None, why: str

@@ -195,6 +195,8 @@ class Writer:
             parts = (value.start, value.stop, value.step)
             return self._assigned(f"slice({', '.join(self.expression(part) for part in parts)})")
         made_here = id(value) in self.created
+        if made_here and getattr(kind, "__weft_parts__", ()) is None:
+            self._refuse(value)
         if kind is dict and value is getattr(self.journal.namespaces.get(id(value)), "__dict__", None):
             return f"{self.expression(self.journal.namespaces[id(value)])}.__dict__"
         if made_here and issubclass(kind, (dict, set, frozenset)) and not hashed_freely(value):
@@ -385,6 +387,7 @@ class Writer:
             "return or keep lists and tensors instead",
         )  # fmt: skip
         refusal.step = self.journal.births.get(id(value), -1)
+        refusal.in_callback = getattr(type(value), "__weft_parts__", ()) is None  # a transform made it
         raise refusal
 
     def _tensor(self, tensor: Tensor) -> str:

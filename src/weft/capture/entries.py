@@ -6,6 +6,7 @@ import threading
 import time
 import types
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 from weft import context
@@ -208,6 +209,10 @@ class Owner:
         self, continuation: Continuation, values: tuple[Any, ...], why: str
     ) -> Entry:  # fmt: skip
         """Make an entry for a continuation; set by `weft.capture.capture`."""
+        raise NotImplementedError
+
+    def captured_callbacks(self) -> AbstractContextManager[None]:
+        """Have library code call the user's functions as captured pieces; set by `weft.capture.capture`."""
         raise NotImplementedError
 
     def rest_of(

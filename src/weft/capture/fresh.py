@@ -37,6 +37,8 @@ def is_value(obj: Any) -> bool:
         return obj.base is not None
     if issubclass(kind, _VALUES):
         return not kind.__dictoffset__
+    if hasattr(kind, "__weft_parts__"):
+        return False
     return issubclass(kind, _THEMSELVES) or module_of(kind).partition(".")[0] == "weft"
 
 

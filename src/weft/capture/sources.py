@@ -139,8 +139,11 @@ class Sources(Contents):
             return True
         if id(value) in self.known:
             return False
-        if isinstance(value, ARRAYS) or is_opaque_iterator(value):
+        made_of = getattr(kind, "__weft_parts__", ())
+        if isinstance(value, ARRAYS) or is_opaque_iterator(value) or made_of is None:
             self.opaque[id(value)] = value
+        elif made_of:
+            parts = made_of
         elif kind is types.FunctionType:
             code, namespace = self.name(value.__code__, "object"), self.name(value.__globals__, "globals")
             self._guard(f"{expression}.__code__ is {code}", "identity", f"code of {path}")
@@ -537,7 +540,7 @@ class Sources(Contents):
         kind = type(value)
         if id(value) in self.anew:
             self._same(expression, value, path)
-        elif is_opaque_iterator(value) and self.guarded:
+        elif self.guarded and (is_opaque_iterator(value) or hasattr(kind, "__weft_parts__")):
             self._made_anew(expression, value)
         elif isinstance(value, types.FunctionType) and value.__closure__ and self._belongs_to_argument(expression):
             self._read_object(expression, value, path)

@@ -9,7 +9,8 @@ not nest.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from weft.capture.entries import MISS, Entries, Entry, Owner, Recency
@@ -238,13 +239,17 @@ class BreakPoint:
         shapes: the frames, the outermost first; the innermost goes on at the instruction.
         site: what is reported; None for what is no break in the user's sense.
         expected: an exception that capture met here, so that Python must raise one too.
+        calls_back: whether the instruction calls library code that calls a user's function, in which the graph ended:
+            that function is captured by itself, and the break counts where it has one.
     """
 
-    __slots__ = ("owner", "shapes", "site", "expected", "step", "go_on", "counts")
+    __slots__ = ("owner", "shapes", "site", "expected", "calls_back", "step", "go_on", "counts")
 
     def __init__(
-        self, owner: Owner, shapes: tuple[FrameShape, ...], site: BreakSite | None, expected: BaseException | None
+        self, owner: Owner, shapes: tuple[FrameShape, ...], site: BreakSite | None, expected: BaseException | None,
+        calls_back: bool = False,
     ) -> None:  # fmt: skip
+        self.calls_back = calls_back
         self.owner = owner
         self.shapes = shapes
         self.site = site
@@ -281,14 +286,16 @@ class BreakPoint:
         again = len(shapes) - 1 if inner.decoded.instrs[inner.pc].name == "RERAISE" else None
         scope: dict[str, Any] = {"MISS": MISS, "failed": lambda error, v: handlers.go_on(error, v, again)}
         lines = [f"{', '.join(names)}, = v"] if names else []
-        if self.site is not None and self.counts:
+        if self.calls_back:
+            scope["calling_back"] = self._calling_back
+        elif self.site is not None and self.counts:
             scope["count"] = self.owner.history.count_of(self.site)
             scope["ran_break"], scope["site"] = self.owner.history.ran_break, self.site
             lines += ["if count.times: count.times += 1", "else: ran_break(site)"]
         running = run_text(shapes, step, names, scope)
         lines += [
             "try:",
-            f"    outcome, pushed = {running}",
+            f"    {'with calling_back(): ' if self.calls_back else ''}outcome, pushed = {running}",
             "except BaseException as error:",
             "    failure = error",
             "else:",
@@ -321,6 +328,18 @@ class BreakPoint:
         exec(compile(text, RUNNER, "exec"), scope)
         made: Callable[[tuple[Any, ...]], Any] = scope["go_on"]
         return made
+
+    @contextmanager
+    def _calling_back(self) -> Iterator[None]:
+        """Run the step with captured callbacks; a break is reported here only if none of them reports one."""
+        history = self.owner.history
+        before = sum(history.breaks.values())
+        try:
+            with self.owner.captured_callbacks():
+                yield
+        finally:
+            if self.site is not None and self.counts and sum(history.breaks.values()) == before:
+                history.ran_break(self.site)
 
     def _did_not_raise(self) -> None:
         raise WeftError(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import types
-from typing import Final, TypeVar
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 _Function = TypeVar("_Function", bound=object)
 
@@ -16,6 +18,15 @@ PYTHON_ONLY: Final[set[types.CodeType]] = set()
 #: modules of the standard library that call the user's code back (`__deepcopy__`, a logger's `process`), make
 #: containers of its objects, or speak of its lines
 TRANSPARENT_MODULES: Final = frozenset({"copy", "copyreg", "logging", "warnings"})
+
+
+class _CallingBack(threading.local):
+    """How library code that runs in Python calls the user's functions; None for plainly."""
+
+    run: Callable[..., Any] | None = None
+
+
+CALLING_BACK: Final = _CallingBack()
 
 
 def transparent(function: _Function) -> _Function:

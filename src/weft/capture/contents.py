@@ -177,7 +177,7 @@ class Contents:
             return
         self._keep(keys)
         same, kept = self.name(same_items, "object"), self.name(keys, "constant")
-        self._guard(f"{same}({listed}, {kept})", "keys", path, keys, listed)
+        self._guard(f"{same}({listed}, {kept})", "keys", f"keys of {path}")  # to show them may call their methods
 
     def _guard_members(self: Sources, obj: Any, expression: str, found: list[Any], path: str) -> None:
         if all(map(_is_value, found)):

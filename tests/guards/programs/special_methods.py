@@ -415,7 +415,7 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _through(name: str) -> Callable[..., Any]:
+def through(name: str) -> Callable[..., Any]:
     """A method that calls that of the class's base."""
     return lambda self, *args: getattr(super(type(self), self), name)(*args)
 
@@ -437,7 +437,7 @@ for base, given in (
     (frozenset, [1, 2]), (dict, {1: 2}),
 ):  # fmt: skip
     methods = {
-        name: tell(name, _through(name))
+        name: tell(name, through(name))
         for name in (*NUMERIC, *COMPARING, *CONTAINING, *TEXTUAL)
         if hasattr(base, name) and name not in ("__dir__", "__sizeof__")
     }

@@ -13,103 +13,23 @@ from typing import Any
 
 import pytest
 
+from tests.guards.programs.special_methods import TOLD, tell, through
 from weft.jit import jit
 
-TOLD: list[str] = []
+
+def telling(base: Any, *names: str, **others: Any) -> Any:
+    """A class derived from a container whose methods tell of each call, and do what those of the container do."""
+    methods = {name: tell(name, through(name)) for name in names}
+    return type(f"Telling{base.__name__}", (base,), {**methods, **others})
 
 
-class Listed(list[Any]):
-    def __iter__(self) -> Any:
-        TOLD.append("iter")
-        return super().__iter__()
-
-    def __len__(self) -> int:
-        TOLD.append("len")
-        return super().__len__()
-
-    def __getitem__(self, key: Any) -> Any:
-        TOLD.append("item")
-        return super().__getitem__(key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        TOLD.append("set")
-        super().__setitem__(key, value)
-
-    def extend(self, values: Any) -> None:
-        TOLD.append("extend")
-        super().extend(values)
-
-    def __contains__(self, key: Any) -> bool:
-        TOLD.append("contains")
-        return super().__contains__(key)
-
-
-class Mapped(dict[Any, Any]):
-    def __iter__(self) -> Any:
-        TOLD.append("iter")
-        return super().__iter__()
-
-    def __len__(self) -> int:
-        TOLD.append("len")
-        return super().__len__()
-
-    def keys(self) -> Any:
-        TOLD.append("keys")
-        return super().keys()
-
-    def items(self) -> Any:
-        TOLD.append("items")
-        return super().items()
-
-    def __getitem__(self, key: Any) -> Any:
-        TOLD.append("item")
-        return super().__getitem__(key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        TOLD.append("set")
-        super().__setitem__(key, value)
-
-    def __missing__(self, key: Any) -> Any:
-        TOLD.append("missing")
-        return 7
-
-    def __contains__(self, key: Any) -> bool:
-        TOLD.append("contains")
-        return super().__contains__(key)
-
-
-class Unordered(set[Any]):
-    def __iter__(self) -> Any:
-        TOLD.append("iter")
-        return super().__iter__()
-
-    def __len__(self) -> int:
-        TOLD.append("len")
-        return super().__len__()
-
-    def __contains__(self, key: Any) -> bool:
-        TOLD.append("contains")
-        return super().__contains__(key)
-
-    def __eq__(self, other: object) -> bool:
-        TOLD.append("eq")
-        return super().__eq__(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class Queue(collections.deque[Any]):
-    def __iter__(self) -> Any:
-        TOLD.append("iter")
-        return super().__iter__()
-
-    def __len__(self) -> int:
-        TOLD.append("len")
-        return super().__len__()
-
-    def __getitem__(self, key: Any) -> Any:
-        TOLD.append("item")
-        return super().__getitem__(key)
+Listed = telling(list, "__iter__", "__len__", "__getitem__", "__setitem__", "extend", "__contains__")
+Mapped = telling(
+    dict, "__iter__", "__len__", "keys", "items", "__getitem__", "__setitem__", "__contains__",
+    __missing__=tell("__missing__", 7),
+)  # fmt: skip
+Unordered = telling(set, "__iter__", "__len__", "__contains__", "__eq__", __hash__=None)
+Queue = telling(collections.deque, "__iter__", "__len__", "__getitem__")
 
 
 class Iterable:

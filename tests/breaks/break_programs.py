@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import linecache
 from collections.abc import Iterator
 from typing import Any
@@ -201,9 +202,143 @@ def in_branch_on_tensor(x: Any) -> Any:
     return work(y)
 
 
+def in_operator(x: Any) -> Any:
+    return work((Quantity(work(x)) + Quantity(x)).value)
+
+
+def in_reflected_operator(x: Any) -> Any:
+    return work((2.0 * Quantity(work(x))).value)
+
+
+def in_operator_of_the_second(x: Any) -> Any:
+    return work((Plain() - Quantity(work(x))).value)
+
+
+def in_augmented_assignment(x: Any) -> Any:
+    q = Quantity(work(x))
+    q += 1.0
+    return work(q.value)
+
+
+def in_unary_operator(x: Any) -> Any:
+    return work((-Quantity(work(x))).value)
+
+
+def in_comparison(x: Any) -> Any:
+    q = Quantity(work(x))
+    return work(q.value) if q < 1.0 else work(q.value * 2)
+
+
+def in_equality(x: Any) -> Any:
+    q = Quantity(work(x))
+    return work(q.value) if q == 1.0 else work(q.value * 2)
+
+
+def in_membership(x: Any) -> Any:
+    q = Quantity(work(x))
+    return work(q.value) if 1.0 not in q else work(q.value * 2)
+
+
+def in_property(x: Any) -> Any:
+    return work(Quantity(work(x)).double)
+
+
+def in_missing_attribute(x: Any) -> Any:
+    return work(Quantity(work(x)).anything)
+
+
+def in_descriptor(x: Any) -> Any:
+    holder = Holder(work(x))
+    return work(holder.looked)
+
+
+def in_cached_property(x: Any) -> Any:
+    holder = Holder(work(x))
+    return work(holder.cached) + holder.cached
+
+
+class Plain:
+    """What has no operators that know of the others."""
+
+    def __sub__(self, other: Any) -> Any:
+        return NotImplemented
+
+
+class Quantity:
+    """A value with operators that look at it."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __add__(self, other: Quantity) -> Quantity:
+        return Quantity(looked(self.value + other.value))
+
+    def __rmul__(self, other: float) -> Quantity:
+        return Quantity(looked(self.value * other))
+
+    def __rsub__(self, other: Any) -> Quantity:
+        return Quantity(looked(self.value))
+
+    def __iadd__(self, other: float) -> Quantity:
+        self.value = looked(self.value + other)
+        return self
+
+    def __neg__(self) -> Quantity:
+        return Quantity(looked(-self.value))
+
+    def __lt__(self, other: float) -> bool:
+        self.value = looked(self.value)
+        return other > 0
+
+    def __eq__(self, other: object) -> Any:
+        self.value = looked(self.value)
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __contains__(self, item: float) -> Any:
+        self.value = looked(self.value)
+        return 0
+
+    @property
+    def double(self) -> Any:
+        return looked(self.value) * 2
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "value":
+            raise AttributeError(name)
+        return looked(self.value)
+
+
+class Looked:
+    """A descriptor that looks at the value of its object."""
+
+    def __get__(self, obj: Any, kind: Any) -> Any:
+        return looked(obj.value)
+
+
+class Holder:
+    looked = Looked()
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @functools.cached_property
+    def cached(self) -> Any:
+        return looked(self.value)
+
+
+def looked(value: Any) -> Any:
+    y = work(value)
+    n = float(np.sum(y.asnumpy()))  # BREAK 1
+    return work(y) * n
+
+
 PROGRAMS = [
     top_level, first_statement, nested, in_for, in_while, in_with, in_with_that_raises, in_try, in_except, in_finally,
     in_comprehension, in_dict_comprehension, in_generator, in_contextmanager, in_expression,
+    in_operator, in_reflected_operator, in_operator_of_the_second, in_augmented_assignment, in_unary_operator,
+    in_comparison, in_equality, in_membership, in_property, in_missing_attribute, in_descriptor, in_cached_property,
 ]  # fmt: skip
 
 

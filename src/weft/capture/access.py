@@ -25,7 +25,7 @@ from weft.ops.select import where
 if TYPE_CHECKING:
     from weft.capture.interpreter import Interpreter
 
-_PLAIN: Final = frozenset(
+PLAIN: Final = frozenset(
     {
         int,
         float,
@@ -46,7 +46,7 @@ _PLAIN: Final = frozenset(
     }
 )
 #: operator functions in the order of CPython's BINARY_OP argument, with their special methods
-_BINARY: Final = tuple(
+BINARY: Final = tuple(
     (getattr(operator, function), f"__{name}__", f"__r{name}__")
     for function, name in (
         ("add", "add"), ("and_", "and"), ("floordiv", "floordiv"), ("lshift", "lshift"), ("matmul", "matmul"),
@@ -54,8 +54,8 @@ _BINARY: Final = tuple(
         ("truediv", "truediv"), ("xor", "xor"),
     )
 )  # fmt: skip
-_INPLACE: Final = tuple((getattr(operator, "i" + method.strip("_")), "__i" + method[2:]) for _, method, _ in _BINARY)
-_COMPARE: Final = {
+INPLACE: Final = tuple((getattr(operator, "i" + method.strip("_")), "__i" + method[2:]) for _, method, _ in BINARY)
+COMPARE: Final = {
     "<": (operator.lt, "__lt__", "__gt__"),
     "<=": (operator.le, "__le__", "__ge__"),
     "==": (operator.eq, "__eq__", "__eq__"),
@@ -66,7 +66,7 @@ _COMPARE: Final = {
 #: operators in the same order, and those of one operand, as they are written
 _SYMBOLS: Final = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
 _PREFIX: Final = {"UNARY_NEGATIVE": "-", "UNARY_POSITIVE": "+", "UNARY_INVERT": "~"}
-_UNARY: Final = {
+UNARY: Final = {
     "UNARY_NEGATIVE": (operator.neg, "__neg__"),
     "UNARY_POSITIVE": (operator.pos, "__pos__"),
     "UNARY_INVERT": (operator.invert, "__invert__"),
@@ -77,7 +77,7 @@ _FORMAT_BY_STR: Final = tuple(kind.__dict__["__format__"] for kind in (object, i
 _FRAME_KINDS: Final = (types.TracebackType, types.FrameType)
 _NATIVE_MEMBERS: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
 #: native classes whose `+` and `*` come after the other operand's special methods
-_SEQUENCES: Final = (list, tuple, str, bytes, bytearray, deque)
+SEQUENCES: Final = (list, tuple, str, bytes, bytearray, deque)
 #: attributes of iterators and generators that the capture's own have too
 _ITERATOR_ATTRIBUTES: Final = frozenset(
     {"__next__", "__iter__", "send", "throw", "close", "gi_running", "gi_suspended", "gi_yieldfrom", "gi_code"}
@@ -90,7 +90,7 @@ def impostor(obj: Any, **methods: Any) -> Any:
     return made
 
 
-def _unsupported_operands(function: Any, *operands: Any) -> Any:
+def unsupported_operands(function: Any, *operands: Any) -> Any:
     """Raise Python's own error for operands whose special methods all returned `NotImplemented`."""
     function(*[impostor(o) if is_heap_type(type(o)) and not isinstance(o, Tensor) else o for o in operands])
     raise Unsupported(
@@ -133,7 +133,7 @@ class Access:
     def user_method(self: Interpreter, obj: Any, name: str) -> types.FunctionType | None:
         """The special method of an object if it is Python code that must be entered."""
         kind = type(obj)
-        if kind in _PLAIN:
+        if kind in PLAIN:
             return None
         found = self.look_up(kind, name)
         if not isinstance(found, types.FunctionType):
@@ -155,22 +155,22 @@ class Access:
 
     def binary(self: Interpreter, number: int, left: Any, right: Any) -> Any:
         """`left <op> right`, or the in-place form for numbers from 13."""
-        inplace = number >= len(_BINARY)
-        function, method, reflected = _BINARY[number % len(_BINARY)]
+        inplace = number >= len(BINARY)
+        function, method, reflected = BINARY[number % len(BINARY)]
         if type(left) is CallNumber or type(right) is CallNumber:
             if is_plain_number(left) and is_plain_number(right):
-                return self.sources.numbers.infix(function, _SYMBOLS[number % len(_BINARY)], left, right)
+                return self.sources.numbers.infix(function, _SYMBOLS[number % len(BINARY)], left, right)
             left, right = self._beside(left, right), self._beside(right, left)
         self._read_operand(left, inplace and method == "__add__")
         self._read_operand(right)
-        if type(left) in _PLAIN and type(right) in _PLAIN:
+        if type(left) in PLAIN and type(right) in PLAIN:
             numbers = method == "__truediv__" and is_number(left) and is_number(right)
             if numbers and (isinstance(left, Tensor) or isinstance(right, Tensor)):
                 left, right = as_number(left, float), as_number(right, float)
             if inplace:
                 if not isinstance(left, (int, float, str, tuple, Tensor)) or isinstance(left, Parameter):
                     self.touch_if_mutable(left)
-                result = self.natively((left, right), _INPLACE[number % len(_BINARY)][0], left, right)
+                result = self.natively((left, right), INPLACE[number % len(BINARY)][0], left, right)
                 return result if result is left else self.made_if_container(result)
             return self.made_if_container(self.natively((left, right), function, left, right))
         right = self.array_beside(right, left)
@@ -178,7 +178,7 @@ class Access:
         if isinstance(left, (str, LazyText)) and isinstance(right, (str, LazyText)) and method == "__add__":
             return LazyText.join((left, right))
         if inplace:
-            inplace_function, inplace_name = _INPLACE[number % len(_BINARY)]
+            inplace_function, inplace_name = INPLACE[number % len(BINARY)]
             own = self.user_method(left, inplace_name)
             if own is not None:
                 result = self.call(own, [left, right], {})
@@ -186,13 +186,13 @@ class Access:
                     return result
             elif class_attribute(type(left), inplace_name) is not MISSING:
                 self.touch_if_mutable(left)
-                if isinstance(left, _SEQUENCES) and (other := self.user_method(right, reflected)) is not None:
+                if isinstance(left, SEQUENCES) and (other := self.user_method(right, reflected)) is not None:
                     result = self.call(other, [right, left], {})
                     if result is not NotImplemented:
                         return result
                 right = self.sequence_argument(right)
                 return self.natively((left, right), inplace_function, left, right)
-        shown = _INPLACE[number % len(_BINARY)][0] if inplace else function
+        shown = INPLACE[number % len(BINARY)][0] if inplace else function
         own, other = self.user_method(left, method), self.user_method(right, reflected)
         if own is None and other is None:
             for value in (left, right):
@@ -203,6 +203,19 @@ class Access:
 
     def binary_by(self: Interpreter, function: Any, method: str, reflected: str, left: Any, right: Any) -> Any:
         """A binary operation where one operand's special methods are a user's; `function` words the refusal."""
+        for asked, first, second in self.asked_in_turn(method, reflected, left, right):
+            user = isinstance(asked, types.FunctionType) and not self.is_native(asked, first)
+            result = (
+                self.call(asked, [first, second], {}) if user else self.natively((first, second), asked, first, second)
+            )
+            if result is not NotImplemented:
+                return result
+        return unsupported_operands(function, left, right)
+
+    def asked_in_turn(
+        self: Interpreter, method: str, reflected: str, left: Any, right: Any
+    ) -> list[tuple[Any, Any, Any]]:
+        """The special methods that a binary operator asks until one has an answer, each with its two arguments."""
         own, other = self.user_method(left, method), self.user_method(right, reflected)
         right_first = other is not None and (
             (
@@ -210,21 +223,16 @@ class Access:
                 and issubclass(type(right), type(left))
                 and class_attribute(type(left), reflected) is not other
             )
-            or (own is None and isinstance(left, _SEQUENCES) and method in ("__add__", "__mul__"))
+            or (own is None and isinstance(left, SEQUENCES) and method in ("__add__", "__mul__"))
         )
         order = [(own, left, right, method), (other, right, left, reflected)]
+        asked: list[tuple[Any, Any, Any]] = []
         for user, first, second, name in reversed(order) if right_first else order:
-            if name == reflected and type(first) is type(second):
-                continue
-            native = getattr(type(first), name, None)
-            if user is None and native is None:
-                continue
-            result = (
-                self.call(user, [first, second], {}) if user else self.natively((first, second), native, first, second)
-            )
-            if result is not NotImplemented:
-                return result
-        return _unsupported_operands(function, left, right)
+            kind = type(first)
+            found = user or (None if class_attribute(kind, name) is MISSING else getattr(kind, name, None))
+            if found is not None and not (name == reflected and kind is type(second)):
+                asked.append((found, first, second))
+        return asked
 
     def _beside(self: Interpreter, value: Any, other: Any) -> Any:
         """An operand that may be a number of the call: an input of the graph beside a tensor, else a constant."""
@@ -240,7 +248,7 @@ class Access:
     def unary(self: Interpreter, name: str, value: Any) -> Any:
         """`-value`, `+value` or `~value`."""
         function: Any
-        function, method = _UNARY[name]
+        function, method = UNARY[name]
         self.refuse_opaque(value)
         if type(value) is CallNumber:
             return self.sources.numbers.prefix(function, _PREFIX[name], value)
@@ -249,7 +257,7 @@ class Access:
 
     def compare(self: Interpreter, symbol: str, left: Any, right: Any) -> Any:
         """`left <symbol> right`."""
-        function, method, reflected = _COMPARE[symbol]
+        function, method, reflected = COMPARE[symbol]
         if type(left) is CallNumber or type(right) is CallNumber:
             if is_plain_number(left) and is_plain_number(right):
                 return self.sources.numbers.infix(function, symbol, left, right)
@@ -257,7 +265,7 @@ class Access:
         if is_container(left) or is_container(right):
             self.sources.inside(left)
             self.sources.inside(right)
-        if type(left) in _PLAIN and type(right) in _PLAIN:
+        if type(left) in PLAIN and type(right) in PLAIN:
             return self.natively((left, right), function, left, right)
         right = self.array_beside(right, left)
         self.refuse_opaque(left, right)
@@ -273,7 +281,7 @@ class Access:
                 return result
         if symbol in ("==", "!="):
             return (left is right) == (symbol == "==")
-        return _unsupported_operands(function, left, right)
+        return unsupported_operands(function, left, right)
 
     def _compare_by(self: Interpreter, obj: Any, other: Any, name: str) -> Any:
         """What one operand's special method says of a comparison."""
@@ -317,7 +325,7 @@ class Access:
                 if equal is not False:
                     found = equal if found is False else as_number(found | equal, bool)
             return found
-        if type(container) in _PLAIN or class_attribute(type(container), "__contains__") is not MISSING:
+        if type(container) in PLAIN or class_attribute(type(container), "__contains__") is not MISSING:
             hashed = isinstance(container, (dict, set, frozenset))
             return self.natively((item,) if hashed else (item, container), operator.contains, container, item)
         if not self.is_iterable(container):
@@ -474,7 +482,7 @@ class Access:
             return getattr(obj.constant(), name)
         if kind is Parameter and name in obj.__dict__:
             return self.sources.attribute(obj, name, obj.__dict__[name])
-        if kind in _PLAIN:
+        if kind in PLAIN:
             return getattr(obj, name)
         if kind is types.ModuleType:
             return self.sources.attribute(obj, name, getattr(obj, name))
@@ -583,7 +591,7 @@ class Access:
                 value = lookup(obj, name)
             except AttributeError:
                 self.look_up(kind, "__getattr__")
-                self.sources.absent(obj, name, self._lacks(name))
+                self.sources.absent(obj, name, self.lacks(name))
                 raise
         else:
             try:
@@ -659,7 +667,7 @@ class Access:
         old = getattr(obj, name, MISSING) if slot else namespace.get(name, found)
         if self.depends_on_old(old, value):
             if old is MISSING:
-                self.sources.absent(obj, name, self._lacks(name))
+                self.sources.absent(obj, name, self.lacks(name))
             else:
                 with self.sources.constants():
                     self.sources.attribute(obj, name, old)
@@ -706,7 +714,7 @@ class Access:
         self.journal.touch(obj)
         delattr(obj, name)
 
-    def _lacks(self: Interpreter, name: str) -> str:
+    def lacks(self: Interpreter, name: str) -> str:
         return f"{self.sources.name(lacks, 'object')}({{}}, {name!r})"
 
     def depends_on_old(self: Interpreter, old: Any, value: Any) -> bool:

@@ -333,7 +333,7 @@ def _give_warning(
     found = _found(place, skipped)
     registry = found.namespace.setdefault("__warningregistry__", {})
     module = found.namespace.get("__name__") or "<string>"
-    warnings.warn_explicit(message, category, found.file, found.line, module, registry, found.namespace, source)
+    warnings.warn_explicit(message, category, found.file, found.line, module, registry, None, source)
 
 
 @handles(warnings.warn_explicit)

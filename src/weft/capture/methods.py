@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import TYPE_CHECKING, Any
 
-from weft.capture.access import MISSING, class_attribute
+from weft.capture import operators
+from weft.capture.access import MISSING, PLAIN, class_attribute, is_data_descriptor
 from weft.capture.journal import Journaled
+from weft.capture.lazytext import LazyText
+from weft.capture.numbers import CallNumber
 
 if TYPE_CHECKING:
     from weft.capture.interpreter import Interpreter
@@ -16,15 +20,44 @@ Entered = tuple[types.FunctionType, list[Any]]
 
 
 def getter(interp: Interpreter, obj: Any, name: str) -> Entered | None:
-    """The call that `obj.name` is: that of a property. None if it is more, or less, than a call."""
-    found = _property(obj, name)
-    if found is None or not _is_entered(interp, found.fget, obj):
-        return None
+    """The call that `obj.name` is: of a property, a descriptor or `__getattr__`. None if it is no such call."""
     kind = type(obj)
-    if any(_is_entered(interp, class_attribute(kind, hook), obj) for hook in ("__getattribute__", "__getattr__")):
+    if kind in PLAIN or issubclass(kind, (Journaled, super, types.ModuleType, type, CallNumber, LazyText)):
+        return None
+    found = class_attribute(kind, name)
+    if isinstance(found, types.FunctionType) or _is_entered(interp, class_attribute(kind, "__getattribute__"), obj):
+        return None
+    fallback = class_attribute(kind, "__getattr__")
+    asks = _is_entered(interp, fallback, obj)
+    if type(found) is property:
+        if not _is_entered(interp, found.fget, obj):
+            return None
+        interp.look_up(kind, name)
+        if not asks:
+            return found.fget, [obj]  # type: ignore[return-value]
+        interp.look_up(kind, "__getattr__")
+        return operators.get_or_ask, [found.fget, obj, fallback, name]  # type: ignore[return-value]
+    looked_up: Any = kind.__getattribute__
+    namespace = getattr(obj, "__dict__", None) if looked_up is object.__getattribute__ else None
+    held = isinstance(namespace, dict) and name in namespace
+    if isinstance(found, functools.cached_property):
+        if held or namespace is None or asks or not _is_entered(interp, found.func, obj):
+            return None
+        interp.look_up(kind, name)
+        interp.sources.absent(obj, name, f"{name!r} not in {{}}.__dict__")
+        return operators.compute_cached, [found.func, obj, name]  # type: ignore[return-value]
+    if found is MISSING and asks and not held and looked_up is object.__getattribute__:
+        interp.look_up(kind, "__getattr__")
+        interp.sources.absent(obj, name, interp.lacks(name))
+        return fallback, [obj, name]
+    if found is MISSING or asks:
+        return None
+    getter = class_attribute(type(found), "__get__")
+    if not _is_entered(interp, getter, found) or (held and not is_data_descriptor(found)):
         return None
     interp.look_up(kind, name)
-    return found.fget, [obj]  # type: ignore[return-value]
+    interp.look_up(type(found), "__get__")
+    return getter, [found, obj, kind]
 
 
 def setter(interp: Interpreter, obj: Any, name: str, value: Any) -> Entered | None:

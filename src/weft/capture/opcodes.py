@@ -7,7 +7,7 @@ import contextlib
 import types
 from typing import TYPE_CHECKING, Any
 
-from weft.capture import access, iteration, methods
+from weft.capture import access, iteration, methods, operators
 from weft.capture.containers import items_of
 from weft.capture.exceptions import function_text
 from weft.capture.frame import NULL, UNBOUND, Await, Fork, Frame, Lazy, MaybeUnbound
@@ -223,14 +223,23 @@ def _swap(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 
 
 @handles("BINARY_OP")
-def _binary_op(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    right = frame.stack.pop()
-    frame.stack[-1] = interp.binary(instr.arg, frame.stack[-1], right)
+def _binary_op(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
+    right, left = frame.stack.pop(), frame.stack.pop()
+    entered = operators.binary(interp, instr.arg, left, right)
+    if entered is not None:
+        return interp.end_by(frame, Await.VALUE, *entered, {})
+    frame.stack.append(interp.binary(instr.arg, left, right))
+    return None
 
 
 @handles("UNARY_NEGATIVE", "UNARY_POSITIVE", "UNARY_INVERT")
-def _unary(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    frame.stack[-1] = interp.unary(instr.name, frame.stack[-1])
+def _unary(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
+    value = frame.stack.pop()
+    entered = operators.unary(interp, instr.name, value)
+    if entered is not None:
+        return interp.end_by(frame, Await.VALUE, *entered, {})
+    frame.stack.append(interp.unary(instr.name, value))
+    return None
 
 
 @handles("UNARY_NOT")
@@ -245,9 +254,13 @@ def _to_bool(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 
 
 @handles("COMPARE_OP")
-def _compare_op(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    right = frame.stack.pop()
-    frame.stack[-1] = interp.compare(instr.arg, frame.stack[-1], right)
+def _compare_op(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
+    right, left = frame.stack.pop(), frame.stack.pop()
+    entered = operators.comparison(interp, instr.arg, left, right)
+    if entered is not None:
+        return interp.end_by(frame, Await.VALUE, *entered, {})
+    frame.stack.append(interp.compare(instr.arg, left, right))
+    return None
 
 
 @handles("IS_OP")
@@ -258,12 +271,16 @@ def _is_op(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 
 
 @handles("CONTAINS_OP")
-def _contains_op(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    container = frame.stack.pop()
-    found = interp.contains(container, frame.stack[-1])
+def _contains_op(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
+    container, item = frame.stack.pop(), frame.stack.pop()
+    entered = operators.membership(interp, container, item, bool(instr.arg))
+    if entered is not None:
+        return interp.end_by(frame, Await.VALUE, *entered, {})
+    found = interp.contains(container, item)
     if instr.arg:
         found = (not found) if type(found) is bool else access.logical_not(found)
-    frame.stack[-1] = found
+    frame.stack.append(found)
+    return None
 
 
 @handles("BINARY_SUBSCR")

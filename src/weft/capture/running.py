@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 #: how many of the frames of a call stand on Python's stack while a step runs
 _NESTED_FRAMES: Final = 40
+#: the module of the functions that stand on no stack
+_UNSEEN: Final = "weft.capture.operators"
 
 
 def run_text(shapes: Sequence[FrameShape], step: Step, names: Sequence[str], scope: dict[str, Any]) -> str:
@@ -48,6 +50,9 @@ def nested_text(
     end = sum(shape.size for shape in waiting)
     for depth in range(len(waiting) - 1, max(-1, len(waiting) - _NESTED_FRAMES), -1):
         shape = waiting[depth]
+        if shape.function.__globals__.get("__name__") == _UNSEEN:
+            end -= shape.size
+            continue
         given = names[end - shape.size : end]
         outer, others = _call_text(shape, None, given, f"f{depth}", scope)
         function, arguments = outer, [*others, function, f"({''.join(name + ', ' for name in arguments)})"]

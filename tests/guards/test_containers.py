@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from special_methods import TOLD, tell, through
 
-from tests.guards.programs.special_methods import TOLD, tell, through
 from weft.jit import jit
 
 

@@ -171,6 +171,8 @@ class Natively:
         finally:
             self.journal.pop()
             inside = set(itertools.islice(self.created, made, None))
+            if function.__name__ == "__init__":  # which may write its own object
+                inside.add(id(args[0]))
             written = [obj for key, (obj, _) in layer.before.items() if key not in inside]
             layer.undo()
         if written:

@@ -25,10 +25,15 @@ def getter(interp: Interpreter, obj: Any, name: str) -> Entered | None:
     if kind in PLAIN or issubclass(kind, (Journaled, super, types.ModuleType, type, CallNumber, LazyText)):
         return None
     found = class_attribute(kind, name)
-    if isinstance(found, types.FunctionType) or _is_entered(interp, class_attribute(kind, "__getattribute__"), obj):
+    looked_up: Any = kind.__getattribute__
+    namespace = getattr(obj, "__dict__", None) if looked_up is object.__getattribute__ else None
+    held = isinstance(namespace, dict) and name in namespace
+    if isinstance(found, types.FunctionType) or (held and found is MISSING):
+        return None
+    if looked_up is not object.__getattribute__ and _is_hook(interp, looked_up, obj):
         return None
     fallback = class_attribute(kind, "__getattr__")
-    asks = _is_entered(interp, fallback, obj)
+    asks = _is_hook(interp, fallback, obj)
     if type(found) is property:
         if not _is_entered(interp, found.fget, obj):
             return None
@@ -37,9 +42,6 @@ def getter(interp: Interpreter, obj: Any, name: str) -> Entered | None:
             return found.fget, [obj]  # type: ignore[return-value]
         interp.look_up(kind, "__getattr__")
         return operators.get_or_ask, [found.fget, obj, fallback, name]  # type: ignore[return-value]
-    looked_up: Any = kind.__getattribute__
-    namespace = getattr(obj, "__dict__", None) if looked_up is object.__getattribute__ else None
-    held = isinstance(namespace, dict) and name in namespace
     if isinstance(found, functools.cached_property):
         if held or namespace is None or asks or not _is_entered(interp, found.func, obj):
             return None
@@ -100,6 +102,12 @@ def _property(obj: Any, name: str) -> property | None:
         return None
     found = class_attribute(type(obj), name)
     return found if type(found) is property else None
+
+
+def _is_hook(interp: Interpreter, function: Any, obj: Any) -> bool:
+    """Whether a function that attributes are asked of is the user's: the library's are not, whatever its Cells hold."""
+    ours = isinstance(function, types.FunctionType) and (function.__module__ or "").startswith("weft.")
+    return not ours and _is_entered(interp, function, obj)
 
 
 def _is_entered(interp: Interpreter, function: Any, first: Any) -> bool:

@@ -278,3 +278,17 @@ def test_long_texts_are_not_spelled_in_the_code_of_entries() -> None:
         assert said == text + "!"
     for group in compiled_of(f).entries.values():
         assert all(len(entry.source) < len(text) for entry in group)
+
+
+def test_ids_of_what_a_call_makes_are_those_of_the_call() -> None:
+    @jit
+    def f(x: Any) -> Any:
+        y, items = x * 2, [x]
+        names = {id(x): "x", id(y): "y", id(items): "items"}
+        float(x.asnumpy().sum())
+        return names, names[id(y)], id(items), x, y, items
+
+    for number in range(5):
+        names, found, number_of_items, x, y, items = f(tensor(number, 1.0))
+        assert names == {id(x): "x", id(y): "y", id(items): "items"}
+        assert (found, number_of_items) == ("y", id(items))

@@ -30,7 +30,7 @@ from weft.capture.iterators import (
 )
 from weft.capture.journal import EMPTY_CELL, Journaled, cell_value
 from weft.capture.lazytext import LazyText
-from weft.capture.numbers import TensorId, is_call_number
+from weft.capture.numbers import ObjectId, is_call_number
 from weft.core.dispatch import CAST, apply
 from weft.core.number import as_number
 from weft.core.tensor import Tensor
@@ -680,14 +680,15 @@ def _reversed(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> A
 @handles(id)
 def _id(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     (obj,) = args
-    if isinstance(obj, Tensor) and interp.sources.is_known(obj):
-        return TensorId.of(obj)
-    if interp.sources.is_known(obj) and not interp.frame.transparent:
+    known = interp.sources.is_known(obj)
+    made = not known and (isinstance(obj, Tensor) or id(obj) in interp.created)
+    if (known and isinstance(obj, Tensor)) or (made and not interp.frame.transparent):
+        return ObjectId.of(obj)
+    if known and not interp.frame.transparent:
         expression = interp.sources.known[id(obj)][1]
         path = interp.sources.path(expression)
         return interp.sources.numbers.base(f"{interp.sources.name(id, 'object')}({expression})", id(obj), f"id({path})")
-    lasting = isinstance(obj, Tensor) or id(obj) in interp.created or interp.sources.is_known(obj)
-    if not (lasting or interp.frame.transparent):
+    if not (known or made or interp.frame.transparent):
         raise Unsupported(
             Refusal.IMPURE_CALL,
             "id() of a passing object cannot be part of a graph",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.containers import items_of, length, members, native_class, spelled, values_of
 from weft.capture.guards import Guard, is_long
-from weft.capture.numbers import TensorId
+from weft.capture.numbers import ObjectId
 
 if TYPE_CHECKING:
     from weft.capture.sources import Sources
@@ -98,8 +98,8 @@ class Contents:
 
     def _key_from_outside(self: Sources, key: Any) -> None:
         """A container of the outside is asked for a key: if it is a tensor's id, only that tensor has the answer."""
-        if type(key) is TensorId:
-            expression = self.known[id(key.tensor)][1]
+        if type(key) is ObjectId and id(key.obj) in self.known:
+            expression = self.known[id(key.obj)][1]
             self._guard(f"id({expression}) == {int(key)}", "identity", f"id({self.path(expression)})")
 
     def has(self: Sources, obj: Any, key: Any) -> None:

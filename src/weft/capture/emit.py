@@ -43,7 +43,7 @@ from weft.capture.journal import (
 )
 from weft.capture.lazytext import LazyText
 from weft.capture.natively import hashed_freely
-from weft.capture.numbers import CallNumber, TensorId
+from weft.capture.numbers import CallNumber, ObjectId
 from weft.capture.packages import is_heap_type, module_of
 from weft.capture.sources import VIEWS, Sources, mapping_of
 from weft.capture.tracebacks import Place, Way
@@ -164,8 +164,8 @@ class Writer:
         kind = type(value)  # `isinstance` would also ask the user's `__class__`
         if issubclass(kind, Tensor):
             return self._tensor(value)
-        if kind is TensorId:
-            return f"id({self.expression(value.tensor)})"
+        if kind is ObjectId:
+            return f"id({self.expression(value.obj)})"
         if issubclass(kind, LazyText):
             return self._text(value)
         if issubclass(kind, Lazy):

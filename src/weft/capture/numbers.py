@@ -105,19 +105,19 @@ for _name, _text in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv",
     setattr(CallNumber, f"__r{_name}__", _reflected)
 
 
-class TensorId(int):
-    """The `id()` of a tensor that the call brings: what leaves the capture is that of the call's own tensor.
+class ObjectId(int):
+    """The `id()` of a tensor that the call brings, or of an object that it makes: what leaves is the id in the call.
 
-    Calls bring new tensors all the time, and programs use their ids as keys for a while, so it is not guarded.
+    Calls bring and make new objects all the time, and programs use their ids as keys for a while, so it is not guarded.
     """
 
-    tensor: Any
+    obj: Any
 
     @classmethod
-    def of(cls, tensor: Any) -> TensorId:
-        """The id of a tensor."""
-        made = cls(id(tensor))
-        made.tensor = tensor
+    def of(cls, obj: Any) -> ObjectId:
+        """The id of an object."""
+        made = cls(id(obj))
+        made.obj = obj
         return made
 
 

@@ -27,9 +27,8 @@ class JacobianFunction:
     """
 
     __slots__ = ("fn", "positions", "single", "has_aux", "forward", "__weakref__")
-
     #: what an instance is made of: programs make one anew for each call
-    __weft_parts__ = ("fn", "positions", "single", "has_aux", "forward")
+    __weft_parts__ = __slots__[:-1]
 
     def __init__(self, fn: Callable[..., Any], positions: Any, single: bool, has_aux: bool, forward: bool) -> None:
         if not callable(fn):

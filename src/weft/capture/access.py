@@ -15,7 +15,7 @@ from weft.capture.frame import Frame
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
 from weft.capture.numbers import CallNumber, is_plain_number
-from weft.capture.packages import is_heap_type
+from weft.capture.packages import is_heap_type, is_ours
 from weft.core.deferred import settled
 from weft.core.number import as_number
 from weft.core.tensor import Parameter, Tensor
@@ -140,7 +140,7 @@ class Access:
             return None
         if self.is_native(found, obj):
             self.note_native([obj])
-            if not (found.__module__ or "").startswith("weft."):  # it may read whatever is there
+            if not is_ours(found):  # it may read whatever is there
                 self.sources.inside(obj)
             return None
         return found

@@ -25,7 +25,7 @@ from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
 from weft.capture.lookers import refuse_lifetimes
 from weft.capture.numbers import PURE, is_call_number, is_plain_number
-from weft.capture.packages import DEBUGGERS, INTERNALS, NATIVE_PACKAGES, PURE_MODULES, is_heap_type, module_of
+from weft.capture.packages import DEBUGGERS, INTERNALS, NATIVE_PACKAGES, PURE_MODULES, is_heap_type, is_ours, module_of
 from weft.capture.sources import is_changeable, is_opaque_iterator
 from weft.core.deferred import settled
 from weft.core.primitive import Primitive
@@ -201,7 +201,7 @@ class Calls:
                 if callee.__module__ in _LOOKING_MODULES:
                     refuse_iterators(args)
                 self._refuse_class_writers(callee, (*args, *kwargs.values()))
-                ours = (callee.__module__ or "").startswith("weft.")
+                ours = is_ours(callee)
                 args, kwargs = self.given(args, kwargs, ours)
                 self.note_native(args)
                 self.refuse_opaque(args, kwargs)

@@ -11,6 +11,7 @@ from weft.capture.access import MISSING, PLAIN, class_attribute, is_data_descrip
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
 from weft.capture.numbers import CallNumber
+from weft.capture.packages import is_ours
 
 if TYPE_CHECKING:
     from weft.capture.interpreter import Interpreter
@@ -106,8 +107,7 @@ def _property(obj: Any, name: str) -> property | None:
 
 def _is_hook(interp: Interpreter, function: Any, obj: Any) -> bool:
     """Whether a function that attributes are asked of is the user's: the library's are not, whatever its Cells hold."""
-    ours = isinstance(function, types.FunctionType) and (function.__module__ or "").startswith("weft.")
-    return not ours and _is_entered(interp, function, obj)
+    return isinstance(function, types.FunctionType) and not is_ours(function) and not interp.is_native(function, obj)
 
 
 def _is_entered(interp: Interpreter, function: Any, first: Any) -> bool:

@@ -103,8 +103,7 @@ def binary(interp: Interpreter, number: int, left: Any, right: Any) -> Entered |
         left: the left operand.
         right: the right operand.
     """
-    kind, other_kind = type(left), type(right)
-    if (kind in PLAIN and other_kind in PLAIN) or issubclass(kind, _LIBRARY) or issubclass(other_kind, _LIBRARY):
+    if not _may_be_users(left, right):
         return None
     function, method, reflected = BINARY[number % len(BINARY)]
     if number >= len(BINARY):
@@ -113,7 +112,7 @@ def binary(interp: Interpreter, number: int, left: Any, right: Any) -> Entered |
         if own is not None:
             interp.refuse_opaque(left, right)
             return operate_in_place, [own, left, right, function]  # type: ignore[return-value]
-        if class_attribute(kind, name) is not MISSING:
+        if class_attribute(type(left), name) is not MISSING:
             return None
         function = shown
     if method in ("__add__", "__mul__") and (isinstance(left, SEQUENCES) or isinstance(right, SEQUENCES)):
@@ -124,14 +123,11 @@ def binary(interp: Interpreter, number: int, left: Any, right: Any) -> Entered |
 
 def comparison(interp: Interpreter, symbol: str, left: Any, right: Any) -> Entered | None:
     """The call that a comparison is, None if it is not one of the user's methods that is asked first."""
-    kind, other_kind = type(left), type(right)
-    if (kind in PLAIN and other_kind in PLAIN) or issubclass(kind, _LIBRARY) or issubclass(other_kind, _LIBRARY):
-        return None
-    if symbol == "!=":  # by default it asks `__eq__`
+    if symbol == "!=" or not _may_be_users(left, right):  # by default `!=` asks `__eq__`
         return None
     function, method, reflected = COMPARE[symbol]
     sides = [(left, right, method), (right, left, reflected)]
-    if kind is not other_kind and issubclass(other_kind, kind):
+    if type(left) is not type(right) and issubclass(type(right), type(left)):
         sides.reverse()
     asked: list[tuple[Any, Any, Any]] = []
     for first, second, name in sides:
@@ -146,7 +142,7 @@ def comparison(interp: Interpreter, symbol: str, left: Any, right: Any) -> Enter
 
 def membership(interp: Interpreter, container: Any, item: Any, inverted: bool) -> Entered | None:
     """The call that ``item in container`` is, None if the container's class has no such method of the user's."""
-    own = None if type(container) in PLAIN else interp.user_method(container, "__contains__")
+    own = interp.user_method(container, "__contains__")
     if own is None:
         return None
     interp.refuse_opaque(container, item)
@@ -155,13 +151,20 @@ def membership(interp: Interpreter, container: Any, item: Any, inverted: bool) -
 
 def unary(interp: Interpreter, name: str, value: Any) -> Entered | None:
     """The call that `-value`, `+value` or `~value` is, None if the method is not the user's."""
-    if type(value) in PLAIN or issubclass(type(value), _LIBRARY):
+    if issubclass(type(value), _LIBRARY):
         return None
     own = interp.user_method(value, UNARY[name][1])
     if own is None:
         return None
     interp.refuse_opaque(value)
     return own, [value]
+
+
+def _may_be_users(left: Any, right: Any) -> bool:
+    """Whether one of two operands may have special methods of the user's."""
+    kinds = type(left), type(right)
+    plain = kinds[0] in PLAIN and kinds[1] in PLAIN
+    return not plain and not any(issubclass(kind, _LIBRARY) for kind in kinds)
 
 
 def _entered(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Final
 
 #: packages whose Python functions run natively: they hold no code that must be captured
@@ -37,6 +38,11 @@ _HEAP_TYPE: Final = 1 << 9
 def is_heap_type(cls: type) -> bool:
     """Whether a class was made by a class statement, or as if by one, and not built into the interpreter."""
     return bool(cls.__flags__ & _HEAP_TYPE)
+
+
+def is_ours(function: types.FunctionType) -> bool:
+    """Whether a function is the framework's own."""
+    return (function.__module__ or "").startswith("weft.")
 
 
 def module_of(cls: type) -> str:

@@ -144,9 +144,6 @@ def _type_name(kind: Any) -> str:
 def _names_of(value: Any) -> tuple[str, ...]:
     """The names under which a value matches, the most specific first."""
     if isinstance(value, Tensor):
-        weak = value.type.weak if value.is_symbolic else None
-        if weak is not None:  # a Python number that only the running graph knows
-            return (weak.__name__, "number", "tensor")
         return ("parameter", "tensor") if isinstance(value, Parameter) else ("tensor",)
     if value is None:
         return ("none",)

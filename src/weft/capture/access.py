@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from weft.capture import arithmetic
 from weft.capture.containers import is_container
 from weft.capture.frame import Frame
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
-from weft.capture.numbers import CallNumber, is_plain_number
 from weft.capture.packages import is_heap_type, is_ours
-from weft.core.deferred import settled
-from weft.core.number import as_number
+from weft.core.number import GraphNumber, require
+from weft.core.run_number import RunNumber, settled
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ops.select import where
@@ -108,23 +108,11 @@ def class_attribute(kind: type, name: str) -> Any:
     return MISSING
 
 
-def logical_not(condition: Tensor) -> Tensor:
-    """The negation of a symbolic truth."""
-    return as_number(condition == False, bool)  # noqa: E712 - an elementwise comparison
-
-
 def leaf_kind(value: Any) -> Any:
-    """What two values must have in common for the graph to choose between them; None for what it cannot hold."""
+    """What values must have in common for the graph to choose between them; None for what it cannot hold."""
     if isinstance(value, Tensor):
-        return value.type.weak or value.type
-    return value.__class__ if type(value) in (bool, int, float) else None
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a Python number, known or only to the running graph."""
-    if isinstance(value, Tensor):
-        return value.is_symbolic and value.type.weak is not None
-    return type(value) in (bool, int, float)
+        return value.type
+    return arithmetic.kind_of(value) if arithmetic.is_number(value) else None
 
 
 class Access:
@@ -157,16 +145,13 @@ class Access:
         """`left <op> right`, or the in-place form for numbers from 13."""
         inplace = number >= len(BINARY)
         function, method, reflected = BINARY[number % len(BINARY)]
-        if type(left) is CallNumber or type(right) is CallNumber:
-            if is_plain_number(left) and is_plain_number(right):
-                return self.sources.numbers.infix(function, _SYMBOLS[number % len(BINARY)], left, right)
+        if issubclass(type(left), RunNumber) or issubclass(type(right), RunNumber):
+            if arithmetic.is_number(left) and arithmetic.is_number(right):
+                return self.of_numbers(function, _SYMBOLS[number % len(BINARY)], left, right)
             left, right = self._beside(left, right), self._beside(right, left)
         self._read_operand(left, inplace and method == "__add__")
         self._read_operand(right)
         if type(left) in PLAIN and type(right) in PLAIN:
-            numbers = method == "__truediv__" and is_number(left) and is_number(right)
-            if numbers and (isinstance(left, Tensor) or isinstance(right, Tensor)):
-                left, right = as_number(left, float), as_number(right, float)
             if inplace:
                 if not isinstance(left, (int, float, str, tuple, Tensor)) or isinstance(left, Parameter):
                     self.touch_if_mutable(left)
@@ -234,11 +219,15 @@ class Access:
                 asked.append((found, first, second))
         return asked
 
+    def of_numbers(self: Interpreter, function: Any, symbol: str, left: Any, right: Any) -> Any:
+        """The result of an operator on two numbers of which one is not known."""
+        if arithmetic.is_graph_number(left) or arithmetic.is_graph_number(right):
+            return arithmetic.binary(function, left, right)
+        return self.sources.numbers.infix(function, symbol, left, right)
+
     def _beside(self: Interpreter, value: Any, other: Any) -> Any:
-        """An operand that may be a number of the call: an input of the graph beside a tensor, else a constant."""
-        if type(value) is not CallNumber:
-            return value
-        return value.operand() if isinstance(other, Tensor) else value.constant()
+        """An operand that may be a run-time number: an operand of the graph beside a tensor, else a constant."""
+        return value if isinstance(other, Tensor) else settled(value)
 
     def _read_operand(self: Interpreter, value: Any, extended: bool = False) -> None:
         """An operator reads a container, but not one that it only extends."""
@@ -250,7 +239,9 @@ class Access:
         function: Any
         function, method = UNARY[name]
         self.refuse_opaque(value)
-        if type(value) is CallNumber:
+        if type(value) is GraphNumber:
+            return arithmetic.unary(function, value)
+        if issubclass(type(value), RunNumber):
             return self.sources.numbers.prefix(function, _PREFIX[name], value)
         own = self.user_method(value, method)
         return self.made_if_fresh(function(value)) if own is None else self.call(own, [value], {})
@@ -258,9 +249,9 @@ class Access:
     def compare(self: Interpreter, symbol: str, left: Any, right: Any) -> Any:
         """`left <symbol> right`."""
         function, method, reflected = COMPARE[symbol]
-        if type(left) is CallNumber or type(right) is CallNumber:
-            if is_plain_number(left) and is_plain_number(right):
-                return self.sources.numbers.infix(function, symbol, left, right)
+        if issubclass(type(left), RunNumber) or issubclass(type(right), RunNumber):
+            if arithmetic.is_number(left) and arithmetic.is_number(right):
+                return self.of_numbers(function, symbol, left, right)
             left, right = self._beside(left, right), self._beside(right, left)
         if is_container(left) or is_container(right):
             self.sources.inside(left)
@@ -296,7 +287,7 @@ class Access:
             if result is NotImplemented:
                 return result
             truth = self.truth(result)
-            return (not truth) if type(truth) is bool else logical_not(truth)
+            return (not truth) if type(truth) is bool else arithmetic.negated(truth)
         if hasattr(type(found), "__get__"):
             bound = getattr(obj, name, None) if type(obj) is type(None) else found.__get__(obj, type(obj))
             return bound(other) if isinstance(bound, types.MethodWrapperType) else self.call(bound, [other], {})
@@ -308,23 +299,23 @@ class Access:
         own = self.user_method(container, "__contains__")
         if own is not None:
             return self.truth(self.call(own, [container, item], {}))
-        item = settled(item)
-        if isinstance(container, (dict, set, frozenset)):
-            self.sources.has(container, item)
-        else:
+        if type(container) in (list, tuple) and any(map(self.is_of_graph, (item, *container))):
             self.sources.inside(container)
-        self.sources.inside(item)
-        if type(container) in (list, tuple) and any(
-            isinstance(v, Tensor) and self.is_runtime(v) for v in (item, *container)
-        ):
+            self.sources.inside(item)
             found: Any = False
             for other in container:
                 equal = item is other or self.truth(self.compare("==", other, item))
                 if equal is True:
                     return True
                 if equal is not False:
-                    found = equal if found is False else as_number(found | equal, bool)
+                    found = equal if found is False else arithmetic.disjunction(found, equal)
             return found
+        item = settled(item)
+        if isinstance(container, (dict, set, frozenset)):
+            self.sources.has(container, item)
+        else:
+            self.sources.inside(container)
+        self.sources.inside(item)
         if type(container) in PLAIN or class_attribute(type(container), "__contains__") is not MISSING:
             hashed = isinstance(container, (dict, set, frozenset))
             return self.natively((item,) if hashed else (item, container), operator.contains, container, item)
@@ -335,10 +326,16 @@ class Access:
                 return True
         return False
 
+    def is_of_graph(self: Interpreter, value: Any) -> bool:
+        """Whether only the running graph knows the value of a tensor or a number."""
+        return type(value) is GraphNumber or (isinstance(value, Tensor) and self.is_runtime(value))
+
     def truth(self: Interpreter, value: Any) -> Any:
-        """The truth of a value: a bool, or a symbolic bool for a tensor that only the running graph knows."""
+        """The truth of a value: a bool, or a number of the graph where only that knows it."""
         self.refuse_opaque(value)
-        if type(value) is CallNumber:
+        if type(value) is GraphNumber:
+            return arithmetic.converted(bool, value)
+        if issubclass(type(value), RunNumber):
             return self.sources.numbers.truth(value)
         if isinstance(value, Tensor):
             if not value.is_symbolic and id(value) in self.trace.created:
@@ -347,11 +344,11 @@ class Access:
                 raise ValueError(
                     f"the truth value of a tensor with {value.size} elements is ambiguous; use .any() or .all()"
                 )
-            return as_number(value, bool)
+            return arithmetic.converted(bool, value)
         own = self.user_method(value, "__bool__")
         if own is not None:
             result = self.call(own, [value], {})
-            if isinstance(result, Tensor):
+            if arithmetic.is_number(result) and arithmetic.kind_of(result) is bool:
                 return self.truth(result)
             if not isinstance(result, bool):
                 raise TypeError(f"__bool__ should return bool, returned {type(result).__name__}")
@@ -371,9 +368,9 @@ class Access:
         own = self.user_method(obj, "__getitem__")
         if own is not None:
             return self.call(own, [obj, key], {})
-        if isinstance(key, Tensor) and isinstance(obj, (list, tuple)) and self.is_runtime(key):
+        if isinstance(obj, (list, tuple)) and self.is_of_graph(key) and _is_integral(key):
             self.sources.contents(obj)
-            return self.pick(obj, key)
+            return self.pick(obj, key if type(key) is GraphNumber else arithmetic.converted(int, key))
         if not isinstance(obj, Tensor):
             key = settled(key)
         if isinstance(obj, defaultdict) and not self.natively((key,), defaultdict.__contains__, obj, key):
@@ -401,9 +398,8 @@ class Access:
             raise
         return self.sources.item(obj, key, value)
 
-    def pick(self: Interpreter, items: Any, index: Tensor) -> Any:
+    def pick(self: Interpreter, items: Any, position: GraphNumber) -> Any:
         """The item of a sequence at a position that only the running graph knows: all items must be alike."""
-        position = as_number(index, int)
         kinds = {leaf_kind(item) for item in items}
         if len(kinds) != 1 or None in kinds:
             raise Unsupported(
@@ -411,12 +407,15 @@ class Access:
                 f"which item of this {type(items).__name__} is meant depends on a tensor, and the items are not alike",
                 "index a stacked tensor, or choose with if/elif on the index",
             )
-        chosen = items[-1]
-        for number in range(len(items) - 2, -1, -1):
-            here = (position == number) | (position == number - len(items))
-            chosen = where(here, items[number], chosen)
+        index, count = position.tensor, len(items)
+        require((index >= -count) & (index < count), f"whether an index fits a {type(items).__name__} of {count} items")
         (kind,) = kinds
-        return as_number(chosen, kind) if isinstance(kind, type) else chosen
+        numbers = isinstance(kind, type)
+        chosen = arithmetic.tensor_of(items[-1]) if numbers else items[-1]
+        for number in range(count - 2, -1, -1):
+            here = (index == number) | (index == number - count)
+            chosen = where(here, arithmetic.tensor_of(items[number]) if numbers else items[number], chosen)
+        return arithmetic.number(chosen, kind) if numbers else chosen
 
     def set_item(self: Interpreter, obj: Any, key: Any, value: Any) -> None:
         """`obj[key] = value`."""
@@ -478,7 +477,7 @@ class Access:
     def get_attr(self: Interpreter, obj: Any, name: str) -> Any:
         """`obj.name`."""
         kind = type(obj)
-        if kind is CallNumber:
+        if issubclass(kind, RunNumber):
             return getattr(obj.constant(), name)
         if kind is Parameter and name in obj.__dict__:
             return self.sources.attribute(obj, name, obj.__dict__[name])
@@ -754,7 +753,7 @@ class Access:
     def format(self: Interpreter, value: Any, spec: Any) -> Any:
         """`format(value, spec)`; a symbolic tensor gives text that is completed when the graph runs."""
         self.refuse_opaque(value)
-        if isinstance(value, Tensor) and self.is_runtime(value):
+        if self.is_of_graph(value):
             return LazyText.of(value, spec)
         if isinstance(value, LazyText):
             return value
@@ -769,6 +768,11 @@ class Access:
         if isinstance(value, Journaled):
             return format(impostor_of(value), spec) if spec else self.call(str, [value], {})
         return format(value, spec)
+
+
+def _is_integral(key: Any) -> bool:
+    """Whether a tensor or a number of the graph can be an index."""
+    return key.dtype.category <= 1 if isinstance(key, Tensor) else arithmetic.kind_of(key) is not float
 
 
 def lacks(obj: Any, name: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.capture.emit import Writer
-from weft.capture.entries import MISS, Entry
+from weft.capture.entries import MISS, Entry, Failed
 from weft.capture.generators import Yielded
 from weft.capture.guards import check_lines
 from weft.capture.sources import Sources
@@ -56,8 +56,9 @@ def assemble(
         loads.append(expression)
         wrapped.append(expression)
         datas.append(f"{expression}._data")
-        if id(handle) in written:
+        if id(handle) in written and writer.condition is None:
             donatable.append(position)
+    failed: Failed | None = None
     segment = Segment(graph, donatable)
     scope["segment"] = segment
     _compile_once(scope, segment.executable)
@@ -75,17 +76,24 @@ def assemble(
         body.append(f"outs = call([{', '.join(datas)}])")
     else:
         body.append(f"outs = run({', '.join(datas)})")
+    if writer.condition is not None:
+        scope["failed"] = failed = Failed()
+        body.append(f"if not outs[{writer.condition}]: return failed()")
+        writer.lines.insert(0, f"if not leaf({writer.condition}): return failed()")
     types_of = {i: value.type for i, value in enumerate(graph.outputs)}
-    body += [line for text in writer.lines for line in _inline(text, types_of, sources)]
+    first = 0 if writer.condition is None else 1
+    body += [line for text in writer.lines[first:] for line in _inline(text, types_of, sources)]
     signature = ", ".join(parameters)
     source = f"def entry({signature}):\n" + "".join(f"    {line}\n" for line in body)
     source += f"def rebuild(outs, {signature}{held}):\n    leaf = outs.__getitem__\n"
     source += "    def store(handle, position): handle.rebind(outs[position])\n"
+    source += "    def number(position): return outs[position].item()\n"
     source += "".join(f"    {line}\n" for line in writer.lines)
     scope |= sources.scope
     exec(compile(source, f"<weft entry {graph.name}>", "exec"), scope)
     guards = list(sources.guards.values())
-    return Entry(scope["entry"], segment, guards, source, parameters, dict(sources.scope, Tensor=Tensor), computes)
+    names = dict(sources.scope, Tensor=Tensor)
+    return Entry(scope["entry"], segment, guards, source, parameters, names, computes, failed)
 
 
 def drop_unused(graph: Graph) -> None:
@@ -127,8 +135,8 @@ def _inline(text: str, types_of: dict[int, Any], sources: Sources) -> list[str]:
             f"{indent}stored._data = outs[{position}]; stored._node = None; stored._type = {kind}",
         ]
     name, _, value = stripped.partition(" = ")
-    if value.startswith("leaf(") and value.endswith(").item()"):
-        return [f"{indent}{name} = outs[{value[5:-8]}].item()"]
+    if value.startswith("number("):
+        return [f"{indent}{name} = outs[{value[7:-1]}].item()"]
     if value.startswith("leaf("):
         position = value[5:-1]
         kind = types_of[int(position)]

@@ -27,8 +27,8 @@ from weft.capture.suspension import (
 )
 from weft.core import trace as trace_module
 from weft.core.containers import is_mutable
-from weft.core.number import STORAGE
-from weft.core.tensor import LiteralTensor, Tensor, wrap
+from weft.core.number import STORAGE, number_of
+from weft.core.tensor import LiteralTensor, Tensor
 from weft.core.trace import Trace
 from weft.errors import Location, Refusal, Unsupported
 from weft.ir.graph import Graph, Value
@@ -94,6 +94,7 @@ class Attempt:
         self.continuation = continuation
         self.sources = Sources(owner.guarded, varying)
         self.trace = Trace(owner.name)
+        self.trace.exact = owner.exact
         self.interpreter = Interpreter(self.trace, self.sources, None if end is None else end.step)
         if continuation is None or continuation.idle is not None:
             self.interpreter.limit = (
@@ -149,6 +150,8 @@ class Attempt:
                 computes = interpreter.computes()
                 if trace.token is not None:
                     writer.output(trace.use(trace.token))
+                if trace.holds is not None:
+                    writer.condition = writer.output(trace.use(trace.holds))
             except Unsupported as refusal:
                 refusal.in_callback = session.depth() > gradients
                 raise
@@ -284,7 +287,7 @@ def _argument(trace: Trace, sources: Sources, numbers: dict[Value, str], express
         kind = int if isinstance(value, int) else float
         param = trace.root.add_param(TensorType.of(STORAGE[kind], (), kind), expression)
         numbers[param] = f"{sources.name(STORAGE[kind].np_dtype.type, 'object')}({expression})"
-        return wrap(param)
+        return number_of(param)
     items = value.items() if isinstance(value, dict) else enumerate(value)
     made = {key: _argument(trace, sources, numbers, f"{expression}[{key!r}]", item) for key, item in items}
     return made if isinstance(value, dict) else list(made.values()) if isinstance(value, list) else tuple(made.values())
@@ -297,15 +300,15 @@ def _constant_test(trace: Trace) -> Callable[[Tensor], bool]:
 def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Alternatives) -> dict[int, Tensor]:
     """Write the outcomes of which the running graph picks one."""
     always: dict[int, Tensor] | None = None
-    selector = writer.output(interpreter.trace.use(result.selector))
-    writer.lines.append(f"which = leaf({selector}).item()")
+    selector = writer.output(interpreter.trace.use(result.selector.tensor))
+    writer.lines.append(f"which = number({selector})")
     for number, outcome in enumerate(result.outcomes):
         layer = interpreter.journal.push()
         for obj, contents in outcome.heap.values():
             interpreter.journal.touch(obj)
             restore(obj, contents.settled() if isinstance(contents, MergedTensor) else contents)
         first = len(writer.lines)
-        names = dict(writer._names)
+        names, numbers = dict(writer._names), dict(writer._numbers)
         stored = _write_effects(interpreter, writer)
         handles = set(map(id, stored.values()))
         always = stored if always is None else {k: handle for k, handle in always.items() if id(handle) in handles}
@@ -316,7 +319,7 @@ def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Altern
         else:
             writer.lines.append(f"raise again({writer.constant(outcome.payload)})")
         refuse_abandoned(interpreter.created, interpreter.journal.births, writer.written)
-        writer._names = names
+        writer._names, writer._numbers = names, numbers
         block = ["    " + line for line in writer.lines[first:]]
         writer.lines[first:] = [f"if which == {number}:", *block]
         interpreter.journal.pop()

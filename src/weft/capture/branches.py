@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from weft.capture.arithmetic import chosen, is_at, shifted
 from weft.capture.decided_loops import Loop, decided_loop
 from weft.capture.exceptions import raise_as_it_is
 from weft.capture.flow import flow_of
@@ -19,11 +20,10 @@ from weft.capture.frame import UNBOUND, Exit, Fork, Frame, Raise, Return, Stop, 
 from weft.capture.journal import contents_of, restore
 from weft.capture.merge import ABSENT, Joiner, MergeError
 from weft.compile.control import emit_if
-from weft.core.number import as_number
+from weft.core.number import GraphNumber
 from weft.core.tensor import Tensor, wrap
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph
-from weft.ops.select import where
 
 if TYPE_CHECKING:
     from weft.capture.interpreter import Interpreter
@@ -62,13 +62,13 @@ class Alternatives(Exit):
     """Several outcomes of which the running graph picks one.
 
     Args:
-        selector: a symbolic int: the position of the outcome that holds.
+        selector: the position of the outcome that holds.
         outcomes: the outcomes, all of different labels.
     """
 
     __slots__ = ("selector", "outcomes")
 
-    def __init__(self, selector: Tensor, outcomes: list[Outcome]) -> None:
+    def __init__(self, selector: GraphNumber, outcomes: list[Outcome]) -> None:
         self.selector = selector
         self.outcomes = outcomes
 
@@ -78,7 +78,7 @@ class Side:
 
     __slots__ = ("region", "selector", "outcomes")
 
-    def __init__(self, region: Graph, selector: Tensor | None, outcomes: list[Outcome]) -> None:
+    def __init__(self, region: Graph, selector: GraphNumber | None, outcomes: list[Outcome]) -> None:
         self.region = region
         self.selector = selector
         self.outcomes = outcomes
@@ -169,7 +169,7 @@ class Branches:
             outcomes.append(self._join_outcomes(joiner, label, found[0], found[1], frame))
         types = joiner.region_outputs()
         if types:
-            emit_if(self.trace, condition, joiner.regions, [slot for _, _, _, slot in joiner.outputs], location)
+            emit_if(self.trace, condition.tensor, joiner.regions, [slot for _, _, _, slot in joiner.outputs], location)
         if len(outcomes) == 1:
             return self._as_exit(frame, outcomes[0])
         return Alternatives(selector, outcomes)
@@ -258,10 +258,10 @@ class Branches:
             return side.selector
         before, self.trace.graph = self.trace.graph, side.region
         try:
-            chosen: Any = positions[-1]
+            found: Any = positions[-1]
             for number in range(len(positions) - 1):
-                chosen = where(side.selector == number, positions[number], chosen)
-            return as_number(chosen, int)
+                found = chosen(is_at(side.selector, number), positions[number], found)
+            return found
         finally:
             self.trace.graph = before
 
@@ -375,26 +375,24 @@ class Branches:
             loop = None if begun is not None else loop
 
     def _continue_one(
-        self: Interpreter, frame: Frame, alternatives: Alternatives, chosen: int, stops: frozenset[int],
+        self: Interpreter, frame: Frame, alternatives: Alternatives, position: int, stops: frozenset[int],
         loop: Loop | None,
     ) -> Exit:  # fmt: skip
         """Run the chosen outcome on to the stops under a branch on the selector."""
-        outcome = alternatives.outcomes[chosen]
-        condition = as_number(alternatives.selector == chosen, bool)
+        outcome = alternatives.outcomes[position]
+        condition = is_at(alternatives.selector, position)
 
         def go_on() -> Exit:
             self._as_exit(frame, outcome)
             return self.run(frame, stops) if loop is None else self.loop_from_header(frame, loop, stops)
 
-        return self._both(frame, condition, go_on, lambda: self._without(frame, alternatives, chosen))
+        return self._both(frame, condition, go_on, lambda: self._without(frame, alternatives, position))
 
-    def _without(self: Interpreter, frame: Frame, alternatives: Alternatives, chosen: int) -> Exit:
-        rest = [o for k, o in enumerate(alternatives.outcomes) if k != chosen]
+    def _without(self: Interpreter, frame: Frame, alternatives: Alternatives, position: int) -> Exit:
+        rest = [o for k, o in enumerate(alternatives.outcomes) if k != position]
         if len(rest) == 1:
             return self._as_exit(frame, rest[0])
-        selector = alternatives.selector
-        moved = as_number(where(selector > chosen, selector - 1, selector), int)
-        return Alternatives(moved, rest)
+        return Alternatives(shifted(alternatives.selector, position), rest)
 
     def distinct(self: Interpreter, frame: Frame, result: Exit) -> Exit:
         """Merge outcomes of the same label, of which a loop may have several."""
@@ -406,7 +404,7 @@ class Branches:
             return result
         return self._both(
             frame,
-            as_number(result.selector == again, bool),
+            is_at(result.selector, again),
             lambda: self._as_exit(frame, result.outcomes[again]),
             lambda: self.distinct(frame, self._without(frame, result, again)),
         )
@@ -442,7 +440,7 @@ class Branches:
         def rest(position: int) -> Exit:
             if position == len(result.outcomes) - 1:
                 return take(position)()
-            condition = as_number(result.selector == position, bool)
+            condition = is_at(result.selector, position)
             return self._both(frame, condition, take(position), lambda: rest(position + 1))
 
         return self._settle(frame, rest(0), stops)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
+import math
 import operator
 import re
 import string
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft import context, dtypes
-from weft.capture.access import MISSING, class_attribute, impostor, logical_not
+from weft.capture import arithmetic
+from weft.capture.access import MISSING, class_attribute, impostor
 from weft.capture.frame import UNBOUND, Lazy
 from weft.capture.iterators import (
     SKIP,
@@ -30,9 +32,10 @@ from weft.capture.iterators import (
 )
 from weft.capture.journal import EMPTY_CELL, Journaled, cell_value
 from weft.capture.lazytext import LazyText
-from weft.capture.numbers import ObjectId, is_call_number
+from weft.capture.numbers import ObjectId
 from weft.core.dispatch import CAST, apply
-from weft.core.number import as_number
+from weft.core.number import GraphNumber
+from weft.core.run_number import KINDS, RunNumber, settled
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ops.select import where
@@ -71,7 +74,7 @@ _ADDRESS: Final = re.compile(" at 0x([0-9a-fA-F]+)")
 #: builtins whose handlers read from their arguments through the interpreter, as far as they need
 LAZY: Final[set[Any]] = {
     isinstance, type, getattr, hasattr, setattr, delattr, len, iter, zip, enumerate, map, filter, sum, any, all, min,
-    max, sorted, list, tuple, set, frozenset, dict, next, bool, print, super, globals, locals, functools.reduce, pow,
+    max, sorted, int, float, repr, str, divmod, range, format, list, tuple, set, frozenset, dict, next, bool, print, super, globals, locals, functools.reduce, pow,
     object.__setattr__, builtins.__build_class__, Tensor, Tensor.item, *(getattr(operator, name) for name in (
         "add", "and_", "floordiv", "lshift", "matmul", "mul", "mod", "or_", "pow", "rshift", "sub", "truediv", "xor",
     )),
@@ -108,15 +111,15 @@ def _number(kind: type, *methods: str) -> Handler:
     def handler(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if len(args) == 1 and not kwargs:
             (value,) = args
-            if isinstance(value, Tensor) and interp.is_runtime(value):
-                return as_number(value, kind)
+            if interp.is_of_graph(value) and kind is not complex:
+                return arithmetic.converted(kind, value)
             for method in methods:
                 own = interp.user_method(value, method)
                 if own is not None:
                     return _checked(kind, value, method, interp.call(own, [value], {}))
                 if class_attribute(type(value), method) is not MISSING:
                     break
-        return interp.natively((), kind, *args, **kwargs)
+        return interp.natively((), kind, *settled(args), **settled(kwargs))
 
     return handler
 
@@ -136,19 +139,26 @@ def _bool(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return interp.truth(args[0]) if len(args) == 1 else bool(*args, **kwargs)
 
 
+#: functions of one number that a graph computes as Python does
+_ROUNDING: Final = (abs, round, math.floor, math.ceil, math.trunc)
+
+
 def _special(function: Any, method: str) -> Handler:
     """A builtin that is a call of a special method and a check of what it returns."""
 
     def handler(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if args and not kwargs:
+            if function is repr and interp.is_of_graph(args[0]):
+                return LazyText.of(args[0], "!r")
             own = interp.user_method(args[0], method)
             if own is not None:
                 result = interp.call(own, args, kwargs)
                 if isinstance(result, (Tensor, LazyText)) or function in (abs, round):
                     return result
-                return _checked(function, args[0], method, result)
+                return _checked(function, args[0], method, settled(result))
             if isinstance(args[0], Journaled) and function is not hash:
                 _refuse_look(args[0], f"{function.__name__}()")
+        args, kwargs = settled(args), settled(kwargs)
         result = interp.natively(args, function, *args, **kwargs)
         return refuse_addresses(interp, result) if function is repr else result
 
@@ -190,8 +200,10 @@ def _format(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any
 @handles(divmod)
 def _divmod(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     left, right = args
+    if any(map(arithmetic.is_graph_number, args)) and all(map(arithmetic.is_number, args)):
+        return arithmetic.binary(divmod, left, right)
     if all(interp.user_method(v, m) is None for v in args for m in ("__divmod__", "__rdivmod__")):
-        return divmod(left, right)
+        return divmod(*settled(args))
     return interp.binary_by(divmod, "__divmod__", "__rdivmod__", left, right)
 
 
@@ -214,10 +226,10 @@ def _tensor(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any
     array = interp.array_input(number)
     if array is not None:
         return array if wanted is None else apply(CAST, (array,), (dtypes.of(wanted),))
-    if not is_call_number(number):
-        return interp.construct(Tensor, args, kwargs)
-    value = number.operand()
-    dtype = dtypes.of_python(number.value.__class__) if wanted is None else dtypes.of(wanted)
+    if not issubclass(type(number), RunNumber):
+        return interp.construct(Tensor, settled(args), settled(kwargs))
+    dtype = dtypes.of_python(number.kind) if wanted is None else dtypes.of(wanted)
+    value = number.operand(dtype)
     return apply(CAST, (value,), (dtype,)) if isinstance(value, Tensor) else Tensor(value, dtype)
 
 
@@ -236,22 +248,23 @@ def _get_context(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -
 
 @handles(pow)
 def _pow(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    return interp.binary(8, *args) if len(args) == 2 and not kwargs else pow(*args, **kwargs)
+    return interp.binary(8, *args) if len(args) == 2 and not kwargs else pow(*settled(args), **settled(kwargs))
 
 
 @handles(str)
 def _str(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if len(args) == 1 and not kwargs:
         return text_of(interp, args[0])
-    return interp.natively((), str, *args, **kwargs)
+    return interp.natively((), str, *settled(args), **settled(kwargs))
 
 
 def text_of(interp: Interpreter, value: Any) -> Any:
     """`str(value)`; with symbolic tensors in it, a text that is completed when the graph runs."""
     if isinstance(value, LazyText):
         return value
-    if isinstance(value, Tensor) and interp.is_runtime(value):
+    if interp.is_of_graph(value):
         return LazyText.of(value)
+    value = settled(value)
     if isinstance(value, Journaled):
         _refuse_look(value, "str()")
     for method, default in (("__str__", object.__str__), ("__repr__", object.__repr__)):
@@ -281,19 +294,26 @@ def format_text(interp: Interpreter, template: str, args: list[Any], kwargs: dic
 
 @handles(range)
 def _range(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    if any(isinstance(a, Tensor) and interp.is_runtime(a) for a in args):
-        bounds = [as_number(a, int) if isinstance(a, Tensor) else a for a in args]
+    if any(map(interp.is_of_graph, args)) and all(map(_is_bound, args)):
+        bounds = [arithmetic.converted(int, a) if interp.is_of_graph(a) else settled(a) for a in args]
         start, stop, step = (
             (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else tuple(bounds)
         )
-        if isinstance(step, Tensor):
+        if type(step) is GraphNumber:
             raise Unsupported(
                 Refusal.TENSOR_VALUE, "the step of a range is only known when the graph runs", "use a constant step"
             )
         if step == 0:
             raise ValueError("range() arg 3 must not be zero")
         return SymbolicRange(start, stop, step)
-    return interp.natively((), range, *args, **kwargs)
+    return interp.natively((), range, *settled(args), **settled(kwargs))
+
+
+def _is_bound(value: Any) -> bool:
+    """Whether a value can be a bound of a range."""
+    if isinstance(value, Tensor):
+        return value.dtype.category <= 1 and value.size == 1
+    return arithmetic.is_number(value) and arithmetic.kind_of(value) is not float
 
 
 @handles(iter)
@@ -388,11 +408,11 @@ def _quantifier(stop_at: bool) -> Handler:
                 if truth is stop_at:
                     return stop_at
                 continue
-            decided = truth if stop_at else logical_not(truth)
-            pending = decided if pending is None else as_number(pending | decided, bool)
+            decided = truth if stop_at else arithmetic.negated(truth)
+            pending = decided if pending is None else arithmetic.disjunction(pending, decided)
         if pending is None:
             return not stop_at
-        return pending if stop_at else logical_not(pending)
+        return pending if stop_at else arithmetic.negated(pending)
 
     return handler
 
@@ -427,12 +447,14 @@ def _extreme(function: Any, symbol: str) -> Handler:
     return handler
 
 
-def _choose(condition: Tensor, first: Any, second: Any) -> Any:
-    kinds = {v.type.weak if isinstance(v, Tensor) else v.__class__ for v in (first, second)}
-    chosen = where(condition, first, second)
-    if len(kinds) == 1 and (kind := kinds.pop()) in (int, float, bool):
-        return as_number(chosen, kind)
-    return chosen
+def _choose(condition: GraphNumber, first: Any, second: Any) -> Any:
+    """The first of two values where a condition holds, else the second; they must be of one kind."""
+    kinds = [arithmetic.kind_of(v) if arithmetic.is_number(v) else None for v in (first, second)]
+    if kinds == [None, None]:
+        return where(condition.tensor, first, second)
+    if kinds[0] is not kinds[1]:
+        return condition.constant()  # refuses: of which kind the result is depends on the graph
+    return arithmetic.number(where(condition.tensor, *map(arithmetic.tensor_of, (first, second))), kinds[0])  # type: ignore[arg-type]
 
 
 _TABLE[min] = _extreme(min, "<")
@@ -540,11 +562,9 @@ def _object_setattr(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]
 @handles(isinstance)
 def _isinstance(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     value, kinds = args
-    if isinstance(value, Tensor) and value.type.weak is not None:
-        wanted = kinds if isinstance(kinds, tuple) else (kinds,)
-        return any(isinstance(k, type) and issubclass(value.type.weak, k) for k in wanted)
-    if is_call_number(value):
-        return isinstance(value.value, kinds)
+    interp.sources.inside(kinds)
+    if issubclass(type(value), RunNumber):
+        value = value.kind()
     if isinstance(value, LazyText):
         return isinstance("", kinds)
     if isinstance(value, Journaled):
@@ -558,14 +578,12 @@ def _isinstance(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) ->
 
 @handles(type)
 def _type(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    if len(args) == 1 and isinstance(args[0], Tensor) and args[0].is_symbolic and args[0].type.weak is not None:
-        return args[0].type.weak
+    if len(args) == 1 and issubclass(type(args[0]), RunNumber):
+        return args[0].kind
     if len(args) == 1 and isinstance(args[0], LazyText):
         return str
     if len(args) == 1 and isinstance(args[0], Journaled):
         return args[0].stands_for
-    if len(args) == 1 and is_call_number(args[0]):
-        return type(args[0].value)
     if len(args) == 3 and isinstance(args[2], dict) and "__module__" not in args[2]:
         # the class notes the module of the frame that makes it, which is the captured one
         args = [*args[:2], {**args[2], "__module__": interp.frame.globals.get("__name__")}]
@@ -603,8 +621,8 @@ def _super(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
 def _item(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     tensor = args[0]
     if len(args) == 1 and interp.is_runtime(tensor) and tensor.dtype.category < 3:
-        return as_number(tensor, (bool, int, float)[tensor.dtype.category])
-    return tensor.item(*args[1:])
+        return arithmetic.converted(KINDS[tensor.dtype.category], tensor)
+    return tensor.item(*settled(args[1:]))
 
 
 @handles(sys.exc_info)
@@ -639,6 +657,22 @@ _NUMBERS = {
 
 def _binary_function(number: int) -> Handler:
     return lambda interp, args, kwargs: interp.binary(number, *args)
+
+
+def _rounding(function: Any, before: Handler | None) -> Handler:
+    """A function of one number that a graph computes; any other argument is for `before`, or for native code."""
+
+    def handler(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if len(args) == 1 and not kwargs and type(args[0]) is GraphNumber:
+            return arithmetic.unary(function, args[0])
+        return interp.call_native(function, args, kwargs) if before is None else before(interp, args, kwargs)
+
+    return handler
+
+
+for _function in _ROUNDING:
+    _TABLE[_function] = _rounding(_function, _TABLE.get(_function))
+    LAZY.add(_function)
 
 
 for _operator, _number_of in _NUMBERS.items():

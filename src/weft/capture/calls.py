@@ -24,11 +24,11 @@ from weft.capture.iterators import BufferedIterator, InterpretedGenerator
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
 from weft.capture.lookers import refuse_lifetimes
-from weft.capture.numbers import PURE, is_call_number, is_plain_number
+from weft.capture.numbers import PURE, is_call_number
 from weft.capture.packages import DEBUGGERS, INTERNALS, NATIVE_PACKAGES, PURE_MODULES, is_heap_type, is_ours, module_of
 from weft.capture.sources import is_changeable, is_opaque_iterator
-from weft.core.deferred import settled
 from weft.core.primitive import Primitive
+from weft.core.run_number import KINDS, settled
 from weft.core.tensor import Tensor
 from weft.core.transparency import PYTHON_ONLY, STAND_INS, TRANSPARENT
 from weft.errors import Refusal, Unsupported
@@ -246,7 +246,9 @@ class Calls:
 
     def _is_pure(self: Interpreter, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
         """Whether a call computes a number from numbers of the call."""
-        numbers = not kwargs and any(map(is_call_number, args)) and all(map(is_plain_number, args))
+        numbers = (
+            not kwargs and any(map(is_call_number, args)) and all(is_call_number(a) or type(a) in KINDS for a in args)
+        )
         return numbers and table.is_identified(callee) and callee in PURE
 
     def given(
@@ -515,9 +517,7 @@ class Calls:
         elif isinstance(owner, str):
             if name == "join" and len(args) == 1:
                 return LazyText.join(list(self.get_iter(args[0])), owner)
-            if name == "format" and any(
-                isinstance(a, Tensor) and self.is_runtime(a) for a in (*args, *kwargs.values())
-            ):
+            if name == "format" and any(map(self.is_of_graph, (*args, *kwargs.values()))):
                 return table.format_text(self, owner, args, kwargs)
         elif isinstance(owner, BaseException) and name in _EXCEPTION_METHODS and not self.user_method(owner, "derive"):
             if isinstance(owner, BaseExceptionGroup) and _nesting(owner) > _DEEP:

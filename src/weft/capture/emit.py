@@ -47,10 +47,10 @@ from weft.capture.numbers import CallNumber, ObjectId
 from weft.capture.packages import is_heap_type, module_of
 from weft.capture.sources import VIEWS, Sources, mapping_of
 from weft.capture.tracebacks import Place, Way
+from weft.core.number import GraphNumber
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
-from weft.ir.types import TensorType
 
 _IMMUTABLE: Final = (
     type(None), bool, int, float, complex, str, bytes, range, type, types.BuiltinFunctionType, types.ModuleType,
@@ -105,6 +105,10 @@ class Writer:
         #: expression of an outside object -> the local name that it is loaded into
         self._loads: dict[str, str] = {}
         self._alive: list[Any] = []
+        #: position of an output that is a number -> the local name that it is loaded into
+        self._numbers: dict[int, str] = {}
+        #: position of the output that says whether the graph's assumptions held, None if it made none
+        self.condition: int | None = None
         #: objects that are being reduced
         self._open: set[int] = set()
         self._count = 0
@@ -137,6 +141,8 @@ class Writer:
             return self.constant(value) if is_long(value) else repr(value)
         if type(value) is CallNumber:
             return self.sources.numbers.name_of(value)
+        if type(value) is GraphNumber:
+            return self._number(value)
         found = self._names.get(id(value))
         if found is not None:
             return found
@@ -398,13 +404,18 @@ class Writer:
         known = self.sources.known.get(id(tensor))
         if known is not None:  # an outside handle that was written: the write is replayed on the handle itself
             return self._outside(tensor)
-        kind = tensor._data.type
-        assert isinstance(kind, TensorType)
         name = self.fresh()
         self.lines.append(f"{name} = leaf({self.output(self.use(tensor))})")
-        if kind.weak is not None:
-            self.lines.append(f"{name} = {name}.item()")
         return name
+
+    def _number(self, number: GraphNumber) -> str:
+        """A number of the graph, read once."""
+        position = self.output(self.use(number.tensor))
+        found = self._numbers.get(position)
+        if found is None:
+            found = self._numbers[position] = self.fresh()
+            self.lines.append(f"{found} = number({position})")
+        return found
 
     def _text(self, value: LazyText) -> str:
         parts = [

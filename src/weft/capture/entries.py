@@ -27,6 +27,19 @@ capture_lock: Final = threading.RLock()
 _order_lock: Final = threading.RLock()
 
 
+class Failed:
+    """Notes that what the graph of an entry assumed of its numbers did not hold in a call, which then misses it."""
+
+    __slots__ = ("happened",)
+
+    def __init__(self) -> None:
+        self.happened = False
+
+    def __call__(self) -> Any:
+        self.happened = True
+        return MISS
+
+
 class Entry:
     """One captured piece of a call: guards, graph, executable and the code that ties them together.
 
@@ -38,9 +51,10 @@ class Entry:
         parameters: names of the parameters of `run`.
         scope: the names that conditions of guards use.
         computes: whether something is computed with tensors.
+        failed: notes a call in which the assumptions of the graph did not hold; None if it assumes nothing.
     """
 
-    __slots__ = ("run", "segment", "guards", "source", "parameters", "scope", "computes", "event")
+    __slots__ = ("run", "segment", "guards", "source", "parameters", "scope", "computes", "failed", "event")
 
     def __init__(
         self,
@@ -51,7 +65,9 @@ class Entry:
         parameters: list[str],
         scope: dict[str, Any],
         computes: bool = True,
+        failed: Failed | None = None,
     ) -> None:
+        self.failed = failed
         self.run = run
         self.segment = segment
         self.guards = guards
@@ -61,6 +77,10 @@ class Entry:
         self.computes = computes
         #: its record in the history of the callable, if it has one
         self.event: Captured | None = None
+
+    def has_failed(self) -> bool:
+        """Whether the graph assumed of its numbers what did not hold in some call."""
+        return self.failed is not None and self.failed.happened
 
     def differences(self, values: Sequence[Any]) -> list[Difference]:
         """The guards that do not hold for a call, given the values of the parameters."""
@@ -152,6 +172,8 @@ class Entries:
         result = entry.run(*values)
         if entry.event is not None:
             entry.event.first_run = time.perf_counter() - began
+        if result is MISS and entry.has_failed():
+            return self._capture_and_call(values)
         if result is MISS:
             raise WeftError(
                 f"the new graph {entry.segment.graph.name!r} does not accept the arguments it was captured with; "
@@ -161,6 +183,10 @@ class Entries:
 
     def _compare(self, values: tuple[Any, ...]) -> str:
         """Why a call needs a new entry; numbers that changed are noted as such."""
+        if any(entry.has_failed() for entry in self.entries):
+            self.owner.exact = True
+            self.entries = [entry for entry in self.entries if not entry.has_failed()]
+            return "a number was out of the range in which the graph computes as Python does"
         if not self.entries:
             return self.first
         found = closest(self.entries, values)
@@ -197,6 +223,8 @@ class Owner:
         self.recency = Recency()
         #: paths of numbers that changed between calls: they are no constants of later captures
         self.varying: set[str] = set()
+        #: whether later captures assume nothing of numbers that only their graphs know
+        self.exact = False
         self.history = History(name)
         #: places in the code -> how calls go on from there
         self.continuations: dict[Any, Continuation] = {}

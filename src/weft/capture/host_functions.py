@@ -22,7 +22,7 @@ from weft.capture.builtins import handles, refused, text_of
 from weft.capture.frame import Frame
 from weft.capture.journal import Journaled, cell_value, slot_value, slots_of
 from weft.capture.lazytext import LazyText
-from weft.capture.numbers import is_call_number
+from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ops.host import Same, Shown, Text, host_call
@@ -89,7 +89,7 @@ def _argument(interp: Interpreter, value: Any, passing: _Passing, around: tuple[
         passing: what becomes of it.
         around: the containers that it stands in, by id.
     """
-    if is_call_number(value):
+    if issubclass(type(value), RunNumber):
         return value.operand()
     if isinstance(value, (Tensor, Text, Shown, *_CONSTANT)):
         return value

@@ -7,10 +7,9 @@ import types
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, Final
 
+from weft.capture import arithmetic
 from weft.capture.isa import CLOSE_RETURNS
 from weft.capture.journal import Journal, Journaled
-from weft.core.number import as_number
-from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 
 _ABSENT: Final = object()
@@ -385,14 +384,16 @@ class SymbolicRangeIterator(_Touching):
 
     def symbolic_test(self) -> Any:
         """Whether another item exists: a symbolic truth, or a bool where it is known."""
-        more = self.current < self.stop if self.step > 0 else self.current > self.stop
-        return as_number(more, bool) if isinstance(more, Tensor) else more
+        compare = operator.lt if self.step > 0 else operator.gt
+        if any(map(arithmetic.is_graph_number, (self.current, self.stop))):
+            return arithmetic.binary(compare, self.current, self.stop)
+        return compare(self.current, self.stop)
 
     def advance(self) -> Any:
         """The current item; moves to the next."""
         self.touch(self)
         item = self.current
-        self.current = item + self.step
+        self.current = arithmetic.advanced(item, self.step)
         return item
 
     def __next__(self) -> Any:

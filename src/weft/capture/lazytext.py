@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from weft.core.tensor import Parameter, Tensor
+from weft.core.tensor import Parameter
 from weft.errors import Refusal, Unsupported
 from weft.ops.host import Text
 
@@ -20,8 +20,8 @@ class LazyText(Text):
     __slots__ = ()
 
     @staticmethod
-    def of(tensor: Tensor, spec: str = "") -> Any:
-        """The text of one tensor; that of a parameter does not depend on its value."""
+    def of(tensor: Any, spec: str = "") -> Any:
+        """The text of one tensor or number; that of a parameter does not depend on its value."""
         if isinstance(tensor, Parameter) and (tensor.shape or spec in ("", "!s", "!r")):
             return format(repr(tensor), "" if spec.startswith("!") else spec)
         return LazyText(((tensor, spec),))

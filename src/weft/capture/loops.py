@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, Final
 
-from weft.capture.access import logical_not
+from weft.capture.arithmetic import chosen, conjunction, is_at, negated, shifted
 from weft.capture.branches import Alternatives, Iterated, LoopChange, MergedTensor, Outcome, Side, tensor_of
 from weft.capture.decided_loops import Loop
 from weft.capture.flow import flow_of
@@ -18,7 +18,6 @@ from weft.capture.frame import UNBOUND, Exit, Fork, Frame, MaybeUnbound, Stop
 from weft.capture.journal import EMPTY_CELL, contents_of, restore
 from weft.capture.merge import (
     ABSENT,
-    NUMBERS,
     MergeError,
     Moved,
     binding,
@@ -26,17 +25,17 @@ from weft.capture.merge import (
     is_leaf,
     leaf_type,
     same_leaf,
+    standing_for,
     value_in,
 )
 from weft.compile.control import emit_while
-from weft.core.number import as_number
+from weft.core.number import number_of
+from weft.core.run_number import KINDS, RunNumber
 from weft.core.tensor import Tensor, wrap
 from weft.core.trace import Trace
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Value
-from weft.ir.types import TensorType, ValueType
-from weft.ops.logic import logical_and
-from weft.ops.select import where
+from weft.ir.types import ValueType
 
 if TYPE_CHECKING:
     from weft.capture.interpreter import Interpreter
@@ -120,10 +119,10 @@ class Loops:
                 if value is UNBOUND:
                     kinds = (start.bound_types[path], leaf_type(False))
                     attempt.params.append(tuple(region.add_param(kind) for kind in kinds))
-                    start.put(self, frame, path, MaybeUnbound(*map(wrap, attempt.params[-1])))
+                    start.put(self, frame, path, MaybeUnbound(*map(number_of, attempt.params[-1])))
                 else:
                     attempt.params.append((region.add_param(leaf_type(value)),))
-                    start.put(self, frame, path, wrap(attempt.params[-1][0]))
+                    start.put(self, frame, path, number_of(attempt.params[-1][0]))
             if fork is None:
                 frame.pc = loop.inside
             else:
@@ -150,21 +149,21 @@ class Loops:
             return Iterated(self._condition_at(frame, result.pc, loop))
         if not isinstance(result, Alternatives):
             return result
-        chosen = next(
+        number = next(
             (k for k, o in enumerate(result.outcomes) if o.label[0] == "stop" and o.label[1] in loop.ends), None
         )
-        if chosen is None:
+        if number is None:
             return result
-        arrived = result.outcomes[chosen]
+        arrived = result.outcomes[number]
 
         def iterate() -> Exit:
             self._as_exit(frame, arrived)
             return Iterated(self._condition_at(frame, arrived.label[1], loop))
 
         def otherwise() -> Exit:
-            return self._evaluate_test(frame, self._without(frame, result, chosen), loop, stops)
+            return self._evaluate_test(frame, self._without(frame, result, number), loop, stops)
 
-        return self._both(frame, as_number(result.selector == chosen, bool), iterate, otherwise)
+        return self._both(frame, is_at(result.selector, number), iterate, otherwise)
 
     def _condition_at(self: Interpreter, frame: Frame, pc: int, loop: Loop) -> Any:
         """The condition of a loop test that was reached, as "the loop goes on"; the frame is left before the branch."""
@@ -175,7 +174,7 @@ class Loops:
         if fork is None:
             raise LoopChange("its condition no longer depends on a tensor")
         stay_when = fork.true_pc == loop.inside or fork.true_pc not in loop.exits
-        return fork.condition if stay_when else logical_not(fork.condition)
+        return fork.condition if stay_when else negated(fork.condition)
 
     def _emit_loop(
         self: Interpreter, frame: Frame, loop: Loop, fork: Fork | None, start: _State, places: list[Path],
@@ -191,29 +190,29 @@ class Loops:
         exits = [o for o in side.outcomes if o is not iterate]
         first: Any = True
         if fork is not None:
-            first = fork.condition if loop.stay_when else logical_not(fork.condition)
+            first = fork.condition if loop.stay_when else negated(fork.condition)
 
         # what the loop carries besides its condition: the changed places, then which exit was taken and its state
         carried = _Carried(trace, region, self.created)
-        slots_of: list[tuple[Tensor, ...]] = []
+        slots_of: list[tuple[Any, ...]] = []
         for path, params in zip(places, attempt.params, strict=True):
             before, after = start.get(path), _get(self, iterate, path, start)
             if len(params) == 1:
                 slots_of.append((carried.add(params[0], before, after),))
             else:
                 value, bound = binding(after)
-                kept = carried.add(params[0], ABSENT, wrap(params[0]) if value is ABSENT else value)
+                kept = carried.add(params[0], ABSENT, number_of(params[0]) if value is ABSENT else value)
                 slots_of.append((kept, carried.add(params[1], False, bound)))
         after_exit: list[Outcome] = []
-        selector: Tensor | None = None
+        selector: Any = None
         go_on: Any = attempt.go_on
         if exits:
             position = side.outcomes.index(iterate)
             before, trace.graph = trace.graph, region
             try:
                 assert side.selector is not None
-                ended = as_number(where(side.selector == position, 0, _exit_number(side, iterate)), int)
-                go_on = as_number(logical_and(go_on, side.selector == position), bool)
+                ended = chosen(is_at(side.selector, position), 0, _exit_number(side, iterate))
+                go_on = conjunction(go_on, is_at(side.selector, position))
             finally:
                 trace.graph = before
             selector = carried.add(None, 0, ended)
@@ -228,11 +227,11 @@ class Loops:
                 raise LoopChange("nothing ends it")
             if len(after_exit) == 1:
                 return self._as_exit(frame, after_exit[0])
-            return self.distinct(frame, Alternatives(as_number(selector - 1, int), after_exit))
+            return self.distinct(frame, Alternatives(shifted(selector, 0), after_exit))
         done = self._left_loop(frame, fork, loop, start, state)
         if selector is None:
             return self._as_exit(frame, done)
-        return self.distinct(frame, Alternatives(as_number(selector, int), [done, *after_exit]))
+        return self.distinct(frame, Alternatives(selector, [done, *after_exit]))
 
     def _left_loop(
         self: Interpreter, frame: Frame, fork: Fork, loop: Loop, start: _State, state: dict[Path, Any]
@@ -415,12 +414,13 @@ def _compare(before: Any, after: Any, path: Path, places: dict[Path, None], chan
 
 
 def _kind(value: Any) -> str:
+    if issubclass(type(value), RunNumber):
+        return f"Python {value.kind.__name__}"
     if isinstance(value, Tensor):
-        weak = value.type.weak if isinstance(value._data, Value) and isinstance(value._data.type, TensorType) else None
-        return f"Python {weak.__name__}" if weak else f"tensor {value.dtype}{list(value.shape)}"
+        return f"tensor {value.dtype}{list(value.shape)}"
     if isinstance(value, (list, tuple, dict, set)):
         return f"{type(value).__name__} of {len(value)} items"
-    return f"Python {type(value).__name__}" if value.__class__ in NUMBERS else type(value).__name__
+    return f"Python {type(value).__name__}" if type(value) in KINDS else type(value).__name__
 
 
 def _check_type(before: Any, after: Any) -> None:
@@ -450,7 +450,7 @@ def _exit_number(side: Side, iterate: Outcome) -> Any:
     for position, outcome in enumerate(side.outcomes):
         if outcome is not iterate:
             count += 1
-            number = count if count == 1 else where(side.selector == position, count, number)
+            number = count if count == 1 else chosen(is_at(side.selector, position), count, number)
     return number
 
 
@@ -463,12 +463,12 @@ class _Carried:
         self.created = created
         self.entries: list[tuple[Value | None, Any, Any, ValueType, Tensor]] = []
 
-    def add(self, param: Value | None, initial: Any, new: Any) -> Tensor:
-        """Carry a value; the returned handle stands for it after the loop."""
+    def add(self, param: Value | None, initial: Any, new: Any) -> Any:
+        """Carry a value; what is returned stands for it after the loop."""
         kind = leaf_type(new if initial is ABSENT else initial)
         slot = wrap(None)
         self.entries.append((param, initial, new, kind, slot))
-        return slot
+        return standing_for(slot, kind)
 
     def outcome(self, outcome: Outcome, frame: Frame) -> Outcome:
         """An exit's outcome with everything computed in the body carried out of the loop."""

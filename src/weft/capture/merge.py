@@ -13,16 +13,15 @@ from weft.capture.iterators import InterpretedGenerator
 from weft.capture.journal import EMPTY_CELL, Journaled, contents_of
 from weft.capture.lazytext import LazyText
 from weft.capture.packages import is_heap_type
-from weft.core.deferred import Deferred
-from weft.core.number import STORAGE, apply_constant, as_number
+from weft.core.number import STORAGE, GraphNumber, apply_constant, as_number
 from weft.core.primitive import Primitive
+from weft.core.run_number import KINDS, RunNumber
 from weft.core.tensor import Parameter, Tensor, wrap
 from weft.core.trace import Trace
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType, ValueType
 from weft.ops.shape import FULL
 
-NUMBERS: Final = (bool, int, float)
 #: what one side has where only the other side reaches this outcome
 ABSENT: Final = object()
 _EQUAL: Final = (str, bytes, int, float, bool, complex, range, slice, frozenset)
@@ -40,18 +39,21 @@ class MergeError(Exception):
 
 def is_leaf(value: Any) -> bool:
     """Whether a value can be carried by the graph: a tensor or a Python number."""
-    return isinstance(value, Tensor) or type(value) in NUMBERS
+    kind = type(value)
+    return issubclass(kind, (Tensor, RunNumber)) or kind in KINDS
 
 
 def same_leaf(a: Any, b: Any) -> bool:
     """Whether two leaves are the same value."""
     if a is b:
         return True
-    if isinstance(a, Deferred) or isinstance(b, Deferred):
+    if type(a) is GraphNumber and type(b) is GraphNumber:
+        return a.tensor._data is b.tensor._data
+    if issubclass(type(a), RunNumber) or issubclass(type(b), RunNumber):
         return False
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return a._data is b._data and a._node is b._node
-    return type(a) is b.__class__ and type(a) in NUMBERS and repr(a) == repr(b)
+    return type(a) is type(b) and type(a) in KINDS and repr(a) == repr(b)
 
 
 def leaf_type(value: Any) -> ValueType:
@@ -59,7 +61,9 @@ def leaf_type(value: Any) -> ValueType:
     if isinstance(value, Tensor):
         data = value._data
         return data.type if type(data) is Value else value.type
-    kind = value.__class__
+    if type(value) is GraphNumber:
+        return leaf_type(value.tensor)
+    kind = value.kind if issubclass(type(value), RunNumber) else type(value)
     return TensorType.of(STORAGE[kind], (), kind)
 
 
@@ -88,15 +92,29 @@ def value_in(trace: Trace, region: Graph, leaf: Any, wanted: ValueType) -> Value
             attrs = (wanted.shape, 0, wanted.dtype)
             zero = trace.append(FULL, (), attrs, (TensorType.of(wanted.dtype, wanted.shape),))[0]
             return zero if wanted.weak is None else trace.use(as_number(wrap(zero), wanted.weak))
-        if isinstance(leaf, Deferred):
+        if issubclass(type(leaf), RunNumber):
             leaf = leaf.operand()
         if not isinstance(leaf, Tensor):
-            leaf = apply_constant(leaf, leaf.__class__)
+            leaf = apply_constant(leaf, type(leaf))
         if isinstance(wanted, TensorType) and wanted.weak is not None:
             leaf = as_number(leaf, wanted.weak)
         return trace.use(leaf)
     finally:
         trace.graph = before
+
+
+def standing_for(tensor: Any, kind: ValueType | None = None) -> Any:
+    """What captured code has for a leaf that the graph gives: a number where its type says so.
+
+    Args:
+        tensor: the leaf.
+        kind: its type, for one that the graph does not have yet.
+    """
+    if not isinstance(tensor, Tensor):
+        return tensor
+    kind = leaf_type(tensor) if kind is None else kind
+    weak = kind.weak if isinstance(kind, TensorType) else None
+    return tensor if weak is None else GraphNumber(weak, tensor)
 
 
 class Moved:
@@ -116,7 +134,10 @@ class Moved:
         """The value with `leaf` of every tensor in it, through containers; itself if nothing changes."""
         if isinstance(value, Tensor):
             return leaf(value)
-        kind = value.__class__
+        kind = type(value)
+        if kind is GraphNumber:
+            tensor = leaf(value.tensor)
+            return value if tensor is value.tensor else standing_for(tensor)
         if kind is MaybeUnbound:
             return MaybeUnbound(self.map(value.value, leaf), self.map(value.bound, leaf))
         if (kind not in _MAPPED and not isinstance(value, tuple)) or id(value) in self.written:
@@ -179,7 +200,7 @@ class Joiner:
         self.created = created
         self.regions = regions
         self.outputs: list[tuple[Any, Any, ValueType, Tensor]] = []
-        self._slots: dict[Any, Tensor] = {}
+        self._slots: dict[Any, Any] = {}
         self._pairs: dict[tuple[int, int], Any] = {}
         #: whether what is merged is kept by an object, and not only by the frame
         self._kept = False
@@ -202,8 +223,9 @@ class Joiner:
         key = (_leaf_key(a), _leaf_key(b))
         found = self._slots.get(key)
         if found is None:
-            found = self._slots[key] = wrap(None)
-            self.outputs.append((a, b, wanted, found))
+            slot = wrap(None)
+            found = self._slots[key] = standing_for(slot, wanted)
+            self.outputs.append((a, b, wanted, slot))
             self._alive += (a, b)
         return found
 
@@ -398,20 +420,23 @@ def inside(graph: Graph | None, region: Graph) -> bool:
 def _leaf_key(leaf: Any) -> Any:
     if isinstance(leaf, Tensor):
         return ("tensor", id(leaf._data))
-    if isinstance(leaf, Deferred):
-        return ("deferred", id(leaf))
-    return ("absent",) if leaf is ABSENT else (leaf.__class__, repr(leaf))
+    if type(leaf) is GraphNumber:
+        return ("number", id(leaf.tensor._data))
+    if issubclass(type(leaf), RunNumber):
+        return ("number of the call", id(leaf))
+    return ("absent",) if leaf is ABSENT else (type(leaf), repr(leaf))
 
 
 def _describe(value: Any) -> str:
     if value is UNBOUND or value is EMPTY_CELL:
         return "not bound"
+    if issubclass(type(value), RunNumber):
+        return f"a Python {value.kind.__name__}"
     if isinstance(value, Tensor):
         if value._data.__class__ is Value and value._data.type is TOKEN:
             return "printed output"
-        weak = value.type.weak
-        return f"a Python {weak.__name__}" if weak else f"a tensor {value.dtype}{list(value.shape)}"
-    if type(value) in NUMBERS or isinstance(value, str) or value is None:
+        return f"a tensor {value.dtype}{list(value.shape)}"
+    if type(value) in KINDS or isinstance(value, str) or value is None:
         return f"the Python value {value!r:.40}"
     if isinstance(value, (list, tuple, dict)):
         return f"a {type(value).__name__} of {len(value)} items"

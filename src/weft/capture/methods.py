@@ -10,8 +10,8 @@ from weft.capture import operators
 from weft.capture.access import MISSING, PLAIN, class_attribute, is_data_descriptor
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
-from weft.capture.numbers import CallNumber
 from weft.capture.packages import is_ours
+from weft.core.run_number import RunNumber
 
 if TYPE_CHECKING:
     from weft.capture.interpreter import Interpreter
@@ -23,7 +23,7 @@ Entered = tuple[types.FunctionType, list[Any]]
 def getter(interp: Interpreter, obj: Any, name: str) -> Entered | None:
     """The call that `obj.name` is: of a property, a descriptor or `__getattr__`. None if it is no such call."""
     kind = type(obj)
-    if kind in PLAIN or issubclass(kind, (Journaled, super, types.ModuleType, type, CallNumber, LazyText)):
+    if kind in PLAIN or issubclass(kind, (Journaled, super, types.ModuleType, type, RunNumber, LazyText)):
         return None
     found = class_attribute(kind, name)
     looked_up: Any = kind.__getattribute__

@@ -13,16 +13,16 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
+from weft import dtypes
 from weft.capture.guards import Guard, is_long
 from weft.core import trace as trace_module
-from weft.core.deferred import Deferred
-from weft.core.number import STORAGE
+from weft.core.number import STORAGE, limits
+from weft.core.run_number import KINDS, RunNumber
 from weft.core.tensor import Tensor, wrap
+from weft.dtypes import DType
 from weft.ir.graph import Value
 from weft.ir.types import TensorType
 
-_KINDS: Final = (bool, int, float)
-_INT64: Final = range(-(1 << 63), 1 << 63)
 _LABEL_LIMIT: Final = 60
 #: functions whose result depends on their arguments alone, and is a number if they are numbers
 PURE: Final = frozenset(
@@ -33,10 +33,10 @@ PURE: Final = frozenset(
 )  # fmt: skip
 
 
-class CallNumber(Deferred):
+class CallNumber(RunNumber):
     """A Python number of the call, with its value in the call that is being captured.
 
-    It passes for a number in type tests; whatever native code asks of it makes its value a constant of the capture.
+    Whatever native code asks of it makes its value a constant of the capture.
 
     Args:
         numbers: the numbers of the capture.
@@ -49,6 +49,7 @@ class CallNumber(Deferred):
     __slots__ = ("numbers", "value", "text", "label", "parts", "name", "pinned", "tensor")
 
     def __init__(self, numbers: Numbers, value: Any, text: str, label: str, parts: tuple[CallNumber, ...]) -> None:
+        super().__init__(type(value))
         self.numbers = numbers
         self.value = value
         self.text = text
@@ -59,50 +60,11 @@ class CallNumber(Deferred):
         self.pinned = False
         self.tensor: Tensor | None = None
 
-    @property  # type: ignore[misc]
-    def __class__(self) -> Any:
-        return self.value.__class__
-
-    def operand(self) -> Any:
-        return self.numbers.operand(self)
+    def operand(self, dtype: DType | None = None) -> Any:
+        return self.numbers.operand(self, dtype)
 
     def constant(self) -> Any:
         return self.numbers.constant(self)
-
-    def __hash__(self) -> int:
-        return hash(self.constant())
-
-
-def _answered(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A special method that answers for the value, which becomes a constant."""
-
-    def method(self: CallNumber, *others: Any) -> Any:
-        values = [other.constant() if isinstance(other, CallNumber) else other for other in others]
-        return function(self.constant(), *values)
-
-    return method
-
-
-for _name in ("index", "int", "float", "bool", "str", "repr", "format", "complex", "trunc", "floor", "ceil", "round",
-              "abs", "neg", "pos", "invert", "eq", "ne", "lt", "le", "gt", "ge"):  # fmt: skip
-    _function: Any = {
-        "int": int, "float": float, "bool": bool, "str": str, "repr": repr, "format": format, "complex": complex,
-        "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil, "round": round,
-    }.get(_name) or getattr(operator, _name)  # fmt: skip
-    setattr(CallNumber, f"__{_name}__", _answered(_function))
-for _name, _text in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "truediv"), ("mod", "mod"),
-                     ("floordiv", "floordiv"), ("pow", "pow"), ("and", "and_"), ("or", "or_"), ("xor", "xor"),
-                     ("lshift", "lshift"), ("rshift", "rshift")):  # fmt: skip
-    _function = getattr(operator, _text)
-
-    def _forward(self: CallNumber, other: Any, function: Any = _function) -> Any:
-        return NotImplemented if isinstance(other, Tensor) else function(self.constant(), other)
-
-    def _reflected(self: CallNumber, other: Any, function: Any = _function) -> Any:
-        return NotImplemented if isinstance(other, Tensor) else function(other, self.constant())
-
-    setattr(CallNumber, f"__{_name}__", _forward)
-    setattr(CallNumber, f"__r{_name}__", _reflected)
 
 
 class ObjectId(int):
@@ -124,11 +86,6 @@ class ObjectId(int):
 def is_call_number(value: Any) -> bool:
     """Whether a value is a number that this capture knows by an expression."""
     return type(value) is CallNumber
-
-
-def is_plain_number(value: Any) -> bool:
-    """Whether a value is a Python number, of this call or constant."""
-    return type(value) is CallNumber or type(value) in _KINDS
 
 
 class Numbers:
@@ -176,7 +133,7 @@ class Numbers:
                 if type(arg) is CallNumber:
                     self.constant(arg)
             raise
-        if type(value) not in _KINDS:
+        if type(value) not in KINDS:
             return function(*[self.constant(arg) if type(arg) is CallNumber else arg for arg in args])
         parts = tuple([arg for arg in args if type(arg) is CallNumber])
         spelled = text.format(*["{}" if type(arg) is CallNumber else self._literal(arg) for arg in args])
@@ -226,20 +183,21 @@ class Numbers:
         found: bool = self.constant(number)
         return found
 
-    def operand(self, number: CallNumber) -> Any:
+    def operand(self, number: CallNumber, dtype: DType | None = None) -> Any:
         """The number as an input of the graph; one that does not fit the graph stays a constant."""
         value = number.value
-        if number.pinned or (type(value) is int and value not in _INT64):
+        least, most = limits(dtype if dtype is not None and dtype.category == 1 else dtypes.int64)
+        if number.pinned or (type(value) is int and not least <= value <= most):
             return self.constant(number)
         if number.tensor is None:
             trace = trace_module.current()
             assert trace is not None
             name, kind = self.name_of(number), type(value)
-            if kind is int:
-                self._add(Guard(f"{_INT64.start} <= {name} < {_INT64.stop}", "relation", number.label, True))
             param = trace.root.add_param(TensorType.of(STORAGE[kind], (), kind), "")
             self.inputs[param] = f"{self.spell(STORAGE[kind].np_dtype.type, 'object')}({name})"
             number.tensor = wrap(param)
+        if number.kind is int:
+            self._add(Guard(f"{least} <= {self.name_of(number)} <= {most}", "relation", number.label, True))
         return number.tensor
 
     def _fresh(self) -> str:

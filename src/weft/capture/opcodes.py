@@ -7,7 +7,7 @@ import contextlib
 import types
 from typing import TYPE_CHECKING, Any
 
-from weft.capture import access, iteration, methods, operators
+from weft.capture import arithmetic, iteration, methods, operators
 from weft.capture.containers import items_of
 from weft.capture.exceptions import function_text
 from weft.capture.frame import NULL, UNBOUND, Await, Fork, Frame, Lazy, MaybeUnbound
@@ -15,7 +15,7 @@ from weft.capture.handlers import handles
 from weft.capture.isa import Instr
 from weft.capture.journal import EMPTY_CELL, cell_value
 from weft.capture.lazytext import LazyText
-from weft.core.deferred import settled
+from weft.core.run_number import RunNumber, settled
 
 if TYPE_CHECKING:
     from weft.capture.interpreter import Interpreter
@@ -245,7 +245,7 @@ def _unary(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
 @handles("UNARY_NOT")
 def _unary_not(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
     value = interp.truth(frame.stack[-1])
-    frame.stack[-1] = (not value) if type(value) is bool else access.logical_not(value)
+    frame.stack[-1] = (not value) if type(value) is bool else arithmetic.negated(value)
 
 
 @handles("TO_BOOL")
@@ -265,9 +265,28 @@ def _compare_op(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
 
 @handles("IS_OP")
 def _is_op(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    right, left = settled(frame.stack.pop()), settled(frame.stack[-1])
+    right, left = frame.stack.pop(), frame.stack[-1]
+    found = _is_same(interp, left, right)
+    if instr.arg:
+        found = (not found) if type(found) is bool else arithmetic.negated(found)
+    frame.stack[-1] = found
+
+
+def _is_same(interp: Interpreter, left: Any, right: Any) -> Any:
+    """`left is right`, of which only bools have one object for each value."""
+    if issubclass(type(left), RunNumber) or issubclass(type(right), RunNumber):
+        if left is right:
+            return True
+        if not (arithmetic.is_number(left) and arithmetic.is_number(right)):
+            return False
+        kinds = arithmetic.kind_of(left), arithmetic.kind_of(right)
+        if kinds == (bool, bool):
+            return interp.compare("==", left, right)
+        if kinds[0] is not kinds[1]:
+            return False
+        left, right = settled(left), settled(right)
     interp.sources.distinct(left, right)
-    frame.stack[-1] = (left is right) != bool(instr.arg)
+    return left is right
 
 
 @handles("CONTAINS_OP")
@@ -278,7 +297,7 @@ def _contains_op(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
         return interp.end_by(frame, Await.VALUE, *entered, {})
     found = interp.contains(container, item)
     if instr.arg:
-        found = (not found) if type(found) is bool else access.logical_not(found)
+        found = (not found) if type(found) is bool else arithmetic.negated(found)
     frame.stack.append(found)
     return None
 

@@ -23,7 +23,7 @@ from weft.capture.access import (
 )
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
-from weft.capture.numbers import CallNumber
+from weft.core.run_number import RunNumber
 from weft.core.transparency import transparent
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _NUMBERS: Final = (int, float, complex)
 #: operands of which no special method is the user's
-_LIBRARY: Final = (CallNumber, LazyText, Journaled)
+_LIBRARY: Final = (RunNumber, LazyText, Journaled)
 
 
 @transparent

@@ -17,8 +17,8 @@ import numpy as np
 from weft import dtypes
 from weft._jax_compat import Array, to_device
 from weft.core import trace as trace_module
-from weft.core.deferred import Deferred, settled
 from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
+from weft.core.run_number import RunNumber, settled
 from weft.core.tape import SYMBOL, Edge, TapeNode
 from weft.core.tensor import LiteralTensor, Tensor, tracked, wrap
 from weft.core.trace import Trace
@@ -254,10 +254,8 @@ def coerce(primitive: Primitive, inputs: tuple[Any, ...]) -> tuple[Tensor | None
     """
     converted: list[Any] = []
     for value in inputs:
-        if value is None or isinstance(value, Tensor) or type(value) in _NUMBERS:
+        if value is None or isinstance(value, Tensor) or type(value) in _NUMBERS or issubclass(type(value), RunNumber):
             converted.append(value)
-        elif isinstance(value, Deferred):
-            converted.append(value.operand())
         elif isinstance(value, _NUMBERS):  # enums, numpy.float64 (a float: what numpy.sqrt(2) gives)...
             converted.append(next(kind(value) for kind in _NUMBERS if isinstance(value, kind)))
         elif isinstance(value, (np.ndarray, np.generic, list, tuple, Array)):
@@ -268,8 +266,12 @@ def coerce(primitive: Primitive, inputs: tuple[Any, ...]) -> tuple[Tensor | None
     strong = [t.dtype for t in tensors if t.type.weak is None]
     widest = _widest(strong) if strong and primitive.promotes else None
     for i, value in enumerate(converted):
-        if value.__class__ in _NUMBERS:
-            kind = value.__class__
+        kind: Any = type(value)
+        if issubclass(kind, RunNumber):
+            dtype = dtypes.of_python(value.kind) if widest is None else dtypes.promote_scalar(widest, value.kind)
+            operand = value.operand(dtype)
+            converted[i] = apply(CAST, (operand,), (dtype,)) if isinstance(operand, Tensor) else literal(operand, dtype)
+        elif kind in _NUMBERS:
             if widest is not None:
                 dtype = dtypes.promote_scalar(widest, kind)
             elif kind is float and tensors and not strong:
@@ -360,6 +362,10 @@ def _freeze(tensor: Tensor) -> Tensor:
     return frozen
 
 
+#: what tensors compute with; run-time numbers pass for numbers
+_OPERANDS: Any = (Tensor, *_NUMBERS, np.ndarray, np.generic, list, tuple)
+
+
 def binary_method(primitive: Primitive) -> Any:
     """The operator method of a two-operand primitive, with the eager case inline."""
     run = primitive.executable(())
@@ -371,7 +377,7 @@ def binary_method(primitive: Primitive) -> Any:
             tensor._node = None
             tensor._type = None
             return tensor
-        if isinstance(other, (Tensor, *_NUMBERS, np.ndarray, np.generic, list, tuple)):
+        if isinstance(other, _OPERANDS):
             return apply(primitive, (self, other))
         return NotImplemented
 
@@ -382,7 +388,7 @@ def reflected_method(primitive: Primitive) -> Any:
     """The right-hand operator method of a two-operand primitive."""
 
     def method(self: Tensor, other: Any) -> Any:
-        if isinstance(other, (Tensor, *_NUMBERS, np.ndarray, np.generic, list, tuple)):
+        if isinstance(other, _OPERANDS):
             return apply(primitive, (other, self))
         return NotImplemented
 

@@ -10,7 +10,11 @@ from weft import dtypes
 from weft.core import trace as trace_module
 from weft.core.dispatch import record
 from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor
+from weft.core.run_number import RunNumber
+from weft.core.tensor import Tensor, wrap
+from weft.dtypes import DType
+from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Value
 from weft.ir.types import TensorType
 
 #: how each kind of Python number is stored
@@ -38,8 +42,72 @@ TO_NUMBER = _NumberPrimitive(
 )
 
 
+class GraphNumber(RunNumber):
+    """A Python number that only the running graph knows.
+
+    Args:
+        kind: `bool`, `int` or `float`.
+        tensor: the 0-dimensional value of the graph that stands for it, whose type says that it is a number.
+    """
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, kind: type, tensor: Tensor) -> None:
+        super().__init__(kind)
+        self.tensor = tensor
+
+    def operand(self, dtype: DType | None = None) -> Tensor:
+        if self.kind is int and dtype is not None and dtype.category == 1 and dtype is not dtypes.int64:
+            least, most = limits(dtype)
+            require((self.tensor >= least) & (self.tensor <= most), f"whether a number fits {dtype}")
+        return self.tensor
+
+    def constant(self) -> Any:
+        raise Unsupported(
+            Refusal.TENSOR_VALUE,
+            f"the value of a Python {self.kind.__name__} is needed that only the running graph knows",
+            "compute with it in tensors, or do this outside the compiled function",
+        )
+
+
+def limits(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest number of an integer element type that a Python int of a graph can have."""
+    info = np.iinfo(dtype.np_dtype)
+    return max(int(info.min), -(1 << 63)), min(int(info.max), (1 << 63) - 1)
+
+
+def require(condition: Tensor, what: str) -> None:
+    """Go on with the capture of a graph that is right only where a condition holds.
+
+    Where it does not hold the results of the graph are dropped and the call is captured again, without what assumed it.
+
+    Args:
+        condition: a symbolic truth.
+        what: what is not known otherwise, for the message.
+
+    Raises:
+        Unsupported: the capture may not assume anything.
+    """
+    trace = trace_module.current()
+    assert trace is not None
+    if trace.exact:
+        raise Unsupported(
+            Refusal.TENSOR_VALUE,
+            f"{what} is only known when the graph runs, and it did not hold before",
+            "compute with tensors, or do this outside the compiled function",
+        )
+    trace.require(condition)
+
+
+def number_of(value: Value) -> Any:
+    """What stands in captured code for a value of the graph: a number if its type says so, else a tensor."""
+    tensor = wrap(value)
+    kind = value.type.weak if isinstance(value.type, TensorType) else None
+    return tensor if kind is None else GraphNumber(kind, tensor)
+
+
 def as_number(value: Any, kind: type) -> Tensor:
-    """A run-time Python number of a kind, from a one-element symbolic tensor or a Python number.
+    """The tensor of a run-time Python number, from a one-element symbolic tensor or a Python number.
 
     Args:
         value: the tensor or number; a trace must be active.
@@ -70,4 +138,6 @@ def apply_constant(value: Any, kind: type) -> Tensor:
     return tensor
 
 
-__all__ = ["STORAGE", "TO_NUMBER", "apply_constant", "as_number"]
+__all__ = [
+    "STORAGE", "TO_NUMBER", "GraphNumber", "apply_constant", "as_number", "limits", "number_of", "require",
+]  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from weft import dtypes
 from weft.core import tensor as tensor_module
 from weft.core.primitive import Primitive
 from weft.core.tape import SYMBOL
@@ -73,6 +74,10 @@ class Trace:
         #: the IO token as a handle, so that branches and loops merge it like any tensor
         self.token: Tensor | None = None
         self._first_token: Value | None = None
+        #: whether all holds that the graph assumes, as a handle like the token; None if it assumes nothing
+        self.holds: Tensor | None = None
+        #: whether the graph may not assume anything of its run-time numbers
+        self.exact = False
         #: the tape entry that computed a value, for operands of control flow, which are known as values only
         self.edges: dict[Value, tuple[Any, int]] = {}
         #: told of containers whose items are compared where paths meet
@@ -161,8 +166,28 @@ class Trace:
         location = None if self.location is None else self.location()
         return self.graph.add_node(op, inputs, attrs, types, regions, location).outputs
 
+    def require(self, condition: Tensor) -> None:
+        """Let the results of the graph count only where a condition holds."""
+        if self.holds is None:
+            location = None if self.location is None else self.location()
+            true = Literal(np.asarray(True))
+            kind = (TensorType.of(dtypes.bool_, ()),)
+            self.holds = wrap(self.root.add_node(CONSTANT, (), (true,), kind, (), location).outputs[0])
+        self.holds.rebind(self.holds & condition)
+
     def io_token(self) -> Tensor:
-        """The handle of the token that orders IO."""
+        """The handle of the token that orders IO.
+
+        Raises:
+            Unsupported: the graph assumes something, so that it cannot do what cannot be undone.
+        """
+        if self.holds is not None:
+            raise Unsupported(
+                Refusal.TENSOR_VALUE,
+                "a number was computed in the graph under a condition that has to be checked before anything is shown",
+                "print the tensor, or compute the number outside the compiled function",
+            )
+        self.exact = True
         if self.token is None:
             self.token = wrap(self.first_token())
         return self.token

@@ -17,6 +17,7 @@ from jax.experimental import io_callback
 from weft.core import formatting
 from weft.core import trace as trace_module
 from weft.core.primitive import IO, Primitive
+from weft.core.run_number import RunNumber
 from weft.core.tensor import LiteralTensor, Parameter, Tensor, wrap
 from weft.core.trace import Trace
 from weft.errors import Refusal, Unsupported
@@ -208,7 +209,9 @@ def _template(trace: Trace, value: Any, tensors: list[Tensor], around: tuple[int
     return _Parts(make, parts)
 
 
-def _hole(trace: Trace, tensor: Tensor, spec: str | None, tensors: list[Tensor]) -> Any:
+def _hole(trace: Trace, tensor: Any, spec: str | None, tensors: list[Tensor]) -> Any:
+    if issubclass(type(tensor), RunNumber):
+        tensor = tensor.operand()
     known = not tensor.is_symbolic and (tensor.__class__ is LiteralTensor or id(tensor) in trace.created)
     like = tensor if isinstance(tensor, Parameter) else None
     if known:

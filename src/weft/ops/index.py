@@ -16,9 +16,10 @@ from jax import lax
 from weft import dtypes
 from weft._jax_compat import Array
 from weft.core import trace as trace_module
-from weft.core.deferred import Deferred
-from weft.core.dispatch import apply, literal
+from weft.core.dispatch import CAST, apply, literal
+from weft.core.number import GraphNumber, require
 from weft.core.primitive import Primitive, Sample
+from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor, view, wrap
 from weft.ops._samples import A, one
 from weft.ops.joining import stack, unstack
@@ -268,6 +269,11 @@ def parse(index: Any, shape: tuple[int, ...]) -> tuple[Spec, list[Tensor]]:
                 raise IndexError(f"tensors used as indices must be integer or bool, not {entry.dtype}")
             spec.append(("t",))
             operands.append(entry)
+        elif type(entry) is GraphNumber and entry.kind is int:
+            size, number = shape[axis], entry.tensor
+            require((number >= -size) & (number < size), f"whether an index fits axis {axis} with size {size}")
+            spec.append(("t",))
+            operands.append(apply(CAST, (number,), (dtypes.int64,)))
         elif isinstance(entry, np.ndarray):
             if entry.dtype.kind not in "iu":
                 raise IndexError(f"arrays used as indices must be integer or bool, not {entry.dtype}")
@@ -400,8 +406,8 @@ def setitem(self: Any, index: Any, value: Any) -> None:
 
 
 def _value_for(x: Any, value: Any) -> Tensor:
-    if isinstance(value, Deferred):
-        value = value.operand()
+    if issubclass(type(value), RunNumber):
+        value = value.operand(x.dtype)
     if not isinstance(value, Tensor):
         if isinstance(value, (list, tuple)) and any_symbolic(list(value)):
             value = stack([item if isinstance(item, Tensor) else Tensor(item) for item in value])

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 
 from weft import dtypes
 from weft.core.declare import operator_class
-from weft.core.deferred import Deferred
 from weft.core.dispatch import apply, literal
 from weft.core.primitive import Primitive
+from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor
 from weft.ops._rules import broadcastable, operands, tensor
 from weft.ops._samples import FLAGS, A, B, one
@@ -65,15 +65,15 @@ def _values(input: Any, other: Any) -> tuple[Any, Any]:
 
 
 def _beside(value: Any, other: Any) -> Any:
-    if isinstance(value, Tensor):
-        if value.type.weak is None or not isinstance(other, Tensor) or other.type.weak is not None:
-            return value
-        return value.astype(dtypes.promote_scalar(other.dtype, value.type.weak))
-    if isinstance(other, Tensor) and other.type.weak is None:
-        kind = next((k for k in (bool, int, float, complex) if isinstance(value, k)), None)
-        if kind is not None:
-            return literal(kind(value), dtypes.promote_scalar(other.dtype, kind))
-    return value
+    if isinstance(value, Tensor) or not isinstance(other, Tensor) or other.type.weak is not None:
+        return value
+    kind = next((k for k in (bool, int, float, complex) if isinstance(value, k)), None)
+    if kind is None:
+        return value
+    dtype = dtypes.promote_scalar(other.dtype, kind)
+    if issubclass(type(value), RunNumber):
+        return value.operand(dtype).astype(dtype)
+    return literal(kind(value), dtype)
 
 
 def select(condition: Any, input: Any, other: Any) -> Any:
@@ -117,8 +117,8 @@ def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
         raise TypeError(
             f"masked_fill: the mask must be bool, not {mask.dtype}; compare first: masked_fill(x, x > 0, v)"
         )
-    if isinstance(value, Deferred):
-        value = value.operand()
+    if issubclass(type(value), RunNumber):
+        value = value.operand(input_x.dtype)
     filling = (
         literal(value, input_x.dtype) if value.__class__ in (bool, int, float) else tensor(value).astype(input_x.dtype)
     )

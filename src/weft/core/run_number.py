@@ -1,0 +1,144 @@
+"""Python numbers of which a capture does not know the value: those of the call, and those of the running graph.
+
+Such a number never passes for its value. Captured code computes with it through the interpreter; whatever else asks it
+anything (its hash, its sign, a digit) gets the value where it can be had, under a guard, and is refused where it cannot.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+from weft.core.tensor import Tensor
+from weft.dtypes import DType
+
+#: the classes of Python numbers that a graph can hold
+KINDS: Final = (bool, int, float)
+
+
+class RunNumber:
+    """A Python number of which a capture does not know the value, or of which it should not.
+
+    In type tests it passes for a number of its kind. Everything else that numbers can do is asked of `constant()`.
+
+    Args:
+        kind: `bool`, `int` or `float`.
+    """
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return self.kind
+
+    def operand(self, dtype: DType | None = None) -> Tensor:
+        """The number as a 0-dimensional tensor of the graph under construction, which promotes like a number.
+
+        Args:
+            dtype: the element type that it is going to be cast to, None if that is not known; a value that a number
+                of this type cannot have is refused as eager code refuses it.
+        """
+        raise NotImplementedError
+
+    def constant(self) -> Any:
+        """The number's value; from then on the graph is for this value only.
+
+        Raises:
+            Unsupported: only the running graph knows it.
+        """
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what numbers have of these is below
+            raise AttributeError(f"'{self.kind.__name__}' object has no attribute '{name}'", name=name)
+        return getattr(self.constant(), name)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"a Python {self.kind.__name__} has no buffer, this is {self.constant()}")
+
+
+def _value(number: Any) -> Any:
+    return number.constant() if issubclass(type(number), RunNumber) else number
+
+
+def _asked(name: str, function: Callable[..., Any] | None) -> Callable[..., Any]:
+    """A special method that answers for the value; beside a tensor the tensor answers."""
+
+    def method(self: RunNumber, *others: Any) -> Any:
+        if any(isinstance(other, Tensor) for other in others):
+            return NotImplemented
+        if function is not None:
+            return function(self.constant(), *map(_value, others))
+        return getattr(self.constant(), name)(*map(_value, others))
+
+    method.__name__ = name
+    return method
+
+
+def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: RunNumber, other: Any) -> Any:
+        return NotImplemented if isinstance(other, Tensor) else function(_value(other), self.constant())
+
+    return method
+
+
+#: functions that ask a special method, where they do more than call it
+_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "__bool__": bool, "__hash__": hash, "__int__": int, "__float__": float, "__complex__": complex, "__str__": str,
+    "__repr__": repr, "__format__": format, "__round__": round, "__abs__": abs, "__divmod__": divmod, "__pow__": pow,
+    "__trunc__": math.trunc, "__floor__": math.floor, "__ceil__": math.ceil, "__index__": operator.index,
+}  # fmt: skip
+#: what all objects have, and what is above
+_OF_OBJECTS: Final = frozenset(dir(object)) - {
+    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__repr__", "__str__", "__format__",
+}  # fmt: skip
+for _name in sorted({*dir(int), *dir(float), "__complex__"} - _OF_OBJECTS):
+    if not (_name.startswith("__") and callable(getattr(int, _name, getattr(float, _name, None)))):
+        continue
+    if _name.startswith("__r") and hasattr(operator, f"__{_name[3:]}"):
+        setattr(RunNumber, _name, _reflected(getattr(operator, f"__{_name[3:]}")))
+    elif _name == "__rdivmod__":
+        setattr(RunNumber, _name, _reflected(divmod))
+    elif _name not in ("__getformat__", "__setformat__", "__getnewargs__"):
+        setattr(RunNumber, _name, _asked(_name, _FUNCTIONS.get(_name) or getattr(operator, _name, None)))
+
+
+def settled(value: Any, seen: set[int] | None = None) -> Any:
+    """A value with constants in place of the run-time numbers in it, through tuples, slices and containers.
+
+    Args:
+        value: the value; lists and dictionaries stay the same objects.
+        seen: ids of containers that are being settled.
+
+    Raises:
+        Unsupported: only the running graph knows one of the numbers.
+    """
+    kind = type(value)  # `isinstance` would also ask the user's `__class__`
+    if issubclass(kind, RunNumber):
+        return value.constant()
+    if kind is slice:
+        parts = (value.start, value.stop, value.step)
+        constants = settled(parts, seen)
+        return value if constants is parts else slice(*constants)
+    if not issubclass(kind, (tuple, list, dict)):
+        return value
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return value
+    seen.add(id(value))
+    if issubclass(kind, tuple):
+        items = [settled(part, seen) for part in tuple.__iter__(value)]
+        if all(new is old for new, old in zip(items, tuple.__iter__(value), strict=True)):
+            return value
+        return kind(*items) if hasattr(kind, "_fields") else kind(items)
+    native: Any = list if issubclass(kind, list) else dict
+    for key, item in list(dict.items(value) if native is dict else enumerate(list.__iter__(value))):
+        constant = settled(item, seen)
+        if constant is not item:
+            native.__setitem__(value, key, constant)
+    return value

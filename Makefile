@@ -1,52 +1,59 @@
 # Every target makes its own virtual environment in .venv (or VENV=...) when it is missing or out of date.
-# PYTHON chooses the interpreter; by default the first supported one that runs.
+# PYTHON chooses the interpreter; by default the first supported one that runs. Both may have spaces in them.
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c '$(SUPPORTED)' 2>/dev/null && echo $$p && break; done)
 VENV ?= .venv
 BIN := $(VENV)/bin
+# the environment's path as the name of a target, where make wants spaces marked; recipes quote $(BIN)
+SPACE := $(subst ,, )
+TARGET := $(subst $(SPACE),\$(SPACE),$(VENV))
 WORKERS ?= 2
 DEMO ?=
 BENCH ?=
 PYTEST ?=
 CPYTHON ?=
 
-.PHONY: demo test test-all lint format types pytest cpython bench clean
+.PHONY: demo test test-all slow lint format types pytest cpython bench clean
 .DEFAULT_GOAL := test
 
-$(BIN)/python:
+$(TARGET)/bin/python:
 	@if [ -z "$(PYTHON)" ]; then echo "weft needs Python 3.11, 3.12 or 3.13; set PYTHON=/path/to/python" >&2; exit 1; fi
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	"$(PYTHON)" -m venv "$(VENV)"
+	"$(BIN)/python" -m pip install --quiet --upgrade pip
 
-$(VENV)/.%-installed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
-	@touch $@
+$(TARGET)/.%-installed: pyproject.toml | $(TARGET)/bin/python
+	"$(BIN)/python" -m pip install --quiet --editable '.[$*]'
+	@touch "$@"
 
-demo: $(VENV)/.demo-installed
-	$(BIN)/weft demo $(DEMO)
+demo: $(TARGET)/.demo-installed
+	"$(BIN)/weft" demo $(DEMO)
 
 test: lint types pytest
 
-lint: $(VENV)/.dev-installed
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+lint: $(TARGET)/.dev-installed
+	"$(BIN)/ruff" check .
+	"$(BIN)/ruff" format --check .
 
-format: $(VENV)/.dev-installed
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+format: $(TARGET)/.dev-installed
+	"$(BIN)/ruff" check --fix .
+	"$(BIN)/ruff" format .
 
-types: $(VENV)/.dev-installed
-	$(BIN)/mypy
+types: $(TARGET)/.dev-installed
+	"$(BIN)/mypy"
 
-pytest: $(VENV)/.dev-installed
-	$(BIN)/pytest -n $(WORKERS) $(PYTEST)
+pytest: $(TARGET)/.dev-installed
+	"$(BIN)/pytest" -n $(WORKERS) $(PYTEST)
+
+# long rounds of what `make pytest` runs shortly: thousands of random programs, threads for minutes
+slow: $(TARGET)/.dev-installed
+	"$(BIN)/pytest" -n $(WORKERS) -m slow $(PYTEST)
 
 # CPython's own tests under capture, all files; docs/python-coverage.md says how its tables are made from the result
-cpython: $(VENV)/.dev-installed
+cpython: $(TARGET)/.dev-installed
 	mkdir -p build
-	PYTHONPATH=src $(BIN)/python -m tests.cpython --jobs $(WORKERS) $(CPYTHON) \
-		--json build/cpython-$$($(BIN)/python -c 'import platform; print(platform.python_version())').json
+	PYTHONPATH=src "$(BIN)/python" -m tests.cpython --jobs $(WORKERS) $(CPYTHON) \
+		--json build/cpython-$$("$(BIN)/python" -c 'import platform; print(platform.python_version())').json
 
 # the whole test suite under each supported interpreter that this machine has
 test-all:
@@ -55,8 +62,8 @@ test-all:
 			echo "== $$p"; $(MAKE) --no-print-directory test PYTHON=$$p VENV=.venv-$$p || exit 1; \
 		else echo "== $$p is not installed, skipped"; fi; done
 
-bench: $(VENV)/.dev-installed
-	$(BIN)/python -m bench $(BENCH)
+bench: $(TARGET)/.dev-installed
+	"$(BIN)/python" -m bench $(BENCH)
 
 clean:
 	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
 
-from weft.core.tensor import Tensor
+from tests.helpers.values import plain, x
 from weft.jit import jit
 
 PROGRAMS: list[Callable[[Any], Any]] = []
@@ -21,10 +20,6 @@ def program(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Add a program."""
     PROGRAMS.append(function)
     return function
-
-
-def x(*values: float) -> Tensor:
-    return Tensor(np.asarray(values, np.float32))
 
 
 class Plain:
@@ -209,19 +204,6 @@ def attributes_as_a_dictionary(v: Any) -> Any:
     p.__dict__.update(c=v * 3)
     p.__dict__["d"] = 4
     return p, p.c, p.d
-
-
-def plain(value: Any) -> Any:
-    """A value with everything inside it spelled out."""
-    if isinstance(value, Tensor):
-        return str(value.dtype), value.asnumpy().tolist()
-    if isinstance(value, (list, tuple)):
-        return type(value).__name__, [plain(item) for item in value]
-    if isinstance(value, dict):
-        return type(value).__name__, {key: plain(item) for key, item in value.items()}
-    if hasattr(value, "__dict__") and not isinstance(value, type):
-        return type(value).__name__, {key: plain(item) for key, item in vars(value).items()}
-    return value
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)

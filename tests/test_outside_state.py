@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.helpers.values import plain
 from weft.core.tensor import Tensor
 from weft.jit import jit
 
@@ -37,14 +38,6 @@ class Box:
 
     def scale(self, v: Any) -> Any:
         return v * self.k
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.asnumpy().tolist()
-    if isinstance(value, tuple):
-        return tuple([plain(item) for item in value])
-    return {key: plain(item) for key, item in vars(value).items()} if isinstance(value, Box) else value
 
 
 def change(box: Any, **attributes: Any) -> Callable[[], None]:

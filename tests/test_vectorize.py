@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.values import close
 from weft.autodiff.check import check_grads
 from weft.autodiff.grad import grad
 from weft.core.tensor import Parameter, Tensor
@@ -22,14 +24,9 @@ from weft.ops.reduce import reduce_sum
 from weft.ops.trigonometry import sin
 from weft.vectorize import VMAP, Body, vmap
 
+same = functools.partial(close, rtol=1e-5, atol=1e-6)
 A = np.arange(6, dtype=np.float32).reshape(3, 2) / 4
 B = (np.arange(6, dtype=np.float32).reshape(2, 3) - 2) / 3
-
-
-def same(tensor: Any, expected: Any) -> None:
-    expected = np.asarray(expected)
-    assert tensor.shape == expected.shape
-    np.testing.assert_allclose(tensor.asnumpy(), expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.values import close
 from weft.autodiff.check import check_grads
 from weft.autodiff.grad import GradOperation, get_grad, grad, jvp, value_and_grad, vjp
 from weft.autodiff.jacobian import hessian, jacfwd, jacrev
@@ -26,16 +28,9 @@ from weft.ops.reduce import argmax, reduce_sum
 from weft.ops.shape import reshape
 from weft.ops.trigonometry import cos, sin
 
+same = functools.partial(close, rtol=1e-5)
 X = np.array([1.0, 2.0, 3.0], np.float32)
 Y = np.array([0.5, -1.0, 2.0], np.float32)
-
-
-def same(tensor: Any, expected: Any, **tolerance: float) -> None:
-    assert isinstance(tensor, Tensor)
-    assert tensor._node is None
-    expected = np.asarray(expected)
-    assert tensor.shape == expected.shape
-    np.testing.assert_allclose(tensor.asnumpy(), expected, **({"rtol": 1e-5} | tolerance))
 
 
 @pytest.mark.parametrize(("get_all", "get_by_list", "sens_param"), list(itertools.product((False, True), repeat=3)))

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import programs
-from harness import Case, check_case
 
+from tests.helpers.programs import Case, check_case
 from weft.capture import calls
 
 #: file, line and name of a function, and the number of the instruction

@@ -7,13 +7,7 @@ A hundred programs run by default. All of them (`WEFT_EFFECT_PROGRAMS` is their 
 
 from __future__ import annotations
 
-import contextlib
-import io
-import linecache
 import os
-import re
-import traceback
-import types
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -22,6 +16,8 @@ import pytest
 from effect_programs import program
 from object_graph import ObjectGraph, difference
 
+from tests.helpers.outcomes import chain_of, printed_by
+from tests.helpers.sources import module_of
 from weft import jit
 from weft.core.tensor import Tensor
 
@@ -44,11 +40,11 @@ class World:
     """
 
     def __init__(self, source: str, file: str) -> None:
-        self.module = types.ModuleType(_MODULE)
+        self.file = file
+        self.module = module_of(source, file, _MODULE)
         self.names = self.module.__dict__
         #: a tensor chosen by the running graph is a new one, whichever it was in Python
         self.forks = ".sum() >" in source or ".sum() <" in source
-        exec(compile(source, file, "exec", dont_inherit=True), self.names)
         self.items: list[Any] = [0]
         self.iterator = iter([self.items, 1, 2, 3])
         self.results: list[Any] = []
@@ -58,15 +54,9 @@ class World:
         rng = np.random.default_rng(number)
         x, y = (Tensor(rng.normal(size=3).astype(np.float32)) for _ in range(2))
         obj = self.names["Box"](x) if number == 1 else self.names["box"]
-        text = io.StringIO()
-        error: BaseException | None = None
-        with contextlib.redirect_stdout(text):
-            try:
-                self.results.append(function(x, y, (2, 3, 2)[number], self.items, obj, self.iterator))
-            except Exception as raised:
-                error = raised
-        self.results.append([x, y, obj])
-        return text.getvalue(), *_described(error)
+        result, error, text = printed_by(lambda: function(x, y, (2, 3, 2)[number], self.items, obj, self.iterator))
+        self.results += [result, x, y, obj]
+        return text, chain_of(error, self.file)
 
     def graph(self) -> ObjectGraph:
         """Everything that can be reached now."""
@@ -76,23 +66,10 @@ class World:
         )
 
 
-def _described(error: BaseException | None) -> tuple[Any, ...]:
-    """Type and text of an exception and of those that led to it, with the user's lines."""
-    found: list[Any] = []
-    while error is not None:
-        lines = [
-            (f.name, f.lineno) for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith("<effects")
-        ]
-        found.append((type(error).__name__, re.sub("0x[0-9a-f]+", "0x", str(error)), lines))
-        error = error.__cause__ or error.__context__
-    return tuple(found)
-
-
 def check(seed: int) -> str:
     """What differs between the eager and the compiled program of a seed, "" if nothing."""
     source = program(seed)
     file = f"<effects {seed}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     eager, compiled = World(source, file), World(source, file)
     function = jit(compiled.names["program"])
     for number in range(_CALLS):

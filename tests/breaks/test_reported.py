@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import linecache
 import random
-import types
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,6 +12,7 @@ import pytest
 from profiling import profiled
 
 import weft
+from tests.helpers.sources import module_of
 from weft.core import trace as trace_module
 from weft.core.tensor import Tensor
 
@@ -101,9 +100,7 @@ def test_reported_breaks_are_those_that_happen(group: int) -> None:
     differing = {}
     for seed in range(group, group + 10):
         source, file = source_of(seed), f"<reported {seed}>"
-        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-        module = types.ModuleType("reported")
-        exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)
+        module = module_of(source, file, "reported")
         x = Tensor(np.array([0.5, -0.25, 1.0], np.float32))
         eager = runs_of_breaks(lambda function=module.program, x=x: function(x), file)  # type: ignore[attr-defined]
         explainer = weft.explain(module.program)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import linecache
-import re
-import traceback
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -17,10 +13,12 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from tests.cpython.pure_programs import pure_program
+from tests.helpers.outcomes import outcome
+from tests.helpers.sources import function_of
 from weft import jit, jit_disable
 from weft.capture import attempt, interpreter, suspension
 from weft.capture.leaving import rest_of_frame
-from weft.errors import Refusal, Unsupported, WeftError
+from weft.errors import Refusal, Unsupported
 
 
 class Leaving:
@@ -88,50 +86,19 @@ def ending_before(step: int, after: int = 0) -> Iterator[list[str]]:
         patch.undo()
 
 
-def compiled(source: str) -> types.FunctionType:
-    """The function `f` of a source text, with its lines where tracebacks look for them."""
-    name = f"<program {hash(source)}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    scope: dict[str, Any] = {"__name__": "generated"}
-    exec(compile(source, name, "exec"), scope)
-    if "fails" in scope:
-        scope["fails"] = jit_disable(scope["fails"])
-    function: types.FunctionType = scope["f"]
+def made(source: str) -> types.FunctionType:
+    """The function `f` of a source text, whose function `fails` is never captured."""
+    function = function_of(source)
+    if "fails" in function.__globals__:
+        function.__globals__["fails"] = jit_disable(function.__globals__["fails"])
     return function
-
-
-def told(error: BaseException | None) -> list[Any]:
-    """All that can be seen of an exception and those it names: type, text, the user's places."""
-    found: list[Any] = []
-    while error is not None and len(found) < 10:
-        places = [
-            (frame.name, frame.lineno, frame.colno, frame.end_colno)
-            for frame in traceback.extract_tb(error.__traceback__)
-            if frame.filename.startswith("<program")
-        ]
-        found.append((type(error).__qualname__, re.sub("0x[0-9a-f]+", "0x", str(error)), places))
-        error = error.__cause__ or error.__context__
-    return found
-
-
-def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
-    """What a call does: its result or exception, and what it prints."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        try:
-            result: Any = ("returned", re.sub("0x[0-9a-f]+", "0x", repr(call())))
-        except WeftError:
-            raise
-        except Exception as error:
-            result = ("raised", told(error))
-    return result, printed.getvalue()
 
 
 def check(source: str, step: int, after: int, *args: Any) -> list[str]:
     """Compare a program with itself where Python goes on before a step; returns where it did."""
-    function = compiled(source)
+    function = made(source)
     wanted = outcome(lambda: function(*args))
-    other = jit(compiled(source))
+    other = jit(made(source))
     with ending_before(step, after) as resumed:
         found = outcome(lambda: other(*args))
     if resumed:  # else this is another test's subject

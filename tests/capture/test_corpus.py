@@ -6,7 +6,8 @@ import importlib
 from pathlib import Path
 
 import pytest
-from harness import Case, check_case
+
+from tests.helpers.programs import Case, check_case
 
 PROGRAMS = {
     f"{path.stem}::{name}": program

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import linecache
 from random import Random
-from typing import Any
 
 import pytest
-from harness import Case, check_case, f32, i64, tensors
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from random_programs import random_program
 
+from tests.helpers.programs import Case, check_case
+from tests.helpers.sources import function_of
+from tests.helpers.values import f32, i64, tensors
 from weft.capture.capture import Program
 from weft.capture.events import FIRST
 from weft.explain import Recorder
@@ -21,15 +21,6 @@ INPUTS = [
     (f32(-0.9, 0.1), f32(0.4, 0.8), i64(0)),
     (f32(0.05, -0.02), f32(-1.0, -2.0), i64(3)),
 ]
-
-
-def compiled(source: str) -> Any:
-    """The function `f` of a source text, with its lines where tracebacks look for them."""
-    name = f"<program {hash(source)}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    scope: dict[str, Any] = {"__name__": "generated"}
-    exec(compile(source, name, "exec"), scope)
-    return scope["f"]
 
 
 @pytest.mark.parametrize(("gradients", "count"), [(False, 50), (True, 12)], ids=["values", "gradients"])
@@ -44,7 +35,7 @@ def test_programs_do_what_python_does(gradients: bool, count: int) -> None:
         note(source)
         seen.add(source)
         with Recorder() as recorder:
-            check_case(Case(compiled(source), INPUTS, False, gradients, False, -1))
+            check_case(Case(function_of(source), INPUTS, False, gradients, False, -1))
         if recorder.report().breaks:
             broken.add(source)
 
@@ -55,6 +46,6 @@ def test_programs_do_what_python_does(gradients: bool, count: int) -> None:
 @pytest.mark.parametrize(("seed", "limit"), [(145, 1000), (291, 10_000), (648, 1000)])
 def test_deep_programs_give_graphs_of_bounded_size(seed: int, limit: int) -> None:
     """Nested loops with several exits, whose paths have to meet early: else each iteration doubles what follows."""
-    function = compiled(random_program(Random(seed), depth=3))
+    function = function_of(random_program(Random(seed), depth=3))
     entry = Program("f", True, fullgraph=True).capture_call(function, tensors(INPUTS[0]), {}, FIRST)
     assert sum(1 for _ in entry.segment.graph.walk()) < limit

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import linecache
 import logging
 import sys
 import warnings
@@ -19,6 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from tests.helpers.compiled import entries as entries_of
+from tests.helpers.sources import function_of
 from weft import Parameter, Tensor, grad, jit
 from weft.errors import Unsupported
 from weft.mindspore import log as mindspore_log
@@ -97,7 +98,7 @@ def same_events(function: Callable[..., Any], *inputs: tuple[Any, ...], entries:
         for args, expected in zip(inputs, wanted, strict=True):
             assert events_of(captured, *args) == expected
     if entries is not None:
-        assert sum(len(found) for found in captured.compiled.entries.values()) == entries
+        assert entries_of(captured) == entries
     return wanted[0][0]
 
 
@@ -581,13 +582,10 @@ def program(random: Random) -> str:
 def test_generated_programs_say_the_same(seed: int) -> None:
     source = program(Random(seed))
     note(source)
-    name = f"<program {hash(source)}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    scope: dict[str, Any] = {"__name__": "generated", "LOG": LOG, "ADAPTER": logging.LoggerAdapter(CHILD, {"tag": 2})}
-    exec(compile(source, name, "exec"), scope)
+    function = function_of(source, LOG=LOG, ADAPTER=logging.LoggerAdapter(CHILD, {"tag": 2}))
 
     def called(x: Any, k: Any) -> Any:  # what a stack level of 2 may name
-        return scope["f"](x, k)
+        return function(x, k)
 
     same_events(called, (X, Tensor(2)), (Y, Tensor(4)))
 

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.helpers.sources import place_of
+from tests.helpers.values import x
 from weft import ops
 from weft.core.parameters import Parameter
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 from weft.jit import jit
-
-
-def x() -> Tensor:
-    return Tensor(np.asarray([1.0, 2.0, 3.0], np.float32))
 
 
 def refusal(function: Callable[..., Any], *args: Any) -> Unsupported:
@@ -27,26 +25,15 @@ def refusal(function: Callable[..., Any], *args: Any) -> Unsupported:
         jitted = jit(function, mode=mode, fullgraph=True)
         for _ in range(2):
             with pytest.raises(Unsupported) as caught:
-                jitted(*(args or (x(),)))
+                jitted(*(args or (x(1.0, 2.0, 3.0),)))
             found.append(caught.value)
     assert len({(e.kind, e.why, e.do, str(e.location)) for e in found}) == 1
     return found[0]
 
 
-def line_of(function: Callable[..., Any], text: str) -> tuple[int, int]:
-    """Line and column of a piece of a function's source."""
-    import inspect
-
-    lines, first = inspect.getsourcelines(function)
-    for number, line in enumerate(lines):
-        if text in line:
-            return first + number, len(line[: line.index(text)].encode())
-    raise AssertionError(f"{text!r} is not in the source")
-
-
 def asserts_place(error: Unsupported, function: Callable[..., Any], text: str) -> None:
     assert error.location is not None
-    line, column = line_of(function, text)
+    line, column = place_of(function, text)
     assert (error.location.file, error.location.line, error.location.column) == (__file__, line, column)
     assert f"{__file__}:{line}:{column + 1}" in str(error)
     assert text in str(error)
@@ -145,10 +132,10 @@ def test_loop_that_changes_shape() -> None:
             n = n - 1
         return v
 
-    error = refusal(f, x(), Tensor(2))
+    error = refusal(f, x(1.0, 2.0, 3.0), Tensor(2))
     assert error.kind is Refusal.TENSOR_CONDITION
     assert error.location is not None
-    assert error.location.line == line_of(f, "while n > 0")[0]
+    assert error.location.line == place_of(f, "while n > 0")[0]
     assert re.search(r"Float32\[\d+\] becomes a tensor Float32\[\d+\]", error.why)
 
 
@@ -160,7 +147,7 @@ def test_loop_that_grows_a_list() -> None:
             n = n - 1
         return out
 
-    error = refusal(f, x(), Tensor(2))
+    error = refusal(f, x(1.0, 2.0, 3.0), Tensor(2))
     assert error.kind is Refusal.TENSOR_CONDITION
     assert error.location is not None
 
@@ -174,7 +161,7 @@ def test_parameter_made_inside() -> None:
     assert error.kind is Refusal.STATE_CREATED
     assert "Parameter" in error.why
     assert error.location is not None
-    assert error.location.line == line_of(f, "w = Parameter")[0]
+    assert error.location.line == place_of(f, "w = Parameter")[0]
 
 
 def test_a_refusal_is_a_runtime_error() -> None:
@@ -190,7 +177,7 @@ def test_a_refused_function_keeps_nothing() -> None:
 
     jitted = jit(f, fullgraph=True)
     with pytest.raises(Unsupported):
-        jitted(x())
+        jitted(x(1.0, 2.0, 3.0))
     assert log == []
     assert not any(jitted.compiled.entries.values())
 
@@ -200,8 +187,8 @@ def test_a_refused_function_still_runs_eagerly() -> None:
         return v.asnumpy() * 2
 
     with pytest.raises(Unsupported):
-        jit(f, fullgraph=True)(x())
-    np.testing.assert_allclose(f(x()), [2.0, 4.0, 6.0])
+        jit(f, fullgraph=True)(x(1.0, 2.0, 3.0))
+    np.testing.assert_allclose(f(x(1.0, 2.0, 3.0)), [2.0, 4.0, 6.0])
 
 
 def test_a_refusal_in_a_branch_is_not_an_exception_of_the_program() -> None:
@@ -221,7 +208,7 @@ def test_endless_recursion_is_a_recursion_error() -> None:
         return f(v + 1)
 
     with pytest.raises(RecursionError):
-        jit(f)(x())
+        jit(f)(x(1.0, 2.0, 3.0))
 
 
 def test_recursion_whose_depth_depends_on_a_tensor() -> None:
@@ -231,4 +218,4 @@ def test_recursion_whose_depth_depends_on_a_tensor() -> None:
         return f(v * 2)
 
     assert_close = np.testing.assert_allclose
-    assert_close(jit(f)(x()).asnumpy(), f(x()).asnumpy())
+    assert_close(jit(f)(x(1.0, 2.0, 3.0)).asnumpy(), f(x(1.0, 2.0, 3.0)).asnumpy())

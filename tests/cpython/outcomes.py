@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.helpers.outcomes import text_of
 from weft.capture import events
 from weft.capture.capture import Program
 from weft.errors import Unsupported
@@ -75,14 +76,6 @@ class Recorder(unittest.TestResult):
 
     def addDuration(self, test: Any, elapsed: float) -> None:
         """Times are not compared."""
-
-
-def text_of(error: BaseException) -> str:
-    """The text of an exception, whatever its `__str__` does."""
-    try:
-        return str(error)
-    except Exception as failure:
-        return f"<{type(failure).__name__} in __str__>"
 
 
 @dataclass(slots=True)

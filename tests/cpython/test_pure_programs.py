@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import linecache
-import re
-import types
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -16,44 +11,13 @@ from hypothesis import HealthCheck, example, given, note, settings
 from hypothesis import strategies as st
 
 from tests.cpython.nops import with_nops
-from tests.cpython.outcomes import observed, text_of
+from tests.cpython.outcomes import observed
 from tests.cpython.pure_programs import pure_program
+from tests.helpers.outcomes import outcome
+from tests.helpers.sources import function_of
 from weft import jit
-from weft.errors import Unsupported
 
 INPUTS = [(1, 2), (0, -3), (2.5, 1)]
-
-
-def compiled(source: str) -> types.FunctionType:
-    """The function `f` of a source text, with its lines where tracebacks look for them."""
-    name = f"<program {hash(source)}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    scope: dict[str, Any] = {"__name__": "generated"}
-    exec(compile(source, name, "exec"), scope)
-    function: types.FunctionType = scope["f"]
-    return function
-
-
-def chain_of(error: BaseException | None) -> list[tuple[str, str]]:
-    """Type and text of an exception and of those that it names as cause and context."""
-    found: list[tuple[str, str]] = []
-    while error is not None and len(found) < 20:
-        found.append((type(error).__qualname__, text_of(error)))
-        error = error.__cause__ or error.__context__
-    return found
-
-
-def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
-    """What a call does: its result or exception as text, and what it prints."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        try:
-            result: Any = ("returned", repr(call()))
-        except Unsupported:
-            raise
-        except Exception as error:
-            result = ("raised", chain_of(error))
-    return (re.sub("0x[0-9a-f]+", "0x", repr(result)), printed.getvalue())
 
 
 def check_program(program: Callable[[], Any]) -> None:
@@ -67,9 +31,9 @@ def check(source: str, seed: int | None = None) -> int:
     """Compare a program with itself under capture; returns how many calls were captured."""
     captured = 0
     for args in INPUTS:
-        function = compiled(source)
+        function = function_of(source)
         wanted = outcome(lambda: function(*args))
-        other = compiled(source)
+        other = function_of(source)
         if seed is not None:
             other = with_nops(other, Random(seed))
         jitted = jit(other, mode="PIJit")

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from tests.helpers.values import plain
 from weft import nn
 from weft.core.tensor import Parameter, Tensor
 from weft.jit import jit
@@ -407,17 +408,11 @@ def a_sub_cell(world: World, rng: random.Random) -> None:
 def outcome(function: Callable[..., Any], world: World, x: np.ndarray[Any, Any]) -> Any:
     """The result or exception of a call, and the state that it leaves."""
     try:
-        result = plain(function(Tensor(x)))
+        result = plain(function(Tensor(x)), 3)
     except Exception as error:
         result = (type(error).__name__, str(error))
     box = world.box
-    return result, box.count, plain(box.history), box.log, box.row
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return (value.asnumpy().astype(np.float64).round(3) + 0.0).tolist()  # the sign of a zero does not matter here
-    return [plain(item) for item in value] if isinstance(value, list) else value
+    return result, box.count, plain(box.history, 3), box.log, box.row
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.helpers.compiled import entries
 from weft import context
 from weft.context import get_context
 from weft.core.tensor import Parameter, Tensor
@@ -17,11 +18,6 @@ from weft.jit import compiled_of, jit
 
 def tensor(*values: float) -> Tensor:
     return Tensor(np.array(values, np.float32))
-
-
-def entries(function: Any) -> int:
-    """How many entries a compiled function has."""
-    return sum(len(group) for group in compiled_of(function).entries.values())
 
 
 def reasons(function: Any) -> list[str]:

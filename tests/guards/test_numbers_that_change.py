@@ -10,15 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.helpers.compiled import entries
+from tests.helpers.values import same
 from weft import ops
 from weft.core.tensor import Tensor
 from weft.jit import jit
 from weft.nn.cell import Cell
-
-
-def entries(function: Any) -> int:
-    """How many entries a compiled function has."""
-    return sum(len(group) for group in function.compiled.entries.values())
 
 
 class Trainer:
@@ -118,25 +115,6 @@ def test_every_value_gives_what_python_gives(program: Callable[..., Any]) -> Non
         x = np.array([1.5, -0.5 - n], np.float32)
         found, wanted = compiled(Tensor(x), n, r), program(Tensor(x), n, r)
         same(found, wanted)
-
-
-def same(found: Any, wanted: Any) -> None:
-    """Assert that results are equal in types and values."""
-    assert type(found) is type(wanted), f"{found!r}, not {wanted!r}"
-    if isinstance(wanted, Tensor):
-        assert found.dtype == wanted.dtype
-        assert found.shape == wanted.shape
-        np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), rtol=2e-6, atol=1e-6)
-    elif isinstance(wanted, (tuple, list)):
-        assert len(found) == len(wanted)
-        for a, b in zip(found, wanted, strict=True):
-            same(a, b)
-    elif isinstance(wanted, dict):
-        assert list(found) == list(wanted)
-        for key in wanted:
-            same(found[key], wanted[key])
-    else:
-        assert found == wanted
 
 
 def test_pure_arithmetic_needs_two_entries() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 import pdb
 import sys
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.helpers.sources import place_of
 from weft import Tensor
 from weft.errors import Refusal, Unsupported
 
@@ -113,12 +113,6 @@ def called_directly(x: Any, debugger: Any) -> Any:
     return y * 2
 
 
-def line_of(function: Any, text: str) -> int:
-    """The line of a function that holds some text."""
-    lines, first = inspect.getsourcelines(function)
-    return first + next(i for i, line in enumerate(lines) if text in line)
-
-
 def shown(value: Any) -> str:
     return repr(Tensor(np.asarray(value, np.float32)))
 
@@ -132,14 +126,14 @@ def test_values_and_place_at_top_level(monkeypatch: Any) -> None:
             result = compiled(Tensor([1.0, 2.0]))
         np.testing.assert_array_equal(result.asnumpy(), [4.0, 6.0])
         stopped, y, early, names, *_ = console.said
-        line = line_of(stops, "breakpoint()" if sys.version_info >= (3, 13) else "return y")
+        line = place_of(stops, "breakpoint()" if sys.version_info >= (3, 13) else "return y")[0]
         assert stopped.startswith(f"> {__file__}({line})stops()")
         assert y == shown([2.0, 3.0])
         assert early == shown([3.0, 6.0])
         assert names == "['early', 'x', 'y']"
     (broken,) = compiled.report().breaks
     assert broken.site.kind == Refusal.DEBUGGER.value
-    assert broken.site.location.line == line_of(stops, "breakpoint()")
+    assert broken.site.location.line == place_of(stops, "breakpoint()")[0]
     assert broken.count == 2
 
 
@@ -162,7 +156,7 @@ def test_frames_of_nested_calls(monkeypatch: Any) -> None:
     np.testing.assert_array_equal(result.asnumpy(), [16.0])
     _, y, where, up, scale, outer_x, down, inner_x, *_ = console.said
     assert y == shown([3.0])
-    call = line_of(outer, "stops(x + 1)")
+    call = place_of(outer, "stops(x + 1)")[0]
     places = [line for line in where.splitlines() if f"{__file__}(" in line]
     assert places[-2].strip() == f"{__file__}({call})outer()"
     assert places[-1].startswith(f"> {__file__}(")

@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.values import plain
 from weft import Tensor, nn
 from weft.jit import jit
 
@@ -70,14 +71,6 @@ def outcome(function: Callable[..., Any], call: Call) -> Any:
         return plain(function(*call[0], **call[1]))
     except TypeError as error:
         return "TypeError", str(error).split("function() ")[-1]
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.asnumpy().tolist()
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(plain, value))
-    return value
 
 
 @settings(max_examples=60)

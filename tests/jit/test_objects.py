@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compiled_calls import entries, values, x
 
+from tests.helpers.compiled import entries
+from tests.helpers.values import values, x
 from weft import Parameter, Tensor, Unsupported, nn, value_and_grad
 from weft.jit import compiled_of, is_compiled, jit, jit_disable
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compiled_calls import entries, values, x
 
+from tests.helpers.compiled import entries
+from tests.helpers.values import values, x
 from weft import Tensor, Unsupported, context, float32, int64, nn
 from weft.jit import TensorSpec, compiled_of, jit, ms_function
 from weft.mindspore.extras import JitConfig

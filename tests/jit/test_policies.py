@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from compiled_calls import entries, values, x
 
+from tests.helpers.compiled import entries
+from tests.helpers.values import values, x
 from weft import GRAPH_MODE, Unsupported, context, nn, set_context
 from weft.errors import Refusal
 from weft.jit import compiled_of, jit, jit_disable, ms_function

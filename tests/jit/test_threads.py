@@ -11,8 +11,9 @@ import jax
 import numpy as np
 import pytest
 
+from tests.helpers.compiled import entries
 from weft import Tensor, nn
-from weft.jit import compiled_of, jit
+from weft.jit import jit
 
 THREADS = 32
 
@@ -45,12 +46,6 @@ def in_threads(work: Callable[[int], None], count: int = THREADS) -> None:
         thread.join()
     if failures:
         raise failures[0]
-
-
-def entries(function: Any) -> int:
-    compiled = compiled_of(function)
-    assert compiled is not None
-    return sum(map(len, compiled.entries.values()))
 
 
 def test_each_key_is_captured_once() -> None:

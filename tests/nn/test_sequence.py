@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.helpers.values import normals
 from weft import dtypes, nn
 from weft.autodiff.grad import GradOperation
 from weft.core.tensor import Tensor
 
-GENERATOR = np.random.default_rng(0)
-
-
-def normal(*shape: int) -> Any:
-    return GENERATOR.standard_normal(shape).astype(np.float32)
+normal = normals()
 
 
 def sigmoid(x: Any) -> Any:

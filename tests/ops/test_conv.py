@@ -9,15 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.values import normals
 from weft import ops
 from weft.autodiff.grad import grad
 from weft.core.tensor import Tensor
 
-GENERATOR = np.random.default_rng(0)
-
-
-def normal(*shape: int) -> Any:
-    return GENERATOR.standard_normal(shape).astype(np.float32)
+normal = normals()
 
 
 def convolution(x: Any, w: Any, stride: Any, pads: Any, dilation: Any, groups: int) -> Any:

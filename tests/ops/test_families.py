@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import weft
+from tests.helpers.values import close
 from weft import Tensor, ops
 
+same = functools.partial(close, atol=1e-6)
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.normal(size=(3, 4)).astype(np.float32)
 SQUARE = GENERATOR.normal(size=(2, 3, 3)) + 3 * np.eye(3)
-
-
-def same(found: Any, wanted: Any, tolerance: float = 1e-6) -> None:
-    wanted = np.asarray(wanted)
-    assert found.shape == wanted.shape
-    np.testing.assert_allclose(found.asnumpy(), wanted, tolerance, tolerance)
 
 
 # -- creation --------------------------------------------------------------------------------------------------

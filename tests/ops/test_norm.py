@@ -7,15 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.helpers.values import normals
 from weft import dtypes, ops
 from weft.autodiff.grad import grad
 from weft.core.tensor import Parameter, Tensor
 
-GENERATOR = np.random.default_rng(0)
-
-
-def normal(*shape: int) -> Any:
-    return GENERATOR.standard_normal(shape).astype(np.float32)
+normal = normals()
 
 
 def by(values: Any, ndim: int) -> Any:

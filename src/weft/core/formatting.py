@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from weft.core.tensor import Tensor
+from weft.dtypes import DType
 
 
-def _printable(tensor: Tensor) -> np.ndarray[Any, Any]:
+class Printable(Protocol):
+    """What printing needs of a tensor."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> DType: ...
+    def concrete(self, use: str) -> Any:
+        """The device array; refuses where there is none, naming the use."""
+
+
+def _printable(tensor: Printable) -> np.ndarray[Any, Any]:
     array = np.asarray(tensor.concrete("printing"))
     if array.dtype.kind == "V" or array.dtype.name == "bfloat16":
         return array.astype(np.float32)
     return array
 
 
-def text(tensor: Tensor) -> str:
+def text(tensor: Printable) -> str:
     """The elements, as NumPy prints them."""
     return str(_printable(tensor))
 
@@ -26,7 +36,7 @@ def _scientific(value: Any) -> str:
     return f"{value: .8e}"
 
 
-def representation(tensor: Tensor) -> str:
+def representation(tensor: Printable) -> str:
     """Shape, element type and elements: ``Tensor(shape=[2], dtype=Float32, value= [ 1.0e+00, 2.0e+00])``."""
     array = _printable(tensor)
     formatter: Any = {}

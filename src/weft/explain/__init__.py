@@ -2,7 +2,8 @@
 
 from weft.explain import log
 from weft.explain.explain import Explainer, explain
+from weft.explain.findings import BreakReport, FunctionReport, GraphReport
 from weft.explain.recorder import Recorder
-from weft.explain.report import BreakReport, FunctionReport, GraphReport, Report
+from weft.explain.report import Report
 
 __all__ = ["BreakReport", "Explainer", "FunctionReport", "GraphReport", "Recorder", "Report", "explain", "log"]

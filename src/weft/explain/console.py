@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from weft.errors import excerpt
 from weft.explain import text
-
-if TYPE_CHECKING:
-    from weft.explain.report import BreakReport, FunctionReport, Report
+from weft.explain.findings import BreakReport, Findings, FunctionReport
 
 
-def print_report(report: Report) -> None:
+def print_report(report: Findings) -> None:
     """Print a report."""
     try:
         console = importlib.import_module("rich.console").Console()
@@ -22,7 +20,7 @@ def print_report(report: Report) -> None:
     print_rich(report, console)
 
 
-def print_rich(report: Report, console: Any) -> None:
+def print_rich(report: Findings, console: Any) -> None:
     """Print a report on a console of `rich`."""
     styled = importlib.import_module("rich.text").Text
     if not report.functions:

@@ -8,8 +8,9 @@ from typing import Any
 
 from weft.capture import events
 from weft.errors import Unsupported
+from weft.explain.findings import FunctionReport
 from weft.explain.recorder import Recorder
-from weft.explain.report import FunctionReport, Report
+from weft.explain.report import Report
 from weft.jit.reporting import compile_callable, histories_of
 
 

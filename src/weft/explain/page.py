@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from weft.errors import Location, span
 from weft.explain import text
+from weft.explain.findings import BreakReport, Findings, FunctionReport, GraphReport
 from weft.explain.source import SourceBlock, SourceLine, blocks_of
 from weft.explain.style import COLOURS, STYLE
-
-if TYPE_CHECKING:
-    from weft.explain.report import BreakReport, FunctionReport, GraphReport, Report
 
 #: links to graphs beside one line, before the rest is counted
 _CHIPS: Final = 3
@@ -34,12 +32,12 @@ _HEAD: Final = """<!DOCTYPE html>
 <body>"""
 
 
-def page_of(report: Report) -> str:
+def page_of(report: Findings) -> str:
     """The page of a report."""
     return "\n".join(_page(report)) + "\n"
 
 
-def _page(report: Report) -> Iterator[str]:
+def _page(report: Findings) -> Iterator[str]:
     names = ", ".join(dict.fromkeys(function.name for function in report.functions)) or "nothing was compiled"
     yield _HEAD.format(title=escape(f"weft: {text.shortened(names.split(', '))}"), style=STYLE)
     yield f"<header><h1>{escape(text.shortened(names.split(', ')))}</h1>"

@@ -6,7 +6,8 @@ from types import TracebackType
 
 from weft.capture import events
 from weft.capture.events import BreakSite, Captured, History
-from weft.explain.report import FunctionReport, Mark, Report
+from weft.explain.findings import FunctionReport, Mark
+from weft.explain.report import Report
 
 
 class Recorder:

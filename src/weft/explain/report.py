@@ -1,205 +1,14 @@
-"""The report on compiled functions: plain data, shown as text, with colours, as JSON or as a page."""
+"""The report on compiled functions, shown as text, with colours or as a page."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from weft.capture.events import FIRST, BreakSite, Captured, History
-from weft.core.trace import CONSTANT
-from weft.errors import Location, excerpt
 from weft.explain import console, page, text
-from weft.ir.graph import Graph
-from weft.ir.text import format_graph
+from weft.explain.findings import Findings
 
 
-@dataclass(frozen=True, slots=True)
-class GraphReport:
-    """One graph of a compiled function.
-
-    Args:
-        number: 1 for the first graph that the function made.
-        event: what was recorded when it was made.
-    """
-
-    number: int
-    event: Captured
-
-    @property
-    def graph(self) -> Graph:
-        """The graph, passes applied."""
-        return self.event.graph
-
-    @property
-    def is_recompile(self) -> bool:
-        """Whether an earlier graph for the same place in the code did not fit."""
-        return self.event.reason != FIRST
-
-    @property
-    def operations(self) -> dict[str, int]:
-        """How often each operation stands in the graph, nested graphs included and constants left out."""
-        counts = Counter(node.op.name for node in self.graph.walk() if node.op is not CONSTANT)
-        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-    @property
-    def inputs(self) -> list[str]:
-        """Type of each input, after its name if it has one."""
-        return [f"{value.name}: {value.type!r}" if value.name else repr(value.type) for value in self.graph.params]
-
-    @property
-    def outputs(self) -> list[str]:
-        """Type of each output."""
-        return [repr(value.type) for value in self.graph.outputs]
-
-    @property
-    def lines(self) -> frozenset[tuple[str, int]]:
-        """(file, line) of the user's code that went into the graph."""
-        places = (node.where() for node in self.graph.walk())
-        return self.event.lines | {(place.file, place.line) for place in places if place is not None}
-
-    @property
-    def text(self) -> str:
-        """The graph in its text form."""
-        return format_graph(self.graph)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The graph as JSON data."""
-        event = self.event
-        return {
-            "number": self.number,
-            "name": self.graph.name,
-            "reason": event.reason,
-            "recompile": self.is_recompile,
-            "starts": _place(event.starts),
-            "ends": None if event.ends is None else _place(event.ends.location),
-            "operations": self.operations,
-            "inputs": self.inputs,
-            "outputs": self.outputs,
-            "guards": dict(event.guards),
-            "lines": [{"file": file, "line": line} for file, line in sorted(self.lines)],
-            "capture_seconds": event.seconds,
-            "first_run_seconds": event.first_run,
-            "at": event.at,
-            "text": self.text,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class BreakReport:
-    """A place that ran in Python between two graphs, or that refused the whole capture.
-
-    Args:
-        site: what and where.
-        count: how often it happened.
-        refused: whether nothing of the function was captured because of it.
-    """
-
-    site: BreakSite
-    count: int
-    refused: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """The break as JSON data."""
-        return {
-            "kind": self.site.kind,
-            "location": _place(self.site.location),
-            "source": next(iter(excerpt(self.site.location)), ""),
-            "why": self.site.why,
-            "do": self.site.do,
-            "count": self.count,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionReport:
-    """What happened to one compiled function.
-
-    Args:
-        name: name of the function.
-        defined: where it is defined, None if it has no source.
-        graphs: its graphs in the order in which they were made.
-        breaks: where it left a graph.
-        refusals: what refused the capture of the whole function.
-        evicted: compiled versions that were dropped because of the limit.
-    """
-
-    name: str
-    defined: Location | None
-    graphs: tuple[GraphReport, ...]
-    breaks: tuple[BreakReport, ...]
-    refusals: tuple[BreakReport, ...] = ()
-    evicted: int = 0
-
-    @classmethod
-    def of(cls, history: History, since: Mark | None = None) -> FunctionReport:
-        """The report of a history, or of what it gained since a mark was taken."""
-        since = since or Mark()
-        graphs = tuple(
-            GraphReport(number, event)
-            for number, event in enumerate(tuple(history.captured), history.forgotten + 1)
-            if number > since.graphs
-        )
-        return cls(
-            history.name,
-            history.defined,
-            graphs,
-            _gained(history.breaks, since.breaks, False),
-            _gained(history.refusals, since.refusals, True),
-            history.evicted - since.evicted,
-        )
-
-    @property
-    def recompiles(self) -> tuple[GraphReport, ...]:
-        """The graphs that were made because an earlier one for the same place did not fit."""
-        return tuple(graph for graph in self.graphs if graph.is_recompile)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing happened."""
-        return not (self.graphs or self.breaks or self.refusals or self.evicted)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON data."""
-        return {
-            "name": self.name,
-            "defined": _place(self.defined),
-            "graphs": [graph.to_dict() for graph in self.graphs],
-            "breaks": [broken.to_dict() for broken in self.breaks],
-            "recompiles": [{"graph": graph.number, "reason": graph.event.reason} for graph in self.recompiles],
-            "refusals": [refusal.to_dict() for refusal in self.refusals],
-            "evicted": self.evicted,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """How far a history had come at some moment.
-
-    Args:
-        graphs: graphs made so far.
-        breaks: see `History`.
-        refusals: see `History`.
-        evicted: see `History`.
-    """
-
-    graphs: int = 0
-    breaks: Mapping[BreakSite, int] | None = None
-    refusals: Mapping[BreakSite, int] | None = None
-    evicted: int = 0
-
-    @classmethod
-    def of(cls, history: History) -> Mark:
-        """How far a history has come."""
-        return cls(
-            history.forgotten + len(history.captured), dict(history.breaks), dict(history.refusals), history.evicted
-        )
-
-
-class Report:
+class Report(Findings):
     """What happened to compiled functions: graphs, breaks, recompiles, guards and times.
 
     Args:
@@ -218,39 +27,6 @@ class Report:
         ((), ())
     """
 
-    def __init__(self, functions: Iterable[FunctionReport]) -> None:
-        self.functions = tuple(functions)
-
-    @property
-    def graphs(self) -> tuple[GraphReport, ...]:
-        """The graphs of all functions."""
-        return tuple(graph for function in self.functions for graph in function.graphs)
-
-    @property
-    def breaks(self) -> tuple[BreakReport, ...]:
-        """The breaks of all functions."""
-        return tuple(broken for function in self.functions for broken in function.breaks)
-
-    @property
-    def refusals(self) -> tuple[BreakReport, ...]:
-        """The places that refused the capture of a whole function."""
-        return tuple(refusal for function in self.functions for refusal in function.refusals)
-
-    @property
-    def recompiles(self) -> tuple[GraphReport, ...]:
-        """The graphs that were made because an earlier one for the same place did not fit."""
-        return tuple(graph for function in self.functions for graph in function.recompiles)
-
-    @property
-    def guards(self) -> dict[str, str]:
-        """Condition -> what it guards, of all graphs."""
-        return {condition: what for graph in self.graphs for condition, what in graph.event.guards.items()}
-
-    @property
-    def seconds(self) -> float:
-        """Time spent on capturing."""
-        return sum((graph.event.seconds for graph in self.graphs), 0.0)
-
     def __str__(self) -> str:
         return "\n".join(text.report_lines(self))
 
@@ -260,31 +36,6 @@ class Report:
     def print(self) -> None:
         """Print the report; with colours and frames if `rich` is installed."""
         console.print_report(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON data, see the page on reports in the documentation."""
-        return {
-            "functions": [function.to_dict() for function in self.functions],
-            "totals": {
-                "graphs": len(self.graphs),
-                "operations": sum(sum(graph.operations.values()) for graph in self.graphs),
-                "breaks": len(self.breaks),
-                "recompiles": len(self.recompiles),
-                "refusals": len(self.refusals),
-                "capture_seconds": self.seconds,
-            },
-        }
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """The report as JSON.
-
-        Args:
-            indent: spaces for each level; None writes one line.
-
-        Returns:
-            str: what `to_dict` returns, as text.
-        """
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The report as a page: one file that needs nothing else.
@@ -299,23 +50,3 @@ class Report:
         if path is not None:
             Path(path).write_text(html, encoding="utf-8")
         return html
-
-
-def _gained(
-    now: Mapping[BreakSite, int], before: Mapping[BreakSite, int] | None, refused: bool
-) -> tuple[BreakReport, ...]:
-    before = before or {}
-    gains = ((site, count - before.get(site, 0)) for site, count in tuple(now.items()))
-    return tuple(BreakReport(site, gain, refused) for site, gain in gains if gain > 0)
-
-
-def _place(location: Location | None) -> dict[str, Any] | None:
-    if location is None:
-        return None
-    return {
-        "file": location.file,
-        "line": location.line,
-        "column": None if location.column is None else location.column + 1,
-        "end_column": location.end_column,
-        "scope": location.scope,
-    }

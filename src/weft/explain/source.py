@@ -6,10 +6,8 @@ import ast
 import linecache
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from weft.explain.report import BreakReport, FunctionReport, GraphReport
+from weft.explain.findings import BreakReport, FunctionReport, GraphReport
 
 
 @dataclass(slots=True)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from weft.errors import Location, excerpt
-
-if TYPE_CHECKING:
-    from weft.explain.report import BreakReport, FunctionReport, GraphReport, Report
+from weft.explain.findings import BreakReport, Findings, FunctionReport, GraphReport
 
 #: how many names of a list are shown before the rest is counted
 _SHOWN: Final = 8
 
 
-def report_lines(report: Report) -> Iterator[str]:
+def report_lines(report: Findings) -> Iterator[str]:
     """The lines of a report, functions parted by empty lines."""
     if not report.functions:
         yield "nothing was compiled"
@@ -76,7 +74,7 @@ def labelled(label: str, value: str) -> Iterator[str]:
     yield from rest
 
 
-def totals(report: Report | FunctionReport) -> str:
+def totals(report: Findings | FunctionReport) -> str:
     """How many graphs, breaks and recompiles there are."""
     parts = [
         count(len(report.graphs), "graph"),

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from weft.errors import Location
+from weft.ir.form import Operation
+from weft.ir.text import format_graph
 from weft.ir.types import ValueType
-
-
-class Operation(Protocol):
-    """What the IR needs to know of an operation; primitives satisfy it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def attr_names(self) -> tuple[str, ...]: ...
-    @property
-    def effect(self) -> str: ...
 
 
 class Value:
@@ -131,6 +122,4 @@ class Graph:
         return sum(1 for _ in self.walk())
 
     def __str__(self) -> str:
-        from weft.ir.text import format_graph  # noqa: PLC0415  the printer is built on this module
-
         return format_graph(self)

@@ -12,7 +12,8 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from weft.errors import GraphError, Location
-from weft.ir.graph import Graph, Operation, Value
+from weft.ir.form import Operation
+from weft.ir.graph import Graph, Value
 from weft.ir.text import array_of_elements
 from weft.ir.types import SHORT_NAMES, TOKEN, TensorType, ValueType
 

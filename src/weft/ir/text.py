@@ -31,7 +31,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft.dtypes import DType
-from weft.ir.graph import Graph, Node, Value
+from weft.ir.form import GraphForm, NodeForm, ValueForm
 from weft.ir.types import SHORT_NAMES
 
 #: arrays with more elements are written in base64
@@ -43,7 +43,7 @@ _BAD_NAME = re.compile(r"[^\w.\-]")
 _ARRAY_TYPES: Final = {dtype.np_dtype: short for dtype, short in SHORT_NAMES.items()}
 
 
-def format_graph(graph: Graph, *, locations: bool = True) -> str:
+def format_graph(graph: GraphForm, *, locations: bool = True) -> str:
     """The text of a graph.
 
     Args:
@@ -54,6 +54,7 @@ def format_graph(graph: Graph, *, locations: bool = True) -> str:
         str: the text, ending in a newline.
 
     Example:
+        >>> from weft.ir.graph import Graph
         >>> print(format_graph(Graph("empty")), end="")
         subgraph @empty() {
           Return()
@@ -63,13 +64,13 @@ def format_graph(graph: Graph, *, locations: bool = True) -> str:
     return "\n".join(writer.subgraph(graph, "")) + "\n"
 
 
-def format_node(node: Node, graph: Graph) -> str:
+def format_node(node: NodeForm, graph: GraphForm) -> str:
     """One line for a node of a graph, its regions left out."""
     writer = Writer(graph, locations=False)
     return writer.node_head(node, writer.names(graph)) + " : " + writer.result_types(node)
 
 
-def context_lines(node: Node, graph: Graph, around: int = 2) -> list[str]:
+def context_lines(node: NodeForm, graph: GraphForm, around: int = 2) -> list[str]:
     """The nodes near one, that one marked, for error messages."""
     writer = Writer(graph, locations=False)
     names = writer.names(graph)
@@ -92,16 +93,16 @@ class Writer:
         locations: whether to write source locations.
     """
 
-    def __init__(self, root: Graph, locations: bool) -> None:
+    def __init__(self, root: GraphForm, locations: bool) -> None:
         self.locations = locations
         self.shared: dict[int, str] = {}
         self.written: set[int] = set()
         self._find_shared(root)
 
-    def _find_shared(self, root: Graph) -> None:
-        seen: dict[int, Graph] = {}
+    def _find_shared(self, root: GraphForm) -> None:
+        seen: dict[int, GraphForm] = {}
         taken: dict[str, int] = {}
-        repeated: dict[int, Graph] = {}
+        repeated: dict[int, GraphForm] = {}
         stack = [root]
         while stack:
             graph = stack.pop()
@@ -123,7 +124,7 @@ class Writer:
                 taken[name] = 1
             self.shared[key] = name
 
-    def subgraph(self, graph: Graph, indent: str) -> Iterator[str]:
+    def subgraph(self, graph: GraphForm, indent: str) -> Iterator[str]:
         """The lines of a graph; the first is not indented."""
         self.written.add(id(graph))
         names = self.names(graph)
@@ -135,7 +136,7 @@ class Writer:
         yield f"{inner}Return({self._values(graph.outputs, names)})"
         yield f"{indent}}}"
 
-    def _node(self, node: Node, names: dict[Value, str], indent: str) -> Iterator[str]:
+    def _node(self, node: NodeForm, names: dict[ValueForm, str], indent: str) -> Iterator[str]:
         comment = self._comment(node)
         head = indent + self.node_head(node, names)
         if not node.regions:
@@ -154,7 +155,7 @@ class Writer:
             yield from lines
         yield f"{indent}}} : {self.result_types(node)}"
 
-    def node_head(self, node: Node, names: dict[Value, str]) -> str:
+    def node_head(self, node: NodeForm, names: dict[ValueForm, str]) -> str:
         """Results, operation, operands and attributes of a node."""
         results = self._values(node.outputs, names)
         text = f"{results} = " if results else ""
@@ -165,23 +166,23 @@ class Writer:
             text += f" {{{', '.join(f'{name}={format_value(value)}' for name, value in pairs)}}}"
         return text
 
-    def result_types(self, node: Node) -> str:
+    def result_types(self, node: NodeForm) -> str:
         """The types of a node's results; parentheses unless there is exactly one."""
         types = [repr(value.type) for value in node.outputs]
         return types[0] if len(types) == 1 else f"({', '.join(types)})"
 
-    def _comment(self, node: Node) -> str:
+    def _comment(self, node: NodeForm) -> str:
         where = node.where() if self.locations else None
         return "" if where is None else f"  # {where}"
 
     @staticmethod
-    def _values(values: Any, names: dict[Value, str]) -> str:
+    def _values(values: Any, names: dict[ValueForm, str]) -> str:
         return ", ".join("None" if value is None else names.get(value, "%?") for value in values)
 
     @staticmethod
-    def names(graph: Graph) -> dict[Value, str]:
+    def names(graph: GraphForm) -> dict[ValueForm, str]:
         """The printed name of every value of a graph."""
-        names: dict[Value, str] = {}
+        names: dict[ValueForm, str] = {}
         taken: set[str] = set()
         number = 0
         for value in graph.params:
@@ -203,7 +204,7 @@ class Writer:
         return names
 
 
-def graph_name(graph: Graph) -> str:
+def graph_name(graph: GraphForm) -> str:
     """The name of a graph in the characters that text allows."""
     return _BAD_NAME.sub("_", graph.name) or "graph"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from weft.autodiff.custom import call_with_bprop, cell_backward_hook
 from weft.core.dispatch import CAST, apply
@@ -12,10 +12,25 @@ from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import transparent
 from weft.dtypes import DType
 
-if TYPE_CHECKING:
-    from weft.nn.cell import Cell
-
 _next_hook = itertools.count().__next__
+
+
+class Hooked(Protocol):
+    """What hooks, custom derivatives and casts need of a Cell."""
+
+    _params: dict[str, Parameter | None]
+    _cast_type: DType | None
+    _forward_pre_hooks: dict[int, Callable[..., Any]]
+    _forward_hooks: dict[int, Callable[..., Any]]
+    _backward_pre_hooks: dict[int, Callable[..., Any]]
+    _backward_hooks: dict[int, Callable[..., Any]]
+
+    @property
+    def construct(self) -> Callable[..., Any]:
+        """The computation."""
+
+    def _refresh_extras(self) -> None:
+        """Note whether a call has to do more than `construct`."""
 
 
 class HookHandle:
@@ -37,7 +52,7 @@ class HookHandle:
         [1.]
     """
 
-    def __init__(self, cell: Cell, registry: str, hook: Callable[..., Any]) -> None:
+    def __init__(self, cell: Hooked, registry: str, hook: Callable[..., Any]) -> None:
         if not callable(hook):
             raise TypeError(f"a hook must be callable, not {type(hook).__name__}")
         self._cell = cell
@@ -58,7 +73,7 @@ class HookHandle:
 
 
 @transparent
-def call_with_extras(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_with_extras(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a cell that has hooks, a custom bprop or a cast."""
     for hook in list(cell._forward_pre_hooks.values()):
         changed = hook(cell, args)
@@ -78,14 +93,14 @@ def call_with_extras(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 @transparent
-def _compute(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _compute(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if cell._cast_type is not None:
         return _call_cast(cell, cell._cast_type, args, kwargs)
     return _construct(cell, args, kwargs)
 
 
 @transparent
-def _construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _construct(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     bprop = getattr(cell, "bprop", None)
     if bprop is None:
         return cell.construct(*args, **kwargs)
@@ -95,7 +110,7 @@ def _construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 
 
 @transparent
-def _call_cast(cell: Cell, dtype: DType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_cast(cell: Hooked, dtype: DType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a cell with inputs and trained weights cast; the weights are put back afterwards."""
     args = tuple([cast_floating(a, dtype) for a in args])
     kwargs = {name: cast_floating(a, dtype) for name, a in kwargs.items()}

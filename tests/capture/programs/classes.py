@@ -7,7 +7,8 @@ import enum
 from collections import namedtuple
 from typing import Any, NamedTuple
 
-from harness import case, f32, i64
+from tests.helpers.programs import case
+from tests.helpers.values import f32, i64
 
 from weft import ops
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any
 
-from harness import case, f32, i64
+from tests.helpers.programs import case
+from tests.helpers.values import f32, i64
 
 from weft import ops
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from harness import case, f32, i64
+from tests.helpers.programs import case
+from tests.helpers.values import f32, i64
 
 X = [f32(1.0, 2.0, -0.5), f32(-1.0, -2.0, 0.5)]
 N = [(f32(0.5, 1.5), i64(3)), (f32(0.5, 1.5), i64(0))]

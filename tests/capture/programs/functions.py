@@ -6,7 +6,8 @@ import functools
 import operator
 from typing import Any
 
-from harness import case, f32, i64
+from tests.helpers.programs import case
+from tests.helpers.values import f32, i64
 
 from weft import ops
 

@@ -6,7 +6,8 @@ import contextlib
 import itertools
 from typing import Any
 
-from harness import case, f32, i64
+from tests.helpers.programs import case
+from tests.helpers.values import f32, i64
 
 X = [f32(1.0, 2.0, -0.5), f32(-1.0, -2.0, 0.5)]
 

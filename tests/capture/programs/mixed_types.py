@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness import b, case, f32, f64, i32, i64
+from tests.helpers.programs import case
+from tests.helpers.values import b, f32, f64, i32, i64
 
 import weft
 from weft import ops

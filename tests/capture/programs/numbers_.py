@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from harness import b, case, f32, i64
+from tests.helpers.programs import case
+from tests.helpers.values import b, f32, i64
 
 X = [f32(1.0, 2.0, -0.5), f32(-1.0, -2.0, 0.5)]
 

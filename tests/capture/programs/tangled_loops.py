@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness import case, f32, i64
+from tests.helpers.programs import case
+from tests.helpers.values import f32, i64
 
 V = [f32(0.5, 1.5), f32(-1.0, -4.0), f32(6.0, 7.0)]
 N = [(x, i64(n)) for x in V for n in (0, 5)]

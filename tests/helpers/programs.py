@@ -6,25 +6,22 @@ exceptions, printed text, the inputs afterwards, gradients to the wanted order, 
 
 from __future__ import annotations
 
-import contextlib
-import enum
-import io
-import math
-import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tests.helpers.compiled import entries
+from tests.helpers.outcomes import printed_by, text_of, without_addresses
+from tests.helpers.values import TOLERANCE, same, snapshot, tensors
 from weft.autodiff.grad import grad
-from weft.core.tensor import Parameter, Tensor
+from weft.core.tensor import Tensor
 from weft.jit import jit
 from weft.ops.random import set_seed
 
 #: policies under test, as the arguments of `jit`
 POLICIES: dict[str, dict[str, Any]] = {"auto": {}, "static": {"mode": "PSJit"}}
-TOLERANCE = 1e-5
 
 
 class Case:
@@ -85,46 +82,6 @@ def case(
     return declare
 
 
-def f32(*values: Any) -> np.ndarray[Any, Any]:
-    """A float32 array; one number gives a 0-dimensional one."""
-    return np.asarray(values[0] if len(values) == 1 else values, np.float32)
-
-
-def f64(*values: Any) -> np.ndarray[Any, Any]:
-    """A float64 array; one number gives a 0-dimensional one."""
-    return np.asarray(values[0] if len(values) == 1 else values, np.float64)
-
-
-def i64(*values: Any) -> np.ndarray[Any, Any]:
-    """An int64 array; one number gives a 0-dimensional one."""
-    return np.asarray(values[0] if len(values) == 1 else values, np.int64)
-
-
-def i32(*values: Any) -> np.ndarray[Any, Any]:
-    """An int32 array; one number gives a 0-dimensional one."""
-    return np.asarray(values[0] if len(values) == 1 else values, np.int32)
-
-
-def b(*values: Any) -> np.ndarray[Any, Any]:
-    """A bool array; one value gives a 0-dimensional one."""
-    return np.asarray(values[0] if len(values) == 1 else values, np.bool_)
-
-
-def tensors(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments with fresh tensors in place of arrays, containers included."""
-
-    def convert(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            return Tensor(value)
-        if type(value) in (list, tuple):
-            return type(value)(convert(item) for item in value)
-        if type(value) is dict:
-            return {key: convert(item) for key, item in value.items()}
-        return value
-
-    return tuple(convert(arg) for arg in args)
-
-
 def signature(value: Any) -> Any:
     """What of an argument decides which entry fits."""
     if isinstance(value, np.ndarray):
@@ -140,69 +97,9 @@ class Outcome:
     """What calling a program gave."""
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        self.value: Any = None
-        self.error: BaseException | None = None
-        text = io.StringIO()
         self.inputs = tensors(args)
         set_seed(1234)
-        with contextlib.redirect_stdout(text):
-            try:
-                self.value = snapshot(function(*self.inputs))
-            except Exception as error:
-                self.error = error
-        self.printed = text.getvalue()
-
-
-def snapshot(value: Any) -> Any:
-    """A value as it is now, whatever the program writes later; waits for what was dispatched, prints included."""
-    if isinstance(value, Parameter):
-        return Parameter(Tensor(value.asnumpy()), name=value.name, requires_grad=value.requires_grad)
-    if isinstance(value, Tensor):
-        return Tensor(value.asnumpy())
-    if type(value) in (list, tuple, set, frozenset):
-        return type(value)(snapshot(item) for item in value)
-    if type(value) is dict:
-        return {key: snapshot(item) for key, item in value.items()}
-    return value
-
-
-def same(found: Any, expected: Any, where: str, tolerance: float = TOLERANCE, seen: set[int] | None = None) -> None:
-    """Assert that two results are equal in structure, types and values."""
-    seen = set() if seen is None else seen
-    if isinstance(expected, Tensor):
-        assert isinstance(found, Tensor), f"{where}: {type(found).__name__} {found!r}, not a Tensor {expected!r}"
-        assert isinstance(found, Parameter) == isinstance(expected, Parameter), f"{where}: {type(found).__name__}"
-        assert found.dtype == expected.dtype, f"{where}: dtype {found.dtype}, not {expected.dtype}"
-        assert found.shape == expected.shape, f"{where}: shape {found.shape}, not {expected.shape}"
-        np.testing.assert_allclose(
-            found.asnumpy(), expected.asnumpy(), rtol=tolerance, atol=tolerance, err_msg=where, equal_nan=True
-        )
-        return
-    kinds = type(found), type(expected)
-    assert kinds[0] is kinds[1] or kinds[0].__qualname__ == kinds[1].__qualname__, (
-        f"{where}: {kinds[0].__name__} {found!r}, not {kinds[1].__name__} {expected!r}"
-    )
-    if id(expected) in seen:
-        return
-    if isinstance(expected, (list, tuple)):
-        seen.add(id(expected))
-        assert len(found) == len(expected), f"{where}: {len(found)} items, not {len(expected)}"
-        for index, (a, e) in enumerate(zip(found, expected, strict=True)):
-            same(a, e, f"{where}[{index}]", tolerance, seen)
-    elif isinstance(expected, dict):
-        seen.add(id(expected))
-        assert list(found) == list(expected), f"{where}: keys {list(found)}, not {list(expected)}"
-        for key, e in expected.items():
-            same(found[key], e, f"{where}[{key!r}]", tolerance, seen)
-    elif isinstance(expected, float):
-        assert math.isclose(found, expected, rel_tol=tolerance, abs_tol=tolerance) or found != found != expected, (
-            f"{where}: {found}, not {expected}"
-        )
-    elif hasattr(expected, "__dict__") and not callable(expected) and not isinstance(expected, enum.Enum):
-        seen.add(id(expected))
-        same(vars(found), vars(expected), where + ".__dict__", tolerance, seen)
-    elif not callable(expected):
-        assert found == expected, f"{where}: {found!r}, not {expected!r}"
+        self.value, self.error, self.printed = printed_by(lambda: snapshot(function(*self.inputs)))
 
 
 def same_outcome(found: Outcome, expected: Outcome, where: str) -> None:
@@ -211,16 +108,13 @@ def same_outcome(found: Outcome, expected: Outcome, where: str) -> None:
         if expected.error is None:
             raise AssertionError(f"{where}: raised {type(found.error).__name__}: {found.error}") from found.error
         assert found.error is not None, f"{where}: returned {found.value!r}, should raise {expected.error!r}"
-        if type(found.error).__qualname__ != type(expected.error).__qualname__ or _message(found) != _message(expected):
+        messages = [without_addresses(text_of(error)) for error in (found.error, expected.error)]
+        if type(found.error).__qualname__ != type(expected.error).__qualname__ or messages[0] != messages[1]:
             raise AssertionError(f"{where}: raised {found.error!r}, should raise {expected.error!r}") from found.error
     else:
         same(found.value, expected.value, where)
     same(found.inputs, expected.inputs, f"{where}: arguments afterwards")
     assert found.printed == expected.printed, f"{where}: printed {found.printed!r}, not {expected.printed!r}"
-
-
-def _message(outcome: Outcome) -> str:
-    return re.sub(r"0x[0-9a-f]+", "0x", str(outcome.error))
 
 
 def floats_of(value: Any) -> list[Tensor]:
@@ -281,7 +175,7 @@ def check_case(program: Case) -> None:
         jitted = jit(program.make(), **POLICIES[policy])
         for number, (args, wanted) in enumerate(zip(rounds, expected, strict=True)):
             same_outcome(Outcome(jitted, args), wanted, f"{policy}, call {number}")
-        found = sum(len(group) for group in jitted.compiled.entries.values())
+        found = entries(jitted)
         count = program.entries
         if count is None:
             count = len({signature(args) for args in rounds})

@@ -15,6 +15,7 @@ import numpy as _np
 from weft import dtypes, ops
 from weft.core.tensor import Tensor
 from weft.ops import reduce
+from weft.ops.reduce import norm_root
 
 pi: Final = math.pi
 e: Final = math.e
@@ -359,7 +360,7 @@ def std(a: Any, axis: _Axis = None, ddof: int = 0, keepdims: bool = False) -> Te
         >>> print(std(Tensor([1.0, 3.0])))
         1.0
     """
-    return ops.sqrt(var(a, axis, ddof, keepdims))
+    return norm_root(var(a, axis, ddof, keepdims))
 
 
 def all(a: Any, axis: _Axis = None, keepdims: bool = False) -> Tensor:

@@ -158,19 +158,20 @@ def fast_gelu(x: Any) -> Any:
         >>> print(fast_gelu(Tensor([0.0])))
         [0.]
     """
-    return x / (1 + jnp.exp(-1.702 * jnp.abs(x))) * jnp.exp(0.851 * (x - jnp.abs(x)))
+    return x * jax.nn.sigmoid(1.702 * x)
 
 
 @op("LeakyReLU", classes=(), method="leaky_relu", samples=_values, elementwise=True)
 def leaky_relu(input: Any, *, alpha: float = 0.2) -> Any:
-    """Multiply negative elements by `alpha`.
+    """Multiply negative elements by `alpha`; the gradient at 0 is the mean of both sides.
 
     Example:
         >>> print(leaky_relu(Tensor([-1.0, 2.0]), alpha=0.5))
         [-0.5  2. ]
     """
     _require_floating("leaky_relu", input)
-    return jnp.where(input >= 0, input, input * alpha)
+    slope = jnp.where(input == 0, 0.5 * (1 + alpha), jnp.where(input > 0, 1, alpha)).astype(input.dtype)
+    return input * slope
 
 
 @op("Elu", init="alpha=1.0", samples=_values, elementwise=True)

@@ -10,7 +10,7 @@ from weft import dtypes
 from weft.core.declare import op
 from weft.ops._rules import broadcastable, floating, operands, tensor
 from weft.ops._samples import POSITIVE, A, B, integer_pairs, one, pairs
-from weft.ops.math import div_no_nan, mul, pow
+from weft.ops.math import add, div_no_nan, mul, neg, pow
 
 __all__ = [
     "addcdiv", "addcmul", "atan2", "float_power", "fmax", "fmin", "gcd", "heaviside", "hypot", "lcm", "ldexp",
@@ -38,24 +38,26 @@ def float_power(input: Any, exponent: Any) -> Any:
 
 @op("FMax", method="fmax", classes=("FMax", "Fmax"), samples=pairs(), promotes=True, elementwise=True)
 def fmax(input: Any, other: Any) -> Any:
-    """The larger of two tensors, elementwise, ignoring NaN.
+    """The larger of two tensors, elementwise, ignoring NaN. Where equal, the gradient goes to `input`.
 
     Example:
         >>> print(fmax(Tensor([1.0, float("nan")]), Tensor([0.0, 2.0])))
         [1. 2.]
     """
-    return jnp.fmax(*operands("fmax", input, other))
+    input, other = operands("fmax", input, other)
+    return jnp.where((input >= other) | (other != other), input, other)
 
 
 @op("FMin", method="fmin", classes=("FMin", "Fmin"), samples=pairs(), promotes=True, elementwise=True)
 def fmin(input: Any, other: Any) -> Any:
-    """The smaller of two tensors, elementwise, ignoring NaN.
+    """The smaller of two tensors, elementwise, ignoring NaN. Where equal, the gradient goes to `input`.
 
     Example:
         >>> print(fmin(Tensor([1.0, float("nan")]), Tensor([0.0, 2.0])))
         [0. 2.]
     """
-    return jnp.fmin(*operands("fmin", input, other))
+    input, other = operands("fmin", input, other)
+    return jnp.where((input <= other) | (other != other), input, other)
 
 
 @op("SquaredDifference", samples=pairs(), promotes=True, commutative=True, elementwise=True)
@@ -69,7 +71,19 @@ def squared_difference(input: Any, other: Any) -> Any:
     return jnp.square(jnp.subtract(*operands("squared_difference", input, other)))
 
 
-@op("Atan2", method=("atan2", "arctan2"), samples=pairs(), promotes=True, elementwise=True)
+def _atan2_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
+    square = add(mul(x, x), mul(y, y))
+    return mul(dout, div_no_nan(y, square)), mul(dout, div_no_nan(neg(x), square))
+
+
+@op(
+    "Atan2",
+    method=("atan2", "arctan2"),
+    gradient=_atan2_rule,
+    samples=pairs(),
+    promotes=True,
+    elementwise=True,
+)
 def atan2(input: Any, other: Any) -> Any:
     """Angle of the point (other, input), in radians.
 
@@ -99,15 +113,16 @@ def hypot(input: Any, other: Any) -> Any:
 
 @op("Xdivy", method="xdivy", samples=pairs(), promotes=True, elementwise=True)
 def xdivy(x: Any, y: Any) -> Any:
-    """``x / y``, zero where `x` is zero.
+    """``x / y``, zero where both are zero.
 
     Example:
         >>> print(xdivy(Tensor([0.0, 1.0]), Tensor([0.0, 2.0])))
         [0.  0.5]
     """
-    x, y = operands("xdivy", x, y)
-    zero = x == 0
-    return jnp.where(zero, 0, jnp.divide(floating(x), floating(jnp.where(zero, 1, y))))
+    x, y = map(floating, operands("xdivy", x, y))
+    # where the quotient exists it is taken, so that its slope 1 / y is
+    zero = (x == 0) & ((y == 0) | (y != y))
+    return jnp.where(zero, 0, x / jnp.where(zero, 1, y))
 
 
 @op("Xlogy", method="xlogy", samples=pairs(A, POSITIVE), promotes=True, elementwise=True)
@@ -120,7 +135,8 @@ def xlogy(input: Any, other: Any) -> Any:
     """
     input, other = operands("xlogy", input, other)
     input, other = floating(input), floating(other)
-    zero = input == 0
+    # where the logarithm is finite the product is taken, so that its slope log(other) is
+    zero = (input == 0) & ~((other > 0) & (other < jnp.inf))
     return jnp.where(zero, 0, input * jnp.log(jnp.where(zero, 1, other)))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from jax import lax
 
 from weft.core.declare import op, operator_class
+from weft.ops._kinks import magnitude
 from weft.ops._rules import floating
 from weft.ops._samples import POSITIVE, UNIT, A, one, positive, unary
 from weft.ops.math import div, mul, real_div, square
@@ -78,7 +79,9 @@ def copysign(x: Any, other: Any) -> Any:
         >>> print(copysign(Tensor([1.0, -2.0]), Tensor([-1.0, 1.0])))
         [-1.  2.]
     """
-    return jnp.copysign(floating(x), floating(other))
+    x, other = floating(x), floating(other)
+    size = magnitude(x)
+    return jnp.where(jnp.signbit(other), -size, size)
 
 
 @op("Exp", method="exp", gradient=lambda x, out, dout: (mul(dout, out),), samples=unary(), elementwise=True)
@@ -278,7 +281,7 @@ def logit(input: Any, *, eps: float | None = None) -> Any:
     """
     input = floating(input)
     if eps is not None and eps >= 0:
-        input = jnp.clip(input, eps, 1 - eps)
+        input = jnp.where(input < eps, eps, jnp.where(input > 1 - eps, 1 - eps, input)).astype(input.dtype)
     return jnp.log(input / (1 - input))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._kinks import vector_norm
 from weft.ops._rules import promoted
 
 __all__ = ["embedding", "embedding_lookup", "one_hot"]
@@ -127,7 +128,7 @@ def embedding(
 
 @op("ClipRows", classes=(), samples=[Sample((np.array([[3.0, 4.0], [0.3, 0.4]], np.float32),), {"max_norm": 1.0})])
 def _clip_rows(x: Any, *, max_norm: float, norm_type: float = 2.0) -> Any:
-    norm = jnp.power(jnp.sum(jnp.power(jnp.abs(x), norm_type), axis=-1, keepdims=True), 1.0 / norm_type)
+    norm = vector_norm(x, norm_type, (-1,), True)
     return x * jnp.where(norm > max_norm, max_norm / (norm + 1e-7), 1.0).astype(x.dtype)
 
 

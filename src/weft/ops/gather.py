@@ -12,6 +12,7 @@ from weft import dtypes
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._kinks import multiplied_at
 from weft.ops._rules import numbers, one_axis, tensor
 from weft.ops._samples import A, one
 from weft.ops.select import where
@@ -219,22 +220,30 @@ def index_select(input: Any, axis: int, index: Any) -> Any:
 
 # -- writing by coordinates ------------------------------------------------------------------------------------
 
-_AT: dict[str, Any] = {
-    "update": lambda at, v: at.set(v),
-    "add": lambda at, v: at.add(v),
-    "sub": lambda at, v: at.add(-v),
-    "mul": lambda at, v: at.multiply(v),
-    "div": lambda at, v: at.divide(v),
-    "max": lambda at, v: at.max(v),
-    "min": lambda at, v: at.min(v),
+
+def _divided_at(x: Any, positions: Any, divisors: Any) -> Any:
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        return x.at[positions].divide(divisors)
+    return x / multiplied_at(jnp.ones_like(x), positions, divisors)
+
+
+#: writes of an array at positions, a tuple of one integer array for each of its first dimensions
+_WRITES: dict[str, Any] = {
+    "update": lambda x, at, v: x.at[at].set(v),
+    "add": lambda x, at, v: x.at[at].add(v),
+    "sub": lambda x, at, v: x.at[at].add(-v),
+    "mul": multiplied_at,
+    "div": _divided_at,
+    "max": lambda x, at, v: x.at[at].max(v),
+    "min": lambda x, at, v: x.at[at].min(v),
 }
 
 
 def _scatter_samples() -> list[Sample]:
     updates = np.array([7.0, -3.0], np.float32)
     return [
-        *[Sample((A, _POINTS, updates), {"reduction": r}) for r in ("update", "add", "sub")],
-        *[Sample((A, _POINTS, updates), {"reduction": r}, False) for r in ("mul", "div", "max", "min")],
+        *[Sample((A, _POINTS, updates), {"reduction": r}) for r in _WRITES],
+        *[Sample((A, _POINTS[:, :1], A + 2), {"reduction": r}) for r in ("mul", "div")],
     ]
 
 
@@ -245,8 +254,7 @@ def _tensor_scatter(x: Any, indices: Any, updates: Any, *, reduction: str) -> An
     wanted = (*indices.shape[:-1], *x.shape[indices.shape[-1] :])
     if tuple(updates.shape) != wanted:
         raise ValueError(f"tensor_scatter_{reduction}: updates must have shape {wanted}, not {tuple(updates.shape)}")
-    at = x.at[tuple(jnp.moveaxis(indices, -1, 0))]
-    return _AT[reduction](at, updates.astype(x.dtype))
+    return _WRITES[reduction](x, tuple(jnp.moveaxis(indices, -1, 0)), updates.astype(x.dtype))
 
 
 def _scatter_function(reduction: str, sentence: str, result: str) -> Any:
@@ -314,7 +322,7 @@ def _scatter_nd(indices: Any, updates: Any, *, shape: tuple[int, ...]) -> Any:
     classes=(),
     samples=lambda: [
         Sample((A, _GRID[:, :1], A[:, :1] * 2), {"axis": 1, "reduction": "none"}),
-        Sample((A, _GRID, A * 2), {"axis": 1, "reduction": "add"}),
+        *[Sample((A, _GRID, A * 2), {"axis": 1, "reduction": r}) for r in ("add", "mul", "div", "max")],
     ],
 )
 def _scatter_elements(x: Any, indices: Any, updates: Any, *, axis: int, reduction: str) -> Any:
@@ -327,7 +335,7 @@ def _scatter_elements(x: Any, indices: Any, updates: Any, *, axis: int, reductio
     updates = jnp.broadcast_to(updates, indices.shape)
     grid = list(jnp.indices(indices.shape, sparse=True))
     grid[axis] = indices
-    return _AT[modes[reduction]](x.at[tuple(grid)], updates.astype(x.dtype))
+    return _WRITES[modes[reduction]](x, tuple(grid), updates.astype(x.dtype))
 
 
 def tensor_scatter_elements(input_x: Any, indices: Any, updates: Any, axis: int = 0, reduction: str = "none") -> Any:
@@ -588,8 +596,9 @@ scatter_update, scatter_add, scatter_sub, scatter_mul, scatter_div, scatter_max,
 
 def _segment_samples() -> list[Sample]:
     return [
-        Sample((A, np.array([1, 0])), {"num_segments": 3, "reduction": r}, r == "add")
+        Sample((A, ids), {"num_segments": 3, "reduction": r})
         for r in ("add", "max", "min", "mul")
+        for ids in (np.array([1, 0]), np.array([[1, 0, 1], [1, -1, 1]]))
     ]
 
 
@@ -603,7 +612,7 @@ def _segment(input_x: Any, segment_ids: Any, *, num_segments: int, reduction: st
     start: Any = {"add": 0, "mul": 1, "max": lowest, "min": highest}[reduction]
     full = jnp.full((num_segments, *rest), start, input_x.dtype)
     ids = jnp.where(segment_ids < 0, num_segments, segment_ids)  # negative ids are dropped, as any out of range
-    return _AT[reduction](full.at[ids], input_x)
+    return _WRITES[reduction](full, (ids,), input_x)
 
 
 def unsorted_segment_sum(input_x: Any, segment_ids: Any, num_segments: int) -> Any:

@@ -11,6 +11,7 @@ from jax.scipy import linalg
 
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
+from weft.ops._kinks import vector_norm
 from weft.ops._rules import floating, promoted
 from weft.ops._samples import Samples, one
 from weft.ops.reduce import reduce_sum
@@ -396,16 +397,7 @@ def cdist(x1: Any, x2: Any, *, p: float = 2.0) -> Any:
         >>> print(cdist(Tensor([[0.0, 0.0]]), Tensor([[3.0, 4.0]])))
         [[5.]]
     """
-    gap = jnp.abs(x1[..., :, None, :] - x2[..., None, :, :])
-    if p == 0:
-        return jnp.sum(gap != 0, -1).astype(gap.dtype)
-    if p == float("inf"):
-        return jnp.max(gap, -1)
-    if p == 1:
-        return jnp.sum(gap, -1)
-    total = jnp.sum(gap**p, -1)
-    zero = total == 0  # the root has no derivative there
-    return jnp.where(zero, 0, jnp.where(zero, 1, total) ** (1 / p))
+    return vector_norm(x1[..., :, None, :] - x2[..., None, :, :], p, (-1,))
 
 
 log_matrix_determinant = slogdet

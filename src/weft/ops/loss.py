@@ -13,6 +13,7 @@ from weft.core.declare import op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
+from weft.ops._kinks import magnitude, rectified, vector_norm
 from weft.ops._rules import operands
 
 __all__ = [
@@ -70,7 +71,7 @@ def l1_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
         1.0
     """
     input, target = operands("l1_loss", input, target)
-    return _reduced("l1_loss", jnp.abs(input - target), reduction)
+    return _reduced("l1_loss", magnitude(input - target), reduction)
 
 
 @op("SmoothL1Loss", init="beta=1.0, reduction='none'", samples=[Sample((_A, _B))])
@@ -91,8 +92,9 @@ def smooth_l1_loss(input: Any, target: Any, *, beta: float = 1.0, reduction: str
     if beta < 0:
         raise ValueError(f"smooth_l1_loss: beta must not be negative, got {beta}")
     input, target = operands("smooth_l1_loss", input, target)
-    far = jnp.abs(input - target)
-    loss = far if beta == 0 else jnp.where(far < beta, 0.5 * jnp.square(far) / beta, far - 0.5 * beta)
+    gap = input - target
+    far = magnitude(gap)
+    loss = far if beta == 0 else jnp.where(far < beta, 0.5 * jnp.square(gap) / beta, far - 0.5 * beta)
     return _reduced("smooth_l1_loss", loss, reduction)
 
 
@@ -107,9 +109,32 @@ def huber_loss(input: Any, target: Any, *, reduction: str = "mean", delta: float
     if delta <= 0:
         raise ValueError(f"huber_loss: delta must be positive, got {delta}")
     input, target = operands("huber_loss", input, target)
-    far = jnp.abs(input - target)
-    loss = jnp.where(far <= delta, 0.5 * jnp.square(far), delta * (far - 0.5 * delta))
+    gap = input - target
+    far = magnitude(gap)
+    loss = jnp.where(far <= delta, 0.5 * jnp.square(gap), delta * (far - 0.5 * delta))
     return _reduced("huber_loss", loss, reduction)
+
+
+def _tiny(x: Any) -> float:
+    return 1e-12 if x.dtype.itemsize >= 4 else 1e-4
+
+
+@jax.custom_jvp
+def _cross_entropy_of(probability: Any, label: Any) -> Any:
+    """Cross entropy of each probability, finite at 0 and 1."""
+    tiny = _tiny(probability)
+    logs = (jnp.log(jnp.maximum(p, tiny)) for p in (probability, 1 - probability))
+    return -(label * next(logs) + (1 - label) * next(logs))
+
+
+@_cross_entropy_of.defjvp
+def _cross_entropy_of_jvp(primals: tuple[Any, Any], tangents: tuple[Any, Any]) -> tuple[Any, Any]:
+    """The slope does not vanish where the logarithm was bounded: a wrong certainty can be unlearned."""
+    (probability, label), (by_probability, by_label) = primals, tangents
+    tiny = _tiny(probability)
+    slope = (probability - label) / jnp.maximum(probability * (1 - probability), tiny)
+    by_logs = jnp.log(jnp.maximum(1 - probability, tiny)) - jnp.log(jnp.maximum(probability, tiny))
+    return _cross_entropy_of(probability, label), by_probability * slope + by_label * by_logs
 
 
 @op("BinaryCrossEntropyLoss", classes=(), samples=[Sample((_P, _Q, None)), Sample((_P, _Q, np.abs(_A)))])
@@ -128,8 +153,7 @@ def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, *, reduct
     """
     _same_shape("binary_cross_entropy", logits, labels)
     logits, labels = operands("binary_cross_entropy", logits, labels)
-    tiny = 1e-12 if logits.dtype.itemsize >= 4 else 1e-4
-    loss = -(labels * jnp.log(jnp.maximum(logits, tiny)) + (1 - labels) * jnp.log(jnp.maximum(1 - logits, tiny)))
+    loss = _cross_entropy_of(logits, labels)
     if weight is not None:
         loss = loss * weight.astype(loss.dtype)
     return _reduced("binary_cross_entropy", loss, reduction)
@@ -473,7 +497,7 @@ def sigmoid_cross_entropy_with_logits(logits: Any, label: Any) -> Any:
         [0.6931472]
     """
     _same_shape("SigmoidCrossEntropyWithLogits", logits, label)
-    return jnp.maximum(logits, 0) - logits * label + jnp.log1p(jnp.exp(-jnp.abs(logits)))
+    return jax.nn.softplus(logits) - logits * label
 
 
 # -- ranking and distances -------------------------------------------------------------------------------------------
@@ -505,7 +529,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, *, margin: float 
         >>> print(margin_ranking_loss(Tensor([1.0]), Tensor([3.0]), Tensor([1.0])))
         2.0
     """
-    loss = jnp.maximum(-target * (input1 - input2) + margin, 0)
+    loss = rectified(-target * (input1 - input2) + margin)
     return _reduced("margin_ranking_loss", loss, reduction)
 
 
@@ -553,7 +577,7 @@ def triplet_margin_loss(
     """
 
     def distance(a: Any, b: Any) -> Any:
-        return jnp.power(jnp.sum(jnp.power(jnp.abs(a - b + eps), p), axis=-1), 1.0 / p)
+        return vector_norm(a - b + eps, p, (-1,))
 
     far = distance(anchor, negative)
     if swap:

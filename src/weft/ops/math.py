@@ -340,7 +340,8 @@ def pow(input: Any, exponent: Any) -> Any:
 
     Args:
         input: tensor or number.
-        exponent: tensor or number.
+        exponent: tensor or number. An integer to a negative power is rounded toward zero: 1 and -1 stay what they
+            are, all else gives 0.
 
     Returns:
         Tensor: of the broadcast shape and promoted dtype.
@@ -348,9 +349,14 @@ def pow(input: Any, exponent: Any) -> Any:
     Example:
         >>> print(pow(Tensor([1.0, 2.0, 3.0]), 2))
         [1. 4. 9.]
+        >>> print(pow(Tensor([-1, 1, 2]), -3))
+        [-1  1  0]
     """
     input, exponent = operands("pow", input, exponent)
-    return jnp.power(input, exponent)
+    if not jnp.issubdtype(input.dtype, jnp.signedinteger):
+        return jnp.power(input, exponent)
+    power = jnp.power(input, jnp.where(exponent < 0, exponent & 1, exponent))  # repeated squaring knows no fractions
+    return jnp.where((exponent < 0) & (jnp.abs(input) != 1), 0, power)
 
 
 @op(
@@ -426,13 +432,13 @@ def reciprocal(input: Any) -> Any:
 @op(
     "Maximum",
     method="maximum",
-    gradient=lambda x, y, out, dout: (_where_at_least(x, y, dout), _where_less(x, y, dout)),
+    gradient=lambda x, y, out, dout: (_where_larger(x, y, dout), _where_larger(y, x, dout)),
     samples=pairs(),
     promotes=True,
     elementwise=True,
 )
 def maximum(input: Any, other: Any) -> Any:
-    """The larger of two tensors, elementwise; NaN wins. Where equal, the gradient goes to `input`.
+    """The larger of two tensors, elementwise; NaN wins. Where equal, half of the gradient goes to each.
 
     Args:
         input: tensor or number.
@@ -452,13 +458,13 @@ def maximum(input: Any, other: Any) -> Any:
 @op(
     "Minimum",
     method="minimum",
-    gradient=lambda x, y, out, dout: (_where_at_least(y, x, dout), _where_less(y, x, dout)),
+    gradient=lambda x, y, out, dout: (_where_larger(y, x, dout), _where_larger(x, y, dout)),
     samples=pairs(),
     promotes=True,
     elementwise=True,
 )
 def minimum(input: Any, other: Any) -> Any:
-    """The smaller of two tensors, elementwise; NaN wins. Where equal, the gradient goes to `input`.
+    """The smaller of two tensors, elementwise; NaN wins. Where equal, half of the gradient goes to each.
 
     Args:
         input: tensor or number.
@@ -475,16 +481,11 @@ def minimum(input: Any, other: Any) -> Any:
     return jnp.minimum(input, other)
 
 
-@op("WhereAtLeast", classes=(), elementwise=True, samples=one(A, B, A))
-def _where_at_least(a: Any, b: Any, value: Any) -> Any:
-    """The value where a >= b, else zero."""
-    return jnp.where(jnp.greater_equal(*promoted(a, b)), value, jnp.zeros_like(value))
-
-
-@op("WhereLess", classes=(), elementwise=True, samples=one(A, B, A))
-def _where_less(a: Any, b: Any, value: Any) -> Any:
-    """The value where a < b, else zero."""
-    return jnp.where(jnp.less(*promoted(a, b)), value, jnp.zeros_like(value))
+@op("WhereLarger", classes=(), elementwise=True, samples=one(A, B, A))
+def _where_larger(a: Any, b: Any, value: Any) -> Any:
+    """The value where a > b, half of it where they are equal, else zero."""
+    a, b = promoted(a, b)
+    return jnp.where(a > b, value, jnp.where(a == b, value * 0.5, jnp.zeros_like(value)))
 
 
 @op(

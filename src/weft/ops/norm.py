@@ -125,12 +125,14 @@ _PAIR = np.array([1.0, -3.0], np.float32)
 #: a running statistic moved towards a batch statistic
 MOVE = Primitive(
     "MoveTowards",
-    lambda running, batch, *, momentum: (
-        running + (batch.astype(running.dtype) - running) * np.asarray(momentum, running.dtype)
+    lambda running, batch, *, momentum, scale: (
+        running
+        + (batch.astype(running.dtype) * np.asarray(scale, running.dtype) - running)
+        * np.asarray(momentum, running.dtype)
     ),
-    attr_names=("momentum",),
+    attr_names=("momentum", "scale"),
     elementwise=True,
-    samples=[Sample((_PAIR, _PAIR[::-1].copy()), {"momentum": 0.25})],
+    samples=[Sample((_PAIR, _PAIR[::-1].copy()), {"momentum": 0.25, "scale": 1.5})],
 )
 
 
@@ -161,7 +163,7 @@ def batch_norm(
     Args:
         input_x: (N, C, ...).
         running_mean: (C,); written when training.
-        running_var: (C,); written when training.
+        running_var: (C,); written when training, with the variance over n - 1 elements.
         weight: (C,) scale, or None.
         bias: (C,) shift, or None.
         training: use the batch's statistics, and move the running ones towards them.
@@ -182,16 +184,22 @@ def batch_norm(
     if training or running_mean is None or running_var is None:
         out, mean, var, _ = apply(BATCH_NORM_TRAIN, (input_x, weight, bias), (float(eps), data_format))
         if training and running_mean is not None and running_var is not None:
-            move_statistics(running_mean, mean, momentum)
-            move_statistics(running_var, var, momentum)
+            _move_statistics(input_x, running_mean, running_var, mean, var, momentum)
         return out
     return apply(BATCH_NORM_INFER, (input_x, weight, bias, running_mean, running_var), (float(eps), data_format))
 
 
-def move_statistics(running: Tensor, batch: Tensor, momentum: float) -> None:
-    """Write ``running + momentum * (batch - running)`` into a running statistic, outside of any gradient."""
-    batch = apply(_DETACH, (batch,))
-    running.rebind(apply(MOVE, (running, batch), (float(momentum),)))
+def _move_statistics(
+    x: Tensor, running_mean: Tensor, running_var: Tensor, mean: Tensor, var: Tensor, momentum: float
+) -> None:
+    """Write ``running + momentum * (batch - running)`` into both running statistics, outside of any gradient.
+
+    The batch is a sample, so its variance counts with n / (n - 1); that of one element is 0.
+    """
+    count = math.prod(x.shape) // max(mean.shape[0], 1)
+    unbiased = count / max(count - 1, 1)
+    for running, batch, scale in ((running_mean, mean, 1.0), (running_var, var, unbiased)):
+        running.rebind(apply(MOVE, (running, apply(_DETACH, (batch,))), (float(momentum), scale)))
 
 
 _DETACH = Primitive(
@@ -231,8 +239,7 @@ class BatchNorm(Operator):
             out = apply(BATCH_NORM_INFER, (input_x, scale, bias, mean, variance), settings)
             return out, mean, variance, mean, variance
         out, batch_mean, batch_var, rstd = apply(BATCH_NORM_TRAIN, (input_x, scale, bias), settings)
-        move_statistics(mean, batch_mean, self.momentum)
-        move_statistics(variance, batch_var, self.momentum)
+        _move_statistics(input_x, mean, variance, batch_mean, batch_var, self.momentum)
         return out, batch_mean, batch_var, batch_mean, rstd
 
 

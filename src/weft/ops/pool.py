@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -33,6 +34,8 @@ def _lowest(dtype: Any) -> Any:
 def _max_pool(
     x: Any, *, kernel: tuple[int, ...], stride: tuple[int, ...], pads: Pads, dilation: tuple[int, ...], data_format: str
 ) -> Any:
+    if max(dilation) > 1:
+        return _max_of_slices(x, kernel, stride, pads, dilation, data_format)
     return jax.lax.reduce_window(
         x,
         np.asarray(_lowest(x.dtype), x.dtype),
@@ -40,8 +43,27 @@ def _max_pool(
         _full(kernel, x.ndim, data_format, 1),
         _full(stride, x.ndim, data_format, 1),
         _full(pads, x.ndim, data_format, (0, 0)),
-        window_dilation=_full(dilation, x.ndim, data_format, 1),
     )
+
+
+def _max_of_slices(
+    x: Any, kernel: tuple[int, ...], stride: tuple[int, ...], pads: Pads, dilation: tuple[int, ...], data_format: str
+) -> Any:
+    """Maxima of windows with holes, which JAX does not differentiate: one slice for each element of the window.
+
+    As without holes the first of equal elements is the maximum.
+    """
+    edge = np.asarray(_lowest(x.dtype), x.dtype)
+    padded = jax.lax.pad(x, edge, [(low, high, 0) for low, high in _full(pads, x.ndim, data_format, (0, 0))])
+    best = None
+    for offset in itertools.product(*map(range, kernel)):
+        first = [i * hole for i, hole in zip(offset, dilation, strict=True)]
+        reach = [(size - 1 - i) * hole for i, size, hole in zip(offset, kernel, dilation, strict=True)]
+        starts = _full(tuple(first), x.ndim, data_format, 0)
+        ends = [n - r for n, r in zip(padded.shape, _full(tuple(reach), x.ndim, data_format, 0), strict=True)]
+        part = jax.lax.slice(padded, starts, ends, _full(stride, x.ndim, data_format, 1))
+        best = part if best is None else jnp.where((part > best) | (part != part), part, best)
+    return best
 
 
 def _avg_pool(
@@ -156,7 +178,11 @@ MAX_POOL = Primitive(
     "MaxPooling",
     _max_pool,
     attr_names=("kernel", "stride", "pads", "dilation", "data_format"),
-    samples=_image_sample(**_WINDOW, dilation=(1, 1), data_format="NCHW"),
+    samples=lambda: [
+        *_image_sample(**_WINDOW, dilation=(1, 1), data_format="NCHW")(),
+        *_image_sample(**_WINDOW, dilation=(2, 3), data_format="NCHW")(),
+        *_image_sample(**_WINDOW | {"pads": ((0, 1), (0, 0))}, dilation=(3, 1), data_format="NHWC")(),
+    ],
 )
 AVG_POOL = Primitive(
     "AvgPooling",
@@ -169,7 +195,7 @@ MAX_POOL_INDICES = Primitive(
     _max_pool_indices,
     attr_names=("kernel", "stride", "pads", "dilation"),
     multiple=True,
-    samples=_image_sample(**_WINDOW, dilation=(1, 1)),
+    samples=lambda: [s for d in ((1, 1), (2, 3)) for s in _image_sample(**_WINDOW, dilation=d)()],
 )
 ADAPTIVE_AVG_POOL = Primitive(
     "AdaptiveAvgPooling",

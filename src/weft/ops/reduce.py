@@ -10,8 +10,9 @@ import jax.numpy as jnp
 from weft import dtypes
 from weft.core.declare import op
 from weft.core.primitive import Sample
+from weft.ops._kinks import magnitude, power, root
 from weft.ops._rules import all_axes, floating, one_axis, tensor
-from weft.ops._samples import FLAGS, INTEGERS, A, Samples
+from weft.ops._samples import FLAGS, INTEGERS, POSITIVE, A, Samples
 from weft.ops.math import real_div
 from weft.ops.shape import broadcast_to, reshape
 
@@ -128,6 +129,27 @@ def reduce_prod(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
     """
     kind = jnp.int64 if x.dtype == jnp.bool_ else x.dtype
     return jnp.prod(x, all_axes("reduce_prod", axis, x.ndim), dtype=kind, keepdims=bool(keep_dims))
+
+
+@op(
+    "SumOfPowers",
+    classes=(),
+    samples=lambda: [
+        Sample((A,), {"order": 3.0}),
+        Sample((A,), {"order": 0.5, "axis": (1,)}),
+        Sample((A,), {"order": 2.0, "axis": (0,)}),
+    ],
+)
+def sum_of_powers(x: Any, *, order: float, axis: Any = ()) -> Any:
+    """Sum of powers of absolute values over axes, which are kept: a norm before the root is taken."""
+    axes = all_axes("norm", axis, x.ndim)
+    return jnp.sum(jnp.square(x) if order == 2 else power(magnitude(x), order), axes, keepdims=True)
+
+
+@op("NormRoot", classes=(), samples=lambda: [Sample((POSITIVE,), {"order": p}) for p in (2.0, 3.0)], elementwise=True)
+def norm_root(x: Any, *, order: float = 2.0) -> Any:
+    """A root of what is not negative; its derivative at 0 is 0."""
+    return root(x, order)
 
 
 @op("ReduceAll", init="keep_dims=False", no_gradient="bool result", samples=_samples(FLAGS))
@@ -360,10 +382,9 @@ def _argmin_with_value(input: Any, *, axis: int = 0, keep_dims: bool = False) ->
     return _with_value(jnp.argmin, input, axis, keep_dims)
 
 
-def _extreme(find: Any, input: Any, axis: int | None, keepdims: bool) -> Any:
-    if axis is None or input.ndim == 0:
-        index, value = find(reshape(input, (-1,)), 0, False)
-        return value, index
+def _extreme(find: Any, reduce: Any, input: Any, axis: int | None, keepdims: bool) -> Any:
+    if axis is None or input.ndim == 0:  # equal elements share the gradient, as in the other reductions to one value
+        return reduce(input), find(reshape(input, (-1,)), 0, False)[0]
     index, value = find(input, axis, keepdims)
     return value, index
 
@@ -385,7 +406,7 @@ def max(input: Any, axis: int | None = None, keepdims: bool = False, *, initial:
         >>> print(*max(Tensor([[1.0, 5.0, 3.0]]), 1))
         [5.] [1]
     """
-    value, index = _extreme(_argmax_with_value, _restricted("max", input, initial, where), axis, keepdims)
+    value, index = _extreme(_argmax_with_value, reduce_max, _restricted("max", input, initial, where), axis, keepdims)
     return (value if initial is None else value.maximum(initial)), index
 
 
@@ -396,7 +417,7 @@ def min(input: Any, axis: int | None = None, keepdims: bool = False, *, initial:
         >>> print(*min(Tensor([[4.0, 5.0, 3.0]]), 1))
         [3.] [2]
     """
-    value, index = _extreme(_argmin_with_value, _restricted("min", input, initial, where), axis, keepdims)
+    value, index = _extreme(_argmin_with_value, reduce_min, _restricted("min", input, initial, where), axis, keepdims)
     return (value if initial is None else value.minimum(initial)), index
 
 

@@ -7,15 +7,15 @@ from typing import Any
 import jax.numpy as jnp
 
 from weft import dtypes
-from weft.core.declare import operator_class
+from weft.core.declare import op, operator_class
 from weft.core.dispatch import apply, literal
 from weft.core.primitive import Primitive
 from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor
 from weft.ops._rules import broadcastable, operands, tensor
-from weft.ops._samples import FLAGS, A, B, one
+from weft.ops._samples import FLAGS, A, B, one, pairs
 from weft.ops.math import maximum, minimum, mul, real_div
-from weft.ops.reduce import reduce_sum
+from weft.ops.reduce import norm_root, reduce_sum, sum_of_powers
 from weft.ops.shape import zeros_of
 
 __all__ = [
@@ -148,18 +148,38 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     if isinstance(input, (list, tuple)):
         return type(input)([clamp(item, min, max) for item in input])
     if min is not None:
-        input = maximum(input, min)
-    return input if max is None else minimum(input, max)
+        input = _at_least(input, min)
+    return input if max is None else _at_most(input, max)
+
+
+@op("AtLeast", classes=(), samples=pairs(), promotes=True, elementwise=True)
+def _at_least(x: Any, bound: Any) -> Any:
+    """What is below a bound replaced by it; at the bound the gradient goes to `x`."""
+    x, bound = operands("clamp", x, bound)
+    return jnp.where((x < bound) | (bound != bound), bound, x)
+
+
+@op("AtMost", classes=(), samples=pairs(), promotes=True, elementwise=True)
+def _at_most(x: Any, bound: Any) -> Any:
+    """What is above a bound replaced by it; at the bound the gradient goes to `x`."""
+    x, bound = operands("clamp", x, bound)
+    return jnp.where((x > bound) | (bound != bound), bound, x)
 
 
 def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
-    """Bring each element into a range; see `clamp`.
+    """Bring each element into a range, as `clamp`; at a bound half of the gradient goes to each of the two.
 
     Example:
         >>> print(clip_by_value(Tensor([-1.0, 0.5, 2.0]), 0, 1))
         [0.  0.5 1. ]
     """
-    return clamp(x, clip_value_min, clip_value_max)
+    if clip_value_min is None and clip_value_max is None:
+        raise ValueError("clip_by_value: at least one of clip_value_min and clip_value_max is needed")
+    if isinstance(x, (list, tuple)):
+        return type(x)([clip_by_value(item, clip_value_min, clip_value_max) for item in x])
+    if clip_value_min is not None:
+        x = maximum(x, clip_value_min)
+    return x if clip_value_max is None else minimum(x, clip_value_max)
 
 
 def clip_by_norm(x: Any, max_norm: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:
@@ -188,14 +208,13 @@ def clip_by_norm(x: Any, max_norm: Any, norm_type: float = 2.0, error_if_nonfini
         for part in parts[1:]:
             total = maximum(total, part.abs().max())
     else:
-        total = reduce_sum(parts[0].abs() ** order)
+        total = sum_of_powers(parts[0], order=order).reshape(())
         for part in parts[1:]:
-            total = total + reduce_sum(part.abs() ** order)
-        total = total ** (1.0 / order)
+            total = total + sum_of_powers(part, order=order).reshape(())
+        total = norm_root(total, order=order)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(f"clip_by_norm: the norm of order {norm_type} is not finite")
-    scale = real_div(max_norm, maximum(total, max_norm))
-    clipped = [mul(part, scale.astype(part.dtype)) for part in parts]
+    clipped = [scaled_down(part, total, max_norm) for part in parts]
     return type(x)(clipped) if isinstance(x, (list, tuple)) else clipped[0]
 
 
@@ -218,9 +237,14 @@ def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> A
         total = reduce_sum(x[0].astype(dtypes.float32).square())
         for part in x[1:]:
             total = total + reduce_sum(part.astype(dtypes.float32).square())
-        use_norm = total.sqrt()
-    scale = real_div(clip_norm, maximum(use_norm, clip_norm))
-    return tuple(mul(part, scale.astype(part.dtype)) for part in x)
+        use_norm = norm_root(total)
+    return tuple(scaled_down(part, use_norm, clip_norm) for part in x)
+
+
+def scaled_down(x: Any, norm: Any, most: Any) -> Any:
+    """A tensor scaled so that its norm is at most a number; up to that number nothing depends on the norm."""
+    norm = tensor(norm)
+    return mul(x, real_div(most, where(norm <= most, most, norm)).astype(x.dtype))
 
 
 def choose(index: Any, choices: Any) -> Any:

@@ -12,11 +12,12 @@ from jax import lax
 from weft import dtypes
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
+from weft.ops._kinks import magnitude, vector_norm
 from weft.ops._rules import all_axes, floating, one_axis
 from weft.ops._samples import INTEGERS, A
-from weft.ops.elementwise import sqrt
 from weft.ops.math import mul
-from weft.ops.reduce import reduce_mean, reduce_sum, sum
+from weft.ops.reduce import norm_root, reduce_mean, reduce_sum, sum, sum_of_powers
+from weft.ops.select import scaled_down
 from weft.ops.shape import reshape
 
 __all__ = [
@@ -59,7 +60,7 @@ def std(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> 
         >>> print(std(Tensor([1.0, 3.0])))
         1.0
     """
-    return sqrt(var(input, axis, ddof, keepdims))
+    return norm_root(var(input, axis, ddof, keepdims))
 
 
 def var_mean(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
@@ -223,7 +224,18 @@ def _norm_samples() -> list[Sample]:
 @op("Norm", classes=(), samples=_norm_samples)
 def _norm(A: Any, *, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
     """Vector or matrix norm."""
-    return jnp.linalg.norm(floating(A), ord, dim, keepdim)
+    A = floating(A)
+    axes = all_axes("norm", dim, A.ndim)
+    if ord is None or (ord == "fro" and len(axes) == 2):
+        return vector_norm(A, 2, axes, keepdim)
+    if len(axes) == 1 and not isinstance(ord, str):
+        return vector_norm(A, ord, axes, keepdim)
+    if ord not in (1, -1, np.inf, -np.inf) or len(axes) != 2:
+        return jnp.linalg.norm(A, ord, dim, keepdim)  # by singular values, or an error
+    summed, compared = axes if ord in (1, -1) else axes[::-1]
+    sums = jnp.sum(magnitude(A), summed, keepdims=True)
+    found = (jnp.max if ord > 0 else jnp.min)(sums, compared, keepdims=True)
+    return found if keepdim else jnp.squeeze(found, axes)
 
 
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -309,8 +321,7 @@ def renorm(input: Any, p: float, axis: int, maxnorm: float) -> Any:
     """
     axis = one_axis("renorm", axis, input.ndim)
     others = tuple(i for i in range(input.ndim) if i != axis)
-    norms = reduce_sum(input.abs() ** float(p), others, True) ** (1.0 / p)
-    return input * (maxnorm / norms.maximum(maxnorm))
+    return scaled_down(input, norm_root(sum_of_powers(input, order=float(p), axis=others), order=float(p)), maxnorm)
 
 
 def l2_loss(x: Any) -> Any:

@@ -15,7 +15,9 @@ from weft.ops.embedding import one_hot
 from weft.ops.linear import dense
 from weft.ops.matmul import matmul
 from weft.ops.padding import mirror_pad, pad
+from weft.ops.select import scaled_down
 from weft.ops.shape import flatten
+from weft.ops.statistics import norm
 
 
 def positive_int(cell: str, what: str, value: Any) -> int:
@@ -350,8 +352,7 @@ class ClipByNorm(Cell):
         self.axis = axis
 
     def construct(self, x: Tensor, clip_norm: Any) -> Tensor:
-        from_square = (x * x).sum(axis=self.axis, keepdims=True)
-        return x * clip_norm / from_square.sqrt().maximum(clip_norm)
+        return scaled_down(x, norm(x, None, self.axis, True), clip_norm)
 
 
 class Norm(Cell):
@@ -373,4 +374,4 @@ class Norm(Cell):
         self.keep_dims = keep_dims
 
     def construct(self, x: Tensor) -> Tensor:
-        return (x * x).sum(axis=self.axis, keepdims=self.keep_dims).sqrt()
+        return norm(x, None, self.axis, self.keep_dims)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import jax
 
+from weft.compile.carried import expose, supplied
 from weft.compile.host_calls import with_host_calls
 from weft.compile.lower import lower
 from weft.core.control import effect_of
@@ -89,14 +90,18 @@ class Executable:
 
     def __init__(self, graph: Graph, donatable: Sequence[int] = ()) -> None:
         self.graph = graph
-        function = lower(graph)
-        self.run: Callable[..., Any] = jax.jit(function)
+        exposed, carried = expose(graph)
+        function = lower(exposed)
+        self.run: Callable[..., Any] = supplied(jax.jit(function), carried)
         if any(effect_of(node) == IO for node in graph.nodes):
             # what a host call raises leaves everything as it was before, so nothing may be given away
             donatable = ()
             self.run = with_host_calls(self.run, graph)
         self.donatable = _that_fit(graph, donatable)
-        self.run_donating = jax.jit(function, donate_argnums=self.donatable) if self.donatable else self.run
+        self.run_donating = self.run
+        if self.donatable:
+            places = [len(carried) + position for position in self.donatable]
+            self.run_donating = supplied(jax.jit(function, donate_argnums=places), carried)
 
     def call(self, arrays: list[Any], holders: int = 1) -> Any:
         """Run the variant that fits: the donating one if every donatable array is exclusively held.

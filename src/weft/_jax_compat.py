@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 # 64-bit element types are real in this framework; JAX has one process-wide switch for them.
 jax.config.update("jax_enable_x64", True)
@@ -15,10 +16,15 @@ Tracer = jax.core.Tracer
 
 
 def to_device(value: Any, np_dtype: Any = None) -> Array:
-    """Put a NumPy-like value on the default device, copying it."""
+    """Put a NumPy-like value on the default device. The one way in for memory of the host.
+
+    JAX may read that memory long after this returns, while the device is busy, or share it for good. So it gets a copy
+    that nobody else knows; what the caller does with its own memory makes no difference.
+    """
+    owned = np.array(value, dtype=np_dtype, order="C")
     # made while JAX traces one of our functions, the array must still be an ordinary one: it may be kept and used later
     with jax.ensure_compile_time_eval():
-        return jnp.array(value, dtype=np_dtype)
+        return jnp.asarray(owned)
 
 
 def default_platform() -> str:

@@ -1,4 +1,4 @@
-"""Large constants and outside handles of graphs, as arguments of what is compiled: forward, backward, nested, mapped."""
+"""Large constants and outside handles of graphs as arguments of compiled code: forward, backward, nested, mapped."""
 
 from __future__ import annotations
 

@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import jax
+import jax.monitoring
 import jax.numpy as jnp
+import numpy as np
 
 # 64-bit element types are real in this framework; JAX has one process-wide switch for them.
 jax.config.update("jax_enable_x64", True)
+
+#: JAX's name for the event that a compilation has ended
+_COMPILED: Final = "/jax/core/compile/backend_compile_duration"
 
 Array = jax.Array
 Tracer = jax.core.Tracer
 
 
 def to_device(value: Any, np_dtype: Any = None) -> Array:
-    """Put a NumPy-like value on the default device, copying it."""
+    """Put a NumPy-like value on the default device. The one way in for memory of the host.
+
+    JAX may read that memory long after this returns, while the device is busy, or share it for good. So it gets a copy
+    that nobody else knows; what the caller does with its own memory makes no difference.
+    """
+    owned = np.array(value, dtype=np_dtype, order="C")
     # made while JAX traces one of our functions, the array must still be an ordinary one: it may be kept and used later
     with jax.ensure_compile_time_eval():
-        return jnp.array(value, dtype=np_dtype)
+        return jnp.asarray(owned)
+
+
+def copied(array: Array) -> Array:
+    """Another array with the same contents on the same device, made without compiling anything."""
+    return jax.device_put(array, may_alias=False)
+
+
+def on_compilation(listener: Callable[[str, float], None]) -> None:
+    """Call ``listener(name, seconds)``, in the thread that asked for it, after each compilation by XLA."""
+
+    def heard(event: str, duration_secs: float, **facts: Any) -> None:
+        if event == _COMPILED:
+            name = str(facts.get("fun_name", ""))
+            listener(name[4:-1] if name.startswith("jit(") else name, duration_secs)
+
+    jax.monitoring.register_event_duration_secs_listener(heard)
 
 
 def default_platform() -> str:

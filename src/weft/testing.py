@@ -6,24 +6,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from weft.explain.recorder import Recorder
-from weft.explain.text import count
+from weft.explain.text import compilation_of, count
 
 __all__ = ["assert_compiles", "assert_no_breaks"]
 
 
 @contextmanager
-def assert_compiles(*, max: int) -> Iterator[Recorder]:
-    """Check that at most so many graphs are made while a block runs, by all compiled functions together.
+def assert_compiles(*, max: int, eager: int | None = None) -> Iterator[Recorder]:
+    """Check that at most so many graphs are compiled while a block runs, by all compiled functions together.
+
+    A graph counts once when it is made and first compiled. Each further compilation by XLA counts too: of its
+    gradient, of a second variant, of a graph that was made before the block.
 
     Args:
-        max: the largest number of graphs allowed; 0 says that everything was compiled before.
+        max: the largest number of compilations allowed; 0 says that everything was compiled before.
+        eager: the largest number of compilations allowed for operations that run by themselves; None allows any.
 
     Yields:
         Recorder: its `report()` says what happened in the block.
 
     Raises:
-        ValueError: `max` is not an int of at least 0.
-        AssertionError: more graphs were made; the message is the report on them. An exception of the block passes.
+        ValueError: `max` or `eager` is not an int of at least 0.
+        AssertionError: more was compiled; the message is the report on it. An exception of the block passes.
 
     Example:
         >>> double = weft.jit(lambda x: x * 2)
@@ -36,15 +40,23 @@ def assert_compiles(*, max: int) -> Iterator[Recorder]:
             ...
         AssertionError: 1 graph was made, at most 0 allowed...
     """
-    if isinstance(max, bool) or not isinstance(max, int) or max < 0:
-        raise ValueError(f"assert_compiles(max={max!r}): max must be an int of at least 0")
+    for name, value in (("max", max), ("eager", 0 if eager is None else eager)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise ValueError(f"assert_compiles({name}={value!r}): {name} must be an int of at least 0")
     __tracebackhide__ = True
     with Recorder() as recorder:
         yield recorder
     report = recorder.report()
-    made = len(report.graphs)
-    if made > max:
-        raise AssertionError(f"{count(made, 'graph')} {_was(made)} made, at most {max} allowed\n\n{report}")
+    made, further = len(report.graphs), len(report.further)
+    if made + further > max:
+        parts = [count(made, "graph")] if made or not further else []
+        parts += [count(further, "further compilation")] if further else []
+        verb = _was(made + further)
+        raise AssertionError(f"{' and '.join(parts)} {verb} made, at most {max} allowed\n\n{report}")
+    if eager is not None and len(report.eager) > eager:
+        number = len(report.eager)
+        listed = "".join(f"\n  {compilation_of(made)}" for made in report.eager)
+        raise AssertionError(f"{count(number, 'operation')} {_was(number)} compiled, at most {eager} allowed\n{listed}")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 
 from weft.autodiff.tree import map_tensors, tensors_of
+from weft.compile.carried import expose, tensor_of
 from weft.compile.differentiate import joint_graph
 from weft.compile.lower import lower
 from weft.core.dispatch import apply
@@ -24,10 +25,15 @@ from weft.ir.graph import Graph, Value
 from weft.ir.types import TensorType
 from weft.ops.joining import stack
 from weft.ops.reduce import reduce_sum
+from weft.passes.drop_dead import DropDead
 
 
 class Body:
-    """A graph as the attribute of an operation, compared by structure."""
+    """A graph as the attribute of an operation, compared by structure.
+
+    Args:
+        graph: carries nothing (see `weft.compile.carried`): that would be an operand of the operation.
+    """
 
     __slots__ = ("graph", "key", "_hash", "_gradients")
 
@@ -35,10 +41,11 @@ class Body:
         self.graph = graph
         self.key = structure(graph)
         self._hash = hash(self.key)
-        self._gradients: dict[Any, tuple[Body, tuple[int | None, ...]]] = {}
+        self._gradients: dict[Any, tuple[Body, tuple[int | None, ...], list[Any]]] = {}
 
-    def gradient(self, followed: tuple[bool, ...]) -> tuple[Body, tuple[int | None, ...]]:
-        """A graph from parameters and output gradients to the followed parameters' gradients, and their places.
+    def gradient(self, followed: tuple[bool, ...]) -> tuple[Body, tuple[int | None, ...], list[Any]]:
+        """A graph from parameters and output gradients to the followed parameters' gradients, their places, and what
+        the graph's additional first parameters stand for.
 
         Args:
             followed: for each parameter, whether to differentiate it.
@@ -51,7 +58,9 @@ class Body:
             ):  # the rule may run while JAX traces it; the graph is built all the same
                 graph, places = joint_graph(self.graph, followed)
             graph.outputs = graph.outputs[len(self.graph.outputs) :]
-            found = self._gradients[key] = (Body(graph), places)
+            DropDead().apply(graph)
+            graph, carried = expose(graph)
+            found = self._gradients[key] = (Body(graph), places, carried)
         return found
 
     def __hash__(self) -> int:
@@ -85,18 +94,19 @@ def _mapped(*arrays: Any, body: Body, in_axes: tuple[Any, ...], out_axes: tuple[
 
 
 def _mapped_derivative(
-    *operands: Any, body: Body, in_axes: tuple[Any, ...], out_axes: tuple[Any, ...], size: int
+    *arguments: Any, body: Body, in_axes: tuple[Any, ...], out_axes: tuple[Any, ...], size: int
 ) -> list[Any]:
     """The gradient of a mapped function: the gradient of one example, mapped."""
-    *inputs, _, douts = operands
+    *inputs, _, douts = arguments
     followed = tuple([x.dtype.category >= 2 for x in inputs])
-    gradient, places = body.gradient(followed)
+    gradient, places, carried = body.gradient(followed)
     # an output that is the same for all examples is one value: its gradient is shared out among them
     shared = [d if axis is not None else d / size for d, axis in zip(douts, out_axes, strict=True)]
     axes = tuple([0 if in_axes[i] is None else in_axes[i] for i, place in enumerate(places) if place is not None])
     if not axes:
         return [None] * len(inputs)
-    found = apply(VMAP, (*inputs, *shared), (gradient, (*in_axes, *out_axes), axes, size))
+    operands = (*map(tensor_of, carried), *inputs, *shared)
+    found = apply(VMAP, operands, (gradient, (*[None] * len(carried), *in_axes, *out_axes), axes, size))
     return [
         None if place is None else reduce_sum(found[place], 0) if axis is None else found[place]
         for place, axis in zip(places, in_axes, strict=True)
@@ -281,11 +291,13 @@ class VmapCall:
                 "the mapped function prints or calls the host, which has no meaning for a batch at once",
                 "move the printing out of the function given to vmap",
             )
-        operands = (*self.operands, *[tensor for tensor, _ in trace.externals.values()])
-        in_axes = (*self.axes, *[None] * len(trace.externals))
+        graph, carried = expose(trace.root)
+        outside = [tensor for tensor, _ in trace.externals.values()]
+        operands = (*map(tensor_of, carried), *self.operands, *outside)
+        in_axes = (*[None] * len(carried), *self.axes, *[None] * len(outside))
         out_axes = (*axes, *[None] * len(handles))
         try:
-            found = apply(VMAP, operands, (Body(trace.root), in_axes, out_axes, self.size))
+            found = apply(VMAP, operands, (Body(graph), in_axes, out_axes, self.size))
         except ValueError as error:
             if None not in out_axes or "out_axes" not in str(error):
                 raise

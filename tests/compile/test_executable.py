@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 from weft import dtypes
+from weft._jax_compat import copied
+from weft.compile import compilations
+from weft.compile.compilations import IN_PLACE, RUN
 from weft.compile.executable import Executable, exclusively_held
 from weft.core.tensor import Tensor, view
 from weft.ir.graph import Graph
@@ -107,13 +110,69 @@ def test_one_array_in_two_places_is_not_donated() -> None:
     assert (float(new[0]), float(out[0])) == (4.0, 4.0)
 
 
-def test_one_held_array_keeps_all() -> None:
+def test_one_held_array_keeps_all_once_both_variants_exist() -> None:
     executable = Executable(step_graph(), donatable=(0, 1))
     w, x = fresh()
+    executable.run(w._data, x._data)
     other = view(x)
     call(executable, w, x)
     assert not w._data.is_deleted()
     assert not other._data.is_deleted()
+
+
+def compiled(executable: Executable) -> list[str]:
+    return [compilation.what for compilation in executable._record.made]
+
+
+def test_shared_arrays_are_copied_for_the_variant_that_is_compiled() -> None:
+    executable = Executable(step_graph(), donatable=(0,))
+    w, x = fresh()
+    other = view(w)
+    new, out = call(executable, w, x)
+    assert (float(new[0]), float(out[0])) == (5.0, 6.0)
+    assert not w._data.is_deleted()
+    assert not x._data.is_deleted()
+    assert compiled(executable) == [IN_PLACE]
+    del other
+    call(executable, w, x)
+    assert w._data.is_deleted()
+    assert compiled(executable) == [IN_PLACE]
+
+
+def test_arrays_that_stay_shared_get_the_other_variant() -> None:
+    executable = Executable(step_graph(), donatable=(0,))
+    w, x = fresh()
+    other = view(w)
+    for count in (1, 1, 2, 2, 2):
+        new, _ = call(executable, w, x)
+        assert float(new[0]) == 5.0
+        assert len(compiled(executable)) == count
+    assert compiled(executable) == [IN_PLACE, RUN]
+    assert float(other._data[0]) == 2.0
+
+
+def test_a_second_variant_is_compiled_when_it_could_have_served_before() -> None:
+    executable = Executable(step_graph(), donatable=(0,))
+    w, x = fresh()
+    executable.run(w._data, x._data)
+    for count in (1, 2, 2):
+        call(executable, w, x)
+        assert len(compiled(executable)) == count
+        assert w._data.is_deleted() == (count == 2)
+        w = fresh()[0]
+
+
+def test_a_copy_compiles_nothing() -> None:
+    array = jnp.arange(977.0)
+    heard: list[Any] = []
+    compilations.listeners.append(heard.append)
+    try:
+        other = copied(array)
+    finally:
+        compilations.listeners.remove(heard.append)
+    assert heard == []
+    assert other.unsafe_buffer_pointer() != array.unsafe_buffer_pointer()
+    np.testing.assert_array_equal(other, array)
 
 
 def test_exclusively_held_counts_expected_holders() -> None:
@@ -145,6 +204,7 @@ def test_compiled_code_dies_with_the_executable() -> None:
     base = live()
     executable = Executable(step_graph(), donatable=(0,))
     executable.run(w._data, x._data)
+    call(executable, w, x)
     call(executable, w, x)
     assert live() == base + 2
     dead = weakref.ref(executable)

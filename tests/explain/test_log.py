@@ -50,15 +50,17 @@ def run_all() -> None:
         ("breaks", {"break"}),
         ("recompiles,breaks", {"break", "recompiled"}),
         (" graphs ", {"compiled"}),
-        ("all", {"compiled", "recompiled", "break"}),
+        ("compilations", {"XLA"}),
+        ("all", {"compiled", "XLA", "recompiled", "break"}),
     ],
 )
 def test_events_are_lines(setting: str, loud: set[str], caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "weft.jit")
     weft.set_context(jit_log=setting)
     run_all()
-    quiet = {"compiled": "DEBUG", "recompiled": "INFO", "break": "INFO"}
-    assert levels(caplog) == [(word, "WARNING" if word in loud else level) for word, level in quiet.items()]
+    quiet = {"compiled": "DEBUG", "XLA": "DEBUG", "recompiled": "INFO", "break": "INFO"}
+    happened = ["compiled", "XLA", "recompiled", "XLA", "break"]
+    assert levels(caplog) == [(word, "WARNING" if word in loud else quiet[word]) for word in happened]
 
 
 def test_lines_name_the_function_the_place_and_the_reason(caplog: pytest.LogCaptureFixture) -> None:
@@ -66,7 +68,10 @@ def test_lines_name_the_function_the_place_and_the_reason(caplog: pytest.LogCapt
     compiled = weft.jit(programs.polynomial)
     compiled(X)
     compiled(Y)
-    first, again = caplog.messages
+    first, run, again, _ = caplog.messages
+    made = compiled.report().compilations[0].compilation
+    assert run.startswith("XLA compiled polynomial (graph 1): run, ")
+    assert made.seconds > 0
     assert "polynomial (graph 1)" in first
     assert "operations" in first
     assert compiled.report().recompiles[0].event.reason in again
@@ -87,7 +92,7 @@ def test_the_level_of_the_logger_counts(caplog: pytest.LogCaptureFixture) -> Non
 
 @pytest.mark.parametrize("value", ["everything", "breaks,graph"])
 def test_wrong_settings_name_the_right_ones(value: str) -> None:
-    with pytest.raises(ValueError, match="graphs, breaks, recompiles, all"):
+    with pytest.raises(ValueError, match="graphs, compilations, breaks, recompiles, all"):
         weft.set_context(jit_log=value)
 
 
@@ -106,10 +111,10 @@ def test_the_environment_turns_lines_on() -> None:
     lines = python("recompiles").stderr.splitlines()
     assert len(lines) == 1
     assert lines[0].startswith("recompiled <lambda> (graph 2): ")
-    assert len(python("all").stderr.splitlines()) == 2
+    assert [line.split()[0] for line in python("all").stderr.splitlines()] == ["compiled", "XLA", "recompiled", "XLA"]
 
 
 def test_a_wrong_environment_is_a_warning() -> None:
     done = python("everything")
     assert "WEFT_LOG='everything'" in done.stderr
-    assert "graphs, breaks, recompiles, all" in done.stderr
+    assert "graphs, compilations, breaks, recompiles, all" in done.stderr

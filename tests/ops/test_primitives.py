@@ -25,6 +25,7 @@ assert weft.nn.Cell is not None  # importing weft declares the primitives
 #: primitives without samples, and why
 WITHOUT_SAMPLES = {
     "Constant": "holds an array; made by traces",
+    "Outside": "reads a handle; tests/compile/test_carried.py",
     "HostCall": "calls the host; tests/ops/test_host.py",
     "ToNumber": "its result stands for a Python number; tests/core",
     "FromNumber": "its operand stands for a Python number; tests/core",

@@ -6,6 +6,8 @@ import json
 import os
 import stat
 import tempfile
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +110,36 @@ def test_background_saving_keeps_the_values_of_the_call(tmp_path: Path) -> None:
     wait_for_checkpoints()
     found = load_checkpoint(str(tmp_path / "x.ckpt"))
     np.testing.assert_array_equal(found["weight"].asnumpy(), before["weight"])
+
+
+def test_background_saving_copies_arrays_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+    write = serialization._write
+    monkeypatch.setattr(serialization, "_write", lambda *args: (go_on.wait(), write(*args)))
+    a, b, c = (np.full(5, i, np.float32) for i in range(3))
+    save_checkpoint({"a": a, "c": c[::2]}, str(tmp_path / "x"), async_save=True, append_dict={"b": b})
+    a[:] = b[:] = c[:] = -1
+    go_on.set()
+    found = load_checkpoint(str(tmp_path / "x.ckpt"))
+    assert [found[name].tolist() for name in "abc"] == [[0.0] * 5, [1.0] * 5, [2.0] * 3]
+
+
+def test_background_saves_of_a_file_finish_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = serialization._write
+    delays = iter([0.2, 0.1, 0.0, 0.05, 0.0])
+
+    def slowly(*args: Any) -> None:
+        time.sleep(next(delays))
+        write(*args)
+
+    monkeypatch.setattr(serialization, "_write", slowly)
+    (tmp_path / "folder").mkdir()
+    names = ["x.ckpt", "folder/../x.ckpt", "x", "x.ckpt", "folder/../x"]
+    for number, name in enumerate(names):
+        save_checkpoint({"a": Tensor(float(number))}, str(tmp_path / name), async_save=True)
+    wait_for_checkpoints()
+    assert load_checkpoint(str(tmp_path / "x.ckpt"))["a"].item() == 4.0
+    assert not serialization._pending
 
 
 def test_a_foreign_safetensors_file_is_read(tmp_path: Path) -> None:

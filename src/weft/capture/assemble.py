@@ -110,17 +110,17 @@ def _compile_once(scope: dict[str, Any], executable: Executable) -> None:
     """Put the calls of an executable into an entry's scope; the first, which compiles, is made by one thread alone."""
     lock = threading.RLock()
 
-    def first(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    def first(name: str) -> Callable[..., Any]:
         def call_alone(*args: Any) -> Any:
             with lock:
-                result = call(*args)
-            scope[name] = call
+                result = getattr(executable, name)(*args)
+            scope[name] = getattr(executable, name)
             return result
 
         return call_alone
 
-    scope["run"] = first("run", executable.run)
-    scope["call"] = first("call", executable.call)
+    scope["run"] = first("run")
+    scope["call"] = first("call")
 
 
 def _inline(text: str, types_of: dict[int, Any], sources: Sources) -> list[str]:

@@ -159,8 +159,11 @@ class Program(Owner):
             starts = inner.decoded.location(inner.pc)
         ends = None if point is None else point.site
         guards = {guard.condition: guard.path for guard in entry.guards if guard.kind != "compute"}
-        entry.event = Captured(graph, guards, reason, starts, ends, attempt.interpreter.lines(), seconds)
-        self.history.add(entry.event)
+        entry.event = event = Captured(graph, guards, reason, starts, ends, attempt.interpreter.lines(), seconds)
+        history, record = self.history, entry.segment.compilations
+        event.compilations = record.made
+        history.add(event)
+        record.listener = lambda compilation: history.was_compiled(event.number, compilation)
 
 
 def argument_names(function: Any, count: int, kwargs: Iterable[str]) -> list[str]:

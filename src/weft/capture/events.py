@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from weft.compile.compilations import Compilation
 from weft.errors import Location, Unsupported, WeftError
 from weft.ir.graph import Graph
 
@@ -56,6 +57,8 @@ class Captured:
         seconds: time to capture, without compilation by XLA.
         at: when the capture ended, in seconds since the epoch.
         first_run: time of the first run, with compilation by XLA; 0 until it ended.
+        number: its number among the graphs of its function, from 1.
+        compilations: what XLA compiled of it.
     """
 
     graph: Graph
@@ -67,6 +70,21 @@ class Captured:
     seconds: float = 0.0
     at: float = field(default_factory=time.time)
     first_run: float = 0.0
+    number: int = 0
+    compilations: list[Compilation] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compilation of a graph by XLA.
+
+    Args:
+        graph: number of the graph among those of its function.
+        compilation: what was compiled, and how long it took.
+    """
+
+    graph: int
+    compilation: Compilation
 
 
 class BreakCount:
@@ -90,6 +108,8 @@ class History:
         refusals: how often each place refused the capture of the whole function.
         evicted: entries dropped because of the limit.
         forgotten: graphs that are no longer in `captured`.
+        compiled: compilations by XLA in the order in which they were made, the last `KEPT` of them.
+        compilations: how many there were.
     """
 
     name: str
@@ -99,6 +119,8 @@ class History:
     refusals: dict[BreakSite, int] = field(default_factory=dict)
     evicted: int = 0
     forgotten: int = 0
+    compiled: list[Compiled] = field(default_factory=list)
+    compilations: int = 0
 
     def __post_init__(self) -> None:
         histories.add(self)
@@ -111,9 +133,19 @@ class History:
     def add(self, event: Captured) -> None:
         """A graph was made."""
         self.captured.append(event)
+        event.number = self.forgotten + len(self.captured)
         if len(self.captured) > KEPT:  # a function that is compiled for ever must not fill the memory
             del self.captured[0]
             self.forgotten += 1
+        _notify(self, event)
+
+    def was_compiled(self, number: int, compilation: Compilation) -> None:
+        """XLA compiled something of the graph with a number."""
+        event = Compiled(number, compilation)
+        self.compiled.append(event)
+        self.compilations += 1
+        if len(self.compiled) > KEPT:
+            del self.compiled[0]
         _notify(self, event)
 
     @property
@@ -144,13 +176,15 @@ FIRST: Final = "first call"
 #: graphs that a history keeps
 KEPT: Final = 256
 
-#: called with (history, event) for each capture and, once for each site, each break
-listeners: list[Callable[[History, Captured | BreakSite], None]] = []
+#: something that happened to a compiled function
+Event = Captured | BreakSite | Compiled
+#: called with (history, event) for each capture, each compilation and, once for each site, each break
+listeners: list[Callable[[History, Event], None]] = []
 #: the histories of all compiled functions that are alive
 histories: weakref.WeakSet[History] = weakref.WeakSet()
 
 
-def _notify(history: History, event: Captured | BreakSite) -> None:
+def _notify(history: History, event: Event) -> None:
     for listener in tuple(listeners):
         listener(history, event)
 

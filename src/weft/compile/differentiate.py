@@ -72,6 +72,7 @@ def joint_graph(graph: Graph, followed: Sequence[bool]) -> tuple[Graph, tuple[in
             if gradient is not None:
                 gradients[position] = len(root.outputs) - len(outputs)
                 root.outputs.append(trace.use(gradient))
+        trace.close()
     DropDead().apply(root)
     return root, tuple(gradients)
 

@@ -8,11 +8,15 @@ whether anybody else refers to it, so an array that another handle, a tape, a vi
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import jax
 
+from weft._jax_compat import copied
+from weft.compile.carried import expose, supplied
+from weft.compile.compilations import IN_PLACE, RUN, Compilations, compiling
 from weft.compile.host_calls import with_host_calls
 from weft.compile.lower import lower
 from weft.core.control import effect_of
@@ -71,6 +75,8 @@ class Executable:
         graph: a valid graph, passes applied. It is read when a variant is compiled, so it must not change afterwards.
         donatable: parameters of the graph whose memory a result may take over. One that no result fits (by shape and
             dtype) is left out.
+        record: the compilations of the graph; None makes one.
+        what: what the compilation is in the record.
 
     Attributes:
         run: ``run(*arrays) -> tuple``, one array for each parameter of the graph (``()`` for a token); never donates.
@@ -85,21 +91,54 @@ class Executable:
         2.0
     """
 
-    __slots__ = ("graph", "donatable", "run", "run_donating", "__weakref__")
+    __slots__ = (
+        "graph",
+        "donatable",
+        "run",
+        "run_donating",
+        "_record",
+        "_first_calls",
+        "_copies",
+        "_spared",
+        "__weakref__",
+    )
 
-    def __init__(self, graph: Graph, donatable: Sequence[int] = ()) -> None:
+    def __init__(
+        self, graph: Graph, donatable: Sequence[int] = (), record: Compilations | None = None, what: str = RUN
+    ) -> None:
         self.graph = graph
-        function = lower(graph)
-        self.run: Callable[..., Any] = jax.jit(function)
-        if any(effect_of(node) == IO for node in graph.nodes):
-            # what a host call raises leaves everything as it was before, so nothing may be given away
-            donatable = ()
-            self.run = with_host_calls(self.run, graph)
-        self.donatable = _that_fit(graph, donatable)
-        self.run_donating = jax.jit(function, donate_argnums=self.donatable) if self.donatable else self.run
+        exposed, carried = expose(graph)
+        function = lower(exposed)
+        self._record = record = record or Compilations()
+        has_io = any(effect_of(node) == IO for node in graph.nodes)
+        # what a host call raises leaves everything as it was before, so nothing may be given away
+        self.donatable = () if has_io else _that_fit(graph, donatable)
+        #: the variants that were not called yet
+        self._first_calls = {"run"}
+        #: calls for which shared arrays were copied
+        self._copies = 0
+        #: calls that could have donated
+        self._spared = 0
+
+        def finished(call: Callable[..., Any]) -> Callable[..., Any]:
+            call = supplied(call, carried)
+            return with_host_calls(call, graph) if has_io else call
+
+        def variant(name: str, jitted: Callable[..., Any], what: str) -> Callable[..., Any]:
+            return finished(_First(weakref.ref(self), name, jitted, finished, (function.__name__, what, record)))
+
+        self.run: Callable[..., Any] = variant("run", jax.jit(function), what)
+        self.run_donating = self.run
+        if self.donatable:
+            places = [len(carried) + position for position in self.donatable]
+            self._first_calls.add("run_donating")
+            self.run_donating = variant("run_donating", jax.jit(function, donate_argnums=places), IN_PLACE)
 
     def call(self, arrays: list[Any], holders: int = 1) -> Any:
         """Run the variant that fits: the donating one if every donatable array is exclusively held.
+
+        So that a graph is compiled once if possible, the other variant serves while it is the only one that is
+        compiled: a few calls get copies of arrays that others hold, and one call leaves memory unused.
 
         Args:
             arrays: one array for each parameter of the graph; see `exclusively_held` for who may hold the items.
@@ -109,12 +148,70 @@ class Executable:
             tuple: one array for each output.
         """
         donatable = self.donatable
-        if donatable and exclusively_held(arrays, donatable, holders):
+        if not donatable:
+            return self.run(*arrays)
+        exclusive = exclusively_held(arrays, donatable, holders)
+        first_calls = self._first_calls
+        if exclusive:
+            if "run_donating" in first_calls and "run" not in first_calls and self._spared < _SPARED:
+                self._spared += 1
+                return self.run(*arrays)
+            return self.run_donating(*arrays)
+        if "run" in first_calls and self._copies < _COPIED:
+            self._copies += 1
+            for position in donatable:
+                if not exclusively_held(arrays, (position,), holders):
+                    arrays[position] = copied(arrays[position])
             return self.run_donating(*arrays)
         return self.run(*arrays)
 
     def __repr__(self) -> str:
         return f"<executable of {self.graph.name}>"
+
+
+#: calls that copy what others hold before the variant that does not donate is compiled
+_COPIED: Final = 2
+#: calls that could donate before the variant that does so is compiled beside the other
+_SPARED: Final = 1
+
+
+class _First:
+    """The call of a variant until it was called: what XLA compiles meanwhile belongs to the graph.
+
+    Args:
+        executable: a weak reference to the executable, whose attribute is replaced.
+        name: the attribute.
+        jitted: the compiled function.
+        finished: makes the attribute's value of it.
+        expected: what is compiled, see `compiling`.
+    """
+
+    __slots__ = ("executable", "name", "jitted", "finished", "expected")
+
+    def __init__(
+        self,
+        executable: weakref.ref[Executable],
+        name: str,
+        jitted: Callable[..., Any],
+        finished: Callable[[Callable[..., Any]], Callable[..., Any]],
+        expected: tuple[str, str, Compilations],
+    ) -> None:
+        self.executable = executable
+        self.name = name
+        self.jitted = jitted
+        self.finished = finished
+        self.expected = expected
+
+    def __call__(self, *arrays: Any) -> Any:
+        with compiling(*self.expected):
+            result = self.jitted(*arrays)
+        executable = self.executable()
+        if executable is not None and self.name in executable._first_calls:
+            executable._first_calls.discard(self.name)
+            setattr(executable, self.name, self.finished(self.jitted))
+            if not executable.donatable:
+                executable.run_donating = executable.run
+        return result
 
 
 def _that_fit(graph: Graph, donatable: Sequence[int]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from weft.core.control import CALL
 from weft.core.dispatch import append, record
 from weft.core.primitive import IO
 from weft.core.tensor import Tensor, wrap
-from weft.core.trace import CONSTANT, Trace
+from weft.core.trace import CONSTANT, OUTSIDE, Trace
 from weft.ir.graph import Graph, Node, Value
 
 #: operations with regions -> how they are replayed; `weft.compile.control` fills it
@@ -35,8 +35,8 @@ def replay(trace: Trace, graph: Graph, inputs: Sequence[Tensor]) -> list[Tensor]
             trace.location = None if location is None else (lambda here=location: here)
             operands = [None if value is None else env[value] for value in node.inputs]
             results: Sequence[Tensor]
-            if node.op is CONSTANT:
-                values = trace.append(CONSTANT, (), node.attrs, (node.outputs[0].type,))
+            if node.op is CONSTANT or node.op is OUTSIDE:
+                values = trace.append(node.op, (), node.attrs, (node.outputs[0].type,))
                 results = [wrap(value) for value in values]
             elif node.op in HANDLERS:
                 results = HANDLERS[node.op](trace, node, operands)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from weft.compile.compilations import BACKWARD, FORWARD, RUN, Compilations
 from weft.compile.differentiate import differentiate, joint_graph
 from weft.compile.executable import Executable
 from weft.core.primitive import Primitive
@@ -23,11 +24,21 @@ class Segment:
     Args:
         graph: the graph, passes applied.
         donatable: parameters whose memory the results may take over.
+        record: where compilations are noted; None makes a record of this segment's own.
+        prefix: precedes what is compiled in the record.
     """
 
-    def __init__(self, graph: Graph, donatable: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        donatable: Sequence[int] = (),
+        record: Compilations | None = None,
+        prefix: str = "",
+    ) -> None:
         self.graph = graph
-        self.executable = Executable(graph, donatable)
+        self.compilations = Compilations() if record is None else record
+        self._prefix = prefix
+        self.executable = Executable(graph, donatable, self.compilations, prefix + RUN)
         self._derivatives: dict[Any, Derivative] = {}
 
     def follow(self, inputs: Sequence[Tensor | None]) -> list[Any]:
@@ -46,7 +57,7 @@ class Segment:
         key = (followed, Primitive.rules_epoch)
         found = self._derivatives.get(key)
         if found is None:
-            found = self._derivatives[key] = Derivative(self.graph, followed)
+            found = self._derivatives[key] = Derivative(self.graph, followed, self.compilations, self._prefix)
         return found
 
 
@@ -56,21 +67,25 @@ class Derivative:
     Args:
         graph: the graph.
         followed: for each parameter, whether a gradient follows it.
+        record: where compilations are noted.
+        prefix: precedes what is compiled in the record.
     """
 
-    def __init__(self, graph: Graph, followed: tuple[bool, ...]) -> None:
+    def __init__(self, graph: Graph, followed: tuple[bool, ...], record: Compilations, prefix: str) -> None:
         self.graph = graph
+        self._record = record
+        self._prefix = prefix
         self.followed = followed
         pair = differentiate(graph, followed)
         self.gradients = pair.gradients
         self.output_types = [value.type for value in graph.outputs]
-        self.forward_run = Executable(optimize(pair.forward)).run
-        self.backward_run = Executable(optimize(pair.backward)).run
+        self._forward = Executable(optimize(pair.forward), (), record, prefix + FORWARD)
+        self._backward = Executable(optimize(pair.backward), (), record, prefix + BACKWARD)
         self._joint: Segment | None = None
 
     def forward(self, inputs: Sequence[Tensor | None], arrays: Sequence[Any]) -> list[Any]:
         """Run forward; the results carry one tape entry."""
-        results = self.forward_run(*arrays)
+        results = self._forward.run(*arrays)
         count = len(self.output_types)
         outputs, saved = results[:count], results[count:]
         # handles may be written later: the entry keeps what they stand for now
@@ -89,7 +104,7 @@ class Derivative:
             if record:
                 results = self.joint().follow([*frozen, *seeds])
             else:
-                results = [wrap(g) for g in self.backward_run(*saved, *[seed._data for seed in seeds])]
+                results = [wrap(g) for g in self._backward.run(*saved, *[seed._data for seed in seeds])]
             return [None if place is None else results[place] for place in self.gradients]
 
         node = TapeNode(edges, count, pull)
@@ -103,5 +118,5 @@ class Derivative:
         if self._joint is None:
             graph, _ = joint_graph(silenced(self.graph), self.followed)
             graph.outputs = graph.outputs[len(self.output_types) :]
-            self._joint = Segment(optimize(graph))
+            self._joint = Segment(optimize(graph), (), self._record, f"{self._prefix}gradient of ")
         return self._joint

@@ -16,6 +16,7 @@ from weft.ir.types import TensorType
 #: effects a primitive may have; passes ask for these, never for names
 PURE = "pure"
 RANDOM = "random"  # reads and advances the random stream
+READ = "read"  # depends on what lies outside when the graph runs
 IO = "io"  # visible outside the program, ordered: takes a token first and gives one first
 
 #: version of the marshal format whose bytes depend on values only (later ones note shared objects)
@@ -67,7 +68,7 @@ class Primitive:
         implementation: JAX function; arrays positional, attributes keyword.
         attr_names: names of the static attributes, in the order of the attribute tuple.
         outputs: None for a single array, else the implementation returns a tuple.
-        effect: `PURE`, `RANDOM` or `IO`.
+        effect: `PURE`, `RANDOM`, `READ` or `IO`.
         promotes: whether a Python number among the operands takes the tensors' dtype; where False it
             becomes a tensor by itself.
         commutative: whether the operands may be swapped.

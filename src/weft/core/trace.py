@@ -9,23 +9,31 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from weft import dtypes
 from weft.core import tensor as tensor_module
-from weft.core.primitive import Primitive
+from weft.core.primitive import READ, Primitive
 from weft.core.tape import SYMBOL
 from weft.core.tensor import LiteralTensor, Parameter, Tensor, view, wrap
 from weft.errors import Refusal, Unsupported
-from weft.ir.graph import Graph, Value
+from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TOKEN, TensorType, ValueType
 
-#: holds an array known while capturing; passes fold over it, lowering embeds it
+#: holds an array known while capturing; passes fold over it, an executable embeds it or takes it for an argument
 CONSTANT = Primitive("Constant", lambda *, value: value.array, attr_names=("value",))
-#: constants larger than this many bytes become graph inputs instead of being embedded
+#: constants of more bytes are no part of compiled code: they are handed to it (see `weft.compile.carried`)
 EMBED_LIMIT = 1 << 16
+
+
+def _needs_an_argument(*, handle: Reference) -> NoReturn:
+    raise TypeError(f"what {handle!r} holds is an argument of the executable")
+
+
+#: reads a tensor handle when the graph runs, in graphs that have no parameters for what lies outside
+OUTSIDE = Primitive("Outside", _needs_an_argument, attr_names=("handle",), effect=READ)
 
 
 #: tensor classes whose instances are always constants; `weft.core.dispatch` adds that of Python numbers
@@ -33,13 +41,33 @@ EMBEDDED: set[type] = set()
 
 
 class Literal:
-    """An array as a graph attribute, compared by contents."""
+    """An array as a graph attribute.
 
-    __slots__ = ("array", "key")
+    A small one is compared by contents; one over `EMBED_LIMIT` stays on the device and equals itself only.
+
+    Args:
+        array: what nobody writes any more.
+    """
+
+    __slots__ = ("data", "key")
 
     def __init__(self, array: Any) -> None:
-        self.array = np.asarray(array)
-        self.key = (self.array.dtype.str, self.array.shape, self.array.tobytes())
+        if array.nbytes > EMBED_LIMIT:
+            self.data = array
+            self.key: tuple[Any, ...] = (id(array),)
+        else:
+            self.data = found = np.asarray(array)
+            self.key = (found.dtype.str, found.shape, found.tobytes())
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """The elements, on the host."""
+        return np.asarray(self.data)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is handed to compiled code, which does not know its contents."""
+        return self.data.nbytes > EMBED_LIMIT
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -48,9 +76,31 @@ class Literal:
         return isinstance(other, Literal) and self.key == other.key
 
     def __repr__(self) -> str:
-        if self.array.size == 1:
+        if self.data.size == 1:
             return str(self.array.reshape(()).item())
-        return f"<{self.array.dtype.name}{list(self.array.shape)}>"
+        return f"<{self.data.dtype.name}{list(self.data.shape)}>"
+
+
+class Reference:
+    """A tensor handle as a graph attribute, compared by identity.
+
+    Args:
+        tensor: the handle.
+    """
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+    def __hash__(self) -> int:
+        return id(self.tensor)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self.tensor is other.tensor
+
+    def __repr__(self) -> str:
+        return f"<{getattr(self.tensor, 'name', 'tensor')}>"
 
 
 class Trace:
@@ -92,7 +142,7 @@ class Trace:
         data = tensor._data
         if data.__class__ is Value:
             return data if data.graph is self.graph else self.lift(data, self.graph)
-        if tensor.__class__ is LiteralTensor or (id(tensor) in self.created and data.nbytes <= EMBED_LIMIT):
+        if tensor.__class__ is LiteralTensor or id(tensor) in self.created:
             return self.constant(tensor)
         return self.lift(self.external(tensor), self.graph)
 
@@ -101,8 +151,7 @@ class Trace:
         found = self.externals.get(id(tensor))
         if found is None:
             name = tensor.name if isinstance(tensor, Parameter) else ""
-            found = (view(tensor) if id(tensor) in self.created else tensor, self.root.add_param(tensor.type, name))
-            self.externals[id(tensor)] = found
+            found = self.externals[id(tensor)] = (tensor, self.root.add_param(tensor.type, name))
         return found[1]
 
     def constant(self, tensor: Tensor, weak: type | None = None) -> Value:
@@ -115,6 +164,29 @@ class Trace:
             found = self._constants[key] = node.outputs[0]
             self.created[id(tensor._data)] = tensor  # keeps the array alive, and so its id unique
         return found
+
+    def close(self) -> None:
+        """Let the complete root graph read outside handles itself, so that its parameters are those it was given."""
+        outside = {param: handle for handle, param in self.externals.values()}
+        if not outside:
+            return
+        root = self.root
+        reads = []
+        replaced: dict[Value, Value] = {}
+        for param, handle in outside.items():
+            node = Node(OUTSIDE, (), (Reference(handle),), ())
+            node.outputs = (Value(param.type, root, node, 0, param.name),)
+            replaced[param] = node.outputs[0]
+            reads.append(node)
+        get: Any = replaced.get
+        for node in root.nodes:
+            node.inputs = tuple([get(value, value) for value in node.inputs])
+        root.nodes[:0] = reads
+        root.outputs = [get(value, value) for value in root.outputs]
+        root.params = [param for param in root.params if param not in outside]
+        for index, param in enumerate(root.params):
+            param.index = index
+        self.externals = {}
 
     def lift(self, value: Value, graph: Graph) -> Value:
         """A value of an enclosing graph as a parameter of a region inside it."""

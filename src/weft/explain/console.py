@@ -30,6 +30,8 @@ def print_rich(report: Findings, console: Any) -> None:
         console.print(styled.assemble((function.name, "bold"), (where, "dim"), f"  {text.totals(function)}"))
         if function.graphs:
             console.print(_graphs(function))
+        for line in text.earlier_lines(function):
+            console.print(line)
         for broken in (*function.breaks, *function.refusals):
             console.print(_break(broken))
         if function.evicted:

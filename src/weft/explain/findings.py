@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from weft.capture.events import FIRST, BreakSite, Captured, History
+from weft.capture.events import FIRST, BreakSite, Captured, Compiled, History
+from weft.compile.compilations import Compilation
 from weft.core.trace import CONSTANT
 from weft.errors import Location, excerpt
 from weft.ir.graph import Graph
@@ -81,6 +82,7 @@ class GraphReport:
             "lines": [{"file": file, "line": line} for file, line in sorted(self.lines)],
             "capture_seconds": event.seconds,
             "first_run_seconds": event.first_run,
+            "compilations": [_compilation(made) for made in event.compilations],
             "at": event.at,
             "text": self.text,
         }
@@ -123,6 +125,7 @@ class FunctionReport:
         breaks: where it left a graph.
         refusals: what refused the capture of the whole function.
         evicted: compiled versions that were dropped because of the limit.
+        compilations: what XLA compiled, of these graphs and of earlier ones.
     """
 
     name: str
@@ -131,6 +134,7 @@ class FunctionReport:
     breaks: tuple[BreakReport, ...]
     refusals: tuple[BreakReport, ...] = ()
     evicted: int = 0
+    compilations: tuple[Compiled, ...] = ()
 
     @classmethod
     def of(cls, history: History, since: Mark | None = None) -> FunctionReport:
@@ -148,6 +152,7 @@ class FunctionReport:
             _gained(history.breaks, since.breaks, False),
             _gained(history.refusals, since.refusals, True),
             history.evicted - since.evicted,
+            _last(history.compiled, history.compilations - since.compilations),
         )
 
     @property
@@ -156,9 +161,21 @@ class FunctionReport:
         return tuple(graph for graph in self.graphs if graph.is_recompile)
 
     @property
+    def further(self) -> tuple[Compiled, ...]:
+        """The compilations by XLA besides the first of each graph: gradients, second variants, earlier graphs."""
+        new = {graph.number for graph in self.graphs}
+        found = []
+        for made in self.compilations:
+            if made.graph in new:
+                new.remove(made.graph)
+            else:
+                found.append(made)
+        return tuple(found)
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing happened."""
-        return not (self.graphs or self.breaks or self.refusals or self.evicted)
+        return not (self.graphs or self.breaks or self.refusals or self.evicted or self.compilations)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON data."""
@@ -170,6 +187,7 @@ class FunctionReport:
             "recompiles": [{"graph": graph.number, "reason": graph.event.reason} for graph in self.recompiles],
             "refusals": [refusal.to_dict() for refusal in self.refusals],
             "evicted": self.evicted,
+            "compilations": [{"graph": made.graph, **_compilation(made.compilation)} for made in self.compilations],
         }
 
 
@@ -182,18 +200,24 @@ class Mark:
         breaks: see `History`.
         refusals: see `History`.
         evicted: see `History`.
+        compilations: see `History`.
     """
 
     graphs: int = 0
     breaks: Mapping[BreakSite, int] | None = None
     refusals: Mapping[BreakSite, int] | None = None
     evicted: int = 0
+    compilations: int = 0
 
     @classmethod
     def of(cls, history: History) -> Mark:
         """How far a history has come."""
         return cls(
-            history.forgotten + len(history.captured), dict(history.breaks), dict(history.refusals), history.evicted
+            history.forgotten + len(history.captured),
+            dict(history.breaks),
+            dict(history.refusals),
+            history.evicted,
+            history.compilations,
         )
 
 
@@ -202,10 +226,12 @@ class Findings:
 
     Args:
         functions: the functions, the one that was asked about first.
+        eager: what XLA compiled meanwhile outside of graphs: operations that ran by themselves.
     """
 
-    def __init__(self, functions: Iterable[FunctionReport]) -> None:
+    def __init__(self, functions: Iterable[FunctionReport], eager: Iterable[Compilation] = ()) -> None:
         self.functions = tuple(functions)
+        self.eager = tuple(eager)
 
     @property
     def graphs(self) -> tuple[GraphReport, ...]:
@@ -228,6 +254,16 @@ class Findings:
         return tuple(graph for function in self.functions for graph in function.recompiles)
 
     @property
+    def compilations(self) -> tuple[Compiled, ...]:
+        """What XLA compiled of all graphs."""
+        return tuple(made for function in self.functions for made in function.compilations)
+
+    @property
+    def further(self) -> tuple[Compiled, ...]:
+        """The compilations by XLA besides the first of each graph."""
+        return tuple(made for function in self.functions for made in function.further)
+
+    @property
     def guards(self) -> dict[str, str]:
         """Condition -> what it guards, of all graphs."""
         return {condition: what for graph in self.graphs for condition, what in graph.event.guards.items()}
@@ -247,6 +283,8 @@ class Findings:
                 "breaks": len(self.breaks),
                 "recompiles": len(self.recompiles),
                 "refusals": len(self.refusals),
+                "compilations": len(self.compilations),
+                "eager_compilations": len(self.eager),
                 "capture_seconds": self.seconds,
             },
         }
@@ -261,6 +299,14 @@ class Findings:
             str: what `to_dict` returns, as text.
         """
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+
+def _last(items: list[Compiled], number: int) -> tuple[Compiled, ...]:
+    return tuple(items[-number:]) if number else ()
+
+
+def _compilation(made: Compilation) -> dict[str, Any]:
+    return {"what": made.what, "seconds": made.seconds, "at": made.at}
 
 
 def _gained(

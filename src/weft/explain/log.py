@@ -1,8 +1,8 @@
 """Graphs, breaks and recompiles as log lines of the logger ``weft.jit``.
 
-A line is at level DEBUG (graphs) or INFO (breaks, recompiles), as usual for a library. The kinds of event that the
-context setting ``jit_log`` or the environment variable ``WEFT_LOG`` names are at level WARNING, which shows without any
-set-up of `logging`.
+A line is at level DEBUG (graphs, compilations by XLA) or INFO (breaks, recompiles), as usual for a library. The kinds
+of event that the context setting ``jit_log`` or the environment variable ``WEFT_LOG`` names are at level WARNING, which
+shows without any set-up of `logging`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 from weft import context
 from weft.capture import events
-from weft.capture.events import FIRST, BreakSite, Captured, History
+from weft.capture.events import FIRST, BreakSite, Compiled, Event, History
 from weft.core.trace import CONSTANT
 from weft.errors import excerpt
 from weft.explain.text import count, duration
@@ -20,7 +20,7 @@ from weft.explain.text import count, duration
 logger: Final = logging.getLogger("weft.jit")
 
 
-def line_of(history: History, event: Captured | BreakSite) -> str:
+def line_of(history: History, event: Event) -> str:
     """The log line of an event."""
     if isinstance(event, BreakSite):
         source = next(iter(excerpt(event.location)), "")
@@ -30,7 +30,10 @@ def line_of(history: History, event: Captured | BreakSite) -> str:
             f"break in {history.name} [{event.kind}] at {event.location}:{shown}; "
             f"{event.why}{f'; {todo}' if todo else ''}"
         )
-    number = history.forgotten + len(history.captured)
+    if isinstance(event, Compiled):
+        made = event.compilation
+        return f"XLA compiled {history.name} (graph {event.graph}): {made.what}, {duration(made.seconds)}"
+    number = event.number
     operations = sum(1 for node in event.graph.walk() if node.op is not CONSTANT)
     size = f"{count(operations, 'operation')}, captured in {duration(event.seconds)}"
     if event.reason == FIRST:
@@ -39,9 +42,11 @@ def line_of(history: History, event: Captured | BreakSite) -> str:
     return f"recompiled {history.name} (graph {number}): {event.reason}; {size}"
 
 
-def _log(history: History, event: Captured | BreakSite) -> None:
+def _log(history: History, event: Event) -> None:
     if isinstance(event, BreakSite):
         kind, level = "breaks", logging.INFO
+    elif isinstance(event, Compiled):
+        kind, level = "compilations", logging.DEBUG
     elif event.reason == FIRST:
         kind, level = "graphs", logging.DEBUG
     else:

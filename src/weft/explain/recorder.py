@@ -5,7 +5,9 @@ from __future__ import annotations
 from types import TracebackType
 
 from weft.capture import events
-from weft.capture.events import BreakSite, Captured, History
+from weft.capture.events import Event, History
+from weft.compile import compilations
+from weft.compile.compilations import Compilation
 from weft.explain.findings import FunctionReport, Mark
 from weft.explain.report import Report
 
@@ -30,23 +32,30 @@ class Recorder:
         #: holds the histories of functions that die within the block
         self._seen: dict[History, None] = {}
         self._functions: dict[History, FunctionReport] = {}
+        self._eager: list[Compilation] = []
         self._running = False
 
     def __enter__(self) -> Recorder:
         self._marks = {history: Mark.of(history) for history in tuple(events.histories)}
         self._seen = {}
+        self._eager = []
         self._running = True
         events.listeners.append(self._note)
+        compilations.listeners.append(self._note_eager)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         events.listeners.remove(self._note)
+        compilations.listeners.remove(self._note_eager)
         self._functions = self._collect()
         self._running = False
         self._marks, self._seen = {}, {}
 
-    def _note(self, history: History, event: Captured | BreakSite) -> None:
+    def _note(self, history: History, event: Event) -> None:
         self._seen[history] = None
+
+    def _note_eager(self, compilation: Compilation) -> None:
+        self._eager.append(compilation)
 
     def _collect(self) -> dict[History, FunctionReport]:
         histories = dict.fromkeys([*self._seen, *self._marks, *tuple(events.histories)])
@@ -65,4 +74,4 @@ class Recorder:
         found = dict(self._collect() if self._running else self._functions)
         if whole is not None:
             found = {whole: FunctionReport.of(whole), **{h: report for h, report in found.items() if h is not whole}}
-        return Report(found.values())
+        return Report(found.values(), self._eager)

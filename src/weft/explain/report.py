@@ -13,6 +13,7 @@ class Report(Findings):
 
     Args:
         functions: the functions, the one that was asked about first.
+        eager: what XLA compiled meanwhile outside of graphs: operations that ran by themselves.
 
     Example:
         >>> @weft.jit

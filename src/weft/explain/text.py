@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from weft.compile.compilations import Compilation
 from weft.errors import Location, excerpt
 from weft.explain.findings import BreakReport, Findings, FunctionReport, GraphReport
 
@@ -30,6 +31,7 @@ def function_lines(function: FunctionReport) -> Iterator[str]:
     yield f"{function.name}{where}: {totals(function)}"
     for graph in function.graphs:
         yield from _indented(graph_lines(graph), "  ")
+    yield from _indented(earlier_lines(function), "  ")
     for broken in (*function.breaks, *function.refusals):
         yield from _indented(break_lines(broken), "  ")
     if function.evicted:
@@ -52,6 +54,21 @@ def graph_lines(graph: GraphReport) -> Iterator[str]:
     if event.guards:
         yield f"  {count(len(event.guards), 'guard')}: {shortened(guarded(graph))}"
     yield f"  {times_of(graph)}"
+    if event.compilations:
+        yield f"  compiled by XLA: {shortened([compilation_of(made) for made in event.compilations])}"
+
+
+def earlier_lines(function: FunctionReport) -> Iterator[str]:
+    """The compilations of graphs that were made before what a report is about."""
+    shown = {graph.number for graph in function.graphs}
+    for made in function.compilations:
+        if made.graph not in shown:
+            yield f"graph {made.graph}, compiled by XLA: {compilation_of(made.compilation)}"
+
+
+def compilation_of(made: Compilation) -> str:
+    """What XLA compiled, and how long it took."""
+    return f"{made.what} in {duration(made.seconds)}"
 
 
 def break_lines(broken: BreakReport) -> Iterator[str]:
@@ -81,6 +98,8 @@ def totals(report: Findings | FunctionReport) -> str:
         count(len(report.breaks), "break"),
         count(len(report.recompiles), "recompile"),
     ]
+    if report.further:
+        parts.append(count(len(report.further), "further compilation"))
     if report.refusals:
         parts.append(f"not compiled at {count(len(report.refusals), 'place')}")
     return ", ".join(parts)

@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
+from weft.core import trace as trace_module
 from weft.core.declare import op, operator_class
-from weft.core.dispatch import apply
+from weft.core.dispatch import append, apply
 from weft.core.primitive import Primitive, Sample
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, wrap
 from weft.ops._rules import all_axes, flat_numbers, numbers, one_axis, tensor
 from weft.ops._samples import A, one
 
@@ -93,8 +94,13 @@ FULL = Primitive(
 
 
 def zeros_of(tensor: Tensor) -> Tensor:
-    """Zeros in the shape and dtype of a tensor (symbolic or not)."""
-    return apply(FULL, (), (tensor.shape, 0, tensor.dtype))
+    """Zeros in the shape and dtype of a tensor (symbolic or not); in a graph, many are made when it runs."""
+    attrs = (tensor.shape, 0, tensor.dtype)
+    trace = trace_module.current()
+    if trace is None or tensor.nbytes <= trace_module.EMBED_LIMIT:
+        return apply(FULL, (), attrs)
+    (value,) = append(trace, FULL, (), attrs)
+    return wrap(value)
 
 
 @op(

@@ -44,7 +44,8 @@ class FoldConstants(Pass):
 
         def visit(node: Node) -> Sequence[Value] | None:
             if node.op is CONSTANT:
-                known.update(node.outputs)
+                if not node.attrs[0].is_large:
+                    known.update(node.outputs)
                 return None
             for value in node.inputs:
                 if value is None or value not in known:

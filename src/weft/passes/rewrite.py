@@ -142,10 +142,11 @@ def renumber(values: Iterable[Value]) -> None:
 
 
 def constant_array(value: Value | None) -> np.ndarray[Any, Any] | None:
-    """The array of a value that is known, or None."""
+    """The array of a value that is known, or None; passes do not look into large ones."""
     if value is None or value.node is None or value.node.op is not CONSTANT:
         return None
-    return value.node.attrs[0].array
+    literal: Literal = value.node.attrs[0]
+    return None if literal.is_large else literal.array
 
 
 def add_constant(graph: Graph, array: Any, like: Value) -> Value:

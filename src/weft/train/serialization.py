@@ -31,7 +31,9 @@ _NAMES: Final[dict[str, Any]] = {
     "F32": np.float32, "F64": np.float64, "C64": np.complex64,
 }  # fmt: skip
 _STORABLE: Final = frozenset(np.dtype(kind) for kind in _NAMES.values())
-_pending: list[threading.Thread] = []
+#: by file: the thread that writes it last
+_pending: dict[str, threading.Thread] = {}
+_pending_lock = threading.Lock()
 
 
 # -- writing -----------------------------------------------------------------------------------------------------
@@ -56,7 +58,7 @@ def save_checkpoint(
         save_obj: a Cell, a list of ``{"name": str, "data": Tensor}``, or a dict of Tensors by name.
         ckpt_file_name: the file; without an ending it gets ``.ckpt`` (or ``.safetensors``, by `format`).
         integrated_save: accepted; the file always holds whole parameters.
-        async_save: write in a thread of its own; the values are those of the call.
+        async_save: write in a thread of its own; the values are those of the call, and the last call for a file wins.
         append_dict: further Tensors, Parameters, numbers or strings by name.
         enc_key: must be None.
         enc_mode: accepted.
@@ -105,10 +107,7 @@ def save_checkpoint(
                 trained.append(name)
     facts = {"version": _FORMAT_VERSION, "trained": trained, "order": list(arrays), "values": plain}
     if async_save:
-        thread = threading.Thread(target=_write, args=(path, arrays, facts), name="weft-checkpoint")
-        _pending[:] = [t for t in _pending if t.is_alive()]
-        _pending.append(thread)
-        thread.start()
+        _write_later(path, arrays, facts)
     else:
         wait_for_checkpoints()
         _write(path, arrays, facts)
@@ -120,9 +119,36 @@ def wait_for_checkpoints() -> None:
     Example:
         >>> wait_for_checkpoints()
     """
-    for thread in list(_pending):
-        thread.join()
-    _pending.clear()
+    while True:
+        with _pending_lock:
+            threads = list(_pending.values())
+        if not threads:
+            return
+        for thread in threads:
+            thread.join()
+        _forget_finished()
+
+
+def _write_later(path: Path, arrays: dict[str, np.ndarray[Any, Any]], facts: dict[str, Any]) -> None:
+    """Write in the background, after what was asked for earlier for the same file."""
+    file = os.path.realpath(path)
+    _forget_finished()
+    with _pending_lock:
+        earlier = _pending.get(file)
+
+        def write() -> None:
+            if earlier is not None:
+                earlier.join()
+            _write(path, arrays, facts)
+
+        thread = _pending[file] = threading.Thread(target=write, name="weft-checkpoint")
+        thread.start()
+
+
+def _forget_finished() -> None:
+    with _pending_lock:
+        for file in [file for file, thread in _pending.items() if not thread.is_alive()]:
+            del _pending[file]
 
 
 def _path_to_write(name: Any, format: str) -> Path:
@@ -164,7 +190,7 @@ def _array(name: Any, value: Any) -> np.ndarray[Any, Any]:
     if isinstance(value, Tensor):
         array = value.asnumpy()
     elif isinstance(value, (np.ndarray, np.generic)):
-        array = np.asarray(value)
+        array = np.array(value)  # of the caller, who may go on writing to it
     else:
         raise TypeError(f"save_checkpoint: {name!r} must be a Tensor, not {type(value).__name__}")
     if array.dtype not in _STORABLE:

@@ -39,6 +39,12 @@ class Frozen:
         self.raised = self.exception(error)
         self.printed = _ADDRESS.sub("0x", printed)
 
+    @property
+    def answer(self) -> Any:
+        """What the operation gave or raised, without the tensor that the program computes beside it."""
+        inner = self.result[1] if len(self.result) > 1 else ()
+        return self.raised or (inner[0] if isinstance(inner, tuple) and inner else self.result)
+
     def exception(self, error: BaseException | None) -> Any:
         """Class, text and arguments of an exception."""
         if error is None:

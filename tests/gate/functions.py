@@ -6,8 +6,20 @@ import builtins
 import operator
 from typing import Final
 
-#: builtins that end the process, read from the terminal, or start an interpreter of their own
-_LEFT_OUT: Final = {"exit", "quit", "input", "breakpoint", "help", "copyright", "credits", "license", "open"}
+#: builtins that end the process, read from the terminal, or tell addresses (statements compare these)
+_LEFT_OUT: Final = {
+    "exit",
+    "quit",
+    "input",
+    "breakpoint",
+    "help",
+    "copyright",
+    "credits",
+    "license",
+    "open",
+    "id",
+    "hash",
+}
 #: builtins that run text, define classes or look at the running frame: statements test them
 _BY_STATEMENT: Final = {"exec", "eval", "compile", "__import__", "__build_class__", "globals", "locals", "super"}
 

@@ -113,6 +113,7 @@ _LEFT_OUT: Final = {
     "__del__",
     "__dir__",
     "__sizeof__",
+    "__hash__",
     "__doc__",
     "__new__",
     "__getstate__",
@@ -141,5 +142,5 @@ _LEFT_OUT: Final = {
 
 def members(cls: type) -> list[str]:
     """Names of the methods and attributes of a class; of what all objects have only with `object` itself."""
-    common = set() if cls is object else set(vars(object)) - {"__eq__", "__hash__", "__repr__", "__str__", "__format__"}
+    common = set() if cls is object else set(vars(object)) - {"__eq__", "__repr__", "__str__", "__format__"}
     return [name for name in dir(cls) if name not in _LEFT_OUT | common]

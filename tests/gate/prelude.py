@@ -2,56 +2,56 @@
 
 from __future__ import annotations
 
-import array  # noqa: F401
-import ast  # noqa: F401
-import base64  # noqa: F401
-import binascii  # noqa: F401
-import bisect  # noqa: F401
-import builtins  # noqa: F401
-import calendar  # noqa: F401
-import cmath  # noqa: F401
-import collections  # noqa: F401
-import colorsys  # noqa: F401
+import array
+import ast
+import base64
+import binascii
+import bisect
+import builtins
+import calendar
+import cmath
+import collections
+import colorsys
 import contextlib
-import copy  # noqa: F401
+import copy
 import dataclasses
-import datetime  # noqa: F401
-import decimal  # noqa: F401
+import datetime
+import decimal
 import enum
-import fnmatch  # noqa: F401
-import fractions  # noqa: F401
-import functools  # noqa: F401
-import hashlib  # noqa: F401
-import heapq  # noqa: F401
-import io  # noqa: F401
-import itertools  # noqa: F401
-import json  # noqa: F401
-import keyword  # noqa: F401
-import marshal  # noqa: F401
-import math  # noqa: F401
-import operator  # noqa: F401
-import pickle  # noqa: F401
-import pprint  # noqa: F401
-import random  # noqa: F401
-import re  # noqa: F401
-import reprlib  # noqa: F401
-import shlex  # noqa: F401
-import statistics  # noqa: F401
-import string  # noqa: F401
-import struct  # noqa: F401
-import sys  # noqa: F401
-import textwrap  # noqa: F401
-import types  # noqa: F401
-import unicodedata  # noqa: F401
-import urllib.parse  # noqa: F401
-import uuid  # noqa: F401
-import zlib  # noqa: F401
+import fnmatch
+import fractions
+import functools
+import hashlib
+import heapq
+import io
+import itertools
+import json
+import keyword
+import marshal
+import math
+import operator
+import pickle
+import pprint
+import random
+import re
+import reprlib
+import shlex
+import statistics
+import string
+import struct
+import sys
+import textwrap
+import types
+import unicodedata
+import urllib.parse
+import uuid
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np  # noqa: F401
+import numpy as np
 
-from weft import Tensor, ops  # noqa: F401
+from weft import Tensor, ops
 
 
 class P:

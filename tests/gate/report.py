@@ -35,7 +35,7 @@ class Report:
                     continue
                 if "starts" in entry:
                     started = entry["starts"]
-                else:
+                elif "program" in entry:
                     outcomes.append(entry)
                     started = ""
             if started:

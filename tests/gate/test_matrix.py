@@ -74,7 +74,7 @@ SHARED: Final = [1]
         (Frozen(None, ValueError("a"), "", []), outcome(None), "exception"),
         (Frozen(None, ValueError("a"), "", []), Frozen(None, ValueError("b"), "", []), "exception text"),
         (Frozen(None, ValueError("1"), "", []), Frozen(None, ValueError(1), "", []), "exception arguments"),
-        (Frozen(None, None, "a", []), outcome(None), "printed"),
+        (Frozen(None, None, "a", ()), outcome(None), "printed"),
     ],
 )
 def test_differences_are_seen(got: Frozen, wanted: Frozen, symptom: str) -> None:

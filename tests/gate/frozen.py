@@ -13,9 +13,12 @@ from typing import Any, Final
 import numpy as np
 
 from weft.core.tensor import Parameter, Tensor
+from weft.errors import WeftError
 
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
 _DRAINED: Final = 8
+#: stands for a symbolic tensor that got out of its graph
+LEAKED: Final = "a tensor without a value"
 _DEPTH: Final = 8
 
 
@@ -83,7 +86,10 @@ class Frozen:
         """What is inside an object."""
         if isinstance(obj, Tensor):
             more = (obj.name,) if isinstance(obj, Parameter) else ()
-            return str(obj.dtype), obj.shape, Array(obj.asnumpy()), *more
+            try:
+                return str(obj.dtype), obj.shape, Array(obj.asnumpy()), *more
+            except WeftError:
+                return (LEAKED,)
         if isinstance(obj, np.ndarray):
             if obj.dtype.kind == "O":
                 return str(obj.dtype), obj.shape, self.form(obj.tolist(), depth)
@@ -197,6 +203,7 @@ def difference(got: Frozen, wanted: Frozen) -> tuple[str, str]:
     for part, one, other in (("", got.result, wanted.result), ("effect: ", got.outside, wanted.outside)):
         symptom, where = _first(one, other, "")
         if symptom:
+            symptom = "leak" if LEAKED in repr(one) else symptom
             text = f"{shown(one)}, not {shown(other)} (at {where})"
             return (symptom, text) if not part else ("effect", f"{symptom} {text}")
     if got.printed != wanted.printed:

@@ -18,9 +18,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.gate", description=__doc__)
     parser.add_argument("--subjects", nargs="*", default=list(SUBJECTS), choices=list(SUBJECTS))
     parser.add_argument("--policies", nargs="*", default=list(POLICIES), choices=list(POLICIES))
-    parser.add_argument("--only", default="", help="programs whose names contain this")
+    parser.add_argument("--only", default="", help="pairs `operation | kind of operand` that contain this")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no program after this time")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--pairs", action="store_true", help="every pair of an operation and a kind of operand")
     parser.add_argument("--list", action="store_true", help="only count the programs")
     parser.add_argument("--read", nargs="+", type=Path, help="report what was written by an earlier run")
     parser.add_argument("--examples", action="store_true", help="show a program for each group of differences")
@@ -28,7 +29,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.list:
         for subject in options.subjects:
-            print(f"{subject:20} {len(programs(subject)):6}", flush=True)
+            print(f"{subject:20} {len(programs(subject, every_pair=options.pairs)):6}", flush=True)
         return 0
     files = options.read or [options.out / f"part{number}.jsonl" for number in range(options.jobs)]
     if not options.read:
@@ -37,7 +38,7 @@ def main() -> int:
         context = multiprocessing.get_context("spawn")
         what = (options.subjects, options.only)
         processes = [
-            context.Process(target=part, args=(*what, n, *rest, str(file), options.seconds))
+            context.Process(target=part, args=(*what, n, *rest, str(file), options.seconds, options.pairs))
             for n, file in enumerate(files)
         ]
         for process in processes:

@@ -15,7 +15,7 @@ import numpy as np
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import WeftError
 
-_ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
+_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]+")
 _DRAINED: Final = 8
 #: stands for a symbolic tensor that got out of its graph
 LEAKED: Final = "a tensor without a value"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import hashlib
 import io
 import signal
 import textwrap
 import types
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
@@ -19,6 +19,8 @@ from tests.gate.operands import LARGE, PLAIN, RUN_TIME, VALUES, Operand, arrival
 from tests.gate.programs import CALLS, NAMES, Operation, Program, World
 from tests.gate.statements import BLOCKS, EXPRESSIONS
 
+#: whether a pair of operation and kind of operand is wanted, of which one in so many is enough
+Wanted = Callable[[str, str, int], bool]
 #: seconds that a program may take eagerly
 _LIMIT: Final = 2
 #: operations that are asked in full: all kinds of operands, in several ways of arriving
@@ -32,7 +34,7 @@ _ALWAYS: Final = {
 
 def turn(*key: object) -> int:
     """A number that is the same in each run."""
-    return zlib.crc32(repr(key).encode())
+    return int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=4).digest(), "little")
 
 
 def operand(kind: str, arrival: str = "argument") -> Operand:
@@ -141,12 +143,11 @@ def with_arrivals(programs: Iterator[Program], kind: str) -> Iterator[Program]:
             yield arriving(program, kind)
 
 
-def of_functions(wanted: Wanted, names: Sequence[str], subject: str, share: int, most: int = 2) -> Iterator[Program]:
+def of_functions(wanted: Wanted, names: Sequence[str], share: int, most: int = 2) -> Iterator[Program]:
     """Native functions, called with the operand; a share of the kinds that are not always asked."""
     for name in names:
         for kind in _KINDS:
-            kept = 2 if kind in _ALWAYS else 2 * share
-            if turn(subject, name, kind) % kept == 0 and wanted(name, kind):
+            if wanted(f"{name}()", kind, 2 if kind in _ALWAYS else 2 * share):
                 programs = fitting(f"{name}()", SHAPES, lambda shape, name=name: f"{name}({shape})", kind, most)
                 yield from with_arrivals(programs, kind)
 
@@ -156,10 +157,8 @@ def of_receivers(wanted: Wanted) -> Iterator[Program]:
     for cls, kinds in INSTANCES.items():
         for name in members(cls):
             for kind in kinds:
-                if name.startswith("__") and kind != kinds[0] and turn(name, kind) % 4:
-                    continue
                 label = f"{cls.__name__}.{name}"
-                if not wanted(label, kind):
+                if not wanted(label, kind, 4 if name.startswith("__") and kind != kinds[0] else 1):
                     continue
                 if not isinstance(getattr(cls, name), types.MemberDescriptorType | types.GetSetDescriptorType):
                     programs = fitting(label, FOR_RECEIVER, lambda shape, name=name: f"v.{name}({shape})", kind, 2)
@@ -176,10 +175,8 @@ def of_method_arguments(wanted: Wanted) -> Iterator[Program]:
                 continue
             for kind in _KINDS:
                 label = f"{cls.__name__}.{name}(v)"
-                if not wanted(label, kind):
-                    continue
-                shares = 8 if name.startswith("__") else 5
-                if turn(label, kind) % (2 if kind in _ALWAYS and not name.startswith("__") else shares) == 0:
+                special = name.startswith("__")
+                if wanted(label, kind, 8 if special else 2 if kind in _ALWAYS else 5):
                     template = "r = " + receiver + "\nr = r." + name
                     programs = fitting(label, FOR_ARGUMENT, lambda s, t=template: f"{t[4:]}({s}), r", kind, 1)
                     yield from with_arrivals(programs, kind)
@@ -191,10 +188,7 @@ def of_statements(wanted: Wanted) -> Iterator[Program]:
     operations += [Operation(f"statement {name}", lines) for name, lines in BLOCKS.items()]
     for operation in operations:
         for kind in _KINDS:
-            share = 4 if kind in _ALWAYS else 8
-            if turn(operation.name, kind) % share or not wanted(operation.name, kind):
-                continue
-            if usable(operation.lines, kind):
+            if wanted(operation.name, kind, 4 if kind in _ALWAYS else 8) and usable(operation.lines, kind):
                 constant = turn(operation.name, kind) % 3
                 chosen = Operation(operation.name, operation.lines, constant)
                 program = Program(chosen, operand(kind))
@@ -202,29 +196,34 @@ def of_statements(wanted: Wanted) -> Iterator[Program]:
                     yield from with_arrivals(iter([program]), kind)
 
 
-#: whether a pair of operation and kind is wanted
-Wanted = Callable[[str, str], bool]
-
 SUBJECTS: Final[dict[str, Callable[[Wanted], Iterator[Program]]]] = {
     "statements": of_statements,
-    "builtins": lambda wanted: of_functions(wanted, [*BUILTINS, *EXCEPTIONS], "builtins", 2),
+    "builtins": lambda wanted: of_functions(wanted, [*BUILTINS, *EXCEPTIONS], 2),
     "receivers": of_receivers,
     "method arguments": of_method_arguments,
-    "operator": lambda wanted: of_functions(wanted, OPERATOR, "operator", 6, 1),
-    "library": lambda wanted: of_functions(wanted, LIBRARY, "library", 5, 1),
-    "unknown": lambda wanted: of_functions(wanted, UNKNOWN, "unknown", 6, 1),
+    "operator": lambda wanted: of_functions(wanted, OPERATOR, 6, 1),
+    "library": lambda wanted: of_functions(wanted, LIBRARY, 5, 1),
+    "unknown": lambda wanted: of_functions(wanted, UNKNOWN, 6, 1),
 }
 
 
-def programs(subject: str, share: int = 1, which: int = 0) -> list[Program]:
+def programs(subject: str, share: int = 1, which: int = 0, every_pair: bool = False, only: str = "") -> list[Program]:
     """The programs of a subject, each once.
 
     Args:
         subject: one of `SUBJECTS`.
         share: keep one pair of operation and kind of operand in this many.
         which: the number of the share.
+        every_pair: whether all pairs are wanted, also where one in a few is enough.
+        only: what the text ``operation | kind`` contains.
     """
+
+    def wanted(operation: str, kind: str, enough: int) -> bool:
+        if only not in f"{operation} | {kind}" or turn("share", operation, kind) % share != which:
+            return False
+        return every_pair or turn("enough", operation, kind) % enough == 0
+
     found = {}
-    for program in SUBJECTS[subject](lambda *pair: turn("share", *pair) % share == which):
+    for program in SUBJECTS[subject](wanted):
         found.setdefault(program.source + program.operand.name, program)
     return list(found.values())

@@ -20,7 +20,6 @@ CALLS: Final = 4
 POLICIES: Final[dict[str, dict[str, Any]]] = {"auto": {}, "PIJit": {"mode": "PIJit"}}
 NAMES: Final = {name: value for name, value in vars(prelude).items() if not name.startswith("__")}
 _CONSTANT: Final = re.compile(r"\bC\b")
-_ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
 
 
 @dataclass(frozen=True)

@@ -63,11 +63,13 @@ def _slow(program: Program) -> Finding:
     return Finding(program.operation.name, program.operand.name, "", 0, "hang", text, "", program.source)
 
 
-def chosen(subjects: Sequence[str], only: str = "", number: int = 0, count: int = 1) -> Iterator[Program]:
+def chosen(
+    subjects: Sequence[str], only: str = "", number: int = 0, count: int = 1, every_pair: bool = False
+) -> Iterator[Program]:
     """The programs of some subjects in an order in which each beginning is a sample; every `count`-th share of them."""
     for which in range(number, SHARES, count):
-        found = [program for subject in subjects for program in programs(subject, SHARES, which)]
-        yield from (program for program in found if only in program.name)
+        for subject in subjects:
+            yield from programs(subject, SHARES, which, every_pair, only)
 
 
 def part(
@@ -78,11 +80,12 @@ def part(
     policies: Sequence[str],
     file: str,
     seconds: float,
+    every_pair: bool,
 ) -> None:
     """Run a part of the matrix, and write each outcome to a file as it comes."""
     end = time.monotonic() + seconds
     with open(file, "w", encoding="utf8") as out:
-        for program in chosen(subjects, only, number, count):
+        for program in chosen(subjects, only, number, count, every_pair):
             if time.monotonic() > end:
                 break
             for entry in {"starts": program.name}, None:

@@ -190,7 +190,8 @@ COUNTS_UP: Final = (
     "pow", "lshift", "shift", "factorial", "comb", "perm", "repeat", "range", "mul", "concat", "bytes", "zeros", "ones",
     "full", "arange", "linspace", "islice", "just", "center", "zfill", "expandtabs", "sample", "permutations", "product",
     "combinations", "fromordinal", "nlargest", "randrange", "lcm", "ldexp", "*", "<<", "to_bytes", "shorten", "Decimal",
-    "dumps", "ops.", "np.", "reshape", "tile", "broadcast_to", "Tensor(", "ljust", "while", "for a in range(v)", "for ", "rotate", "broadcast", "from_bytes", "sorted(", "list(", "tuple(", "set(", "sum(", "array(",
+    "dumps",
+    "round", "ops.", "np.", "reshape", "tile", "broadcast_to", "Tensor(", "ljust", "while", "for a in range(v)", "for ", "rotate", "broadcast", "from_bytes", "sorted(", "list(", "tuple(", "set(", "sum(", "array(",
     "count(", "Random", "default_rng", "Counter", "deque", "Fraction",
 )  # fmt: skip
 

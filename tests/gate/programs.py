@@ -171,6 +171,9 @@ def eager_calls(program: Program) -> list[tuple[Frozen, str]]:
 def check(program: Program, policies: Sequence[str] = tuple(POLICIES)) -> list[Finding]:
     """Where a program differs under some policy, the first call under each."""
     wanted = eager_calls(program)
+    again = eager_calls(program)
+    if any(difference(one, other)[0] for (one, _), (other, _) in zip(wanted, again, strict=True)):
+        return []  # what it gives depends on addresses or the clock
     found = []
     for policy in policies:
         world = World(program)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+import re
 from typing import Final
 
 #: builtins that end the process, read from the terminal, or tell addresses (statements compare these)
@@ -185,17 +186,15 @@ SHAPES: Final = (
     "D(1), k=v",
     "v, k=1",
 )
-#: operations whose work grows with the size of a number
-COUNTS_UP: Final = (
-    "pow", "lshift", "shift", "factorial", "comb", "perm", "repeat", "range", "mul", "concat", "bytes", "zeros", "ones",
-    "full", "arange", "linspace", "islice", "just", "center", "zfill", "expandtabs", "sample", "permutations", "product",
-    "combinations", "fromordinal", "nlargest", "randrange", "lcm", "ldexp", "*", "<<", "to_bytes", "shorten", "Decimal",
-    "dumps",
-    "round", "ops.", "np.", "reshape", "tile", "broadcast_to", "Tensor(", "ljust", "while", "for a in range(v)", "for ", "rotate", "broadcast", "from_bytes", "sorted(", "list(", "tuple(", "set(", "sum(", "array(",
-    "count(", "Random", "default_rng", "Counter", "deque", "Fraction",
-)  # fmt: skip
+#: operations whose work or memory grows with the size of an int
+COUNTS_UP: Final = re.compile(
+    r"pow|shift|factorial|comb|perm|repeat|range|mul|concat|bytes|zeros|ones|full|linspace|islice|just|center|zfill"
+    r"|expandtabs|sample|product|fromordinal|nlargest|lcm|ldexp|shorten|Decimal|Fraction|dumps|rotate|broadcast"
+    r"|__round__|ops\.|np\.|reshape|tile|Tensor\(|while|for |count\(|Random|default_rng|Counter|deque"
+    r"|\*\*|<<|[\])'] \* v|v \* ['\[(]|range\("
+)
 
 
-def counts_up(name: str) -> bool:
+def counts_up(operation: str) -> bool:
     """Whether an operation could take forever with a large number."""
-    return any(word in name for word in COUNTS_UP)
+    return COUNTS_UP.search(operation) is not None

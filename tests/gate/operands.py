@@ -77,7 +77,7 @@ VALUES: Final[dict[str, tuple[str, tuple[str, str, str, str]]]] = {
 }
 
 #: values that are too large to count up to
-LARGE: Final = {"int", "float", "complex"}
+LARGE: Final = {"int"}
 
 
 def _tensors(*values: object, dtype: str) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ RUN_TIME: Final[dict[str, tuple[str, tuple[str, ...], tuple[str, ...], bool]]] =
     ),
     "run-time sum": ("int", _SMALL, ("v = int(x.sum()) - 5",), True),
     "run-time huge": ("int", _INTS, ("v = int(x[0]) * 2**40",), False),
-    "run-time float": ("float", _FLOATS, ("v = float(x[0])",), False),
+    "run-time float": ("float", _FLOATS, ("v = float(x[0])",), True),
     "run-time plain float": ("float", _PLAIN_FLOATS, ("v = float(x[0])",), True),
     "run-time float32": ("float", _tensors(0.1, 1.5, -2.25, 7.0, dtype="float32"), ("v = float(x[0])",), True),
     "run-time float item": ("float", _PLAIN_FLOATS, ("v = x[0].item()",), True),

@@ -37,7 +37,9 @@ class Frozen:
         self.numbers: dict[int, int] = {}
         self.alive: list[Any] = []
         #: arguments come first, so that a result that is an argument says so
+        self.arguments = True
         self.outside = self.form(outside)
+        self.arguments = False
         self.result = self.form(result)
         self.raised = self.exception(error)
         self.printed = _ADDRESS.sub("0x", printed)
@@ -78,8 +80,10 @@ class Frozen:
             return name, ()
         if id(obj) in self.numbers:
             return name, "again", self.numbers[id(obj)]
-        self.numbers[id(obj)] = len(self.numbers)
-        self.alive.append(obj)
+        # which of two equal new tuples a result holds is nobody's business
+        if self.arguments or not isinstance(obj, (tuple, frozenset, range, slice)):
+            self.numbers[id(obj)] = len(self.numbers)
+            self.alive.append(obj)
         return name, *self.parts(obj, depth + 1)
 
     def parts(self, obj: Any, depth: int) -> tuple[Any, ...]:

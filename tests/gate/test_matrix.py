@@ -38,7 +38,7 @@ def test_sample_does_what_python_does(subject: str) -> None:
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_whole_matrix_does_what_python_does(subject: str, request: pytest.FixtureRequest) -> None:
     if os.environ.get("WEFT_GATE_MATRIX") != "all" and "slow" not in request.config.getoption("markexpr"):
-        pytest.skip("the whole matrix takes half an hour: -m slow or WEFT_GATE_MATRIX=all")
+        pytest.skip("the whole matrix takes an hour of one core: -m slow or WEFT_GATE_MATRIX=all")
     report = report_of(subject, 1)
     assert not report.differing, table(report, examples=True)
 
@@ -56,6 +56,7 @@ def outcome(result: Any, *outside_values: Any) -> Frozen:
 
 
 SHARED: Final = [1]
+PAIR: Final = (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,8 @@ SHARED: Final = [1]
         (outcome([1.0]), outcome([1.0 + 2**-52]), "rounding"),
         (outcome((1, [2])), outcome((1, [2])), ""),
         (outcome(SHARED, SHARED), outcome([1], [1]), "identity"),
+        (outcome(PAIR, PAIR), outcome((*SHARED, 2), PAIR), "identity"),
+        (outcome([PAIR, PAIR]), outcome([(*SHARED, 2), PAIR]), ""),
         (outcome(0, [1]), outcome(0, [1, 2]), "effect"),
         (outcome({"a": 1, "b": 2}), outcome({"b": 2, "a": 1}), "value"),
         (outcome(iter([1, 2])), outcome(iter([1, 3])), "value"),

@@ -8,7 +8,9 @@ from typing import Final
 
 _TEXTS: Final[dict[str, str]] = {
     # aliases and writes in place
-    "chosen handle": r"= .*(\w+ if .*(sum|max|min)\(\).* else \w+|choose\(.*(sum|max|min)\(\))|handles\[int|named\['w' if",
+    "chosen handle": (
+        r"= .*(\w+ if .*(sum|max|min)\(\).* else \w+|choose\(.*(sum|max|min)\(\))|handles\[int|named\['w' if"
+    ),
     "second name": r"^\s*h\d+ = [\w.]+$",
     "assign": r"ops\.assign(_add)?\(",
     "set_data": r"\.set_data\(",

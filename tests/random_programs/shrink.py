@@ -20,9 +20,9 @@ def shrink(source: str, difference: Difference, seconds: float) -> tuple[str, Di
     Args:
         source: the program.
         difference: what is kept: its policy and sort.
-        seconds: how long to try.
+        seconds: how long to try, in time of this process.
     """
-    end = time.monotonic() + seconds
+    end = time.process_time() + seconds
 
     def fails(text: str) -> Difference | None:
         try:
@@ -38,7 +38,7 @@ def shrink(source: str, difference: Difference, seconds: float) -> tuple[str, Di
         position = 0
         without = _without_unused(best)
         best, found = (without, still) if without != best and (still := fails(without)) else (best, found)
-        while time.monotonic() < end:
+        while time.process_time() < end:
             tree = ast.parse(best)
             changes = make(tree)
             if position >= len(changes):

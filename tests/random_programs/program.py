@@ -66,10 +66,10 @@ def _drive(rng: random.Random, shape: str, body: str) -> list[str]:
     """The script that calls a program with changing arguments and changes what it sees in between."""
     lines = ["def drive(call):", f"    {_GLOBALS}"]
     rows = rng.random() < 0.12
-    kinds = rng.choice([["0", "1", "2", "3"], ["1", "2"], ["1", "True", "2.5", "-1"], ["0", "5", "2"]])
+    kinds = rng.choice([["1", "2"], ["1", "2", "3"], ["2"], ["1", "True", "2.5", "-1"], ["0", "5", "2"]])
     differentiable = "int(" not in body or rng.random() < 0.3
-    for number in range(rng.randint(4, 5)):
-        if number and rng.random() < 0.5:
+    for number in range(rng.choice([4, 4, 4, 5, 6])):
+        if number and rng.random() < 0.4:
             lines.append("    " + _mutation(rng, shape))
         two = f"[{rng.choice(_NUMBERS)}, {rng.choice(_NUMBERS)}]"
         x = f"Tensor([{two}, {two}])" if rows and rng.random() < 0.5 else f"Tensor({two})"
@@ -78,7 +78,7 @@ def _drive(rng: random.Random, shape: str, body: str) -> list[str]:
             y = "Tensor([1, 2])"
         y = rng.choice([y, y, y, y, y, y, y, "w", "const"])
         x = rng.choice([x, x, x, x, x, x, x, x, x, "u", "latest if latest is not None else const"])
-        how = "call.gradient" if differentiable and rng.random() < 0.3 else "call"
+        how = "call.gradient" if differentiable and rng.random() < 0.2 else "call"
         lines.append(f"    {how}(step, {x}, {y}, {rng.choice(kinds)})")
         if rng.random() < 0.06:
             lines.append("    same = Tensor([1.0, -0.5]); call(step, same, same, 1)")

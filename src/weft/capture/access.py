@@ -13,6 +13,7 @@ import numpy as np
 from weft.capture import arithmetic
 from weft.capture.containers import is_container
 from weft.capture.frame import Frame
+from weft.capture.gate import Reads
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
 from weft.capture.packages import is_heap_type, is_ours
@@ -152,6 +153,8 @@ class Access:
         self._read_operand(left, inplace and method == "__add__")
         self._read_operand(right)
         if type(left) in PLAIN and type(right) in PLAIN:
+            if method == "__mod__" and not isinstance(left, Tensor):  # a text shows all of what it is given
+                right = self.read_value(Reads.ALL, right)
             if inplace:
                 if not isinstance(left, (int, float, str, tuple, Tensor)) or isinstance(left, Parameter):
                     self.touch_if_mutable(left)
@@ -254,8 +257,7 @@ class Access:
                 return self.of_numbers(function, symbol, left, right)
             left, right = self._beside(left, right), self._beside(right, left)
         if is_container(left) or is_container(right):
-            self.sources.inside(left)
-            self.sources.inside(right)
+            left, right = [v if self.is_of_graph(v) else self.read_value(Reads.ALL, v) for v in (left, right)]
         if type(left) in PLAIN and type(right) in PLAIN:
             return self.natively((left, right), function, left, right)
         right = self.array_beside(right, left)
@@ -310,12 +312,11 @@ class Access:
                 if equal is not False:
                     found = equal if found is False else arithmetic.disjunction(found, equal)
             return found
-        item = settled(item)
+        item = self.read_value(Reads.ALL, item)
         if isinstance(container, (dict, set, frozenset)):
             self.sources.has(container, item)
         else:
-            self.sources.inside(container)
-        self.sources.inside(item)
+            container = self.read_value(Reads.ALL, container)
         if type(container) in PLAIN or class_attribute(type(container), "__contains__") is not MISSING:
             hashed = isinstance(container, (dict, set, frozenset))
             return self.natively((item,) if hashed else (item, container), operator.contains, container, item)
@@ -371,8 +372,10 @@ class Access:
         if isinstance(obj, (list, tuple)) and self.is_of_graph(key) and _is_integral(key):
             self.sources.contents(obj)
             return self.pick(obj, key if type(key) is GraphNumber else arithmetic.converted(int, key))
-        if not isinstance(obj, Tensor):
-            key = settled(key)
+        if isinstance(obj, Tensor):
+            self.sources.inside(key)
+        else:
+            key = self.read_value(Reads.ALL, key)
         if isinstance(obj, defaultdict) and not self.natively((key,), defaultdict.__contains__, obj, key):
             self.sources.has(obj, key)
             self.journal.touch(obj)
@@ -424,10 +427,14 @@ class Access:
         if own is not None:
             self.call(own, [obj, key, value], {})
             return
-        if not isinstance(obj, Tensor):  # a tensor notes its own writes
-            key = settled(key)
+        if isinstance(obj, Tensor):  # which notes its own writes
+            self.sources.inside(key)
+            self.sources.inside(value)
+        else:
+            key = self.read_value(Reads.ALL, key)
             if isinstance(key, slice):
                 self.sources.contents(obj)
+                self.sources.contents(value)
             elif isinstance(obj, (list, deque)):
                 self.sources.length(obj)
             self.sources.identity(key)
@@ -462,7 +469,7 @@ class Access:
         if own is not None:
             self.call(own, [obj, key], {})
             return
-        key = settled(key)
+        key = self.read_value(Reads.ALL, key)
         self.sources.has(obj, key) if isinstance(obj, dict) else self.sources.contents(obj)
         self.touch_if_mutable(obj)
         self.natively((key,) if isinstance(obj, dict) else (), operator.delitem, obj, key)
@@ -757,8 +764,8 @@ class Access:
             return LazyText.of(value, spec)
         if isinstance(value, LazyText):
             return value
-        value = settled(value)
-        self.sources.inside(value)
+        value = self.read_value(Reads.ALL, value)
+        spec = self.read_value(Reads.ALL, spec)
         own = self.user_method(value, "__format__")
         if own is not None:
             text = self.call(own, [value, spec], {})

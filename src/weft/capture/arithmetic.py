@@ -1,8 +1,8 @@
 """Python's arithmetic on numbers that only the running graph knows.
 
 The graph computes what Python computes as long as a condition holds that the graph itself checks: an int fits 64 bits,
-a divisor is not zero. Where it does not hold, the call is captured again without the assumption: the operation is then a
-break, and Python computes it, or raises. What the graph cannot compute as Python does is a break from the start.
+a divisor is not zero. Where it does not hold, the call is captured again without the assumption: the operation is then
+a break, and Python computes it, or raises. What the graph cannot compute as Python does is a break from the start.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from weft import context, dtypes
 from weft.capture import arithmetic
 from weft.capture.access import MISSING, class_attribute, impostor
 from weft.capture.frame import UNBOUND, Lazy
+from weft.capture.gate import Reads
 from weft.capture.iterators import (
     SKIP,
     CallIterator,
@@ -45,40 +46,8 @@ if TYPE_CHECKING:
 
 Handler = Callable[[Any, list[Any], dict[str, Any]], Any]
 _TABLE: Final[dict[Any, Handler]] = {}
-#: builtins that do not look into their arguments
-SHALLOW: Final[frozenset[Any]] = frozenset(
-    (
-        isinstance,
-        type,
-        getattr,
-        hasattr,
-        setattr,
-        delattr,
-        list,
-        tuple,
-        set,
-        dict,
-        zip,
-        enumerate,
-        map,
-        iter,
-        next,
-        Tensor,
-        Tensor.from_numpy,
-    )
-)
 _HASHABLE: Final = (type, types.BuiltinFunctionType, types.FunctionType, types.WrapperDescriptorType)
 _ADDRESS: Final = re.compile(" at 0x([0-9a-fA-F]+)")
-
-
-#: builtins whose handlers read from their arguments through the interpreter, as far as they need
-LAZY: Final[set[Any]] = {
-    isinstance, type, getattr, hasattr, setattr, delattr, len, iter, zip, enumerate, map, filter, sum, any, all, min,
-    max, sorted, int, float, repr, str, divmod, range, format, list, tuple, set, frozenset, dict, next, bool, print, super, globals, locals, functools.reduce, pow,
-    object.__setattr__, builtins.__build_class__, Tensor, Tensor.item, *(getattr(operator, name) for name in (
-        "add", "and_", "floordiv", "lshift", "matmul", "mul", "mod", "or_", "pow", "rshift", "sub", "truediv", "xor",
-    )),
-}  # fmt: skip
 
 
 def handler_for(callee: Any) -> Handler | None:
@@ -203,7 +172,7 @@ def _divmod(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any
     if any(map(arithmetic.is_graph_number, args)) and all(map(arithmetic.is_number, args)):
         return arithmetic.binary(divmod, left, right)
     if all(interp.user_method(v, m) is None for v in args for m in ("__divmod__", "__rdivmod__")):
-        return divmod(*settled(args))
+        return divmod(settled(left), settled(right))
     return interp.binary_by(divmod, "__divmod__", "__rdivmod__", left, right)
 
 
@@ -482,11 +451,25 @@ def _container(kind: Any) -> Handler:
         if len(args) == 1:
             if kind is dict and interp.get_attr_or_none(args[0], "keys") is not None:
                 args = [interp.mapping(args[0])]
+            elif kind is dict:
+                args = [[_pair(interp, item) for item in interp.iterate(args[0])]]
+            elif kind in (list, tuple):
+                args = [interp.listed(args[0])]
+            elif not issubclass(type(args[0]), (set, frozenset, dict)):
+                args = [[interp.read_value(Reads.ALL, item) for item in interp.iterate(args[0])]]
             else:
-                args = [interp.listed(args[0]) if kind in (list, tuple) else interp.iterate(args[0])]
+                args = [interp.iterate(args[0])]
         return interp.made(interp.natively(() if kind in (list, tuple) else args, kind, *args, **kwargs))
 
     return handler
+
+
+def _pair(interp: Interpreter, item: Any) -> Any:
+    """A key with its value, of which a dictionary is made."""
+    interp.read_value(Reads.ITEMS, item)
+    if type(item) in (tuple, list) and len(item) == 2 and issubclass(type(item[0]), RunNumber):
+        return settled(item[0]), item[1]
+    return item
 
 
 for _kind in (list, tuple, set, frozenset, dict):
@@ -670,9 +653,8 @@ def _rounding(function: Any, before: Handler | None) -> Handler:
     return handler
 
 
-for _function in _ROUNDING:
-    _TABLE[_function] = _rounding(_function, _TABLE.get(_function))
-    LAZY.add(_function)
+for _one in _ROUNDING:
+    _TABLE[_one] = _rounding(_one, _TABLE.get(_one))
 
 
 for _operator, _number_of in _NUMBERS.items():

@@ -17,9 +17,9 @@ import numpy as np
 from weft.capture import builtins as table
 from weft.capture import host_functions, iterator_functions  # noqa: F401 - the latter fills the table
 from weft.capture.access import MISSING, class_attribute
-from weft.capture.containers import is_container
 from weft.capture.exceptions import raise_as_it_is
 from weft.capture.frame import Await, Frame, Raise, Return, check_init, slots_for
+from weft.capture.gate import DEFAULT, Reads, row_of, row_of_method
 from weft.capture.iterators import BufferedIterator, InterpretedGenerator
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
@@ -83,8 +83,6 @@ _ITERATING: Final = frozenset(
 _MUTABLE: Final = (list, dict, set, deque, bytearray)
 #: native classes whose instances take over the items of an iterable
 _FILLED: Final = (*_MUTABLE, tuple, frozenset, bytes, array.array)
-#: methods of containers that put their arguments in and read nothing from what they extend
-_STORING: Final = frozenset({"append", "appendleft", "extend", "insert", "setdefault", "update", "__setitem__"})
 #: modules of C functions that use their arguments by their special methods, without going through them
 _USING_MODULES: Final = frozenset({"_heapq", "_bisect", "_operator", "operator"})
 #: library modules with decorators that write to a class; what in them only reads
@@ -100,7 +98,6 @@ _CHANGING: Final = frozenset(
 _COMPARING: Final = frozenset(
     {"__contains__", "__eq__", "__ge__", "__gt__", "__le__", "__lt__", "__ne__", "count", "index", "remove", "sort"}
 )
-_BY_KEY: Final = frozenset({"get", "__getitem__", "__contains__"})
 _CACHED: Final = type(functools.lru_cache(lambda: None)).__qualname__
 _PARTIAL: Final = ("func", "args", "keywords")
 _NEW_ARGUMENTS: Final = ("__getnewargs__", "__getnewargs_ex__")
@@ -217,7 +214,7 @@ class Calls:
             return self.call_outcome(callee.__func__, [instance, *args], kwargs)
         handler = table.handler_for(callee)
         if handler is not None:
-            if callee not in table.SHALLOW:
+            if not row_of(callee).arrays:
                 self.refuse_opaque(args, kwargs)
             return Return(self.handle(handler, callee, args, kwargs))
         if kind is functools.partial:
@@ -240,9 +237,7 @@ class Calls:
         """Run the handler of a builtin."""
         if self._is_pure(callee, args, kwargs):
             return self.sources.numbers.pure(callee, args)
-        if callee not in table.LAZY:
-            args, kwargs = self.given(args, kwargs)
-        return handler(self, args, kwargs)
+        return handler(self, *self.read_arguments(row_of(callee), args, kwargs))
 
     def _is_pure(self: Interpreter, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
         """Whether a call computes a number from numbers of the call."""
@@ -261,11 +256,11 @@ class Calls:
             kwargs: keyword arguments.
             library: whether the framework's own code is called, whose operations take the call's numbers as they are.
         """
-        for value in (*args, *kwargs.values()):
-            self.sources.inside(value)
         if library:
+            for value in (*args, *kwargs.values()):
+                self.sources.inside(value)
             return args, kwargs
-        return settled(args), settled(kwargs)
+        return self.read_arguments(DEFAULT, args, kwargs)
 
     # -- entering Python code ------------------------------------------------------------------------------------------
 
@@ -486,8 +481,10 @@ class Calls:
             return self.set_attr_plainly(*args)
         if not args:
             return callee(**kwargs)  # Python's own error
-        args = [args[0], *self._read_by_method(callee.__name__, args[0], args[1:])]
-        kwargs = settled(kwargs)
+        row = row_of_method(args[0], callee.__name__)
+        given, kwargs = self.read_arguments(row, args[1:], kwargs)
+        self.read_owner(row, args[0], given)
+        args = [args[0] if row.owner is not Reads.ALL else settled(args[0]), *given]
         if callee.__objclass__ is dict and isinstance(args[0], OrderedDict) and callee.__name__ in _CHANGING:
             raise Unsupported(
                 Refusal.IMPURE_CALL,
@@ -509,16 +506,17 @@ class Calls:
             return callee(*args, **kwargs)
         if name in ("__reduce_ex__", "__reduce__") and not isinstance(owner, Tensor):
             return self._reduce(callee, owner, args)
-        args = self._read_by_method(name, owner, args)
+        if name == "join" and isinstance(owner, str) and len(args) == 1:
+            return LazyText.join(list(self.get_iter(args[0])), owner)
+        if name == "format" and isinstance(owner, str) and any(map(self.is_of_graph, (*args, *kwargs.values()))):
+            return table.format_text(self, owner, args, kwargs)
+        row = row_of_method(owner, name)
+        args, kwargs = self.read_arguments(row, args, kwargs)
+        self.read_owner(row, owner, args)
         if isinstance(owner, _MUTABLE):
             self.journal.touch(owner)
             if name == "sort" and kwargs.get("key") is not None:
                 kwargs = {**kwargs, "key": self.callback(kwargs["key"])}
-        elif isinstance(owner, str):
-            if name == "join" and len(args) == 1:
-                return LazyText.join(list(self.get_iter(args[0])), owner)
-            if name == "format" and any(map(self.is_of_graph, (*args, *kwargs.values()))):
-                return table.format_text(self, owner, args, kwargs)
         elif isinstance(owner, BaseException) and name in _EXCEPTION_METHODS and not self.user_method(owner, "derive"):
             if isinstance(owner, BaseExceptionGroup) and _nesting(owner) > _DEEP:
                 raise Unsupported(
@@ -572,39 +570,6 @@ class Calls:
         if is_opaque_iterator(value) and not isinstance(value, Journaled) and id(value) not in self.sources.known:
             return BufferedIterator(self, value)
         return self.made_if_fresh(value, 1)
-
-    def _read_by_method(self: Interpreter, name: str, owner: Any, args: list[Any]) -> list[Any]:
-        """What a method in C reads from its object and its arguments; returns the arguments for it."""
-        sources = self.sources
-        if is_container(owner) and name in _STORING:
-            if name in ("setdefault", "insert", "update"):
-                sources.contents(owner)
-            if name in ("extend", "update"):
-                for value in args:
-                    sources.contents(value)
-            return args
-        for value in args:
-            sources.inside(value)
-        args = settled(args)
-        if is_container(owner):
-            if name in _BY_KEY and isinstance(owner, dict) and args:
-                self._read_by_key(owner, args[0])
-            elif name == "__len__":
-                sources.length(owner)
-            else:
-                sources.contents(owner)
-        else:
-            sources.identity(owner)
-        return args
-
-    def _read_by_key(self: Interpreter, owner: dict[Any, Any], key: Any) -> None:
-        try:
-            found = self.natively((key,), dict.__contains__, owner, key)
-        except TypeError:
-            return
-        self.sources.has(owner, key)
-        if found:
-            self.sources.constant_item(owner, key, dict.__getitem__(owner, key))
 
     def _reduce(self: Interpreter, callee: Any, owner: Any, args: list[Any]) -> Any:
         """What an object is copied from: its own `__reduce__`, or all its attributes."""

@@ -15,6 +15,7 @@ from weft.capture.calls import Calls
 from weft.capture.exceptions import chain_native, drop_context, raise_as_it_is, set_context
 from weft.capture.frame import UNBOUND, Await, Exit, Fork, Frame, Lazy, Raise, Return, Stop, Suspend
 from weft.capture.fresh import is_value, note_parts
+from weft.capture.gate import Gate
 from weft.capture.handlers import HANDLERS
 from weft.capture.isa import Decoded
 from weft.capture.iteration import Iteration
@@ -34,7 +35,7 @@ _PROLOGUE: Final = frozenset({"MAKE_CELL", "RETURN_GENERATOR"})
 MAX_DEPTH: Final = 900
 
 
-class Interpreter(Access, Arrays, Natively, Iteration, Calls, Branches, Loops):
+class Interpreter(Access, Arrays, Gate, Natively, Iteration, Calls, Branches, Loops):
     """One capture's interpreter.
 
     Args:

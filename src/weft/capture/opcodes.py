@@ -11,6 +11,7 @@ from weft.capture import arithmetic, iteration, methods, operators
 from weft.capture.containers import items_of
 from weft.capture.exceptions import function_text
 from weft.capture.frame import NULL, UNBOUND, Await, Fork, Frame, Lazy, MaybeUnbound
+from weft.capture.gate import Reads
 from weft.capture.handlers import handles
 from weft.capture.isa import Instr
 from weft.capture.journal import EMPTY_CELL, cell_value
@@ -446,14 +447,14 @@ def _build_list(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 
 @handles("BUILD_SET")
 def _build_set(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    items = frame.take(instr.arg)
+    items = [interp.read_value(Reads.ALL, item) for item in frame.take(instr.arg)]
     frame.stack.append(interp.made(interp.natively(items, set, items)))
 
 
 @handles("BUILD_MAP")
 def _build_map(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     values = frame.take(2 * instr.arg)
-    keys = values[::2]
+    keys = [interp.read_value(Reads.ALL, key) for key in values[::2]]
     frame.stack.append(interp.made(interp.natively(keys, dict, zip(keys, values[1::2], strict=True))))
 
 
@@ -492,6 +493,7 @@ def _set_add(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     value = frame.stack.pop()
     target = frame.stack[-instr.arg]
     interp.journal.touch(target)
+    value = interp.read_value(Reads.ALL, value)
     interp.natively((value,), set.add, target, value)
 
 
@@ -501,6 +503,7 @@ def _map_add(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     key = frame.stack.pop()
     target = frame.stack[-instr.arg]
     interp.journal.touch(target)
+    key = interp.read_value(Reads.ALL, key)
     interp.natively((key,), dict.__setitem__, target, key, value)
 
 
@@ -519,7 +522,7 @@ def _set_update(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     values = frame.stack.pop()
     target = frame.stack[-instr.arg]
     interp.journal.touch(target)
-    items = interp.iterate(values)
+    items = [interp.read_value(Reads.ALL, item) for item in interp.iterate(values)]
     interp.natively((items,), target.update, items)
 
 

@@ -276,6 +276,7 @@ def _pop_except(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 @handles("CHECK_EXC_MATCH")
 def _check_exc_match(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     kinds = frame.stack.pop()
+    interp.sources.inside(kinds)
     for kind in kinds if isinstance(kinds, tuple) else (kinds,):
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
             raise TypeError("catching classes that do not inherit from BaseException is not allowed")
@@ -355,6 +356,7 @@ def _with_except_start(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
 def _check_eg_match(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     kinds = frame.stack.pop()
     exception = frame.stack.pop()
+    interp.sources.inside(kinds)
     for kind in kinds if isinstance(kinds, tuple) else (kinds,):
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
             raise TypeError("catching classes that do not inherit from BaseException is not allowed")

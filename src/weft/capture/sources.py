@@ -505,10 +505,21 @@ class Sources(Contents):
             if not isinstance(value, bytearray):
                 for item in list(members(value)):
                     self.inside(item, seen, depth + 1)
-        elif id(value) in self.by_class:
+        elif type(value) is slice:
+            for part in (value.start, value.stop, value.step):
+                self.inside(part, seen, depth + 1)
+        else:
             self.identity(value)
-            with self.constants():
-                for name, item in tuple(getattr(value, "__dict__", {}).items()):
+            self._inside_attributes(value, seen, depth)
+
+    def _inside_attributes(self, value: Any, seen: set[int], depth: int) -> None:
+        """Native code may read the attributes of an instance of one of the program's own classes."""
+        namespace = getattr(value, "__dict__", None) if is_changeable(type(value)) else None
+        if not isinstance(namespace, dict):
+            return
+        with self.constants():
+            for name, item in tuple(namespace.items()):
+                if isinstance(name, str):
                     self.inside(self.attribute(value, name, item), seen, depth + 1)
 
     # -- guards ------------------------------------------------------------------------------------------------------

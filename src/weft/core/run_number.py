@@ -1,7 +1,7 @@
 """Python numbers of which a capture does not know the value: those of the call, and those of the running graph.
 
 Such a number never passes for its value. Captured code computes with it through the interpreter; whatever else asks it
-anything (its hash, its sign, a digit) gets the value where it can be had, under a guard, and is refused where it cannot.
+anything (its hash, its sign, a digit) gets the value under a guard where it can be had, and is refused where it cannot.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class RunNumber:
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # what numbers have of these is below
+        if name.startswith("_"):  # what numbers have of these is below
             raise AttributeError(f"'{self.kind.__name__}' object has no attribute '{name}'", name=name)
         return getattr(self.constant(), name)
 

@@ -27,6 +27,7 @@ from weft.capture.lookers import refuse_lifetimes
 from weft.capture.numbers import PURE, is_call_number, is_plain_number
 from weft.capture.packages import DEBUGGERS, INTERNALS, NATIVE_PACKAGES, PURE_MODULES, is_heap_type, is_ours, module_of
 from weft.capture.sources import is_changeable, is_opaque_iterator
+from weft.capture.users import refuse_callbacks
 from weft.core.deferred import settled
 from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
@@ -201,6 +202,7 @@ class Calls:
                 if callee.__module__ in _LOOKING_MODULES:
                     refuse_iterators(args)
                 self._refuse_class_writers(callee, (*args, *kwargs.values()))
+                refuse_callbacks(callee, args, kwargs)
                 ours = is_ours(callee)
                 args, kwargs = self.given(args, kwargs, ours)
                 self.note_native(args)
@@ -340,6 +342,8 @@ class Calls:
             if isinstance(init, types.FunctionType) and not self.is_native(init, None):
                 return obj, init
             self.touch_if_mutable(obj)
+            if isinstance(init, types.FunctionType):
+                refuse_callbacks(init, args, kwargs)
             kind.__init__(obj, *args, **kwargs)
         return obj, None
 
@@ -347,6 +351,9 @@ class Calls:
         """Make an instance of a class without Python code of the user's in its construction."""
         package = module_of(cls).partition(".")[0]
         self.refuse_opaque(args, kwargs)
+        init = cls.__init__
+        if package == "weft" and isinstance(init, types.FunctionType):
+            refuse_callbacks(init, args, kwargs)
         args, kwargs = self.given(args, kwargs)
         if is_heap_type(cls) or package == "weft" or package in NATIVE_PACKAGES or module_of(cls) in PURE_MODULES:
             if issubclass(cls, _FILLED):

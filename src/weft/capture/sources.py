@@ -24,6 +24,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft import context
+from weft.autodiff.session import HANDLE_HOOKS
 from weft.capture.arrays import ARRAYS
 from weft.capture.containers import CONTAINERS, is_container, items_of, length, members
 from weft.capture.contents import Contents
@@ -435,6 +436,17 @@ class Sources(Contents):
         version = cell._version
         self._guard(f"{expression}._version == {version}", "version", path, version, f"{expression}._version")
 
+    def hooks(self, tensor: Tensor) -> None:
+        """The hooks of a tensor from outside were read, or that there is none in the whole program."""
+        if id(tensor) in self.created or tensor.is_symbolic:
+            return
+        if not HANDLE_HOOKS:
+            self._guard(f"not {self.name(HANDLE_HOOKS, 'object')}", "absent", "hooks of tensors")
+            return
+        found = tuple(HANDLE_HOOKS.get(id(tensor), ()))
+        asked = f"{self.name(hooks_of, 'function')}({self._expression(tensor)})"
+        self._guard(f"{asked} == {self._constant(found)}", "value", f"hooks of {self.path(self._expression(tensor))}")
+
     def answer(self, obj: Any, method: str, argument: Any, result: Any) -> None:
         """An object was asked something that it answers without effect: the guard asks it again."""
         asked = f"{self._expression(obj)}.{method}({self._constant(argument)})"
@@ -648,6 +660,11 @@ class Sources(Contents):
         if value is None or value is True or value is False or value is ...:
             return "..." if value is ... else repr(value)
         return self.name(value, "constant")
+
+
+def hooks_of(tensor: Tensor) -> tuple[Any, ...]:
+    """The hooks of a tensor on which no gradient runs yet."""
+    return tuple(HANDLE_HOOKS.get(id(tensor), ()))
 
 
 def mapping_of(view: Any) -> Any:

@@ -77,6 +77,14 @@ class Trace:
         self.edges: dict[Value, tuple[Any, int]] = {}
         #: told of containers whose items are compared where paths meet
         self.read: Callable[[Any], None] = lambda obj: None
+        #: whether code of the user's that it meets is watched: this is a capture
+        self.watched = False
+        #: whether a gradient will follow the finished graph, so that rules in it run in later backward passes
+        self.followed = False
+        #: whether an object was made during this capture
+        self.is_made: Callable[[Any], bool] = lambda obj: False
+        #: told of tensors whose hooks are read
+        self.read_hooks: Callable[[Tensor], None] = lambda tensor: None
         self._constants: dict[tuple[Graph, int, type | None], Value] = {}
         self._captures: dict[Graph, dict[Value, Value]] = {}
 

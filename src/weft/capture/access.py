@@ -721,7 +721,7 @@ class Access:
         """Whether a place's contents after a write depend on those before: a write of the same object would not be
         seen among the changes, and one on the side of a branch leaves the old contents on the other side.
         """
-        return old is value or len(self.journal.layers) > 1
+        return old is value or self.journal.on_a_side()
 
     # -- names -------------------------------------------------------------------------------------------------------
 

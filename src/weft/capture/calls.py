@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft.capture import builtins as table
-from weft.capture import host_functions, iterator_functions  # noqa: F401 - the latter fills the table
+from weft.capture import host_functions, iterator_functions, mapping  # noqa: F401 - the latter two fill the table
 from weft.capture.access import MISSING, class_attribute
 from weft.capture.containers import is_container
 from weft.capture.exceptions import raise_as_it_is

@@ -109,6 +109,7 @@ def _detached(args: Sequence[Any]) -> Any:
     return map_tensors(detached, tuple(args))
 
 
+@keeps
 class BpropRule(Rule):
     """The rule that a `bprop` is.
 
@@ -243,6 +244,7 @@ def _hooked(tensors: Any, rule: Rule) -> Any:
     return _like(tensors, mark(inputs, len(inputs), rule)) if inputs and _follows(inputs) else tensors
 
 
+@keeps
 class HookRule(Rule):
     """The rule that lets a function see and replace gradients.
 
@@ -265,6 +267,7 @@ class HookRule(Rule):
         return (self.hook,)
 
 
+@keeps
 class TensorHookRule(Rule):
     """The rule of a tensor's hook, until it is taken back.
 
@@ -290,6 +293,7 @@ class TensorHookRule(Rule):
         return (self.handle.entry[1],)
 
 
+@keeps
 class HookHandle:
     """A registered hook; `remove` takes it back."""
 
@@ -474,6 +478,7 @@ def cell_backward_hook(
     return watch.leave(out)
 
 
+@keeps
 class CellWatch:
     """The two marks, at a cell's inputs and at its outputs, that run its backward hooks.
 
@@ -527,6 +532,7 @@ class CellWatch:
         return gradients
 
 
+@keeps
 class CellRule(Rule):
     """The rule at a cell's inputs or outputs.
 

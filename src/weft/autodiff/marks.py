@@ -7,6 +7,7 @@ one.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -100,21 +101,25 @@ def mark(operands: Sequence[Tensor], results: int, rule: Rule) -> tuple[Tensor, 
 
 
 def refuse_unwatched(trace: trace_module.Trace, functions: Sequence[Callable[..., Any]], label: str) -> None:
-    """Refuse a rule of the user's where a backward pass over the graph could not call it as Python does."""
+    """Refuse a rule of the user's that only holds for the call, where backward passes after the call will need it."""
     if not trace.watched:
         return
-    if trace.graph is not trace.root:
-        raise Unsupported(
-            Refusal.TENSOR_CONDITION,
-            f"{label} is the program's own and runs in the backward pass, as often as its place ran",
-            "take it out of the branch, loop or mapped function",
-        )
-    if trace.followed and any(trace.is_made(part) for function in functions for part in parts_of(function)):
+    made = any(trace.is_made(part) and not _is_free(part) for function in functions for part in parts_of(function))
+    if made and not trace.followed:
+        trace.unrepeatable = True
+    elif made:
         raise Unsupported(
             Refusal.IMPURE_CALL,
             f"{label} is made by this call and runs in a backward pass after it",
             "define it outside the compiled function",
         )
+
+
+def _is_free(part: Any) -> bool:
+    """Whether an object is a function that depends on nothing but its globals."""
+    if not isinstance(part, types.FunctionType):
+        return False
+    return not part.__closure__ and not part.__defaults__ and not part.__kwdefaults__
 
 
 def parts_of(function: Any) -> list[Any]:

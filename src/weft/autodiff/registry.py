@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from weft import context
 from weft.core.declare import OPERATOR_CLASSES, Operator
 from weft.core.primitive import Primitive
 from weft.core.transparency import keeps, transparent
@@ -31,6 +32,8 @@ class BpropRegistry:
 
     def __init__(self) -> None:
         self._getters: dict[Primitive, Getter] = {}
+        #: every getter that was registered so far, with its number
+        self._numbers: dict[Getter, int] = {}
         self._originals: dict[Primitive, tuple[Any, str]] = {}
 
     def register(self, operator: Any) -> Callable[[Getter], Getter]:
@@ -53,6 +56,7 @@ class BpropRegistry:
                 raise TypeError(f"a bprop getter is a function of the operator, not {type(getter).__name__}")
             self._originals.setdefault(primitive, (primitive.derivative, primitive.no_gradient))
             self._getters[primitive] = getter
+            self._publish()
             _install(primitive, GetterRule(primitive, kind, getter), "", True)
             return getter
 
@@ -64,7 +68,14 @@ class BpropRegistry:
         original = self._originals.pop(primitive, None)
         if original is not None:
             del self._getters[primitive]
+            self._publish()
             _install(primitive, *original, asks=False)
+
+    def _publish(self) -> None:
+        """Let graphs that were captured before know which rules hold now."""
+        for getter in self._getters.values():
+            self._numbers.setdefault(getter, len(self._numbers))
+        context.set_rules(tuple([f"{p.name}: rule {self._numbers[g]}" for p, g in self._getters.items()]))
 
     def get(self, operator: Any) -> Getter | None:
         """The getter registered for an operator."""

@@ -81,6 +81,8 @@ class Trace:
         self.watched = False
         #: whether a gradient will follow the finished graph, so that rules in it run in later backward passes
         self.followed = False
+        #: whether it has rules that were made during this capture, so that later backward passes cannot call them
+        self.unrepeatable = False
         #: whether an object was made during this capture
         self.is_made: Callable[[Any], bool] = lambda obj: False
         #: told of tensors whose hooks are read

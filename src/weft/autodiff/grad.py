@@ -27,7 +27,7 @@ from weft.autodiff.session import (
 from weft.autodiff.tree import gradient_like, map_tensors, paired, tensors_of
 from weft.core.tape import TapeNode
 from weft.core.tensor import Parameter, Tensor, tracked, view, wrap
-from weft.core.transparency import keeps, unbroken
+from weft.core.transparency import keeps, transparent, unbroken
 
 _ALL = "all"
 
@@ -204,6 +204,7 @@ def _kind(value: Any) -> str:
     return f"a {type(value).__name__} of {len(value)}" if isinstance(value, (tuple, list)) else type(value).__name__
 
 
+@keeps
 def _weights_of(weights: Any, name: str = "weights") -> tuple[tuple[Parameter, ...] | None, bool]:
     """Weights as a tuple, and whether a single one was given."""
     if weights is None:
@@ -247,7 +248,7 @@ class GradOperation:
         self.get_by_list = get_by_list
         self.sens_param = sens_param
 
-    @keeps
+    @transparent
     def __call__(self, fn: Callable[..., Any], weights: Any = None) -> GradFunction:
         """The gradient of `fn`.
 

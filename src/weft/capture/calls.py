@@ -205,7 +205,7 @@ class Calls:
                 refuse_callbacks(callee, args, kwargs)
                 ours = is_ours(callee)
                 args, kwargs = self.given(args, kwargs, ours)
-                self.note_native(args)
+                self.note_native(args, callee.__name__ == "construct")
                 self.refuse_opaque(args, kwargs)
                 # without a name for the result: whether it is fresh shows in how often it is referred to
                 return Return(
@@ -276,7 +276,7 @@ class Calls:
             return False
         package = module.partition(".")[0]
         if package == "weft":
-            if function.__code__ in TRANSPARENT:
+            if function.__code__ in TRANSPARENT or id(function) in self.created:  # made by code that was entered
                 return False
             return not self.holds_user_code(first)
         return package in NATIVE_PACKAGES
@@ -365,13 +365,21 @@ class Calls:
             "create the object outside the compiled function and pass it in",
         )
 
-    def note_native(self: Interpreter, args: list[Any]) -> None:
-        """Library code is about to read from its arguments: guard what it may read."""
+    def note_native(self: Interpreter, args: list[Any], computes: bool = True) -> None:
+        """Library code is about to use its arguments: guard what it may read, and note what it may write.
+
+        Args:
+            args: what it is given.
+            computes: whether it computes with a Cell, so that it neither changes the Cell nor asks what is trained.
+        """
         first = args[0] if args else None
         versions = getattr(type(first), "__weft_versions__", None)
         if versions is not None and self.sources.guarded:
             for cell in versions(first):
                 self.sources.version(cell)
+                if not computes:
+                    self.sources.trained(cell)
+                    self.journal.touch(cell)
 
     # -- native callables ----------------------------------------------------------------------------------------------
 

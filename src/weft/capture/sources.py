@@ -241,6 +241,8 @@ class Sources(Contents):
             return True
         if isinstance(obj, types.CellType):
             return before is value
+        if isinstance(obj, Tensor):
+            before = {"attributes": before[1] or {}}
         if not isinstance(before, dict):
             return True
         if part == "attributes" and key in before.get("slots", ()):
@@ -433,8 +435,19 @@ class Sources(Contents):
         """Library code read from a Cell: its version stands for all its attributes."""
         expression = self._expression(cell)
         path = f"settings of {self.path(expression)}" if self.is_known(cell) else f"settings of {type(cell).__name__}"
-        version = cell._version
+        before = self.before(cell)
+        version = cell._version if before is None else before["attributes"]["_version"]
         self._guard(f"{expression}._version == {version}", "version", path, version, f"{expression}._version")
+
+    def trained(self, cell: Any) -> None:
+        """Library code asked which parameters of a Cell are trained; the Cell's version stands for which it has."""
+        for name, parameter in cell._params.items():
+            if isinstance(parameter, Parameter):
+                before = self.before(parameter)
+                flag = parameter.requires_grad if before is None else before[1]["requires_grad"]
+                asked = f"{self._expression(parameter)}.requires_grad"
+                path = f"{self.path(self._expression(cell))}.{name}.requires_grad"
+                self._guard(f"{asked} is {flag}", "value", path, flag, asked)
 
     def hooks(self, tensor: Tensor) -> None:
         """The hooks of a tensor from outside were read, or that there is none in the whole program."""

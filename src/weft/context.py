@@ -399,7 +399,20 @@ _WITHOUT_EFFECT: Final = frozenset(
 _fingerprints: dict[tuple[str, ...], tuple[str, ...]] = {}
 #: the settings that computations may depend on, for guards; only this module writes it
 FINGERPRINT: tuple[str, ...] = ()
+#: what replaces the derivatives of operators, one text each; only `set_rules` writes it
+_rules: tuple[str, ...] = ()
 _warned_ascend = False
+
+
+def set_rules(rules: tuple[str, ...]) -> None:
+    """Note which derivatives of operators the program has replaced: computations depend on them like on settings.
+
+    Args:
+        rules: a text for each; equal texts mean the same rule.
+    """
+    global _rules
+    _rules = rules
+    _publish({})
 
 
 def set_context(**kwargs: Any) -> None:
@@ -500,7 +513,7 @@ def _fingerprint() -> tuple[str, ...]:
     """The settings that computations may depend on; equal ones are the same object."""
     values = _context.values
     made = tuple([f"{key}={values[key]!r}" for key in values if key not in _WITHOUT_EFFECT])
-    return _fingerprints.setdefault(made, made)
+    return _fingerprints.setdefault((*made, *_rules), (*made, *_rules))
 
 
 def _publish(changed: dict[str, Any]) -> None:

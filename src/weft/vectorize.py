@@ -20,6 +20,7 @@ from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, exact
 from weft.core.tensor import Tensor, view, wrap
 from weft.core.trace import Trace, tracing
+from weft.core.transparency import keeps, unbroken
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TensorType
@@ -169,8 +170,9 @@ class _ExampleTrace(Trace):
         return results
 
 
+@keeps
 class VmapFunction:
-    """A function mapped over axes of its arguments, as a callable.
+    """A function mapped over axes of its arguments, as a callable. A capture does the same by `weft.capture.mapping`.
 
     Args:
         fn: function or Cell of one example.
@@ -179,39 +181,58 @@ class VmapFunction:
     """
 
     __slots__ = ("fn", "in_axes", "out_axes", "__weakref__")
+    #: what an instance is made of: programs make one anew for each call
+    __weft_parts__ = __slots__[:-1]
 
     def __init__(self, fn: Callable[..., Any], in_axes: Any, out_axes: Any) -> None:
         self.fn = fn
         self.in_axes = in_axes
         self.out_axes = out_axes
 
+    @unbroken
     def __call__(self, *args: Any) -> Any:
-        call = VmapCall(self, args)
+        trace = _ExampleTrace(f"vmap_{name_of(self.fn)}")
+        call = VmapCall(self.in_axes, self.out_axes, args, trace.root)
         try:
-            out = self.fn(*call.args)
-        except BaseException:
-            call.close()
-            raise
-        return call.finish(out)
+            with tracing(trace):
+                out = call.with_tensors(self.fn(*call.args))
+                outputs = [*tensors_of(out), *[handle for handle, _ in trace.written.values()]]
+                trace.root.outputs = [trace.use(tensor) for tensor in outputs]
+        finally:
+            handles = [handle for handle, _ in trace.put_back()]
+        if trace.token is not None:
+            raise call.refusal()
+        return call.finish(out, trace.root, [tensor for tensor, _ in trace.externals.values()], handles)
 
     def __repr__(self) -> str:
-        return f"<vmap of {getattr(self.fn, '__name__', type(self.fn).__name__)}>"
+        return f"<vmap of {name_of(self.fn)}>"
+
+
+def name_of(fn: Any) -> str:
+    """The name of a function or Cell in listings."""
+    return str(getattr(fn, "__name__", type(fn).__name__))
 
 
 class VmapCall:
-    """One call of a mapped function: open from construction until `close` or `finish`."""
+    """One call of a mapped function.
 
-    __slots__ = ("request", "operands", "axes", "size", "trace", "args", "_activation")
+    Args:
+        in_axes: mapped axis of each argument.
+        out_axes: where the mapped axis goes in each output.
+        args: the arguments.
+        graph: gets a parameter for each mapped tensor.
+    """
 
-    def __init__(self, request: VmapFunction, args: tuple[Any, ...]) -> None:
-        self.request = request
+    __slots__ = ("out_axes", "operands", "axes", "size", "graph", "args")
+
+    def __init__(self, in_axes: Any, out_axes: Any, args: Sequence[Any], graph: Graph) -> None:
+        self.out_axes = out_axes
         #: the mapped tensors and their axes
         self.operands: list[Tensor] = []
         self.axes: list[int] = []
         self.size = -1
-        name = getattr(request.fn, "__name__", type(request.fn).__name__)
-        self.trace = _ExampleTrace(f"vmap_{name}")
-        axes = request.in_axes
+        self.graph = graph
+        axes = in_axes
         if isinstance(axes, (tuple, list)):
             if len(axes) != len(args):
                 raise ValueError(
@@ -219,13 +240,12 @@ class VmapCall:
                 )
         else:
             axes = (axes,) * len(args)
+        #: what the function gets
         self.args = [
             self._example(arg, axis, f"argument {i}") for i, (arg, axis) in enumerate(zip(args, axes, strict=True))
         ]
         if not self.operands:
             raise ValueError("vmap: no tensor is mapped; in_axes must name an axis for at least one argument")
-        self._activation = tracing(self.trace)
-        self._activation.__enter__()
 
     def _example(self, value: Any, axis: Any, where: str) -> Any:
         """The argument with every mapped tensor replaced by the symbolic tensor of one example."""
@@ -264,35 +284,31 @@ class VmapCall:
         self.operands.append(tensor)
         self.axes.append(axis)
         example = TensorType.of(tensor.dtype, shape[:axis] + shape[axis + 1 :])
-        return wrap(self.trace.root.add_param(example))
+        return wrap(self.graph.add_param(example))
 
-    def close(self) -> None:
-        """Leave the trace without a result."""
-        self._activation.__exit__(None, None, None)
-        self.trace.put_back()
+    def with_tensors(self, out: Any) -> Any:
+        """What the function returned, numbers as tensors."""
+        return map_tensors(lambda tensor: tensor, out, _number_to_tensor)
 
-    def finish(self, out: Any) -> Any:
-        """Run the mapped graph on the batch and give its results the structure of what the function returned."""
-        trace = self.trace
-        try:
-            out = map_tensors(lambda tensor: tensor, out, _number_to_tensor)
-            results = tensors_of(out)
-            axes = self._out_axes(out)
-            for tensor in results:
-                trace.root.outputs.append(trace.use(tensor))
-            for handle, _ in list(trace.written.values()):
-                trace.root.outputs.append(trace.use(handle))
-        finally:
-            self._activation.__exit__(None, None, None)
-            handles = [handle for handle, _ in trace.put_back()]
-        if trace.token is not None:
-            raise Unsupported(
-                Refusal.IMPURE_CALL,
-                "the mapped function prints or calls the host, which has no meaning for a batch at once",
-                "move the printing out of the function given to vmap",
-            )
-        graph, carried = expose(trace.root)
-        outside = [tensor for tensor, _ in trace.externals.values()]
+    def refusal(self) -> Unsupported:
+        """Why effects in the mapped function are refused."""
+        return Unsupported(
+            Refusal.IMPURE_CALL,
+            "the mapped function prints or calls the host, which has no meaning for a batch at once",
+            "move the printing out of the function given to vmap",
+        )
+
+    def finish(self, out: Any, graph: Graph, outside: Sequence[Tensor], handles: Sequence[Tensor]) -> Any:
+        """Run the mapped graph on the batch and give its results the structure of what the function returned.
+
+        Args:
+            out: what the function returned for one example.
+            graph: computes its tensors, then the values written to `handles`.
+            outside: for the parameters of the graph after the mapped ones.
+            handles: outside handles that the function wrote.
+        """
+        axes = tuple(_spread(out, self.out_axes, "out_axes"))
+        graph, carried = expose(graph)
         operands = (*map(tensor_of, carried), *self.operands, *outside)
         in_axes = (*[None] * len(carried), *self.axes, *[None] * len(outside))
         out_axes = (*axes, *[None] * len(handles))
@@ -310,9 +326,6 @@ class VmapCall:
             handle.rebind(value)
         rest = iter(found)
         return map_tensors(lambda _: next(rest), out)
-
-    def _out_axes(self, out: Any) -> tuple[int | None, ...]:
-        return tuple(_spread(out, self.request.out_axes, "out_axes"))
 
 
 def _number_to_tensor(value: Any) -> Any:
@@ -344,33 +357,44 @@ def _spread(value: Any, axis: Any, where: str) -> list[int | None]:
     return [a for item, part in zip(items, parts, strict=True) for a in _spread(item, part, where)]
 
 
+@keeps
 class EnsembleFunction:
     """Several cells of one structure, each applied to its own example."""
 
     __slots__ = ("cells", "in_axes", "out_axes", "__weakref__")
+    #: what an instance is made of: programs make one anew for each call
+    __weft_parts__ = __slots__[:-1]
 
     def __init__(self, cells: Sequence[Callable[..., Any]], in_axes: Any, out_axes: Any) -> None:
         self.cells = list(cells)
         self.in_axes = in_axes
         self.out_axes = out_axes
 
+    @unbroken
     def __call__(self, *args: Any) -> Any:
         axes = self.in_axes if isinstance(self.in_axes, (tuple, list)) else (self.in_axes,) * len(args)
         if len(axes) != len(args):
             raise ValueError(f"vmap: in_axes has {len(axes)} entries, but there are {len(args)} arguments")
-        count = len(self.cells)
         outs = []
-        for i in range(count):
-            outs.append(self.cells[i](*[_slice(a, axis, i, count) for a, axis in zip(args, axes, strict=True)]))
-        flat = [tensors_of(out) for out in outs]
-        places = _spread(outs[0], self.out_axes, "out_axes")
-        joined = iter(
-            [
-                flat[0][j] if place is None else stack([row[j] for row in flat], axis=place)
-                for j, place in enumerate(places)
-            ]
-        )
-        return map_tensors(lambda _: next(joined), outs[0])
+        for i, cell in enumerate(self.cells):
+            outs.append(cell(*_slices(args, axes, i, len(self.cells))))
+        return _joined(outs, self.out_axes)
+
+
+@keeps
+def _joined(outs: list[Any], out_axes: Any) -> Any:
+    """What several cells returned, as one structure of joined tensors."""
+    flat = [tensors_of(out) for out in outs]
+    places = _spread(outs[0], out_axes, "out_axes")
+    joined = iter(
+        [flat[0][j] if place is None else stack([row[j] for row in flat], axis=place) for j, place in enumerate(places)]
+    )
+    return map_tensors(lambda _: next(joined), outs[0])
+
+
+@keeps
+def _slices(args: Sequence[Any], axes: Sequence[Any], index: int, count: int) -> list[Any]:
+    return [_slice(arg, axis, index, count) for arg, axis in zip(args, axes, strict=True)]
 
 
 def _slice(value: Any, axis: Any, index: int, count: int) -> Any:
@@ -384,6 +408,7 @@ def _slice(value: Any, axis: Any, index: int, count: int) -> Any:
     return value if axis is None else map_tensors(take, value)
 
 
+@keeps
 def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> Any:
     """Map a function over an axis of its arguments.
 

@@ -135,9 +135,9 @@ def test_a_custom_entry_is_freed_with_its_result() -> None:
     import weakref
 
     def fn(x: Any) -> Any:
-        out = call_with_bprop(lambda x, out, dout: (dout,), lambda x: x * 2, (x,))
-        refs.append(weakref.ref(out._node))
-        return out
+        rule = lambda x, out, dout: (dout,)  # noqa: E731 - only the entry holds it
+        refs.append(weakref.ref(rule))
+        return call_with_bprop(rule, lambda x: x * 2, (x,))
 
     refs: list[Any] = []
     gc.disable()

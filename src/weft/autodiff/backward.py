@@ -1,6 +1,7 @@
-"""The driver of the derivative rules: walk a tape backwards, once for eager and symbolic tensors alike.
+"""The backward pass: walk a tape backwards, once for eager and symbolic tensors alike.
 
-Un-broadcasting, dtype and accumulation are handled here, so rules return gradients as the mathematics gives them.
+Where the pass comes to code of the user's, a hook or a rule, it does not call it: it says what to call, and goes on
+with the answer. So whoever drives it decides how that code runs: eagerly it is called, in a capture it is entered.
 """
 
 from __future__ import annotations
@@ -8,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
-from weft.autodiff.structure import VARIANTS, Key, describe, habit_of
+from weft.autodiff.rules import call_of_rule, compile_pass, fit, fitted, pull, pull_compiled
+from weft.autodiff.structure import VARIANTS, describe, habit_of
 from weft.core import trace as trace_module
-from weft.core.dispatch import CAST, PrimitiveNode, apply
-from weft.core.primitive import Primitive
+from weft.core.dispatch import PrimitiveNode
 from weft.core.tape import RELEASED, SYMBOL, TapeNode
-from weft.core.tensor import Tensor, tracked, wrap
-from weft.ir.graph import Value
-from weft.ir.types import TensorType
+from weft.core.tensor import Tensor, wrap
+from weft.core.transparency import keeps, transparent
 from weft.ops.math import add
-from weft.ops.shape import sum_to, zeros_of
+
+#: gradients that arrived at the outputs of entries, as far as the pass has come
+_Pending = dict[TapeNode, list[Tensor | None]]
 
 
 def backward(
@@ -30,7 +29,7 @@ def backward(
     record: bool,
     release: bool = False,
 ) -> list[Tensor | None]:
-    """Gradients of outputs with respect to nodes of the tape; the walk stops at them.
+    """Gradients of outputs with respect to nodes of the tape; the walk stops at them. Calls the user's code it meets.
 
     Args:
         outputs: tensors computed on the tape.
@@ -42,15 +41,193 @@ def backward(
     Returns:
         list: one gradient for each target, None where no path leads to it.
     """
-    if not targets:
-        return []
-    pending: dict[TapeNode, list[Tensor | None]] = {}
-    for output, dout in zip(outputs, douts, strict=True):
-        node = output._node
-        if dout is not None and node is not None and node is not SYMBOL:
-            _accumulate(pending, node, output._index, dout)  # type: ignore[arg-type]
+    return walked(start_walk(outputs, douts, targets, record, release))
+
+
+@transparent
+def walked(walk: Walk) -> list[Tensor | None]:
+    """The gradients that a pass comes to."""
+    while walk.function is not None:
+        walk = walk.answered(walk.function(*walk.args, **walk.keywords))
+    return walk.results
+
+
+@transparent
+def run_hook(hook: Callable[[Tensor], Any], gradient: Tensor) -> Tensor:
+    """The gradient of a tensor as a hook leaves it."""
+    given = hook(gradient)
+    return replaced(given, (gradient,), (gradient,), "a tensor hook")[0]
+
+
+class Tape:
+    """The part of a tape that a backward pass goes over.
+
+    Args:
+        targets: where it stops.
+        record: whether the pass itself is recorded.
+        release: whether the tape is cut to pieces afterwards.
+        seen: all entries, oldest first.
+        order: those that lead to a target.
+        relevant: they and the targets.
+    """
+
+    __slots__ = ("targets", "record", "release", "seen", "order", "relevant", "compiled")
+
+    def __init__(
+        self,
+        targets: Sequence[TapeNode],
+        record: bool,
+        release: bool,
+        seen: list[TapeNode],
+        order: list[TapeNode],
+        relevant: set[TapeNode],
+    ) -> None:
+        self.targets = targets
+        self.record = record
+        self.release = release
+        self.seen = seen
+        self.order = order
+        self.relevant = relevant
+        #: on a tape that another computation builds on, or under a trace, gradients are computed by operations
+        self.compiled = not record and trace_module.current() is None
+
+
+class Walk:
+    """A backward pass that has come to its end, or to a call of the user's code.
+
+    A walk does not change: an answer makes another one, so that a capture may follow two answers.
+
+    Args:
+        tape: what it goes over.
+        pending: gradients that arrived.
+        position: the entry of the order at which it is; below 0 at the targets.
+        hooks: hooks of that entry that are still to be called.
+    """
+
+    __slots__ = ("tape", "pending", "position", "hooks", "hooked", "function", "args", "keywords", "results")
+
+    def __init__(
+        self, tape: Tape, pending: _Pending, position: int, hooks: tuple[Any, ...] | None = None,
+        hooked: TapeNode | None = None,
+    ) -> None:  # fmt: skip
+        self.tape = tape
+        self.pending = pending
+        self.position = position
+        self.hooks = hooks
+        #: the entry whose hooks are called
+        self.hooked = hooked
+        #: what to call; None at the end
+        self.function: Callable[..., Any] | None = None
+        self.args: tuple[Any, ...] = ()
+        self.keywords: dict[str, Any] = {}
+        #: at the end: one gradient for each target, None where no path leads to it
+        self.results: list[Tensor | None] = []
+        self._go_on()
+
+    @keeps
+    def answered(self, given: Any) -> Walk:
+        """The walk after the call that it asked for.
+
+        Args:
+            given: what the call returned.
+        """
+        pending = {node: list(slots) for node, slots in self.pending.items()}
+        if self.hooks is not None:
+            assert self.hooked is not None
+            index, _ = self.hooks[0]
+            pending[self.hooked][index] = given
+            return Walk(self.tape, pending, self.position, self.hooks[1:], self.hooked)
+        node: Any = self.tape.order[self.position]
+        needs = self._needs(node)
+        del pending[node]
+        _give(pending, node, needs, fitted(given, node.inputs, needs))
+        return Walk(self.tape, pending, self.position - 1)
+
+    def _needs(self, node: TapeNode) -> tuple[bool, ...]:
+        relevant = self.tape.relevant
+        return tuple([edge is not None and edge[0] in relevant for edge in node.edges])
+
+    def _ask_hooks(self, node: TapeNode) -> bool:
+        """Ask for the next hook of an entry; False if there is none any more."""
+        if self.hooks is None:
+            self.hooks, self.hooked = tuple(node.hooks or ()), node
+        douts = self.pending[node]
+        while self.hooks:
+            index, hook = self.hooks[0]
+            dout = douts[index]
+            if dout is not None:
+                self.function, self.args = run_hook, (hook, dout)
+                return True
+            self.hooks = self.hooks[1:]
+        self.hooks = None
+        return False
+
+    def _go_on(self) -> None:
+        tape, pending = self.tape, self.pending
+        order, compiled, record = tape.order, tape.compiled, tape.record
+        while self.position >= 0:
+            node = order[self.position]
+            douts = pending.get(node)
+            if douts is None:
+                self.position -= 1
+                continue
+            if (node.hooks or self.hooks is not None) and self._ask_hooks(node):
+                return
+            if node.__class__ is PrimitiveNode:
+                primitive = node.primitive
+                if primitive.asks:
+                    self.function, self.args, self.keywords = call_of_rule(node, douts, record)
+                    return
+            del pending[node]
+            needs = self._needs(node)
+            if compiled and node.__class__ is PrimitiveNode and node.level is None:
+                gradients: Sequence[Tensor | None] = pull_compiled(node, douts, needs)
+            else:
+                gradients = pull(node, douts, needs, record)
+            _give(pending, node, needs, gradients)
+            self.position -= 1
+        self._finish()
+
+    def _finish(self) -> None:
+        """Run the hooks of the targets; with the last one done, this is the end."""
+        tape, pending = self.tape, self.pending
+        hooked = [t for t in dict.fromkeys(tape.targets) if t in pending and (t.hooks or t is self.hooked)]
+        if hooked:
+            start = hooked.index(self.hooked) if self.hooked in hooked else 0
+            for target in hooked[start:]:
+                if self.hooked is target and self.hooks is None:
+                    continue
+                if self._ask_hooks(target):
+                    return
+        for target in tape.targets:
+            slots = pending.get(target)
+            self.results.append(None if slots is None else slots[0])
+        if tape.release:
+            for node in tape.seen:
+                node.edges = ()
+                node.pullback = None
+                node.level = RELEASED
+                if node.__class__ is PrimitiveNode:
+                    node.inputs = node.results = ()
+
+
+@keeps
+def start_walk(
+    outputs: Sequence[Tensor],
+    douts: Sequence[Tensor | None],
+    targets: Sequence[TapeNode],
+    record: bool,
+    release: bool = False,
+) -> Walk:
+    """A backward pass, as far as it comes without the user's code; for the arguments see `backward`."""
+    pending: _Pending = {}
+    if targets:
+        for output, dout in zip(outputs, douts, strict=True):
+            node = output._node
+            if dout is not None and node is not None and node is not SYMBOL:
+                _accumulate(pending, node, output._index, dout)  # type: ignore[arg-type]
     wanted = set(targets)
-    seen = _reachable(pending, wanted)
+    seen = _reachable(pending, wanted) if targets else []
     relevant = set(wanted)
     order: list[TapeNode] = []
     for node in seen:
@@ -60,59 +237,45 @@ def backward(
                     relevant.add(node)
                     order.append(node)
                     break
-    # on a tape that another computation builds on, or under a trace, gradients are computed by operations
-    compiled = not record and trace_module.current() is None
-    if compiled and len(order) > 1 and _pull_all(order, relevant, pending, targets):
-        order = []
-    for node in reversed(order):
-        node_douts = pending.pop(node, None)
-        if node_douts is None:
-            continue
-        if node.hooks:
-            run_hooks(node, node_douts)
-        edges = node.edges
-        needs = tuple([edge is not None and edge[0] in relevant for edge in edges])
-        if compiled and node.__class__ is PrimitiveNode and node.level is None:
-            gradients: Sequence[Tensor | None] = _pull_compiled(node, node_douts, needs)
+    tape = Tape(targets, record, release, seen, order, relevant)
+    if tape.compiled and len(order) > 1 and _pull_all(order, relevant, pending, targets):
+        tape.order = []
+    return Walk(tape, pending, len(tape.order) - 1)
+
+
+@keeps
+def replaced(given: Any, before: Sequence[Any], likes: Sequence[Tensor | None], what: str) -> list[Any]:
+    """The gradients that a hook returned in place of others."""
+    if given is None:
+        return list(before)
+    if not isinstance(given, (tuple, list)):
+        given = (given,)
+    if len(given) != len(before):
+        raise ValueError(f"{what} returned {len(given)} gradients, it was given {len(before)}")
+    results: list[Any] = []
+    for new, old, like in zip(given, before, likes, strict=True):
+        if new is None or like is None:
+            results.append(old)
+        elif not isinstance(new, Tensor):
+            raise TypeError(f"{what} must return tensors or None, not {type(new).__name__}")
+        elif new.shape != like.shape:
+            raise ValueError(f"{what} returned a gradient of shape {new.shape} for a tensor of shape {like.shape}")
         else:
-            gradients = pull(node, node_douts, needs, record)
-        for edge, need, gradient in zip(edges, needs, gradients, strict=True):
-            if need and gradient is not None:
-                assert edge is not None
-                producer, index = edge
-                slots = pending.get(producer)
-                if slots is None:
-                    slots = pending[producer] = [None] * producer.output_count
-                before = slots[index]
-                slots[index] = gradient if before is None else add(before, gradient)
-    results: list[Tensor | None] = []
-    for target in targets:
-        slots = pending.get(target)
-        results.append(None if slots is None else slots[0])
-    for target in wanted:
-        if target.hooks and target in pending:
-            run_hooks(target, pending[target])
-            results = [pending[t][0] if t is target else r for t, r in zip(targets, results, strict=True)]
-    if release:
-        for node in seen:
-            node.edges = ()
-            node.pullback = None
-            node.level = RELEASED
-            if node.__class__ is PrimitiveNode:
-                node.inputs = node.results = ()
+            results.append(fit(new, like))
     return results
 
 
-def run_hooks(node: TapeNode, douts: list[Tensor | None]) -> None:
-    """Let the tensor hooks of a node's outputs replace their gradients."""
-    for index, hook in tuple(node.hooks or ()):
-        if douts[index] is not None:
-            replaced = hook(douts[index])
-            if replaced is not None:
-                douts[index] = replaced
+def _give(
+    pending: _Pending, node: TapeNode, needs: Sequence[bool], gradients: Sequence[Tensor | None]
+) -> None:  # fmt: skip
+    """Add the gradients of an entry's inputs to those that arrived at their producers."""
+    for edge, need, gradient in zip(node.edges, needs, gradients, strict=True):
+        if need and gradient is not None:
+            assert edge is not None
+            _accumulate(pending, edge[0], edge[1], gradient)
 
 
-def _accumulate(pending: dict[TapeNode, list[Tensor | None]], node: TapeNode, index: int, dout: Tensor) -> None:
+def _accumulate(pending: _Pending, node: TapeNode, index: int, dout: Tensor) -> None:
     slots = pending.get(node)
     if slots is None:
         slots = pending[node] = [None] * node.output_count
@@ -140,38 +303,6 @@ def _reachable(roots: Iterable[TapeNode], targets: set[TapeNode]) -> list[TapeNo
     return sorted(seen, key=_sequence)
 
 
-def pull(node: TapeNode, douts: list[Tensor | None], needs: Sequence[bool], record: bool) -> Sequence[Tensor | None]:
-    """The gradients of a node's inputs, by operations on tensors."""
-    if isinstance(node, PrimitiveNode):
-        inputs: Sequence[Tensor | None] = node.inputs
-        if record:
-            outputs = tuple([tracked(data, node, index) for index, data in enumerate(node.results)])
-        else:  # nothing follows this gradient, so it leaves no entries
-            inputs = [t if t is None or t._data.__class__ is not Value else wrap(t._data) for t in inputs]
-            outputs = tuple([wrap(data) for data in node.results])
-        return apply_rule(node.primitive, node.attrs, inputs, outputs, douts, needs)
-    assert node.pullback is not None
-    return node.pullback(douts, list(needs), record)
-
-
-def _pull_compiled(node: Any, douts: list[Tensor | None], needs: tuple[bool, ...]) -> list[Tensor | None]:
-    """The gradients of a primitive's inputs, by its compiled rule on device arrays."""
-    primitive: Primitive = node.primitive
-    if len(douts) == 1:
-        present: Any = True
-        arrays = [douts[0]._data]  # type: ignore[union-attr]
-    else:
-        present = tuple([d is not None for d in douts])
-        arrays = [d._data for d in douts if d is not None]
-    key = (primitive.key(node.attrs), needs, present)
-    run = primitive.pullbacks.get(key)
-    if run is None:
-        run = primitive.pullbacks[key] = _compile_pullback(primitive, node.attrs, needs, present, len(node.inputs))
-    gradients = iter(run(*[None if t is None else t._data for t in node.inputs], *node.results, *arrays))
-    # the compiled rule leaves out what is not needed; None stands for a gradient that is zero
-    return [wrap(g) if need and (g := next(gradients)) is not None else None for need in needs]
-
-
 def _pull_all(
     order: list[TapeNode],
     relevant: set[TapeNode],
@@ -187,167 +318,8 @@ def _pull_all(
     if run is None:
         if len(habit.compiled) >= VARIANTS:
             return False
-        run = habit.compiled[key] = _compile_pass(key)
+        run = habit.compiled[key] = compile_pass(key)
     for target, gradient in zip(targets, run(*arrays), strict=True):
         if gradient is not None:
             pending[target] = [wrap(gradient)]
     return True
-
-
-def _compile_pass(key: Key) -> Callable[..., Any]:
-    _, steps, seeds, targets, _ = key
-
-    def compute(*arrays: Any) -> Any:
-        pending: dict[int, dict[int, Tensor]] = {}
-
-        def give(number: int, index: int, gradient: Tensor) -> None:
-            slots = pending.setdefault(number, {})
-            slots[index] = add(slots[index], gradient) if index in slots else gradient
-
-        with trace_module.suspended():
-            for number, index, slot in seeds:
-                give(number, index, wrap(arrays[slot]))
-            for number in range(len(steps) - 1, -1, -1):
-                slots = pending.pop(number, None)
-                if slots is None:
-                    continue
-                primitive, attrs, inputs, results, edges = steps[number]
-                gradients = apply_rule(
-                    primitive,
-                    attrs,
-                    [None if i < 0 else wrap(arrays[i]) for i in inputs],
-                    [wrap(arrays[i]) for i in results],
-                    [slots.get(index) for index in range(len(results))],
-                    [edge is not None for edge in edges],
-                )
-                for edge, gradient in zip(edges, gradients, strict=True):
-                    if edge is not None and gradient is not None:
-                        give(*edge, gradient)
-            return [pending[target][0]._data if target in pending else None for target in targets]
-
-    return jax.jit(compute)
-
-
-def _compile_pullback(
-    primitive: Primitive, attrs: tuple[Any, ...], needs: tuple[bool, ...], present: Any, input_count: int
-) -> Callable[..., Any]:
-    flags = (True,) if present is True else present
-    first_dout = input_count + len(flags)
-
-    def compute(*arrays: Any) -> Any:
-        inputs = [None if a is None else wrap(a) for a in arrays[:input_count]]
-        outputs = [wrap(a) for a in arrays[input_count:first_dout]]
-        given = iter(arrays[first_dout:])
-        douts = [wrap(next(given)) if flag else None for flag in flags]
-        with trace_module.suspended():
-            gradients = apply_rule(primitive, attrs, inputs, outputs, douts, needs)
-        return [None if g is None else g._data for g, need in zip(gradients, needs, strict=True) if need]
-
-    return jax.jit(compute)
-
-
-def apply_rule(
-    primitive: Primitive,
-    attrs: tuple[Any, ...],
-    inputs: Sequence[Tensor | None],
-    outputs: Sequence[Tensor],
-    douts: list[Tensor | None],
-    needs: Sequence[bool],
-) -> list[Tensor | None]:
-    """Run the derivative rule of a primitive on tensors and fit its results to the inputs.
-
-    Returns:
-        list: for each input the gradient in the input's shape and dtype; None where not needed or zero.
-    """
-    filled = [zeros_of(o) if d is None else d for o, d in zip(outputs, douts, strict=True)]
-    rule = primitive.derivative
-    raw: Any
-    if rule is None:
-        raw = _generic_gradients(primitive, attrs, inputs, filled, needs)
-    else:
-        out: Any = tuple(outputs) if primitive.multiple else outputs[0]
-        dout: Any = tuple(filled) if primitive.multiple else filled[0]
-        raw = rule(*inputs, out, dout, **dict(zip(primitive.attr_names, attrs, strict=True)))
-        if not isinstance(raw, (tuple, list)):
-            raw = (raw,)
-        if len(raw) < len(inputs):  # a rule may leave out trailing inputs that have no gradient
-            raw = (*raw, *[None] * (len(inputs) - len(raw)))
-    return [
-        fit(gradient, x) if need and gradient is not None and x is not None else None
-        for gradient, x, need in zip(raw, inputs, needs, strict=True)
-    ]
-
-
-def fit(gradient: Any, like: Tensor) -> Tensor:
-    """A gradient in the shape and dtype of what it is the gradient of."""
-    if not isinstance(gradient, Tensor):
-        gradient = Tensor(gradient)
-    wanted: TensorType = like.type
-    found: TensorType = gradient.type
-    if found.shape != wanted.shape:
-        gradient = sum_to(gradient, wanted.shape)
-    if found.dtype is not wanted.dtype:
-        gradient = apply(CAST, (gradient,), (wanted.dtype,))
-    return gradient
-
-
-def _generic_gradients(
-    primitive: Primitive,
-    attrs: tuple[Any, ...],
-    inputs: Sequence[Tensor | None],
-    douts: Sequence[Tensor],
-    needs: Sequence[bool],
-) -> list[Tensor | None]:
-    positions = tuple(
-        i
-        for i, (x, need) in enumerate(zip(inputs, needs, strict=True))
-        if need and x is not None and x.dtype.category >= 2
-    )
-    gradients: list[Tensor | None] = [None] * len(inputs)
-    if positions:
-        results = apply(generic_derivative(primitive), (*inputs, *douts), (*attrs, positions, len(inputs)))
-        for position, result in zip(positions, results, strict=True):
-            gradients[position] = result
-    return gradients
-
-
-def generic_derivative(primitive: Primitive) -> Primitive:
-    """The primitive whose implementation is `jax.vjp` of another's: operands and output gradients in, input
-    gradients at the attribute `positions` out.
-    """
-    if primitive.generic is None:
-        # the derivative of a derivative has the attributes of both
-        order = sum(name.startswith("positions") for name in primitive.attr_names)
-        names = ("positions", "count") if order == 0 else (f"positions{order}", f"count{order}")
-
-        def implementation(*arrays: Any, **attrs: Any) -> Any:
-            positions, count = attrs.pop(names[0]), attrs.pop(names[1])
-            inputs, douts = list(arrays[:count]), arrays[count:]
-
-            def of_chosen(*chosen: Any) -> Any:
-                full = list(inputs)
-                for position, value in zip(positions, chosen, strict=True):
-                    full[position] = value
-                return primitive.implementation(*full, **attrs)
-
-            outputs, pullback = jax.vjp(of_chosen, *[inputs[p] for p in positions])
-            if primitive.multiple:
-                cotangents: Any = tuple(_cotangent(d, o) for d, o in zip(douts, outputs, strict=True))
-            else:
-                cotangents = _cotangent(douts[0], outputs)
-            return pullback(cotangents)
-
-        primitive.generic = Primitive(
-            f"Grad{primitive.name}",
-            implementation,
-            attr_names=(*primitive.attr_names, *names),
-            multiple=True,
-            register=False,
-        )
-    return primitive.generic
-
-
-def _cotangent(dout: Any, output: Any) -> Any:
-    if jnp.issubdtype(output.dtype, jnp.inexact):
-        return dout.astype(output.dtype)
-    return jnp.zeros(output.shape, jax.dtypes.float0)

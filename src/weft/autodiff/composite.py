@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.core.tensor import Parameter, Tensor
-from weft.core.transparency import transparent
+from weft.core.transparency import keeps, transparent
 from weft.dtypes import DType, TypeName
 
 
+@keeps
 class HyperMap:
     """Apply a function to corresponding items of nested tuples, lists and dicts.
 
@@ -102,6 +103,7 @@ def _map(function: Callable[..., Any], args: Sequence[Any], reverse: bool, neste
     return tuple(results)
 
 
+@keeps
 def _keys(args: Sequence[Any]) -> list[Any]:
     """The keys or positions that all structures have."""
     first = args[0]
@@ -210,6 +212,7 @@ class MultitypeFuncGraph:
 
         return decorate
 
+    @keeps
     def select(self, args: Sequence[Any]) -> Callable[..., Any]:
         """The implementation for these arguments: the one whose types are most specific."""
         offered = tuple([_names_of(arg) for arg in args])
@@ -255,6 +258,7 @@ class Partial:
         return partial(func, *args, **kwargs)
 
 
+@keeps
 def partial(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
     """A function with its first arguments (and some keywords) fixed.
 

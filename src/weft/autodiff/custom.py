@@ -8,8 +8,8 @@ For the layers that call in here:
   gets ``hook(cell, grad_input, grad_output)`` and may return another `grad_input`, each pre-hook gets
   ``pre_hook(cell, grad_output)`` and may return another `grad_output`.
 
-Each is a thin function around two native halves, so that a capture steps into `fn` like into any user code. What is
-an entry on the tape in eager code is a mark in a graph (see `weft.autodiff.marks`).
+A capture steps into `fn` like into any user code, and into rules and hooks where a backward pass asks for them: each is
+the rule of a mark (see `weft.autodiff.marks`).
 """
 
 from __future__ import annotations
@@ -18,29 +18,24 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.autodiff.backward import fit
+from weft.autodiff.backward import replaced, run_hook
 from weft.autodiff.marks import Rule, mark
+from weft.autodiff.rules import fit
 from weft.autodiff.session import HANDLE_HOOKS, cut, detached, zeros_like
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.declare import add_method
 from weft.core.dispatch import edges_of
-from weft.core.tape import SYMBOL, TapeNode
-from weft.core.tensor import LiteralTensor, Tensor, tracked, wrap
+from weft.core.run_number import settled
+from weft.core.tape import TapeNode
+from weft.core.tensor import LiteralTensor, Tensor, wrap
 from weft.core.trace import Trace
-from weft.core.transparency import transparent
+from weft.core.transparency import keeps, transparent, unbroken
+from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Value
 
 
-def _data(tensor: Tensor) -> Any:
-    trace = trace_module.current()
-    return tensor._data if trace is None else trace.use(tensor)
-
-
-def _plain(tensor: Tensor) -> Tensor:
-    """A handle without history on what a recorded handle stands for."""
-    return tensor if tensor._node is None or tensor._node is SYMBOL else wrap(tensor._data)
-
-
+@keeps
 def _like(template: Any, tensors: Sequence[Tensor]) -> Any:
     """The structure of a value, on other tensors."""
     rest = iter(tensors)
@@ -55,34 +50,37 @@ def _in_graph(trace: Trace, tensors: Sequence[Tensor]) -> bool:
     )
 
 
-def _identity_mark(tensors: Any, pull: Callable[[Any], Sequence[Any]], label: str) -> Any:
-    """In a graph, the tensors of a structure behind a mark; `pull` maps the results' gradients to theirs."""
+def _follows(tensors: Sequence[Tensor]) -> bool:
+    """Whether a gradient follows a tensor, or may follow it when the graph under construction is finished."""
     trace = trace_module.current()
-    inputs = tensors_of(tensors)
-    if trace is None or not _in_graph(trace, inputs):
-        return None
-    rule = Rule(lambda operands, results, douts: pull(douts), len(inputs), label)
-    return _like(tensors, mark(trace, inputs, rule))
+    if trace is None:
+        return edges_of(tensors, None) is not None
+    return _in_graph(trace, tensors)
 
 
-def _on_node(value: Any, node: TapeNode) -> Any:
-    """A structure whose tensors become the outputs of a tape entry, in order."""
-    index = -1
+class _Hole(Tensor):
+    """Stands in a structure where a tensor is."""
 
-    def attach(tensor: Tensor) -> Tensor:
-        nonlocal index
-        index += 1
-        result = tracked(_data(tensor), node, index)
-        result._type = tensor._type
-        return result
+    __slots__ = ()
 
-    return map_tensors(attach, value)
+
+def _emptied(value: Any) -> Any:
+    """A structure with nothing in the place of its tensors, for a rule to keep."""
+    return settled(map_tensors(lambda _: _HOLE, value))
+
+
+_HOLE = object.__new__(_Hole)
+_HOLE._data = _HOLE._node = _HOLE._type = None
+
+
+def _label(function: Any) -> str:
+    return str(getattr(function, "__qualname__", type(function).__name__))
 
 
 # -- custom derivative -------------------------------------------------------------------------------------------
 
 
-@transparent
+@unbroken
 def call_with_bprop(bprop: Callable[..., Any], fn: Callable[..., Any], args: Sequence[Any]) -> Any:
     """Compute a function whose derivative the user has written.
 
@@ -102,78 +100,73 @@ def call_with_bprop(bprop: Callable[..., Any], fn: Callable[..., Any], args: Seq
         >>> print(grad(square)(Tensor([3.0])))
         [3.]
     """
-    out = fn(*map_tensors(detached, tuple(args)))
+    out = fn(*_detached(args))
     return attach_bprop(bprop, args, out)
 
 
-class _BpropNode(TapeNode):
-    """An entry with a user's rule; the rule must find its entry without keeping it alive."""
+@keeps
+def _detached(args: Sequence[Any]) -> Any:
+    return map_tensors(detached, tuple(args))
 
-    __slots__ = ("__weakref__",)
+
+@keeps
+class BpropRule(Rule):
+    """The rule that a `bprop` is.
+
+    Args:
+        bprop: the user's function.
+        args: the arguments of the function that it differentiates, without their tensors.
+        out: what the function returned, likewise.
+    """
+
+    __slots__ = ("bprop", "args", "out", "label")
+
+    def __init__(self, bprop: Callable[..., Any], args: tuple[Any, ...], out: Any) -> None:
+        self.bprop = bprop
+        self.args = args
+        self.out = out
+        self.label = _label(bprop)
+
+    @transparent
+    def pull(self, operands: Any, results: Any, douts: Any) -> Sequence[Any]:
+        given = self.bprop(*_like(self.args, operands), _like(self.out, results), _like(self.out, douts))
+        return _fitted(given, self.args, operands)
+
+    @keeps
+    def user_code(self) -> tuple[Any, ...]:
+        return (self.bprop, *_objects(self.args), *_objects(self.out))
 
 
+def _objects(value: Any) -> list[Any]:
+    """What a structure holds besides tensors and values that cannot change."""
+    found: list[Any] = []
+    map_tensors(lambda _: None, value, found.append)
+    return [part for part in found if not isinstance(part, (type(None), bool, int, float, complex, str))]
+
+
+@keeps
 def attach_bprop(bprop: Callable[..., Any], args: Sequence[Any], out: Any) -> Any:
     """Make a computed result the output of one tape entry whose derivative is `bprop`."""
     args = tuple(args)
-    inputs = tensors_of(args)
-    trace = trace_module.current()
-    outputs = tensors_of(out)
-    if trace is not None and inputs and _in_graph(trace, outputs):
-        for tensor in outputs:
-            cut(tensor)
-
-        def pull(operands: Any, results: Any, douts: Any) -> list[Any]:
-            given = bprop(*_like(args, operands), _like(out, results), _like(out, douts))
-            return _fitted(given, args, operands[: len(inputs)], [True] * len(inputs))
-
-        name = getattr(bprop, "__qualname__", type(bprop).__name__)
-        return _like(out, mark(trace, (*inputs, *outputs), Rule(pull, len(outputs), name)))
-    edges = edges_of(inputs, None)
-    if edges is None:
+    inputs, outputs = tensors_of(args), tensors_of(out)
+    if not inputs or not outputs or not _follows(inputs if trace_module.current() is None else outputs):
         for tensor in outputs:
             cut(tensor)
         return out
-    frozen = map_tensors(_frozen, args)
-    likes = tensors_of(frozen)
-    # the rule sees the result as an output of this entry, so that a second derivative passes through the rule
-    kept: list[Any] = []
-
-    def pullback(douts: list[Any], needs: list[bool], record: bool) -> list[Any]:
-        result = kept[0]
-        filled = iter([zeros_like(o) if d is None else d for o, d in zip(tensors_of(result), douts, strict=True)])
-        dout = map_tensors(lambda _: next(filled), result)
-        node = nodes()
-        given = bprop(
-            *(frozen if record else map_tensors(_plain, frozen)),
-            _on_node(result, node) if record and node is not None else result,
-            dout,
-        )
-        return _fitted(given, frozen, likes, needs)
-
-    node = _BpropNode(edges, len(outputs), pullback, None)
-    nodes = weakref.ref(node)
-    kept.append(map_tensors(_unlinked, out))
-    return _on_node(out, node)
-
-
-def _frozen(tensor: Tensor) -> Tensor:
-    """A handle that keeps what a tensor stands for now, history included."""
-    result = wrap(_data(tensor))
-    result._type = tensor._type
-    node = tensor._node
-    if node is not None and node is not SYMBOL:
-        result._node = node
-        result._index = tensor._index
-    return result
+    rule = BpropRule(bprop, _emptied(args), _emptied(out))
+    return _like(out, mark((*inputs, *map(_unlinked, outputs)), len(outputs), rule))
 
 
 def _unlinked(tensor: Tensor) -> Tensor:
-    result = wrap(_data(tensor))
+    """A handle without history on what a tensor stands for."""
+    trace = trace_module.current()
+    result = wrap(tensor._data if trace is None else trace.use(tensor))
     result._type = tensor._type
     return result
 
 
-def _fitted(given: Any, args: tuple[Any, ...], likes: list[Tensor], needs: Sequence[bool]) -> list[Any]:
+@keeps
+def _fitted(given: Any, args: tuple[Any, ...], likes: Sequence[Tensor]) -> list[Any]:
     """What the user's bprop returned, as one gradient for each tensor of the arguments."""
     if len(args) == 1 and not (isinstance(given, (tuple, list)) and len(given) == 1):
         given = (given,)
@@ -187,8 +180,8 @@ def _fitted(given: Any, args: tuple[Any, ...], likes: list[Tensor], needs: Seque
     for i, arg in enumerate(args):
         raw.extend(_spread(arg, given[i] if i < len(given) else None, i))
     results: list[Any] = []
-    for gradient, like, need in zip(raw, likes, needs, strict=True):
-        if gradient is None or not need:
+    for gradient, like in zip(raw, likes, strict=False):  # the results of the function come after its tensors
+        if gradient is None:
             results.append(None)
             continue
         if isinstance(gradient, Tensor) and gradient.size != like.size and gradient.size < like.size:
@@ -223,6 +216,7 @@ def _spread(arg: Any, gradient: Any, position: int) -> list[Any]:
 # -- hooks on tensors --------------------------------------------------------------------------------------------
 
 
+@keeps
 def hook_gradient(tensors: Any, hook: Callable[[tuple[Any, ...]], Any]) -> Any:
     """Return tensors unchanged, and let a function see and replace their gradients in the backward pass.
 
@@ -240,47 +234,66 @@ def hook_gradient(tensors: Any, hook: Callable[[tuple[Any, ...]], Any]) -> Any:
         >>> print(grad(f)(Tensor([1.0])))
         [6.]
     """
+    return _hooked(tensors, HookRule(hook))
+
+
+@keeps
+def _hooked(tensors: Any, rule: Rule) -> Any:
+    """The tensors of a structure behind a mark, where a gradient may pass."""
     inputs = tensors_of(tensors)
-
-    def pull(douts: Any) -> list[Any]:
-        return _replaced(hook(tuple(douts)), douts, douts, "a gradient hook")
-
-    marked = _identity_mark(tensors, pull, getattr(hook, "__qualname__", "hook"))
-    if marked is not None:
-        return marked
-    edges = edges_of(inputs, None)
-    if edges is None:
-        return tensors
-    likes = [_unlinked(tensor) for tensor in inputs]
-
-    def pullback(douts: list[Any], needs: list[bool], record: bool) -> list[Any]:
-        filled = tuple([zeros_like(like) if d is None else d for like, d in zip(likes, douts, strict=True)])
-        return _replaced(hook(filled), filled, likes, "a gradient hook")
-
-    return _on_node(tensors, TapeNode(edges, len(inputs), pullback, None))
+    return _like(tensors, mark(inputs, len(inputs), rule)) if inputs and _follows(inputs) else tensors
 
 
-def _replaced(given: Any, before: Sequence[Any], likes: Sequence[Tensor | None], what: str) -> list[Any]:
-    """The gradients that a hook returned in place of others."""
-    if given is None:
-        return list(before)
-    if not isinstance(given, (tuple, list)):
-        given = (given,)
-    if len(given) != len(before):
-        raise ValueError(f"{what} returned {len(given)} gradients, it was given {len(before)}")
-    results: list[Any] = []
-    for new, old, like in zip(given, before, likes, strict=True):
-        if new is None or like is None:
-            results.append(old)
-        elif not isinstance(new, Tensor):
-            raise TypeError(f"{what} must return tensors or None, not {type(new).__name__}")
-        elif new.shape != like.shape:
-            raise ValueError(f"{what} returned a gradient of shape {new.shape} for a tensor of shape {like.shape}")
-        else:
-            results.append(fit(new, like))
-    return results
+@keeps
+class HookRule(Rule):
+    """The rule that lets a function see and replace gradients.
+
+    Args:
+        hook: called with the tuple of gradients.
+    """
+
+    __slots__ = ("hook", "label")
+
+    def __init__(self, hook: Callable[..., Any]) -> None:
+        self.hook = hook
+        self.label = _label(hook)
+
+    @transparent
+    def pull(self, operands: Any, results: Any, douts: Any) -> Sequence[Any]:
+        return replaced(self.hook(tuple(douts)), douts, results, "a gradient hook")
+
+    @keeps
+    def user_code(self) -> tuple[Any, ...]:
+        return (self.hook,)
 
 
+@keeps
+class TensorHookRule(Rule):
+    """The rule of a tensor's hook, until it is taken back.
+
+    Args:
+        handle: the hook's handle.
+    """
+
+    __slots__ = ("handle", "label")
+
+    def __init__(self, handle: HookHandle) -> None:
+        self.handle = handle
+        self.label = _label(handle.entry[1])
+
+    @transparent
+    def pull(self, operands: Any, results: Any, douts: Any) -> Sequence[Any]:
+        gradient = douts[0]
+        for _, hook in self.handle.hooks:
+            gradient = run_hook(hook, gradient)
+        return (gradient,)
+
+    @keeps
+    def user_code(self) -> tuple[Any, ...]:
+        return (self.handle.entry[1],)
+
+
+@keeps
 class HookHandle:
     """A registered hook; `remove` takes it back."""
 
@@ -290,6 +303,7 @@ class HookHandle:
         self.hooks = hooks
         self.entry = entry
 
+    @transparent
     def remove(self) -> None:
         """Take the hook back; taking it back twice is harmless."""
         for i, entry in enumerate(self.hooks):
@@ -304,6 +318,7 @@ class HookHandle:
         self.remove()
 
 
+@keeps
 def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     """Let a function see, and replace, the gradient of this tensor.
 
@@ -330,24 +345,33 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     if not callable(hook):
         raise TypeError(f"a hook must be callable, not {type(hook).__name__}")
 
-    def checked(gradient: Tensor) -> Any:
-        return _replaced(hook(gradient), (gradient,), (gradient,), "a tensor hook")[0]
-
+    entry: tuple[int, Any] = (0, hook)
     node = tensor._node
+    trace = trace_module.current()
     if tensor.is_symbolic:  # what is computed from here on passes the hook
-        entry = (0, checked)
-        hooks: list[tuple[int, Callable[[Tensor], Any]]] = [entry]
-        tensor.rebind(hook_gradient(tensor, lambda gradients: hooks[0][1](gradients[0]) if hooks else None))
-        return HookHandle(hooks, entry)
+        if trace is not None and trace.watched and _is_used(trace, tensor._data):
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                "a hook is registered on a tensor that something was computed with before",
+                "register the hook right after the tensor is made",
+            )
+        handle = HookHandle([entry], entry)
+        tensor.rebind(_hooked(tensor, TensorHookRule(handle)))
+        return handle
+    if trace is not None and trace.watched:
+        raise Unsupported(
+            Refusal.IMPURE_CALL,
+            "a hook is registered on a tensor from outside, where it stays after the call",
+            "register the hook outside the compiled function",
+        )
     if isinstance(node, TapeNode):
-        entry = (tensor._index, checked)
+        entry = (tensor._index, hook)
         if node.hooks is None:
             node.hooks = []
         elif node.hooks in HANDLE_HOOKS.values():
             node.hooks = list(node.hooks)
         hooks = node.hooks
     else:
-        entry = (0, checked)
         key = id(tensor)
         if key not in HANDLE_HOOKS:
             HANDLE_HOOKS[key] = []
@@ -357,9 +381,15 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     return HookHandle(hooks, entry)
 
 
+def _is_used(trace: Trace, value: Value) -> bool:
+    """Whether a node of the graph under construction has a value for an operand."""
+    return any(value in node.inputs for node in trace.graph.nodes)
+
+
 add_method("register_hook", register_hook)
 
 
+@keeps
 class HookBackward:
     """An operator that returns its inputs and lets a function see and replace their gradients.
 
@@ -383,10 +413,12 @@ class HookBackward:
         self.hook_fn = hook_fn
         self.cell_id = cell_id
 
+    @keeps
     def __call__(self, *inputs: Any) -> Any:
         return hook_gradient(inputs[0] if len(inputs) == 1 else inputs, self.hook_fn)
 
 
+@keeps
 class InsertGradientOf:
     """An operator that returns its input and passes the gradient through a function.
 
@@ -408,9 +440,11 @@ class InsertGradientOf:
             raise TypeError(f"f must be callable, not {type(f).__name__}")
         self.f = f
 
+    @keeps
     def __call__(self, x: Any) -> Any:
         return hook_gradient(x, self._apply)
 
+    @transparent
     def _apply(self, gradients: tuple[Any, ...]) -> Any:
         return self.f(*gradients)
 
@@ -418,7 +452,7 @@ class InsertGradientOf:
 # -- hooks on cells ----------------------------------------------------------------------------------------------
 
 
-@transparent
+@unbroken
 def cell_backward_hook(
     cell: Any,
     hooks: Sequence[Callable[..., Any]],
@@ -444,8 +478,15 @@ def cell_backward_hook(
     return watch.leave(out)
 
 
+@keeps
 class CellWatch:
-    """The two entries on the tape, at a cell's inputs and at its outputs, that run its backward hooks."""
+    """The two marks, at a cell's inputs and at its outputs, that run its backward hooks.
+
+    Args:
+        cell: passed to the hooks.
+        hooks: see `cell_backward_hook`.
+        pre_hooks: likewise.
+    """
 
     __slots__ = ("cell", "hooks", "pre_hooks", "grad_output", "inputs_followed", "input_count")
 
@@ -457,57 +498,72 @@ class CellWatch:
         self.inputs_followed = False
         self.input_count = 0
 
+    @keeps
     def enter(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """The arguments, as outputs of an entry that is the last of the cell in a backward pass."""
+        """The arguments, behind a mark that is the last of the cell in a backward pass."""
         args = tuple(args)
         inputs = tensors_of(args)
         self.input_count = len(inputs)
-        marked = _identity_mark(args, lambda douts: self._run_hooks(douts, douts), "backward_hook")
-        if marked is not None:
-            self.inputs_followed = True
-            return marked
-        edges = edges_of(inputs, None)
-        if edges is None:
-            return args
-        self.inputs_followed = True
-        likes = [_unlinked(tensor) for tensor in inputs]
+        self.inputs_followed = bool(inputs) and _follows(inputs)
+        return tuple(_hooked(args, CellRule(self, False)))
 
-        def pullback(douts: list[Any], needs: list[bool], record: bool) -> list[Any]:
-            return self._run_hooks(douts, likes)
-
-        return _on_node(args, TapeNode(edges, len(inputs), pullback, None))
-
-    def _run_hooks(self, grad_input: Sequence[Any], likes: Sequence[Tensor | None]) -> list[Any]:
+    @transparent
+    def run_hooks(self, grad_input: Sequence[Any], likes: Sequence[Tensor | None]) -> Sequence[Any]:
+        """What leaves the cell at its inputs, after the hooks."""
         for hook in self.hooks:
             given = hook(self.cell, tuple(grad_input), self.grad_output)
-            grad_input = _replaced(given, grad_input, likes, "a backward hook")
-        return list(grad_input)
+            grad_input = replaced(given, grad_input, likes, "a backward hook")
+        return grad_input
 
+    @keeps
     def leave(self, out: Any) -> Any:
-        """The outputs, as outputs of an entry that is the first of the cell in a backward pass."""
-        outputs = tensors_of(out)
-        marked = _identity_mark(out, lambda douts: self._pass(douts, douts), "backward_pre_hook")
-        if marked is not None:
-            return marked
-        edges = edges_of(outputs, None)
-        if edges is None:
-            return out
-        likes = [_unlinked(tensor) for tensor in outputs]
+        """The outputs, behind a mark that is the first of the cell in a backward pass."""
+        return _hooked(out, CellRule(self, True))
 
-        def pullback(douts: list[Any], needs: list[bool], record: bool) -> list[Any]:
-            return self._pass(douts, likes)
-
-        return _on_node(out, TapeNode(edges, len(outputs), pullback, None))
-
-    def _pass(self, gradients: Sequence[Any], likes: Sequence[Tensor]) -> list[Any]:
+    @transparent
+    def run_pre_hooks(self, gradients: Sequence[Any], likes: Sequence[Tensor]) -> Sequence[Any]:
         """What arrives at the cell's outputs, after the pre-hooks."""
         for hook in self.pre_hooks:
-            gradients = _replaced(hook(self.cell, tuple(gradients)), gradients, likes, "a backward pre-hook")
+            gradients = replaced(hook(self.cell, tuple(gradients)), gradients, likes, "a backward pre-hook")
         self.grad_output = tuple(gradients)
         if not self.inputs_followed:  # only weights are differentiated: there is no later place to run
             nothing = [None] * self.input_count
-            self._run_hooks(nothing, nothing)
-        return list(gradients)
+            self.run_hooks(nothing, nothing)
+        return gradients
+
+
+@keeps
+class CellRule(Rule):
+    """The rule at a cell's inputs or outputs.
+
+    Args:
+        watch: what both have in common.
+        first: whether it is the one that a backward pass comes to first.
+    """
+
+    __slots__ = ("watch", "first", "label")
+
+    def __init__(self, watch: CellWatch, first: bool) -> None:
+        self.watch = watch
+        self.first = first
+        self.label = "backward_pre_hook" if first else "backward_hook"
+
+    @transparent
+    def pull(self, operands: Any, results: Any, douts: Any) -> Sequence[Any]:
+        if self.first:
+            return self.watch.run_pre_hooks(douts, results)
+        return self.watch.run_hooks(douts, results)
+
+    @keeps
+    def user_code(self) -> tuple[Any, ...]:
+        return (*self.watch.hooks, *self.watch.pre_hooks)
+
+    def renewed(self, memo: dict[int, Any]) -> Rule:
+        watch: Any = memo.get(id(self.watch))
+        if watch is None:
+            watch = memo[id(self.watch)] = CellWatch(self.watch.cell, self.watch.hooks, self.watch.pre_hooks)
+            watch.inputs_followed, watch.input_count = self.watch.inputs_followed, self.watch.input_count
+        return CellRule(watch, self.first)
 
 
 __all__ = [

@@ -9,28 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.autodiff.backward import backward
+from weft.autodiff.backward import Walk, start_walk, walked
 from weft.autodiff.session import (
     Session,
     begin,
     call,
     close,
-    gradients,
+    collected,
     is_differentiable,
     keep_tapes,
     ones_of,
     seed,
     settle,
+    walk_of,
     zeros_like,
 )
 from weft.autodiff.tree import gradient_like, map_tensors, paired, tensors_of
 from weft.core.tape import TapeNode
 from weft.core.tensor import Parameter, Tensor, tracked, view, wrap
-from weft.core.transparency import transparent
+from weft.core.transparency import keeps, transparent, unbroken
 
 _ALL = "all"
 
 
+@keeps
 class GradFunction:
     """The gradient of a function, as a callable.
 
@@ -77,20 +79,22 @@ class GradFunction:
         self.with_value = with_value
         self.return_ids = return_ids
 
-    @transparent
+    @unbroken
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         session = start(self, args, kwargs)
         try:
             out = call(session, self.fn, session.kwargs)
+            found = walked(walk_back(session, out))
         except BaseException:
             close(session)
             raise
-        return finish(session, out)
+        return finish(session, out, found)
 
     def __repr__(self) -> str:
         return f"<gradient of {getattr(self.fn, '__name__', type(self.fn).__name__)}>"
 
 
+@keeps
 def start(request: GradFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Session:
     """Open the session of a gradient call: what to differentiate is decided here."""
     sens = None
@@ -131,29 +135,37 @@ def _check_position(position: int, args: tuple[Any, ...]) -> None:
         )
 
 
-def finish(session: Session, out: Any) -> Any:
-    """Run the backward pass of a gradient call and shape its result."""
+@keeps
+def walk_back(session: Session, out: Any) -> Walk:
+    """The backward pass of a gradient call, from what the function returned."""
+    request: GradFunction = session.request
+    target = out
+    if request.has_aux:
+        if not isinstance(out, (tuple, list)) or len(out) < 2:
+            raise ValueError(
+                "has_aux=True differentiates the first output and returns the others: "
+                f"the function must return several outputs, it returned {_kind(out)}"
+            )
+        target = out[0]
+    if target.__class__ is Tensor:
+        outputs = [target]
+        douts = [ones_of(target) if session.sens is None else seed(target, session.sens, "sens")]
+    else:
+        outputs = tensors_of(target)
+        if session.sens is None:
+            douts = [ones_of(output) for output in outputs]
+        else:
+            given = paired(target, session.sens, "sens")
+            douts = [seed(output, dout, "sens") for output, dout in zip(outputs, given, strict=True)]
+    return walk_of(session, outputs, douts, release=not session.followed and session.trace is None)
+
+
+@keeps
+def finish(session: Session, out: Any, raw: list[Tensor | None]) -> Any:
+    """End a gradient call: the result of its backward pass in the form that was asked for."""
     request: GradFunction = session.request
     try:
-        target = out
-        if request.has_aux:
-            if not isinstance(out, (tuple, list)) or len(out) < 2:
-                raise ValueError(
-                    "has_aux=True differentiates the first output and returns the others: "
-                    f"the function must return several outputs, it returned {_kind(out)}"
-                )
-            target = out[0]
-        if target.__class__ is Tensor:
-            outputs = [target]
-            douts = [ones_of(target) if session.sens is None else seed(target, session.sens, "sens")]
-        else:
-            outputs = tensors_of(target)
-            if session.sens is None:
-                douts = [ones_of(output) for output in outputs]
-            else:
-                given = paired(target, session.sens, "sens")
-                douts = [seed(output, dout, "sens") for output, dout in zip(outputs, given, strict=True)]
-        found = gradients(session, outputs, douts, release=not session.followed and session.trace is None)
+        found = collected(session, raw)
     finally:
         close(session)
     result = _shape(request, session, found)
@@ -192,6 +204,7 @@ def _kind(value: Any) -> str:
     return f"a {type(value).__name__} of {len(value)}" if isinstance(value, (tuple, list)) else type(value).__name__
 
 
+@keeps
 def _weights_of(weights: Any, name: str = "weights") -> tuple[tuple[Parameter, ...] | None, bool]:
     """Weights as a tuple, and whether a single one was given."""
     if weights is None:
@@ -235,6 +248,7 @@ class GradOperation:
         self.get_by_list = get_by_list
         self.sens_param = sens_param
 
+    @transparent
     def __call__(self, fn: Callable[..., Any], weights: Any = None) -> GradFunction:
         """The gradient of `fn`.
 
@@ -289,6 +303,7 @@ def _positions_of(grad_position: Any) -> tuple[tuple[int, ...] | None, bool]:
     return positions, isinstance(grad_position, int)
 
 
+@keeps
 def _transform(
     fn: Any, grad_position: Any, weights: Any, has_aux: bool, return_ids: bool, with_value: bool
 ) -> GradFunction:
@@ -309,6 +324,7 @@ def _transform(
     )
 
 
+@keeps
 def grad(
     fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,
@@ -340,6 +356,7 @@ def grad(
     return _transform(fn, grad_position, weights, has_aux, return_ids, False)
 
 
+@keeps
 def value_and_grad(
     fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,
@@ -360,6 +377,7 @@ def value_and_grad(
     return _transform(fn, grad_position, weights, has_aux, return_ids, True)
 
 
+@keeps
 def get_grad(gradients: Any, identifier: Any) -> Any:
     """One gradient out of what `grad(..., return_ids=True)` returned.
 
@@ -419,21 +437,32 @@ class Pullback:
         self.outputs = outputs
         self.with_weights = with_weights
 
+    @unbroken
     def __call__(self, *v: Any) -> Any:
-        session = self.session
-        given = paired(self.template, v[0] if len(v) == 1 else v, "v")
-        douts = [seed(output, dout, "v") for output, dout in zip(self.outputs, given, strict=True)]
         inner = begin((), ())  # tells whether another gradient is in progress around this call
         try:
-            found = gradients(session, self.outputs, douts, record=session.followed or inner.followed)
+            found = walked(self.walk(inner, v))
         finally:
             close(inner)
-        rest = iter(found)
+        return self.shaped(inner, found)
+
+    @keeps
+    def walk(self, inner: Session, v: tuple[Any, ...]) -> Walk:
+        """The backward pass from gradients of the outputs."""
+        given = paired(self.template, v[0] if len(v) == 1 else v, "v")
+        douts = [seed(output, dout, "v") for output, dout in zip(self.outputs, given, strict=True)]
+        return walk_of(self.session, self.outputs, douts, record=self.session.followed or inner.followed)
+
+    @keeps
+    def shaped(self, inner: Session, raw: list[Tensor | None]) -> Any:
+        """What a backward pass came to, in the structure of the inputs."""
+        session = self.session
+        rest = iter(collected(session, raw, session.followed or inner.followed))
         inputs = tuple([gradient_like(template, rest) for template in session.templates])
         return (inputs, tuple(rest)) if self.with_weights else inputs
 
 
-@transparent
+@unbroken
 def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
     """The outputs of a function, and the function that multiplies a vector with its Jacobian.
 
@@ -465,6 +494,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     return finish_vjp(session, out, has_aux, weights is not None)
 
 
+@keeps
 def start_product(inputs: Sequence[Any], weights: Any, has_aux: bool) -> Session:
     """Open the session of `vjp` and `jvp`: every argument that holds tensors is differentiated."""
     _check_flags(has_aux=has_aux)
@@ -475,6 +505,7 @@ def start_product(inputs: Sequence[Any], weights: Any, has_aux: bool) -> Session
     return begin(inputs, positions, chosen or ())
 
 
+@keeps
 def _split(out: Any, has_aux: bool) -> tuple[Any, tuple[Any, ...]]:
     if not has_aux:
         return out, ()
@@ -483,6 +514,7 @@ def _split(out: Any, has_aux: bool) -> tuple[Any, tuple[Any, ...]]:
     return out[0], tuple(out[1:])
 
 
+@keeps
 def finish_vjp(session: Session, out: Any, has_aux: bool, with_weights: bool) -> Any:
     """The result of `vjp`; the tape stays alive with the pullback."""
     try:
@@ -497,7 +529,7 @@ def finish_vjp(session: Session, out: Any, has_aux: bool, with_weights: bool) ->
     return settle(session, target), pullback
 
 
-@transparent
+@unbroken
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> Any:
     """The outputs of a function, and its Jacobian multiplied with a vector.
 
@@ -523,49 +555,88 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     session = start_product(args, None, has_aux)
     try:
         out = call(session, fn, {})
-    except BaseException:
-        close(session)
-        raise
-    return finish_jvp(session, out, tangents, has_aux)
-
-
-def finish_jvp(session: Session, out: Any, v: tuple[Any, ...], has_aux: bool) -> Any:
-    """Differentiate the pullback: it is linear in the output's gradient, so its own pullback is the product with J."""
-    try:
+        given = tangents_of(session, tangents)
         target, aux = _split(out, has_aux)
-        if len(v) != len(session.args):
-            raise ValueError(f"v must hold a tangent for each of the {len(session.args)} inputs, it holds {len(v)}")
-        given: list[Any] = []
-        for position, template in zip(session.positions, session.templates, strict=True):
-            given.extend(paired(template, v[position], f"v[{position}]"))
-        push = linearize(session, target)
-        likes = [tensor for template in session.templates for tensor in tensors_of(template)]
-        tangents = [seed(like, tangent, "v") for like, tangent in zip(likes, given, strict=True)]
-        product = push(tangents)
+        linear = linearized(session, target)
+        product = linear.shaped(walked(linear.walk(given)))
     finally:
         close(session)
+    return finish_jvp(session, target, product, has_aux, aux)
+
+
+@keeps
+def tangents_of(session: Session, v: tuple[Any, ...]) -> list[Tensor]:
+    """A tangent for each leaf of a session."""
+    if len(v) != len(session.args):
+        raise ValueError(f"v must hold a tangent for each of the {len(session.args)} inputs, it holds {len(v)}")
+    given: list[Any] = []
+    for position, template in zip(session.positions, session.templates, strict=True):
+        given.extend(paired(template, v[position], f"v[{position}]"))
+    likes = [tensor for template in session.templates for tensor in tensors_of(template)]
+    return [seed(like, tangent, "v") for like, tangent in zip(likes, given, strict=True)]
+
+
+@keeps
+def finish_jvp(session: Session, target: Any, product: Any, has_aux: bool, aux: tuple[Any, ...]) -> Any:
+    """The result of `jvp`."""
     if has_aux:
         return settle(session, target), product, settle(session, aux[0] if len(aux) == 1 else aux)
     return settle(session, target), product
 
 
-def linearize(session: Session, target: Any) -> Callable[[list[Tensor]], Any]:
-    """The map from tangents of a session's leaves to tangents of the output, at the point where the tape was made."""
-    outputs = tensors_of(target)
-    probes = [TapeNode((), 1, None, session.level) for _ in outputs]
-    zeros = [zeros_like(output) for output in outputs]
-    douts = [tracked(zero._data, probe, 0) for zero, probe in zip(zeros, probes, strict=True)]
-    pulled = backward(outputs, list(douts), session.leaves, True)
+class Linear:
+    """The map from tangents of a session's leaves to tangents of the output, at the point where the tape was made.
 
-    def push(tangents: list[Tensor]) -> Any:
-        pairs = [(g, t) for g, t in zip(pulled, tangents, strict=True) if g is not None]
-        raw = backward([g for g, _ in pairs], [t for _, t in pairs], probes, session.followed)
+    The pullback is linear in the output's gradient, so its own pullback is the product with the Jacobian.
+
+    Args:
+        session: the session.
+        target: the output.
+    """
+
+    __slots__ = ("session", "target", "outputs", "probes", "first", "pulled")
+
+    @keeps
+    def __init__(self, session: Session, target: Any) -> None:
+        self.session = session
+        self.target = target
+        self.outputs = outputs = tensors_of(target)
+        self.probes = [TapeNode((), 1, None, session.level) for _ in outputs]
+        zeros = [zeros_like(output) for output in outputs]
+        douts = [tracked(zero._data, probe, 0) for zero, probe in zip(zeros, self.probes, strict=True)]
+        #: the backward pass whose result is the map
+        self.first = start_walk(outputs, list(douts), session.leaves, True)
+        self.pulled: list[Tensor | None] = []
+
+    @keeps
+    def at(self, pulled: list[Tensor | None]) -> Linear:
+        """The map, from what its backward pass came to."""
+        made: Linear = object.__new__(Linear)
+        made.session, made.target, made.outputs, made.probes = self.session, self.target, self.outputs, self.probes
+        made.first, made.pulled = self.first, pulled
+        return made
+
+    @keeps
+    def walk(self, tangents: Sequence[Tensor | None]) -> Walk:
+        """The backward pass that multiplies tangents with the Jacobian; None for a tangent of zeros."""
+        pairs = [(g, t) for g, t in zip(self.pulled, tangents, strict=True) if g is not None]
+        return start_walk([g for g, _ in pairs], [t for _, t in pairs], self.probes, self.session.followed)
+
+    @keeps
+    def shaped(self, raw: list[Tensor | None]) -> Any:
+        """What the pass came to, in the structure of the output."""
+        followed = self.session.followed
         found = iter(
             [
-                zeros_like(output) if g is None else view(g) if session.followed else wrap(g._data)
-                for g, output in zip(raw, outputs, strict=True)
+                zeros_like(output) if g is None else view(g) if followed else wrap(g._data)
+                for g, output in zip(raw, self.outputs, strict=True)
             ]
         )
-        return map_tensors(lambda _: next(found), target)
+        return map_tensors(lambda _: next(found), self.target)
 
-    return push
+
+@unbroken
+def linearized(session: Session, target: Any) -> Linear:
+    """The map from tangents of a session's leaves to tangents of the output."""
+    linear = Linear(session, target)
+    return linear.at(walked(linear.first))

@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from weft.autodiff.grad import _check_flags, _check_position, _positions_of, _split, linearize
-from weft.autodiff.session import Session, begin, call, close, gradients, settle, tensors_of_templates
+from weft.autodiff.backward import walked
+from weft.autodiff.grad import _check_flags, _check_position, _positions_of, _split, linearized
+from weft.autodiff.session import Session, begin, call, close, collected, settle, tensors_of_templates, walk_of
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core.tensor import Tensor
+from weft.core.transparency import keeps, unbroken
 from weft.ops.joining import stack
 from weft.ops.shape import reshape
 
 
+@keeps
 class JacobianFunction:
     """The Jacobian of a function, as a callable.
 
@@ -39,15 +42,18 @@ class JacobianFunction:
         self.has_aux = has_aux
         self.forward = forward
 
+    @unbroken
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         session = self.start(args)
         try:
             out = call(session, self.fn, kwargs)
-        except BaseException:
+            target, aux = _split(out, self.has_aux)
+            blocks = _by_input(session, target) if self.forward else _by_output(session, target)
+        finally:
             close(session)
-            raise
-        return self.finish(session, out)
+        return self.finish(session, target, aux, blocks)
 
+    @keeps
     def start(self, args: tuple[Any, ...]) -> Session:
         """Open the session of a call."""
         for position in self.positions:
@@ -59,14 +65,9 @@ class JacobianFunction:
                 )
         return begin(args, self.positions)
 
-    def finish(self, session: Session, out: Any) -> Any:
-        """The result of a call, from what the function returned."""
-        try:
-            target, aux = _split(out, self.has_aux)
-            inputs = tensors_of_templates(session)
-            blocks = (_by_input if self.forward else _by_output)(session, target, inputs)
-        finally:
-            close(session)
+    @keeps
+    def finish(self, session: Session, target: Any, aux: tuple[Any, ...], blocks: list[list[Tensor]]) -> Any:
+        """The result of a call, from the blocks of the Jacobian."""
         rows = iter([row[0] if self.single else tuple(row) for row in blocks])
         result = map_tensors(lambda _: next(rows), target)
         if self.has_aux:
@@ -74,40 +75,67 @@ class JacobianFunction:
         return result
 
 
+@keeps
 def _basis(like: Tensor) -> list[Tensor]:
     """The unit vectors of a tensor's space."""
     units = np.eye(like.size, dtype=like.dtype.np_dtype).reshape((like.size, *like.shape))
     return [Tensor(unit) for unit in units]
 
 
-def _by_output(session: Session, target: Any, inputs: list[Tensor]) -> list[list[Tensor]]:
+@unbroken
+def _by_output(session: Session, target: Any) -> list[list[Tensor]]:
     """A block for each output and input, one backward pass for each output element."""
     blocks = []
     for output in tensors_of(target):
-        rows = [gradients(session, [output], [unit]) for unit in _basis(output)]
-        blocks.append(
-            [reshape(stack([row[i] for row in rows]), (*output.shape, *x.shape)) for i, x in enumerate(inputs)]
-        )
+        rows = []
+        for unit in _basis(output):
+            rows.append(collected(session, walked(walk_of(session, [output], [unit]))))
+        blocks.append(_joined_rows(session, output, rows))
     return blocks
 
 
-def _by_input(session: Session, target: Any, inputs: list[Tensor]) -> list[list[Tensor]]:
+@keeps
+def _joined_rows(session: Session, output: Tensor, rows: list[list[Tensor]]) -> list[Tensor]:
+    inputs = tensors_of_templates(session)
+    return [reshape(stack([row[i] for row in rows]), (*output.shape, *x.shape)) for i, x in enumerate(inputs)]
+
+
+@unbroken
+def _by_input(session: Session, target: Any) -> list[list[Tensor]]:
     """A block for each output and input, one product with the Jacobian for each input element."""
-    push = linearize(session, target)
-    outputs = tensors_of(target)
-    blocks: list[list[Tensor]] = [[] for _ in outputs]
+    linear = linearized(session, target)
+    columns = []
+    for tangents in _unit_tangents(session):
+        columns.append(linear.shaped(walked(linear.walk(tangents))))
+    return _joined_columns(session, target, columns)
+
+
+@keeps
+def _unit_tangents(session: Session) -> list[list[Any]]:
+    """The unit vectors of the space of all inputs, one input after the other."""
+    inputs = tensors_of_templates(session)
+    found = []
     for i, x in enumerate(inputs):
-        columns = []
         for unit in _basis(x):
             tangents: list[Any] = [None] * len(inputs)
             tangents[i] = unit
-            columns.append(tensors_of(push(tangents)))
-        for j, output in enumerate(outputs):
-            joined = stack([column[j] for column in columns], axis=len(output.shape))
+            found.append(tangents)
+    return found
+
+
+@keeps
+def _joined_columns(session: Session, target: Any, columns: list[Any]) -> list[list[Tensor]]:
+    blocks: list[list[Tensor]] = [[] for _ in tensors_of(target)]
+    flat = iter([tensors_of(column) for column in columns])
+    for x in tensors_of_templates(session):
+        own = [next(flat) for _ in range(x.size)]
+        for j, output in enumerate(tensors_of(target)):
+            joined = stack([column[j] for column in own], axis=len(output.shape))
             blocks[j].append(reshape(joined, (*output.shape, *x.shape)))
     return blocks
 
 
+@keeps
 def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> JacobianFunction:
     """The Jacobian of a function by backward passes, one for each output element.
 
@@ -132,6 +160,7 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
     return _jacobian(fn, grad_position, has_aux, False)
 
 
+@keeps
 def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> JacobianFunction:
     """The Jacobian of a function by products with it, one for each input element; see `jacrev`.
 
@@ -143,6 +172,7 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
     return _jacobian(fn, grad_position, has_aux, True)
 
 
+@keeps
 def _jacobian(fn: Callable[..., Any], grad_position: Any, has_aux: bool, forward: bool) -> JacobianFunction:
     _check_flags(has_aux=has_aux)
     positions, single = _positions_of(grad_position)
@@ -151,6 +181,7 @@ def _jacobian(fn: Callable[..., Any], grad_position: Any, has_aux: bool, forward
     return JacobianFunction(fn, positions, single, has_aux, forward)
 
 
+@keeps
 def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0) -> JacobianFunction:
     """The matrix of second derivatives of a function with a scalar output.
 

@@ -1,36 +1,57 @@
-"""Marks that a graph carries so that it can be differentiated later: a hook, a rule of the user's own.
+"""Marks: entries of a tape, and operations of a graph, at which a rule of the user's says how gradients pass.
 
-Eager code leaves these as entries on the tape. A graph under construction may be differentiated after it is
-finished, so there they are operations: each computes the identity and says how gradients pass.
+A mark computes the identity. In eager code it is an entry on the tape. A graph under construction may be differentiated
+after it is finished, so there it is an operation as well. Its rule is called by the backward pass, whenever there is
+one.
 """
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from weft.core import trace as trace_module
 from weft.core.dispatch import append, record
 from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
-from weft.core.trace import Trace
+from weft.core.transparency import keeps, transparent
+from weft.errors import Refusal, Unsupported
 from weft.ir.types import TensorType
 
 
 class Rule:
     """How gradients pass a mark.
 
-    Args:
-        pull: ``pull(operands, results, douts) -> gradients of the leading operands``, on tensors.
-        results: how many of the last operands are the results.
-        label: shown in graph listings.
+    A rule does not hold tensors of the program: it is part of graphs, which outlive them.
     """
 
-    __slots__ = ("pull", "results", "label")
+    __slots__ = ()
+    #: shown in graph listings
+    label = ""
 
-    def __init__(self, pull: Callable[[Any, Any, Any], Sequence[Any]], results: int, label: str) -> None:
-        self.pull = pull
-        self.results = results
-        self.label = label
+    def pull(self, operands: Any, results: Any, douts: Any) -> Sequence[Any]:
+        """The gradients of the leading operands; calls the user's code.
+
+        Args:
+            operands: what was marked, and what the rule needs besides.
+            results: what the mark returned.
+            douts: one gradient for each result.
+        """
+        raise NotImplementedError
+
+    def user_code(self) -> tuple[Any, ...]:
+        """The functions of the user's that the rule calls."""
+        raise NotImplementedError
+
+    def renewed(self, memo: dict[int, Any]) -> Rule:
+        """The rule for another run of the graph; what a pass notes in it is not shared between runs.
+
+        Args:
+            memo: what was renewed for this run, by id.
+        """
+        del memo
+        return self
 
     def __repr__(self) -> str:
         return self.label
@@ -42,25 +63,66 @@ class _MarkPrimitive(Primitive):
     __slots__ = ()
 
     def infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
-        return inputs[len(inputs) - attrs[0].results :]  # type: ignore[return-value]
+        return inputs[len(inputs) - attrs[1] :]  # type: ignore[return-value]
 
 
-def _derivative(*operands: Any, rule: Rule) -> tuple[Any, ...]:
-    *inputs, out, dout = operands
-    return tuple(rule.pull(inputs, out, dout))
+@transparent
+def _derivative(*operands: Any, rule: Rule, results: int) -> tuple[Any, ...]:
+    return tuple(rule.pull(operands[:-2], operands[-2], operands[-1]))
 
 
 MARK = _MarkPrimitive(
     "Mark",
-    lambda *arrays, rule: arrays[len(arrays) - rule.results :],
-    attr_names=("rule",),
+    lambda *arrays, rule, results: arrays[len(arrays) - results :],
+    attr_names=("rule", "results"),
     multiple=True,
     derivative=_derivative,
 )
+MARK.asks = True
 
 
-def mark(trace: Trace, operands: Sequence[Tensor], rule: Rule) -> tuple[Tensor, ...]:
-    """Append a mark to the graph under construction; its results are new handles."""
+@keeps
+def mark(operands: Sequence[Tensor], results: int, rule: Rule) -> tuple[Tensor, ...]:
+    """Mark tensors; the marked ones are new handles.
+
+    Args:
+        operands: tensors whose gradients the rule gives, and others that it needs.
+        results: how many of the last operands are marked.
+        rule: how gradients pass.
+    """
     inputs = tuple(operands)
-    values = append(trace, MARK, inputs, (rule,))
-    return record(MARK, (rule,), inputs, values, trace.graph)
+    attrs = (rule, results)
+    trace = trace_module.current()
+    if trace is None:
+        return record(MARK, attrs, inputs, [t._data for t in inputs[len(inputs) - results :]], None)
+    refuse_unwatched(trace, rule.user_code(), rule.label)
+    values = append(trace, MARK, inputs, attrs)
+    return record(MARK, attrs, inputs, values, trace.graph)
+
+
+def refuse_unwatched(trace: trace_module.Trace, functions: Sequence[Callable[..., Any]], label: str) -> None:
+    """Refuse a rule of the user's that only holds for the call, where backward passes after the call will need it."""
+    if not trace.watched:
+        return
+    made = any(trace.is_made(part) and not _is_free(part) for function in functions for part in parts_of(function))
+    if made and not trace.followed:
+        trace.unrepeatable = True
+    elif made:
+        raise Unsupported(
+            Refusal.IMPURE_CALL,
+            f"{label} is made by this call and runs in a backward pass after it",
+            "define it outside the compiled function",
+        )
+
+
+def _is_free(part: Any) -> bool:
+    """Whether an object is a function that depends on nothing but its globals."""
+    if not isinstance(part, types.FunctionType):
+        return False
+    return not part.__closure__ and not part.__defaults__ and not part.__kwdefaults__
+
+
+def parts_of(function: Any) -> list[Any]:
+    """A callable and what it is made of."""
+    parts = (function, getattr(function, "__func__", None), getattr(function, "__self__", None))
+    return [part for part in parts if part is not None]

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from weft import context
 from weft.core.declare import OPERATOR_CLASSES, Operator
 from weft.core.primitive import Primitive
+from weft.core.transparency import keeps, transparent
 
 #: a getter takes the operator and returns its rule ``bprop(*inputs, out, dout)``
 Getter = Callable[[Any], Callable[..., Any]]
@@ -30,6 +32,8 @@ class BpropRegistry:
 
     def __init__(self) -> None:
         self._getters: dict[Primitive, Getter] = {}
+        #: every getter that was registered so far, with its number
+        self._numbers: dict[Getter, int] = {}
         self._originals: dict[Primitive, tuple[Any, str]] = {}
 
     def register(self, operator: Any) -> Callable[[Getter], Getter]:
@@ -52,7 +56,8 @@ class BpropRegistry:
                 raise TypeError(f"a bprop getter is a function of the operator, not {type(getter).__name__}")
             self._originals.setdefault(primitive, (primitive.derivative, primitive.no_gradient))
             self._getters[primitive] = getter
-            _install(primitive, _rule(primitive, kind, getter), "")
+            self._publish()
+            _install(primitive, GetterRule(primitive, kind, getter), "", True)
             return getter
 
         return decorate
@@ -63,7 +68,14 @@ class BpropRegistry:
         original = self._originals.pop(primitive, None)
         if original is not None:
             del self._getters[primitive]
-            _install(primitive, *original)
+            self._publish()
+            _install(primitive, *original, asks=False)
+
+    def _publish(self) -> None:
+        """Let graphs that were captured before know which rules hold now."""
+        for getter in self._getters.values():
+            self._numbers.setdefault(getter, len(self._numbers))
+        context.set_rules(tuple([f"{p.name}: rule {self._numbers[g]}" for p, g in self._getters.items()]))
 
     def get(self, operator: Any) -> Getter | None:
         """The getter registered for an operator."""
@@ -84,9 +96,10 @@ class BpropRegistry:
                 self.register(operator)(before)
 
 
-def _install(primitive: Primitive, rule: Any, no_gradient: str) -> None:
+def _install(primitive: Primitive, rule: Any, no_gradient: str, asks: bool) -> None:
     primitive.derivative = rule
     primitive.no_gradient = no_gradient
+    primitive.asks = asks
     primitive.rule_version += 1
     Primitive.rules_epoch += 1
     primitive.pullbacks.clear()
@@ -115,23 +128,42 @@ def _resolve(operator: Any) -> tuple[Primitive, type | None]:
     return primitive, kind if issubclass(kind, Operator) else OPERATOR_CLASSES.get(primitive.name)
 
 
-def _rule(primitive: Primitive, kind: type | None, getter: Getter) -> Callable[..., Any]:
-    """The getter's rule in the form that the driver calls."""
-    fixed = () if kind is None else tuple(inspect.signature(kind.__init__).parameters)[1:]  # type: ignore[misc]
-    # attributes that are arguments of the operator's call come after its tensors
-    called = [name for name in primitive.attr_names if name not in fixed]
+class GetterRule:
+    """A getter's rule in the form that a backward pass calls.
 
-    def rule(*operands: Any, **attrs: Any) -> Any:
-        *inputs, out, dout = operands
-        operator: Any = object.__new__(kind if kind is not None else _Unnamed)
-        operator.__dict__.update(attrs)
-        operator.__dict__["fixed"] = {name: attrs[name] for name in fixed if name in attrs}
-        gradients = getter(operator)(*inputs, *[attrs[name] for name in called], out, dout)
-        if not isinstance(gradients, (tuple, list)):
-            gradients = (gradients,)
-        return tuple(gradients[: len(inputs)])
+    Args:
+        primitive: whose rule it is.
+        kind: its operator class.
+        getter: the user's function.
+    """
 
-    return rule
+    __slots__ = ("getter", "kind", "fixed", "called")
+
+    def __init__(self, primitive: Primitive, kind: type | None, getter: Getter) -> None:
+        self.getter = getter
+        self.kind = kind
+        self.fixed = () if kind is None else tuple(inspect.signature(kind.__init__).parameters)[1:]  # type: ignore[misc]
+        # attributes that are arguments of the operator's call come after its tensors
+        self.called = [name for name in primitive.attr_names if name not in self.fixed]
+
+    @transparent
+    def __call__(self, *operands: Any, **attrs: Any) -> Any:
+        inputs, out, dout = operands[:-2], operands[-2], operands[-1]
+        given = self.getter(self.operator(attrs))(*inputs, *[attrs[name] for name in self.called], out, dout)
+        return _leading(given, len(inputs))
+
+    @keeps
+    def operator(self, attrs: dict[str, Any]) -> Any:
+        """The operator with these attributes, as the getter gets it."""
+        made: Any = object.__new__(self.kind if self.kind is not None else _Unnamed)
+        made.__dict__.update(attrs)
+        made.__dict__["fixed"] = {name: attrs[name] for name in self.fixed if name in attrs}
+        return made
+
+
+@keeps
+def _leading(gradients: Any, count: int) -> tuple[Any, ...]:
+    return tuple(gradients[:count]) if isinstance(gradients, (tuple, list)) else (gradients,)
 
 
 class _Unnamed:

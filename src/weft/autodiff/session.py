@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from weft.autodiff.backward import backward
+from weft.autodiff.backward import Walk, start_walk, walked
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.dispatch import IDENTITY, append, apply
 from weft.core.tape import SYMBOL, WRITES, TapeNode
 from weft.core.tensor import LiteralTensor, Parameter, Tensor, tracked, view, wrap
 from weft.core.trace import Trace
-from weft.core.transparency import CALLING_BACK, transparent
+from weft.core.transparency import CALLING_BACK, keeps, unbroken
 from weft.ir.graph import Value
 from weft.ir.types import TensorType
 from weft.ops import state
@@ -77,7 +77,7 @@ class Session:
         return self.leaves + self.weights
 
 
-@transparent
+@unbroken
 def call(session: Session, fn: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
     """Call the differentiated function on the tracked arguments."""
     run = session.run
@@ -104,6 +104,7 @@ def unwind(count: int) -> None:
         close(stack[-1])
 
 
+@keeps
 def begin(
     args: Sequence[Any],
     positions: Sequence[int],
@@ -151,6 +152,8 @@ def _leaf(session: Session, tensor: Tensor) -> TapeNode:
         leaf = TapeNode(((node, tensor._index),), 1, _identity, level)  # type: ignore[arg-type]
     else:
         leaf = TapeNode((), 1, None, level)
+    if session.trace is not None:
+        session.trace.read_hooks(tensor)
     if HANDLE_HOOKS:
         hooks = HANDLE_HOOKS.get(id(tensor))
         if hooks:
@@ -221,6 +224,7 @@ def keep_tapes() -> None:
         session.keeps_tape = True
 
 
+@keeps
 def is_differentiable(value: Any) -> bool:
     """Whether an argument holds tensors (or run-time numbers) to differentiate."""
     if isinstance(value, Tensor):
@@ -232,6 +236,7 @@ def is_differentiable(value: Any) -> bool:
     return bool(getattr(value, "__ms_mutable__", False)) and isinstance(value, (int, float))
 
 
+@keeps
 def close(session: Session) -> None:
     """End a session, and any that an exception left open inside it: weights are themselves again."""
     if session.closed:
@@ -265,12 +270,14 @@ def _restore(session: Session) -> None:
         WRITES.handles = session.previous_writes
 
 
+@keeps
 def cut(tensor: Tensor) -> None:
     """Forget the gradient history of a handle, in place."""
     if tensor._node is not None:
         tensor._node = SYMBOL if tensor._data.__class__ is Value else None
 
 
+@keeps
 def detached(tensor: Tensor) -> Tensor:
     """A new handle on the same value without gradient history."""
     trace = trace_module.current()
@@ -289,6 +296,7 @@ def detached(tensor: Tensor) -> Tensor:
 _ONES: dict[TensorType, Any] = {}
 
 
+@keeps
 def ones_of(tensor: Tensor) -> Tensor:
     """Ones in the type of a tensor, a new handle."""
     kind = tensor.type
@@ -306,6 +314,7 @@ def ones_of(tensor: Tensor) -> Tensor:
     return result
 
 
+@keeps
 def zeros_like(tensor: Tensor) -> Tensor:
     """Zeros in the type of a tensor; part of the graph if the tensor is."""
     kind = tensor.type
@@ -316,6 +325,7 @@ def zeros_like(tensor: Tensor) -> Tensor:
     return apply(FULL, (), attrs)
 
 
+@keeps
 def seed(output: Tensor, given: Any, what: str) -> Tensor:
     """A gradient that the user gave for an output, checked against it."""
     if not isinstance(given, Tensor):
@@ -335,16 +345,33 @@ def seed(output: Tensor, given: Any, what: str) -> Tensor:
 
 
 def gradients(
+    session: Session, outputs: Sequence[Tensor], douts: Sequence[Tensor | None], record: bool | None = None
+) -> list[Tensor]:
+    """Gradients at all leaves of a session, zeros where no path leads to; new handles.
+
+    Calls the user's code it meets.
+    """
+    return collected(session, walked(walk_of(session, outputs, douts, record=record)), record)
+
+
+@keeps
+def walk_of(
     session: Session,
     outputs: Sequence[Tensor],
     douts: Sequence[Tensor | None],
     release: bool = False,
     record: bool | None = None,
-) -> list[Tensor]:
-    """Gradients at all leaves of a session, zeros where no path leads to; new handles."""
+) -> Walk:
+    """The backward pass from outputs to all leaves of a session."""
     record = session.followed if record is None else record
     targets = session.leaves + session.weights if session.weights else session.leaves
-    raw = backward(outputs, douts, targets, record, release and not session.keeps_tape)
+    return start_walk(outputs, douts, targets, record, release and not session.keeps_tape)
+
+
+@keeps
+def collected(session: Session, raw: Sequence[Tensor | None], record: bool | None = None) -> list[Tensor]:
+    """What a session's backward pass came to, zeros where no path leads to a leaf; new handles."""
+    record = session.followed if record is None else record
     likes: list[Any] = []
     if None in [None if g is None else 0 for g in raw]:
         likes = [*tensors_of_templates(session), *_weight_handles(session)]
@@ -357,6 +384,7 @@ def gradients(
     return results
 
 
+@keeps
 def tensors_of_templates(session: Session) -> list[Tensor]:
     """The differentiated tensors, in the order of the leaves."""
     return [tensor for template in session.templates for tensor in tensors_of(template)]
@@ -367,6 +395,7 @@ def _weight_handles(session: Session) -> list[Tensor]:
     return [by_leaf[leaf] for leaf in session.weights]
 
 
+@keeps
 def settle(session: Session, value: Any) -> Any:
     """What the function returned, for the caller: without history unless another gradient follows it."""
     if not session.followed:

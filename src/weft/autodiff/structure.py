@@ -46,6 +46,8 @@ def habit_of(order: Sequence[TapeNode]) -> Habit | None:
     for node in order:
         if node.__class__ is not PrimitiveNode or node.hooks or node.level is not None:
             return None
+        if node.primitive.asks:
+            return None
         primitives.append(node.primitive)
     key = tuple(primitives)
     habit = _habits.get(key)

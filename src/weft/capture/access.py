@@ -154,7 +154,7 @@ class Access:
         self._read_operand(right)
         if type(left) in PLAIN and type(right) in PLAIN:
             if method == "__mod__" and not isinstance(left, Tensor):  # a text shows all of what it is given
-                right = self.read_value(Reads.ALL, right)
+                right = self.gate.read(Reads.ALL, right)
             if inplace:
                 if not isinstance(left, (int, float, str, tuple, Tensor)) or isinstance(left, Parameter):
                     self.touch_if_mutable(left)
@@ -257,7 +257,7 @@ class Access:
                 return self.of_numbers(function, symbol, left, right)
             left, right = self._beside(left, right), self._beside(right, left)
         if is_container(left) or is_container(right):
-            left, right = [v if self.is_of_graph(v) else self.read_value(Reads.ALL, v) for v in (left, right)]
+            left, right = [v if self.is_of_graph(v) else self.gate.read(Reads.ALL, v) for v in (left, right)]
         if type(left) in PLAIN and type(right) in PLAIN:
             return self.natively((left, right), function, left, right)
         right = self.array_beside(right, left)
@@ -312,11 +312,11 @@ class Access:
                 if equal is not False:
                     found = equal if found is False else arithmetic.disjunction(found, equal)
             return found
-        item = self.read_value(Reads.ALL, item)
+        item = self.gate.read(Reads.ALL, item)
         if isinstance(container, (dict, set, frozenset)):
             self.sources.has(container, item)
         else:
-            container = self.read_value(Reads.ALL, container)
+            container = self.gate.read(Reads.ALL, container)
         if type(container) in PLAIN or class_attribute(type(container), "__contains__") is not MISSING:
             hashed = isinstance(container, (dict, set, frozenset))
             return self.natively((item,) if hashed else (item, container), operator.contains, container, item)
@@ -375,7 +375,7 @@ class Access:
         if isinstance(obj, Tensor):
             self.sources.inside(key)
         else:
-            key = self.read_value(Reads.ALL, key)
+            key = self.gate.read(Reads.ALL, key)
         if isinstance(obj, defaultdict) and not self.natively((key,), defaultdict.__contains__, obj, key):
             self.sources.has(obj, key)
             self.journal.touch(obj)
@@ -431,7 +431,7 @@ class Access:
             self.sources.inside(key)
             self.sources.inside(value)
         else:
-            key = self.read_value(Reads.ALL, key)
+            key = self.gate.read(Reads.ALL, key)
             if isinstance(key, slice):
                 self.sources.contents(obj)
                 self.sources.contents(value)
@@ -469,7 +469,7 @@ class Access:
         if own is not None:
             self.call(own, [obj, key], {})
             return
-        key = self.read_value(Reads.ALL, key)
+        key = self.gate.read(Reads.ALL, key)
         self.sources.has(obj, key) if isinstance(obj, dict) else self.sources.contents(obj)
         self.touch_if_mutable(obj)
         self.natively((key,) if isinstance(obj, dict) else (), operator.delitem, obj, key)
@@ -727,7 +727,7 @@ class Access:
         """Whether a place's contents after a write depend on those before: a write of the same object would not be
         seen among the changes, and one on the side of a branch leaves the old contents on the other side.
         """
-        return old is value or len(self.journal.layers) > 1
+        return old is value or self.journal.on_a_side()
 
     # -- names -------------------------------------------------------------------------------------------------------
 
@@ -764,8 +764,8 @@ class Access:
             return LazyText.of(value, spec)
         if isinstance(value, LazyText):
             return value
-        value = self.read_value(Reads.ALL, value)
-        spec = self.read_value(Reads.ALL, spec)
+        value = self.gate.read(Reads.ALL, value)
+        spec = self.gate.read(Reads.ALL, spec)
         own = self.user_method(value, "__format__")
         if own is not None:
             text = self.call(own, [value, spec], {})

@@ -31,8 +31,20 @@ def assemble(
     parameters: list[str],
     stored: dict[int, Tensor],
     computes: bool = True,
+    refused_if_followed: Callable[[], None] | None = None,
 ) -> Entry:
-    """Compile the entry's code: guards, inputs, the executable's call, results."""
+    """Compile the entry's code: guards, inputs, the executable's call, results.
+
+    Args:
+        graph: the graph.
+        handles: the outside tensors that its parameters stand for.
+        numbers: the numbers that they stand for.
+        writer: the statements that make the results.
+        parameters: names of the entry's parameters.
+        stored: the outside tensors that are always written, by output.
+        computes: whether something is computed with tensors.
+        refused_if_followed: told of a call that a gradient follows, which the entry is not for; None if it is.
+    """
     sources = writer.sources
     scope: dict[str, Any] = {
         **writer.scope, "MISS": MISS, "copy": view, "again": raised_again, "leaf_of": wrap, "Suspension": Suspension,
@@ -69,6 +81,9 @@ def assemble(
     body += check_lines(sources.guards.values(), "MISS")
     if followed:
         inputs = "".join(f"{text}, " for text in wrapped)
+        if refused_if_followed is not None:
+            scope["refuse"] = refused_if_followed
+            body += [f"if {followed}:", "    refuse()", "    return MISS"]
         body += [f"if {followed}:", f"    return rebuild(segment.follow(({inputs})), {', '.join(parameters)}{held})"]
     if not graph.outputs:
         body.append("outs = ()")

@@ -95,6 +95,7 @@ class Attempt:
         self.sources = Sources(owner.guarded, varying)
         self.trace = Trace(owner.name)
         self.trace.exact = owner.exact
+        self.trace.followed = owner.followed
         self.interpreter = Interpreter(self.trace, self.sources, None if end is None else end.step)
         if continuation is None or continuation.idle is not None:
             self.interpreter.limit = (
@@ -170,7 +171,9 @@ class Attempt:
         drop_unused(graph)
         if self.point is not None:
             self.point.counts = self.continuation is None or bool(graph.nodes) or not self._goes_on(self.point)
-        return assemble(graph, handles, self.numbers, writer, self.parameters, stored, computes)
+        owner = self.owner
+        refused = owner.note_followed if trace.unrepeatable else None
+        return assemble(graph, handles, self.numbers, writer, self.parameters, stored, computes, refused)
 
     def _is_tensorless(self, writer: Writer) -> bool:
         """Whether the call computes nothing with tensors."""

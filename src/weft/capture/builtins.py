@@ -456,7 +456,7 @@ def _container(kind: Any) -> Handler:
             elif kind in (list, tuple):
                 args = [interp.listed(args[0])]
             elif not issubclass(type(args[0]), (set, frozenset, dict)):
-                args = [[interp.read_value(Reads.ALL, item) for item in interp.iterate(args[0])]]
+                args = [[interp.gate.read(Reads.ALL, item) for item in interp.iterate(args[0])]]
             else:
                 args = [interp.iterate(args[0])]
         return interp.made(interp.natively(() if kind in (list, tuple) else args, kind, *args, **kwargs))
@@ -466,7 +466,7 @@ def _container(kind: Any) -> Handler:
 
 def _pair(interp: Interpreter, item: Any) -> Any:
     """A key with its value, of which a dictionary is made."""
-    interp.read_value(Reads.ITEMS, item)
+    interp.gate.read(Reads.ITEMS, item)
     if type(item) in (tuple, list) and len(item) == 2 and issubclass(type(item[0]), RunNumber):
         return settled(item[0]), item[1]
     return item

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft.capture import builtins as table
-from weft.capture import host_functions, iterator_functions  # noqa: F401 - the latter fills the table
+from weft.capture import host_functions, iterator_functions, mapping  # noqa: F401 - the latter two fill the table
 from weft.capture.access import MISSING, class_attribute
 from weft.capture.exceptions import raise_as_it_is
 from weft.capture.frame import Await, Frame, Raise, Return, check_init, slots_for
@@ -27,6 +27,7 @@ from weft.capture.lookers import refuse_lifetimes
 from weft.capture.numbers import PURE, is_call_number
 from weft.capture.packages import DEBUGGERS, INTERNALS, NATIVE_PACKAGES, PURE_MODULES, is_heap_type, is_ours, module_of
 from weft.capture.sources import is_changeable, is_opaque_iterator
+from weft.capture.users import refuse_callbacks
 from weft.core.primitive import Primitive
 from weft.core.run_number import KINDS, settled
 from weft.core.tensor import Tensor
@@ -198,9 +199,10 @@ class Calls:
                 if callee.__module__ in _LOOKING_MODULES:
                     refuse_iterators(args)
                 self._refuse_class_writers(callee, (*args, *kwargs.values()))
+                refuse_callbacks(callee, args, kwargs)
                 ours = is_ours(callee)
                 args, kwargs = self.given(args, kwargs, ours)
-                self.note_native(args)
+                self.note_native(args, callee.__name__ == "construct")
                 self.refuse_opaque(args, kwargs)
                 # without a name for the result: whether it is fresh shows in how often it is referred to
                 return Return(
@@ -237,7 +239,7 @@ class Calls:
         """Run the handler of a builtin."""
         if self._is_pure(callee, args, kwargs):
             return self.sources.numbers.pure(callee, args)
-        return handler(self, *self.read_arguments(row_of(callee), args, kwargs))
+        return handler(self, *self.gate.arguments(row_of(callee), args, kwargs))
 
     def _is_pure(self: Interpreter, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
         """Whether a call computes a number from numbers of the call."""
@@ -260,7 +262,7 @@ class Calls:
             for value in (*args, *kwargs.values()):
                 self.sources.inside(value)
             return args, kwargs
-        return self.read_arguments(DEFAULT, args, kwargs)
+        return self.gate.arguments(DEFAULT, args, kwargs)
 
     # -- entering Python code ------------------------------------------------------------------------------------------
 
@@ -271,7 +273,7 @@ class Calls:
             return False
         package = module.partition(".")[0]
         if package == "weft":
-            if function.__code__ in TRANSPARENT:
+            if function.__code__ in TRANSPARENT or id(function) in self.created:  # made by code that was entered
                 return False
             return not self.holds_user_code(first)
         return package in NATIVE_PACKAGES
@@ -337,6 +339,8 @@ class Calls:
             if isinstance(init, types.FunctionType) and not self.is_native(init, None):
                 return obj, init
             self.touch_if_mutable(obj)
+            if isinstance(init, types.FunctionType):
+                refuse_callbacks(init, args, kwargs)
             kind.__init__(obj, *args, **kwargs)
         return obj, None
 
@@ -344,6 +348,9 @@ class Calls:
         """Make an instance of a class without Python code of the user's in its construction."""
         package = module_of(cls).partition(".")[0]
         self.refuse_opaque(args, kwargs)
+        init = cls.__init__
+        if package == "weft" and isinstance(init, types.FunctionType):
+            refuse_callbacks(init, args, kwargs)
         args, kwargs = self.given(args, kwargs)
         if is_heap_type(cls) or package == "weft" or package in NATIVE_PACKAGES or module_of(cls) in PURE_MODULES:
             if issubclass(cls, _FILLED):
@@ -355,13 +362,21 @@ class Calls:
             "create the object outside the compiled function and pass it in",
         )
 
-    def note_native(self: Interpreter, args: list[Any]) -> None:
-        """Library code is about to read from its arguments: guard what it may read."""
+    def note_native(self: Interpreter, args: list[Any], computes: bool = True) -> None:
+        """Library code is about to use its arguments: guard what it may read, and note what it may write.
+
+        Args:
+            args: what it is given.
+            computes: whether it computes with a Cell, so that it neither changes the Cell nor asks what is trained.
+        """
         first = args[0] if args else None
         versions = getattr(type(first), "__weft_versions__", None)
         if versions is not None and self.sources.guarded:
             for cell in versions(first):
                 self.sources.version(cell)
+                if not computes:
+                    self.sources.trained(cell)
+                    self.journal.touch(cell)
 
     # -- native callables ----------------------------------------------------------------------------------------------
 
@@ -482,8 +497,8 @@ class Calls:
         if not args:
             return callee(**kwargs)  # Python's own error
         row = row_of_method(args[0], callee.__name__)
-        given, kwargs = self.read_arguments(row, args[1:], kwargs)
-        self.read_owner(row, args[0], given)
+        given, kwargs = self.gate.arguments(row, args[1:], kwargs)
+        self.gate.owner(row, args[0], given)
         args = [args[0] if row.owner is not Reads.ALL else settled(args[0]), *given]
         if callee.__objclass__ is dict and isinstance(args[0], OrderedDict) and callee.__name__ in _CHANGING:
             raise Unsupported(
@@ -511,8 +526,8 @@ class Calls:
         if name == "format" and isinstance(owner, str) and any(map(self.is_of_graph, (*args, *kwargs.values()))):
             return table.format_text(self, owner, args, kwargs)
         row = row_of_method(owner, name)
-        args, kwargs = self.read_arguments(row, args, kwargs)
-        self.read_owner(row, owner, args)
+        args, kwargs = self.gate.arguments(row, args, kwargs)
+        self.gate.owner(row, owner, args)
         if isinstance(owner, _MUTABLE):
             self.journal.touch(owner)
             if name == "sort" and kwargs.get("key") is not None:

@@ -168,11 +168,12 @@ class Entries:
             entry = self.capture(values, why)
             self._use(entry)
             self._evict(why)
+        followed = self.owner.followed
         began = time.perf_counter()
         result = entry.run(*values)
         if entry.event is not None:
             entry.event.first_run = time.perf_counter() - began
-        if result is MISS and entry.has_failed():
+        if result is MISS and (entry.has_failed() or self.owner.followed is not followed):
             return self._capture_and_call(values)
         if result is MISS:
             raise WeftError(
@@ -221,6 +222,8 @@ class Owner:
         self.fullgraph = fullgraph
         #: the order in which entries for whole calls were used
         self.recency = Recency()
+        #: whether a gradient followed a call that had rules of its own, see `Trace.followed`
+        self.followed = False
         #: paths of numbers that changed between calls: they are no constants of later captures
         self.varying: set[str] = set()
         #: whether later captures assume nothing of numbers that only their graphs know
@@ -232,6 +235,10 @@ class Owner:
         self.idle: int | None = 0
         #: code of which the rest is never left to Python again, since it computed with tensors there
         self.computing: set[types.CodeType] = set()
+
+    def note_followed(self) -> None:
+        """A gradient follows a call whose graph has rules that only hold for the call."""
+        self.followed = True
 
     def capture_continuation(
         self, continuation: Continuation, values: tuple[Any, ...], why: str

@@ -12,14 +12,13 @@ import functools
 import math
 import operator
 from collections import OrderedDict, deque
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 from weft.capture.containers import is_container
+from weft.capture.sources import Sources
 from weft.core.run_number import RunNumber, settled
 from weft.core.tensor import Tensor
-
-if TYPE_CHECKING:
-    from weft.capture.interpreter import Interpreter
 
 
 class Reads(enum.Enum):
@@ -150,26 +149,33 @@ def row_of_method(owner: Any, name: str) -> Row:
 
 
 class Gate:
-    """The part of the interpreter that reads what native code reads."""
+    """Reads what native code reads of what it is given.
 
-    def read_arguments(
-        self: Interpreter, row: Row, args: list[Any], kwargs: dict[str, Any]
-    ) -> tuple[list[Any], dict[str, Any]]:
+    Args:
+        sources: guards what is read.
+        natively: calls native code that hashes and compares, see `weft.capture.natively`.
+    """
+
+    def __init__(self, sources: Sources, natively: Callable[..., Any]) -> None:
+        self.sources = sources
+        self.natively = natively
+
+    def arguments(self, row: Row, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Read what a call reads of its arguments; returns the arguments for it."""
         given = [
-            self.read_value(row.args[position] if position < len(row.args) else row.rest, value)
+            self.read(row.args[position] if position < len(row.args) else row.rest, value)
             for position, value in enumerate(args)
         ]
-        return given, {name: self.read_value(row.rest, value) for name, value in kwargs.items()}
+        return given, {name: self.read(row.rest, value) for name, value in kwargs.items()}
 
-    def read_owner(self: Interpreter, row: Row, owner: Any, args: list[Any]) -> None:
+    def owner(self, row: Row, owner: Any, args: list[Any]) -> None:
         """Read what a call of a method reads of its object, after its arguments."""
         if row.owner is Reads.KEY and args:
-            self.read_by_key(owner, args[0])
+            self.by_key(owner, args[0])
         else:
-            self.read_value(row.owner, owner)
+            self.read(row.owner, owner)
 
-    def read_value(self: Interpreter, reads: Reads, value: Any) -> Any:
+    def read(self, reads: Reads, value: Any) -> Any:
         """Read of a value what native code reads; returns what it is to be given."""
         if reads is Reads.NOTHING:
             return value
@@ -185,7 +191,7 @@ class Gate:
         self.sources.inside(value)
         return settled(value)
 
-    def read_by_key(self: Interpreter, owner: dict[Any, Any], key: Any) -> None:
+    def by_key(self, owner: dict[Any, Any], key: Any) -> None:
         """Read of a dictionary what belongs to a key."""
         try:
             found = self.natively((key,), dict.__contains__, owner, key)

@@ -25,6 +25,7 @@ from weft.capture.natively import Natively
 from weft.capture.sources import Sources
 from weft.core.tensor import LiteralTensor, Tensor
 from weft.core.trace import Trace
+from weft.core.transparency import UNBROKEN
 from weft.errors import Location, Refusal, Unsupported
 from weft.ir.types import TOKEN
 
@@ -35,7 +36,7 @@ _PROLOGUE: Final = frozenset({"MAKE_CELL", "RETURN_GENERATOR"})
 MAX_DEPTH: Final = 900
 
 
-class Interpreter(Access, Arrays, Gate, Natively, Iteration, Calls, Branches, Loops):
+class Interpreter(Access, Arrays, Natively, Iteration, Calls, Branches, Loops):
     """One capture's interpreter.
 
     Args:
@@ -52,6 +53,7 @@ class Interpreter(Access, Arrays, Gate, Natively, Iteration, Calls, Branches, Lo
         self.trace = trace
         self.sources = sources
         self.journal = Journal()
+        self.gate = Gate(sources, self.natively)
         #: the frame that is running
         self.frame: Frame = None  # type: ignore[assignment]
         #: objects made during this capture, by id
@@ -82,6 +84,9 @@ class Interpreter(Access, Arrays, Gate, Natively, Iteration, Calls, Branches, Lo
         sources.created = self.created
         trace.location = self.locate
         trace.read = sources.contents
+        trace.watched = True
+        trace.is_made = lambda obj: id(obj) in self.created
+        trace.read_hooks = sources.hooks
         self.journal.on_side_write = sources.contents
 
     # -- facts -------------------------------------------------------------------------------------------------------
@@ -176,8 +181,8 @@ class Interpreter(Access, Arrays, Gate, Natively, Iteration, Calls, Branches, Lo
 
     def run_call(self, frame: Frame) -> Exit:
         """Run a called function to its end: `Return`, or `Alternatives`; an exception propagates."""
-        barrier = frame.transparent and frame.globals["__name__"].startswith("weft.autodiff")
-        self.inside_step += barrier  # a gradient in progress cannot be left and taken up again
+        barrier = frame.function.__code__ in UNBROKEN
+        self.inside_step += barrier
         try:
             result = self.run_frame(frame)
         finally:

@@ -207,9 +207,11 @@ def cell_value(cell: types.CellType) -> Any:
 class Layer:
     """The objects written since a point in time, with their contents at that point."""
 
-    __slots__ = ("before",)
+    __slots__ = ("before", "side")
 
-    def __init__(self) -> None:
+    def __init__(self, side: bool = False) -> None:
+        #: whether what is written since holds on one side of a branch only
+        self.side = side
         #: id -> (the object, its contents before the first write)
         self.before: dict[int, tuple[Any, Any]] = {}
 
@@ -301,7 +303,7 @@ class Journal:
         before = self.layers[-1].before
         key = id(obj)
         if key not in before:
-            if len(self.layers) > 1:
+            if self.on_a_side():
                 self.on_side_write(obj)
             before[key] = (obj, contents_of(obj))
 
@@ -317,9 +319,13 @@ class Journal:
                 return noted[1]
         return None
 
-    def push(self) -> Layer:
-        """Begin a layer."""
-        layer = Layer()
+    def on_a_side(self) -> bool:
+        """Whether what is written now holds on one side of a branch only."""
+        return any(layer.side for layer in self.layers)
+
+    def push(self, side: bool = True) -> Layer:
+        """Begin a layer; what is written holds on one side of a branch only, unless `side` is False."""
+        layer = Layer(side)
         self.layers.append(layer)
         return layer
 

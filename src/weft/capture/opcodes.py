@@ -447,14 +447,14 @@ def _build_list(interp: Interpreter, frame: Frame, instr: Instr) -> None:
 
 @handles("BUILD_SET")
 def _build_set(interp: Interpreter, frame: Frame, instr: Instr) -> None:
-    items = [interp.read_value(Reads.ALL, item) for item in frame.take(instr.arg)]
+    items = [interp.gate.read(Reads.ALL, item) for item in frame.take(instr.arg)]
     frame.stack.append(interp.made(interp.natively(items, set, items)))
 
 
 @handles("BUILD_MAP")
 def _build_map(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     values = frame.take(2 * instr.arg)
-    keys = [interp.read_value(Reads.ALL, key) for key in values[::2]]
+    keys = [interp.gate.read(Reads.ALL, key) for key in values[::2]]
     frame.stack.append(interp.made(interp.natively(keys, dict, zip(keys, values[1::2], strict=True))))
 
 
@@ -493,7 +493,7 @@ def _set_add(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     value = frame.stack.pop()
     target = frame.stack[-instr.arg]
     interp.journal.touch(target)
-    value = interp.read_value(Reads.ALL, value)
+    value = interp.gate.read(Reads.ALL, value)
     interp.natively((value,), set.add, target, value)
 
 
@@ -503,7 +503,7 @@ def _map_add(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     key = frame.stack.pop()
     target = frame.stack[-instr.arg]
     interp.journal.touch(target)
-    key = interp.read_value(Reads.ALL, key)
+    key = interp.gate.read(Reads.ALL, key)
     interp.natively((key,), dict.__setitem__, target, key, value)
 
 
@@ -522,7 +522,7 @@ def _set_update(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     values = frame.stack.pop()
     target = frame.stack[-instr.arg]
     interp.journal.touch(target)
-    items = [interp.read_value(Reads.ALL, item) for item in interp.iterate(values)]
+    items = [interp.gate.read(Reads.ALL, item) for item in interp.iterate(values)]
     interp.natively((items,), target.update, items)
 
 

@@ -24,6 +24,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft import context
+from weft.autodiff.session import HANDLE_HOOKS
 from weft.capture.arrays import ARRAYS
 from weft.capture.containers import CONTAINERS, is_container, items_of, length, members
 from weft.capture.contents import Contents
@@ -240,6 +241,8 @@ class Sources(Contents):
             return True
         if isinstance(obj, types.CellType):
             return before is value
+        if isinstance(obj, Tensor):
+            before = {"attributes": before[1] or {}}
         if not isinstance(before, dict):
             return True
         if part == "attributes" and key in before.get("slots", ()):
@@ -432,8 +435,30 @@ class Sources(Contents):
         """Library code read from a Cell: its version stands for all its attributes."""
         expression = self._expression(cell)
         path = f"settings of {self.path(expression)}" if self.is_known(cell) else f"settings of {type(cell).__name__}"
-        version = cell._version
+        before = self.before(cell)
+        version = cell._version if before is None else before["attributes"]["_version"]
         self._guard(f"{expression}._version == {version}", "version", path, version, f"{expression}._version")
+
+    def trained(self, cell: Any) -> None:
+        """Library code asked which parameters of a Cell are trained; the Cell's version stands for which it has."""
+        for name, parameter in cell._params.items():
+            if isinstance(parameter, Parameter):
+                before = self.before(parameter)
+                flag = parameter.requires_grad if before is None else before[1]["requires_grad"]
+                asked = f"{self._expression(parameter)}.requires_grad"
+                path = f"{self.path(self._expression(cell))}.{name}.requires_grad"
+                self._guard(f"{asked} is {flag}", "value", path, flag, asked)
+
+    def hooks(self, tensor: Tensor) -> None:
+        """The hooks of a tensor from outside were read, or that there is none in the whole program."""
+        if id(tensor) in self.created or tensor.is_symbolic:
+            return
+        if not HANDLE_HOOKS:
+            self._guard(f"not {self.name(HANDLE_HOOKS, 'object')}", "absent", "hooks of tensors")
+            return
+        found = tuple(HANDLE_HOOKS.get(id(tensor), ()))
+        asked = f"{self.name(hooks_of, 'function')}({self._expression(tensor)})"
+        self._guard(f"{asked} == {self._constant(found)}", "value", f"hooks of {self.path(self._expression(tensor))}")
 
     def answer(self, obj: Any, method: str, argument: Any, result: Any) -> None:
         """An object was asked something that it answers without effect: the guard asks it again."""
@@ -659,6 +684,11 @@ class Sources(Contents):
         if value is None or value is True or value is False or value is ...:
             return "..." if value is ... else repr(value)
         return self.name(value, "constant")
+
+
+def hooks_of(tensor: Tensor) -> tuple[Any, ...]:
+    """The hooks of a tensor on which no gradient runs yet."""
+    return tuple(HANDLE_HOOKS.get(id(tensor), ()))
 
 
 def mapping_of(view: Any) -> Any:

@@ -113,15 +113,15 @@ def differentiate(graph: Graph, followed: Sequence[bool]) -> Pullback:
         else:
             needed[value] = None
     saved = list(needed)
-    forward = _part(f"{graph.name}_forward", joint, joint.params[:count], early_nodes, joint.outputs[:results] + saved)
+    forward = part(f"{graph.name}_forward", joint, joint.params[:count], early_nodes, joint.outputs[:results] + saved)
     entries = [*saved, *joint.params[count:]]
-    backward_graph = _part(f"{graph.name}_backward", joint, entries, [*again, *late_nodes], wanted)
+    backward_graph = part(f"{graph.name}_backward", joint, entries, [*again, *late_nodes], wanted)
     DropDead().apply(forward)
     DropDead().apply(backward_graph)
     return Pullback(forward, backward_graph, len(saved), gradients)
 
 
-def _part(name: str, joint: Graph, params: Sequence[Value], nodes: Sequence[Node], outputs: Sequence[Value]) -> Graph:
+def part(name: str, joint: Graph, params: Sequence[Value], nodes: Sequence[Node], outputs: Sequence[Value]) -> Graph:
     """A graph of its own with some of another's nodes."""
     part = Graph(name)
     values: dict[Value | None, Value | None] = {None: None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.autodiff.backward import generic_derivative
+from weft.autodiff.rules import generic_derivative
 from weft.core.primitive import Primitive
 from weft.core.trace import Literal
 from weft.ir.graph import Graph

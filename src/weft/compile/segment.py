@@ -8,6 +8,7 @@ from typing import Any
 from weft.compile.compilations import BACKWARD, FORWARD, RUN, Compilations
 from weft.compile.differentiate import differentiate, joint_graph
 from weft.compile.executable import Executable
+from weft.compile.pieces import Pieces, asks
 from weft.core.primitive import Primitive
 from weft.core.tape import SYMBOL, Edge, TapeNode
 from weft.core.tensor import Tensor, tracked, view, wrap
@@ -40,6 +41,8 @@ class Segment:
         self._prefix = prefix
         self.executable = Executable(graph, donatable, self.compilations, prefix + RUN)
         self._derivatives: dict[Any, Derivative] = {}
+        #: made for the rules that are registered since this epoch
+        self._pieces: tuple[int, Pieces | None] | None = None
 
     def follow(self, inputs: Sequence[Tensor | None]) -> list[Any]:
         """Run on tensors of which some are followed by a gradient; the results carry one tape entry."""
@@ -50,7 +53,17 @@ class Segment:
         if not any(followed):
             return [None if kind.type is TOKEN else wrap(a) for a, kind in zip(
                 self.executable.run(*arrays), self.graph.outputs, strict=True)]  # fmt: skip
+        pieces = self.pieces()
+        if pieces is not None:
+            return pieces.run(inputs)
         return self.derivative(followed).forward(list(inputs), arrays)
+
+    def pieces(self) -> Pieces | None:
+        """The graph cut where a gradient comes to code of the user's; None if there is no such place."""
+        if self._pieces is None or self._pieces[0] != Primitive.rules_epoch:
+            found = Pieces(self.graph, lambda graph: Segment(graph).follow) if asks(self.graph) else None
+            self._pieces = (Primitive.rules_epoch, found)
+        return self._pieces[1]
 
     def derivative(self, followed: tuple[bool, ...]) -> Derivative:
         """The derivative with respect to the inputs marked True."""

@@ -23,6 +23,7 @@ from weft.core.tape import SYMBOL, Edge, TapeNode
 from weft.core.tensor import LiteralTensor, Tensor, tracked, wrap
 from weft.core.trace import Trace
 from weft.dtypes import DType
+from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
 from weft.ir.types import TensorType
 
@@ -156,6 +157,13 @@ def _needs_graph(trace: Trace, primitive: Primitive, inputs: tuple[Any, ...]) ->
 
 def append(trace: Trace, primitive: Primitive, inputs: Sequence[Tensor | None], attrs: tuple[Any, ...]) -> Any:
     """Append a primitive to the graph under construction; returns its values (a tuple)."""
+    if primitive.asks and trace.watched and trace.graph is not trace.root:
+        what = getattr(attrs[0] if attrs else None, "label", "") or f"the derivative of {primitive.name}"
+        raise Unsupported(
+            Refusal.TENSOR_CONDITION,
+            f"{what} is the program's own and runs in the backward pass, as often as its place ran",
+            "take it out of the branch, loop or mapped function",
+        )
     use = trace.use
     values = tuple([None if t is None else use(t) for t in inputs])
     types: Any = tuple([None if v is None else v.type for v in values])

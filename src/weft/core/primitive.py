@@ -82,7 +82,7 @@ class Primitive:
     __slots__ = (
         "name", "implementation", "attr_names", "multiple", "effect", "promotes", "commutative", "elementwise",
         "samples", "derivative", "no_gradient", "rule_version", "executables", "types", "pullbacks", "generic",
-        "packs", "__weakref__",
+        "packs", "asks", "__weakref__",
     )  # fmt: skip
     table: ClassVar[dict[str, Primitive]] = {}
     #: counts the replacements of derivative rules, so that graphs derived before are derived again
@@ -119,6 +119,8 @@ class Primitive:
         self.no_gradient = no_gradient
         #: bumped when a user replaces the rule, so that compiled rules are not reused
         self.rule_version = 0
+        #: whether the rule is, or calls, code of the user's, so that a backward pass asks for its call
+        self.asks = False
         #: whether all attributes so far were plain Python values; their key is then made at the speed of C
         self.packs = True
         #: by `key`

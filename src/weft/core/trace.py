@@ -132,6 +132,16 @@ class Trace:
         self.edges: dict[Value, tuple[Any, int]] = {}
         #: told of containers whose items are compared where paths meet
         self.read: Callable[[Any], None] = lambda obj: None
+        #: whether code of the user's that it meets is watched: this is a capture
+        self.watched = False
+        #: whether a gradient will follow the finished graph, so that rules in it run in later backward passes
+        self.followed = False
+        #: whether it has rules that were made during this capture, so that later backward passes cannot call them
+        self.unrepeatable = False
+        #: whether an object was made during this capture
+        self.is_made: Callable[[Any], bool] = lambda obj: False
+        #: told of tensors whose hooks are read
+        self.read_hooks: Callable[[Tensor], None] = lambda tensor: None
         self._constants: dict[tuple[Graph, int, type | None], Value] = {}
         self._captures: dict[Graph, dict[Value, Value]] = {}
 
@@ -196,6 +206,12 @@ class Trace:
         found = captures.get(value)
         if found is None:
             if graph.parent is None:
+                if self.watched:
+                    raise Unsupported(
+                        Refusal.OUTPUT,
+                        "a value of one example is read outside of the function that vmap maps",
+                        "return it from the mapped function",
+                    )
                 raise AssertionError(f"{value!r} does not belong to this trace")
             self.lift(value, graph.parent)
             found = captures[value] = graph.add_param(value.type, value.name)

@@ -1,4 +1,10 @@
-"""Library code that calls the user's code back: capture steps through it instead of calling it natively."""
+"""What library code does with the user's functions that it is given: declared here, and nowhere else.
+
+Capture knows four kinds of library functions. One that calls the user back is *transparent*: capture enters it, and so
+the user's function, instruction by instruction. One that *keeps* what it is given does not call it while it runs. One
+that is given no code of the user's runs natively. Any other is given code of the user's and nobody said what it does
+with it: its call is a break, which runs in Python. So a forgotten declaration costs a break, never a wrong answer.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +17,10 @@ _Function = TypeVar("_Function", bound=object)
 
 #: the code of transparent functions, that of functions defined inside them included
 TRANSPARENT: Final[set[types.CodeType]] = set()
+#: the code of transparent functions that a call cannot leave and take up again: a gradient or a mapping is in progress
+UNBROKEN: Final[set[types.CodeType]] = set()
+#: the code of functions that do not call what they are given, though it may hold functions of the user's
+KEEPING: Final[set[types.CodeType]] = set()
 #: the code of functions that stand for another one, which capture enters instead (their `__weft_inline__`)
 STAND_INS: Final[set[types.CodeType]] = set()
 #: the code of functions that compiled code must leave to Python
@@ -38,10 +48,47 @@ def transparent(function: _Function) -> _Function:
     Returns:
         The same function.
     """
-    assert isinstance(function, types.FunctionType)
-    pending = [function.__code__]
-    while pending:
-        code = pending.pop()
-        TRANSPARENT.add(code)
-        pending.extend(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    TRANSPARENT.update(_codes(function))
     return function
+
+
+def unbroken(function: _Function) -> _Function:
+    """Mark a library function that capture enters, and that a call cannot leave for Python and take up again.
+
+    Args:
+        function: a plain Python function.
+
+    Returns:
+        The same function.
+    """
+    UNBROKEN.update(_codes(function))
+    return transparent(function)
+
+
+def keeps(function: _Function) -> _Function:
+    """Mark a library function, or a class, that does not call the functions of the user's that it is given.
+
+    It stores them, or it looks at other parts of what holds them.
+
+    Args:
+        function: a plain Python function, or a class: making an instance keeps its arguments.
+
+    Returns:
+        The same function or class.
+    """
+    if isinstance(function, type):
+        for part in (vars(function).get("__init__"), vars(function).get("__new__")):
+            if isinstance(part, types.FunctionType):
+                KEEPING.update(_codes(part))
+    else:
+        KEEPING.update(_codes(function))
+    return function
+
+
+def _codes(function: object) -> list[types.CodeType]:
+    """The code of a function and of the functions defined inside."""
+    assert isinstance(function, types.FunctionType)
+    found = [function.__code__]
+    for code in found:
+        found.extend(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return found

@@ -1,0 +1,238 @@
+"""Derivative rules applied to entries of a tape: by operations on tensors, or compiled.
+
+Un-broadcasting and dtypes are handled here, so rules return gradients as the mathematics gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from weft.autodiff.structure import Key
+from weft.core import trace as trace_module
+from weft.core.dispatch import CAST, PrimitiveNode, apply
+from weft.core.primitive import Primitive
+from weft.core.tape import TapeNode
+from weft.core.tensor import Tensor, tracked, wrap
+from weft.ir.types import TensorType
+from weft.ops.math import add
+from weft.ops.shape import sum_to, zeros_of
+
+
+def pull(node: TapeNode, douts: list[Tensor | None], needs: Sequence[bool], record: bool) -> Sequence[Tensor | None]:
+    """The gradients of a node's inputs, by operations on tensors."""
+    if isinstance(node, PrimitiveNode):
+        inputs, outputs = operands_of(node, record)
+        return apply_rule(node.primitive, node.attrs, inputs, outputs, douts, needs)
+    assert node.pullback is not None
+    return node.pullback(douts, list(needs), record)
+
+
+def operands_of(node: PrimitiveNode, record: bool) -> tuple[Sequence[Tensor | None], tuple[Tensor, ...]]:
+    """What a primitive was computed from, and its results, as its rule gets them."""
+    if record:
+        return node.inputs, tuple([tracked(data, node, index) for index, data in enumerate(node.results)])
+    # nothing follows this gradient, so it leaves no entries
+    return [t if t is None or t._node is None else _plain(t) for t in node.inputs], tuple(map(wrap, node.results))
+
+
+def _plain(tensor: Tensor) -> Tensor:
+    result = wrap(tensor._data)
+    result._type = tensor._type
+    return result
+
+
+def call_of_rule(
+    node: PrimitiveNode, douts: Sequence[Tensor | None], record: bool
+) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """The call of a primitive's rule, for whoever makes it: function, arguments, keyword arguments."""
+    primitive = node.primitive
+    inputs, outputs = operands_of(node, record)
+    filled = [zeros_of(o) if d is None else d for o, d in zip(outputs, douts, strict=True)]
+    out: Any = outputs if primitive.multiple else outputs[0]
+    dout: Any = tuple(filled) if primitive.multiple else filled[0]
+    assert primitive.derivative is not None
+    attrs = dict(zip(primitive.attr_names, node.attrs, strict=True))
+    return primitive.derivative, (*inputs, out, dout), attrs
+
+
+def pull_compiled(node: Any, douts: list[Tensor | None], needs: tuple[bool, ...]) -> list[Tensor | None]:
+    """The gradients of a primitive's inputs, by its compiled rule on device arrays."""
+    primitive: Primitive = node.primitive
+    if len(douts) == 1:
+        present: Any = True
+        arrays = [douts[0]._data]  # type: ignore[union-attr]
+    else:
+        present = tuple([d is not None for d in douts])
+        arrays = [d._data for d in douts if d is not None]
+    key = (primitive.key(node.attrs), needs, present)
+    run = primitive.pullbacks.get(key)
+    if run is None:
+        run = primitive.pullbacks[key] = _compile_pullback(primitive, node.attrs, needs, present, len(node.inputs))
+    gradients = iter(run(*[None if t is None else t._data for t in node.inputs], *node.results, *arrays))
+    # the compiled rule leaves out what is not needed; None stands for a gradient that is zero
+    return [wrap(g) if need and (g := next(gradients)) is not None else None for need in needs]
+
+
+def compile_pass(key: Key) -> Callable[..., Any]:
+    _, steps, seeds, targets, _ = key
+
+    def compute(*arrays: Any) -> Any:
+        pending: dict[int, dict[int, Tensor]] = {}
+
+        def give(number: int, index: int, gradient: Tensor) -> None:
+            slots = pending.setdefault(number, {})
+            slots[index] = add(slots[index], gradient) if index in slots else gradient
+
+        with trace_module.suspended():
+            for number, index, slot in seeds:
+                give(number, index, wrap(arrays[slot]))
+            for number in range(len(steps) - 1, -1, -1):
+                slots = pending.pop(number, None)
+                if slots is None:
+                    continue
+                primitive, attrs, inputs, results, edges = steps[number]
+                gradients = apply_rule(
+                    primitive,
+                    attrs,
+                    [None if i < 0 else wrap(arrays[i]) for i in inputs],
+                    [wrap(arrays[i]) for i in results],
+                    [slots.get(index) for index in range(len(results))],
+                    [edge is not None for edge in edges],
+                )
+                for edge, gradient in zip(edges, gradients, strict=True):
+                    if edge is not None and gradient is not None:
+                        give(*edge, gradient)
+            return [pending[target][0]._data if target in pending else None for target in targets]
+
+    return jax.jit(compute)
+
+
+def _compile_pullback(
+    primitive: Primitive, attrs: tuple[Any, ...], needs: tuple[bool, ...], present: Any, input_count: int
+) -> Callable[..., Any]:
+    flags = (True,) if present is True else present
+    first_dout = input_count + len(flags)
+
+    def compute(*arrays: Any) -> Any:
+        inputs = [None if a is None else wrap(a) for a in arrays[:input_count]]
+        outputs = [wrap(a) for a in arrays[input_count:first_dout]]
+        given = iter(arrays[first_dout:])
+        douts = [wrap(next(given)) if flag else None for flag in flags]
+        with trace_module.suspended():
+            gradients = apply_rule(primitive, attrs, inputs, outputs, douts, needs)
+        return [None if g is None else g._data for g, need in zip(gradients, needs, strict=True) if need]
+
+    return jax.jit(compute)
+
+
+def apply_rule(
+    primitive: Primitive,
+    attrs: tuple[Any, ...],
+    inputs: Sequence[Tensor | None],
+    outputs: Sequence[Tensor],
+    douts: list[Tensor | None],
+    needs: Sequence[bool],
+) -> list[Tensor | None]:
+    """Run the derivative rule of a primitive on tensors and fit its results to the inputs.
+
+    Returns:
+        list: for each input the gradient in the input's shape and dtype; None where not needed or zero.
+    """
+    filled = [zeros_of(o) if d is None else d for o, d in zip(outputs, douts, strict=True)]
+    rule = primitive.derivative
+    if rule is None:
+        return fitted(_generic_gradients(primitive, attrs, inputs, filled, needs), inputs, needs)
+    out: Any = tuple(outputs) if primitive.multiple else outputs[0]
+    dout: Any = tuple(filled) if primitive.multiple else filled[0]
+    return fitted(rule(*inputs, out, dout, **dict(zip(primitive.attr_names, attrs, strict=True))), inputs, needs)
+
+
+def fitted(raw: Any, inputs: Sequence[Tensor | None], needs: Sequence[bool]) -> list[Tensor | None]:
+    """What a rule returned, as a gradient for each input in the input's shape and dtype; None where not needed."""
+    if not isinstance(raw, (tuple, list)):
+        raw = (raw,)
+    if len(raw) < len(inputs):  # a rule may leave out trailing inputs that have no gradient
+        raw = (*raw, *[None] * (len(inputs) - len(raw)))
+    return [
+        fit(gradient, x) if need and gradient is not None and x is not None else None
+        for gradient, x, need in zip(raw, inputs, needs, strict=True)
+    ]
+
+
+def fit(gradient: Any, like: Tensor) -> Tensor:
+    """A gradient in the shape and dtype of what it is the gradient of."""
+    if not isinstance(gradient, Tensor):
+        gradient = Tensor(gradient)
+    wanted: TensorType = like.type
+    found: TensorType = gradient.type
+    if found.shape != wanted.shape:
+        gradient = sum_to(gradient, wanted.shape)
+    if found.dtype is not wanted.dtype:
+        gradient = apply(CAST, (gradient,), (wanted.dtype,))
+    return gradient
+
+
+def _generic_gradients(
+    primitive: Primitive,
+    attrs: tuple[Any, ...],
+    inputs: Sequence[Tensor | None],
+    douts: Sequence[Tensor],
+    needs: Sequence[bool],
+) -> list[Tensor | None]:
+    positions = tuple(
+        i
+        for i, (x, need) in enumerate(zip(inputs, needs, strict=True))
+        if need and x is not None and x.dtype.category >= 2
+    )
+    gradients: list[Tensor | None] = [None] * len(inputs)
+    if positions:
+        results = apply(generic_derivative(primitive), (*inputs, *douts), (*attrs, positions, len(inputs)))
+        for position, result in zip(positions, results, strict=True):
+            gradients[position] = result
+    return gradients
+
+
+def generic_derivative(primitive: Primitive) -> Primitive:
+    """The primitive whose implementation is `jax.vjp` of another's: operands and output gradients in, input
+    gradients at the attribute `positions` out.
+    """
+    if primitive.generic is None:
+        # the derivative of a derivative has the attributes of both
+        order = sum(name.startswith("positions") for name in primitive.attr_names)
+        names = ("positions", "count") if order == 0 else (f"positions{order}", f"count{order}")
+
+        def implementation(*arrays: Any, **attrs: Any) -> Any:
+            positions, count = attrs.pop(names[0]), attrs.pop(names[1])
+            inputs, douts = list(arrays[:count]), arrays[count:]
+
+            def of_chosen(*chosen: Any) -> Any:
+                full = list(inputs)
+                for position, value in zip(positions, chosen, strict=True):
+                    full[position] = value
+                return primitive.implementation(*full, **attrs)
+
+            outputs, pullback = jax.vjp(of_chosen, *[inputs[p] for p in positions])
+            if primitive.multiple:
+                cotangents: Any = tuple(_cotangent(d, o) for d, o in zip(douts, outputs, strict=True))
+            else:
+                cotangents = _cotangent(douts[0], outputs)
+            return pullback(cotangents)
+
+        primitive.generic = Primitive(
+            f"Grad{primitive.name}",
+            implementation,
+            attr_names=(*primitive.attr_names, *names),
+            multiple=True,
+            register=False,
+        )
+    return primitive.generic
+
+
+def _cotangent(dout: Any, output: Any) -> Any:
+    if jnp.issubdtype(output.dtype, jnp.inexact):
+        return dout.astype(output.dtype)
+    return jnp.zeros(output.shape, jax.dtypes.float0)

@@ -1,0 +1,137 @@
+"""A finished graph in pieces, for a gradient over it that comes to code of the user's.
+
+Hooks and rules of the user's run in the backward pass, each time there is one, and in Python. So where a gradient
+follows a graph with such code in it, the stretches between are compiled graphs with a tape entry each, and the marks
+are entries as in eager code. A branch or loop with such code inside runs as Python's would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from weft.autodiff.marks import MARK, mark
+from weft.compile.differentiate import part
+from weft.core.control import CALL, IF, WHILE
+from weft.core.dispatch import apply
+from weft.core.tensor import Tensor, view
+from weft.ir.graph import Graph, Node, Value
+
+#: what runs a compiled stretch on tensors that a gradient may follow
+Run = Callable[[Sequence[Tensor | None]], Sequence[Tensor | None]]
+
+
+def asks(graph: Graph) -> bool:
+    """Whether a gradient over a graph comes to code of the user's."""
+    return any(_node_asks(node) for node in graph.nodes)
+
+
+def _node_asks(node: Node) -> bool:
+    if getattr(node.op, "asks", False) or any(asks(region) for region in node.regions):
+        return True
+    inner = (getattr(attribute, "graph", None) for attribute in node.attrs)  # the body of a mapped function
+    return any(isinstance(graph, Graph) and asks(graph) for graph in inner)
+
+
+class _Stretch:
+    """Nodes without code of the user's, as a graph.
+
+    Args:
+        run: runs the graph.
+        inputs: what it needs of the whole graph.
+        outputs: what it computes for later pieces.
+    """
+
+    __slots__ = ("run", "inputs", "outputs")
+
+    def __init__(self, run: Run, inputs: list[Value], outputs: list[Value]) -> None:
+        self.run = run
+        self.inputs = inputs
+        self.outputs = outputs
+
+
+class Pieces:
+    """A graph cut at the nodes where a gradient comes to code of the user's.
+
+    Args:
+        graph: the graph.
+        compiled: makes what runs a stretch.
+    """
+
+    def __init__(self, graph: Graph, compiled: Callable[[Graph], Run]) -> None:
+        self.graph = graph
+        self.compiled = compiled
+        self.pieces: list[_Stretch | Node] = []
+        self._regions: dict[Graph, Pieces] = {}
+        pending: list[Node] = []
+        for position, node in enumerate(graph.nodes):
+            if _node_asks(node):
+                self._cut(pending, graph.nodes[position:])
+                self.pieces.append(node)
+                pending = []
+            else:
+                pending.append(node)
+        self._cut(pending, [])
+
+    def _cut(self, nodes: list[Node], later: Sequence[Node]) -> None:
+        """Make a stretch of nodes that come one after the other."""
+        if not nodes:
+            return
+        made = dict.fromkeys(value for node in nodes for value in node.outputs)
+        needed = dict.fromkeys(v for node in nodes for v in node.inputs if v is not None and v not in made)
+        read = {value for node in later for value in node.inputs} | set(self.graph.outputs)
+        outputs = [value for value in made if value in read]
+        stretch = part(f"{self.graph.name}_{len(self.pieces)}", self.graph, list(needed), nodes, outputs)
+        self.pieces.append(_Stretch(self.compiled(stretch), list(needed), outputs))
+
+    def run(self, inputs: Sequence[Tensor | None], memo: dict[int, Any] | None = None) -> list[Tensor | None]:
+        """Compute the outputs; the results carry the entries of all pieces. A token is None.
+
+        Args:
+            inputs: one tensor for each parameter.
+            memo: what rules have in common in this run, by id.
+        """
+        memo = {} if memo is None else memo
+        env: dict[Any, Tensor | None] = {None: None}
+        for value, tensor in zip(self.graph.params, inputs, strict=True):
+            env[value] = None if tensor is None else view(tensor)
+        for piece in self.pieces:
+            if isinstance(piece, _Stretch):
+                env.update(zip(piece.outputs, piece.run([env[value] for value in piece.inputs]), strict=True))
+            else:
+                operands = [env[value] for value in piece.inputs]
+                env.update(zip(piece.outputs, self._run_node(piece, operands, memo), strict=True))
+        found = [env[value] for value in self.graph.outputs]
+        return [None if tensor is None else view(tensor) for tensor in found]
+
+    def _run_node(self, node: Node, operands: list[Any], memo: dict[int, Any]) -> Sequence[Tensor | None]:
+        op: Any = node.op
+        if op is MARK:
+            rule, results = node.attrs
+            return mark(operands, results, rule.renewed(memo))
+        if op is IF:
+            chosen = node.regions[0 if _truth(operands[0]) else 1]
+            return self._inside(chosen).run(operands[1:], memo)
+        if op is WHILE:
+            count = node.attrs[0]
+            carry, body = operands[:count], self._inside(node.regions[0])
+            while _truth(carry[0]):
+                carry = body.run([*carry, *operands[count:]], memo)
+            return carry
+        if op is CALL:
+            return self._inside(node.regions[0]).run(operands, memo)
+        found = apply(op, tuple(operands), node.attrs)
+        return found if op.multiple else (found,)
+
+    def _inside(self, region: Graph) -> Pieces:
+        found = self._regions.get(region)
+        if found is None:
+            found = self._regions[region] = Pieces(region, self.compiled)
+        return found
+
+
+def _truth(condition: Tensor) -> bool:
+    return bool(condition.asnumpy())
+
+
+__all__: Final = ["Pieces", "asks"]

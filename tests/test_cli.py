@@ -12,19 +12,7 @@ from pathlib import Path
 import pytest
 
 import weft
-
-
-def weft_command(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    """Run `python -m weft` with these arguments."""
-    return subprocess.run(
-        [sys.executable, "-m", "weft", *arguments], capture_output=True, text=True, timeout=120, **options
-    )  # type: ignore[call-overload,no-any-return]
-
-
-def python(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run plain Python with these arguments."""
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=120)
-
+from tests.helpers.processes import environment, python, weft_at_once, weft_command
 
 SCRIPTS = {
     "facts": "import sys\nprint(sys.argv, __name__, __file__, sys.path[0], __package__, __spec__, __doc__)\n",
@@ -50,8 +38,16 @@ def test_run_is_python(name: str, tmp_path: Path) -> None:
     script.write_text(SCRIPTS[name])
     (tmp_path / "sibling.py").write_text("VALUE = 3\n")
     arguments = (str(script), "-x", "--", "run", "--help", "-m")
-    ours, theirs = weft_command("run", *arguments), python(*arguments)
+    ours, theirs = weft_at_once("run", *arguments), python(*arguments)
     assert (ours.returncode, ours.stdout, ours.stderr) == (theirs.returncode, theirs.stdout, theirs.stderr)
+
+
+@pytest.mark.parametrize("name", ["error", "atexit"])
+def test_a_process_of_its_own_is_no_different(name: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPTS[name])
+    whole, copy = weft_command("run", str(script)), weft_at_once("run", str(script))
+    assert (whole.returncode, whole.stdout, whole.stderr) == (copy.returncode, copy.stdout, copy.stderr)
 
 
 def test_run_module_and_folder(tmp_path: Path) -> None:
@@ -60,14 +56,13 @@ def test_run_module_and_folder(tmp_path: Path) -> None:
     (package / "__main__.py").write_text("import sys\nprint(sys.argv[1:], __name__, sys.path[0])\n")
     (package / "__init__.py").write_text("")
     for arguments in ((str(package), "a", "-b"), ("-m", "program", "a", "-b")):
-        ours = weft_command("run", *arguments, cwd=tmp_path)
-        theirs = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=tmp_path)
+        ours, theirs = weft_at_once("run", *arguments, cwd=tmp_path), python(*arguments, cwd=tmp_path)
         assert (ours.returncode, ours.stdout, ours.stderr) == (0, theirs.stdout, theirs.stderr)
 
 
 def test_run_error_in_module_shows_no_runner_frames(tmp_path: Path) -> None:
     (tmp_path / "failing.py").write_text("def f():\n    raise ValueError('oops')\n\nf()\n")
-    done = weft_command("run", "-m", "failing", cwd=tmp_path)
+    done = weft_at_once("run", "-m", "failing", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == "ValueError: oops"
     assert done.stderr.count("File ") == 2
@@ -102,7 +97,7 @@ def test_run_answers_mindspore(tmp_path: Path) -> None:
     ),
 )
 def test_wrong_usage_is_status_2_and_names_what_is_wrong(arguments: tuple[str, ...], says: str) -> None:
-    done = weft_command(*arguments)
+    done = weft_at_once(*arguments)
     assert done.returncode == 2
     assert says in done.stderr
     assert "Traceback" not in done.stderr
@@ -113,23 +108,26 @@ def test_help_and_version() -> None:
     assert done.returncode == 0
     assert done.stdout.startswith(f"weft {weft.__version__}, jax ")
     for arguments in (("--help",), ("run", "--help"), ("demo", "--help")):
-        done = weft_command(*arguments)
+        done = weft_at_once(*arguments)
         assert done.returncode == 0
         assert done.stdout.startswith("usage: weft")
 
 
 def test_demo_names_the_extra_that_is_missing(tmp_path: Path) -> None:
     (tmp_path / "sklearn.py").write_text("raise ModuleNotFoundError('hidden')\n")
-    done = weft_command("demo", env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])})
+    done = weft_command("demo", PYTHONPATH=os.pathsep.join([str(tmp_path), *sys.path]))
     assert done.returncode == 1
     assert "pip install 'weft[demo]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_interrupt_is_a_message_and_130() -> None:
-    command = [sys.executable, "-m", "weft", "demo", "--epochs", "1000"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(8)  # until it trains
+    command = [sys.executable, "-X", "importtime", "-m", "weft", "demo", "--epochs", "1000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    assert process.stderr is not None
+    while not process.stderr.readline().rstrip().endswith(" weft.demo.training"):
+        assert process.poll() is None
+    time.sleep(2)  # until it trains
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130

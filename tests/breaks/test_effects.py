@@ -1,13 +1,10 @@
 """Side effects of generated programs: everything reachable after each call is as eager execution leaves it.
 
-A hundred programs run by default. All of them (`WEFT_EFFECT_PROGRAMS` is their number, `first:last` a range)::
-
-    WEFT_EFFECT_PROGRAMS=1000 pytest -n 2 tests/breaks/test_effects.py
+A hundred programs always run, a thousand with `make slow`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -17,6 +14,7 @@ from effect_programs import program
 from object_graph import ObjectGraph, difference
 
 from tests.helpers.outcomes import chain_of, printed_by
+from tests.helpers.rounds import rounds
 from tests.helpers.sources import module_of
 from weft import jit
 from weft.core.tensor import Tensor
@@ -24,11 +22,6 @@ from weft.core.tensor import Tensor
 _GROUP: Final = 10
 _CALLS: Final = 3
 _MODULE: Final = "effects_world"
-
-
-def _seeds() -> range:
-    first, _, last = os.environ.get("WEFT_EFFECT_PROGRAMS", "100").rpartition(":")
-    return range(int(first or 0), int(last))
 
 
 class World:
@@ -83,7 +76,7 @@ def check(seed: int) -> str:
     return difference(*(ObjectGraph(items, _MODULE, not eager.forks) for items in (one, other)))
 
 
-@pytest.mark.parametrize("group", range(_seeds().start, _seeds().stop, _GROUP))
+@pytest.mark.parametrize("group", rounds(100, 1000, _GROUP))
 def test_side_effects_are_those_of_python(group: int) -> None:
-    differing = {seed: check(seed) for seed in range(group, min(group + _GROUP, _seeds().stop))}
+    differing = {seed: check(seed) for seed in range(group, group + _GROUP)}
     assert {seed: differs for seed, differs in differing.items() if differs} == {}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.helpers.processes import weft_at_once
 
 SCRIPT = """\
 import sys
@@ -28,14 +27,6 @@ print(sys.argv[1:])
 """
 
 
-def explain(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run `python -m weft explain` in a folder."""
-    command = [sys.executable, "-m", "weft", "explain", *arguments]
-    path = os.pathsep.join([str(Path(__file__).parents[2] / "src"), *sys.path])
-    environment = {**os.environ, "PYTHONPATH": path}
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, env=environment)
-
-
 @pytest.fixture(name="folder")
 def _folder(tmp_path: Path) -> Path:
     (tmp_path / "script.py").write_text(SCRIPT)
@@ -43,7 +34,9 @@ def _folder(tmp_path: Path) -> Path:
 
 
 def test_a_script_is_run_and_explained(folder: Path) -> None:
-    done = explain("--html", "page.html", "--json=data.json", "script.py", "--html", "x", "--", cwd=folder)
+    done = weft_at_once(
+        "explain", "--html", "page.html", "--json=data.json", "script.py", "--html", "x", "--", cwd=folder
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("['--html', 'x', '--']\n")
     assert "double" in done.stdout
@@ -53,7 +46,7 @@ def test_a_script_is_run_and_explained(folder: Path) -> None:
 
 
 def test_a_module_is_run_and_explained(folder: Path) -> None:
-    done = explain("--json", "data.json", "-m", "script", "-m", cwd=folder)
+    done = weft_at_once("explain", "--json", "data.json", "-m", "script", "-m", cwd=folder)
     assert done.stdout.startswith("['-m']\n")
     assert len(json.loads((folder / "data.json").read_text())["functions"]) == 2
 
@@ -61,7 +54,7 @@ def test_a_module_is_run_and_explained(folder: Path) -> None:
 @pytest.mark.parametrize(("ending", "status"), [("sys.exit(7)", 7), ("1 / 0", 1), ("raise SystemExit", 0)])
 def test_the_report_follows_however_the_script_ends(ending: str, status: int, folder: Path) -> None:
     (folder / "script.py").write_text(f"{SCRIPT}{ending}\n")
-    done = explain("--json", "data.json", "script.py", cwd=folder)
+    done = weft_at_once("explain", "--json", "data.json", "script.py", cwd=folder)
     assert done.returncode == status
     assert ("ZeroDivisionError" in done.stderr) == (status == 1)
     assert len(json.loads((folder / "data.json").read_text())["functions"]) == 2
@@ -78,7 +71,7 @@ def test_the_report_follows_however_the_script_ends(ending: str, status: int, fo
     ],
 )
 def test_wrong_usage_is_status_2(arguments: tuple[str, ...], says: str, folder: Path) -> None:
-    done = explain(*arguments, cwd=folder)
+    done = weft_at_once("explain", *arguments, cwd=folder)
     assert done.returncode == 2
     assert says in done.stderr
     assert "Traceback" not in done.stderr

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,6 +11,7 @@ import pytest
 import weft
 from tests.explain import explained as programs
 from tests.explain.explained import a_break
+from tests.helpers.processes import python
 from weft import Tensor
 from weft.capture.events import History
 
@@ -99,22 +97,16 @@ def test_wrong_settings_name_the_right_ones(value: str) -> None:
 PROGRAM = "import weft\nf = weft.jit(lambda x: x + 1)\nf(weft.Tensor([1.0]))\nf(weft.Tensor([1.0, 2.0]))\n"
 
 
-def python(log: str, program: str = PROGRAM) -> subprocess.CompletedProcess[str]:
-    """Run a program with a value of WEFT_LOG."""
-    environment = {**os.environ, "WEFT_LOG": log}
-    command = [sys.executable, "-c", program]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=True)
-
-
 def test_the_environment_turns_lines_on() -> None:
-    assert python("").stderr == ""
-    lines = python("recompiles").stderr.splitlines()
+    assert python("-c", PROGRAM, WEFT_LOG="").stderr == ""
+    lines = python("-c", PROGRAM, WEFT_LOG="recompiles").stderr.splitlines()
     assert len(lines) == 1
     assert lines[0].startswith("recompiled <lambda> (graph 2): ")
-    assert [line.split()[0] for line in python("all").stderr.splitlines()] == ["compiled", "XLA", "recompiled", "XLA"]
+    shown = python("-c", PROGRAM, WEFT_LOG="all").stderr.splitlines()
+    assert [line.split()[0] for line in shown] == ["compiled", "XLA", "recompiled", "XLA"]
 
 
 def test_a_wrong_environment_is_a_warning() -> None:
-    done = python("everything")
+    done = python("-c", PROGRAM, WEFT_LOG="everything")
     assert "WEFT_LOG='everything'" in done.stderr
     assert "graphs, compilations, breaks, recompiles, all" in done.stderr

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.compiled import entries
+from tests.helpers.processes import python
 from tests.helpers.values import values, x
 from weft import GRAPH_MODE, Unsupported, context, nn, set_context
 from weft.errors import Refusal
@@ -285,16 +283,13 @@ print(weft.get_context("jit"), len(f.compiled.entries))
     ],
 )
 def test_the_environment_switches_compiling_off(environment: dict[str, str], expected: list[str]) -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env={**os.environ, **environment}, capture_output=True, text=True, check=True
-    )
+    run = python("-c", PROGRAM, **environment)
+    assert run.returncode == 0, run.stderr
     assert run.stdout.split() == expected
 
 
 def test_a_wrong_switch_is_named() -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", "import weft"], env={**os.environ, "WEFT_JIT": "maybe"}, capture_output=True, text=True
-    )
+    run = python("-c", "import weft", WEFT_JIT="maybe")
     assert run.returncode != 0
     assert "the environment variable WEFT_JIT must be 0 or 1, not 'maybe'" in run.stderr
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 import weft
 import weft.mindspore
+from tests.helpers.processes import python
 from weft.mindspore.finder import DoorModule, names_of, resolve
 from weft.mindspore.table import MODULES
 
@@ -127,12 +127,12 @@ def test_an_installed_mindspore_is_not_used(tmp_path: Path) -> None:
         assert mindspore.Tensor is weft.Tensor
         assert mindspore.nn.Cell is weft.nn.Cell
     """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(program), str(tmp_path)], check=True)
+    assert python("-c", textwrap.dedent(program), str(tmp_path)).stderr == ""
 
 
 def test_importing_weft_alone_installs_no_hook() -> None:
     program = "import sys, weft; assert not any('weft' in type(f).__module__ for f in sys.meta_path)"
-    subprocess.run([sys.executable, "-c", program], check=True)
+    assert python("-c", program).stderr == ""
 
 
 def test_importing_weft_compiles_nothing_and_loads_no_extras() -> None:
@@ -145,7 +145,7 @@ def test_importing_weft_compiles_nothing_and_loads_no_extras() -> None:
         compiled = [p.name for p in Primitive.table.values() for run in p.executables.values() if run._cache_size()]
         assert not compiled, compiled
     """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
+    assert python("-c", textwrap.dedent(program)).stderr == ""
 
 
 def test_sync_waits() -> None:

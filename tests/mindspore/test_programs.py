@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.helpers.processes import weft_at_once
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
 TOKEN = re.compile(r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?|[A-Za-z_]+|[^\sA-Za-z_0-9]")
@@ -26,9 +26,7 @@ def tokens(text: str) -> Iterator[float | str]:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_program_prints_what_it_promises(program: Path) -> None:
     promised = "\n".join(line[2:] for line in program.read_text().split("# expect\n")[1].splitlines())
-    done = subprocess.run(
-        [sys.executable, "-m", "weft", "run", str(program)], capture_output=True, text=True, timeout=300
-    )
+    done = weft_at_once("run", str(program))
     assert (done.returncode, done.stderr) == (0, "")
     expected, found = list(tokens(promised)), list(tokens(done.stdout))
     assert len(found) == len(expected), done.stdout

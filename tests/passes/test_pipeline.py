@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +9,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.helpers.processes import python
 from weft import context
 from weft.compile.listing import read_graph
 from weft.core.primitive import exact
@@ -108,8 +106,7 @@ def test_checking_names_the_guilty_pass() -> None:
 
 def test_the_environment_switches_checking_on() -> None:
     code = "from weft.passes import pipeline; print(pipeline.VERIFY)"
-    environment = {**os.environ, "WEFT_VERIFY": "1"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    done = python("-c", code, WEFT_VERIFY="1")
     assert done.stdout.strip() == "True"
     assert [pipeline.is_on(value) for value in ("1", "yes", "0", "")] == [True, True, False, False]
 

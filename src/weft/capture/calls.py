@@ -19,7 +19,7 @@ from weft.capture import host_functions, iterator_functions, mapping  # noqa: F4
 from weft.capture.access import MISSING, class_attribute
 from weft.capture.exceptions import raise_as_it_is
 from weft.capture.frame import Await, Frame, Raise, Return, check_init, slots_for
-from weft.capture.gate import DEFAULT, Reads, row_of, row_of_method
+from weft.capture.gate import DEFAULT, Reads, row_of, row_of_class, row_of_method
 from weft.capture.iterators import BufferedIterator, InterpretedGenerator
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
@@ -351,7 +351,7 @@ class Calls:
         init = cls.__init__
         if package == "weft" and isinstance(init, types.FunctionType):
             refuse_callbacks(init, args, kwargs)
-        args, kwargs = self.given(args, kwargs)
+        args, kwargs = self.gate.arguments(row_of_class(cls), args, kwargs)
         if is_heap_type(cls) or package == "weft" or package in NATIVE_PACKAGES or module_of(cls) in PURE_MODULES:
             if issubclass(cls, _FILLED):
                 args = [self.content_argument(cls, "__init__", a) for a in args]

@@ -148,6 +148,19 @@ def row_of_method(owner: Any, name: str) -> Row:
     return DEFAULT
 
 
+#: exceptions that take their arguments apart
+_PARSING: Final = (OSError, UnicodeError, BaseExceptionGroup)
+
+
+def row_of_class(cls: type) -> Row:
+    """What the construction of an instance reads, where no code of the user's takes part in it."""
+    if issubclass(cls, BaseException) and not issubclass(cls, _PARSING):
+        return _BY_HANDLER  # it keeps them
+    if issubclass(cls, (list, tuple, deque)):
+        return Row(rest=_ITEMS)
+    return DEFAULT
+
+
 class Gate:
     """Reads what native code reads of what it is given.
 

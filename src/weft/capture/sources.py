@@ -68,6 +68,8 @@ class Sources(Contents):
 
     def __init__(self, guarded: bool, varying: Collection[str] = (), paths: Mapping[str, str] | None = None) -> None:
         self.guarded = guarded
+        #: whether what is read later is a constant
+        self.constant = not guarded
         self.varying: Collection[str] = varying
         #: expression -> what it loads, in the user's terms
         self.paths = dict(paths or {})
@@ -124,7 +126,7 @@ class Sources(Contents):
             if self._made_anew(expression, value):
                 return value
             found = self._load(expression, value, self.path(expression))
-            if not before:  # nothing is guarded later
+            if self.constant:  # nothing is guarded later
                 self._whole(value)
             return found
         finally:

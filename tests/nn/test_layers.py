@@ -85,7 +85,7 @@ def test_batch_norm_layer_moves_its_statistics_only_while_training() -> None:
     np.testing.assert_allclose(out.mean((0, 2, 3)), 0, atol=1e-5)
     np.testing.assert_allclose(out.std((0, 2, 3)), 1, 1e-4)
     np.testing.assert_allclose(net.moving_mean.asnumpy(), 0.1 * x.mean((0, 2, 3)), 1e-5)
-    np.testing.assert_allclose(net.moving_variance.asnumpy(), 0.9 + 0.1 * x.var((0, 2, 3)), 1e-5)
+    np.testing.assert_allclose(net.moving_variance.asnumpy(), 0.9 + 0.1 * x.var((0, 2, 3), ddof=1), 1e-5)
     fixed = nn.BatchNorm2d(2, use_batch_statistics=False).set_train()
     np.testing.assert_allclose(fixed(Tensor(x)).asnumpy(), still)
     with pytest.raises(ValueError, match="must have 4 dimensions"):

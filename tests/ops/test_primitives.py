@@ -12,15 +12,13 @@ import numpy as np
 import pytest
 
 import weft
+from tests.ops.table import SINGLE_PRECISION, TABLE, attrs_of, samples_of
 from weft import dtypes
 from weft.autodiff.backward import backward
 from weft.core.dispatch import apply
 from weft.core.primitive import IO, Primitive, Sample
 from weft.core.tape import TapeNode
 from weft.core.tensor import Tensor
-from weft.ops._samples import A
-
-assert weft.nn.Cell is not None  # importing weft declares the primitives
 
 #: primitives without samples, and why
 WITHOUT_SAMPLES = {
@@ -37,27 +35,6 @@ WITHOUT_SAMPLES = {
     "StackWrite": "the stack of a differentiated loop; tests/autodiff/test_symbolic.py",
     "Vmap": "maps a graph; tests/test_vectorize.py",
 }
-#: samples of the primitives that the kernel declares
-KERNEL_SAMPLES = {
-    "Cast": [Sample((A,), {"dtype": dtypes.float64})],
-    "Identity": [Sample((A,))],
-}
-#: primitives that compute in float32 whatever their operands, so that finite differences drown in rounding
-SINGLE_PRECISION = {"UnscaleGradients"}
-
-# the primitives of the framework, not those that docstrings and tests declare
-TABLE = {name: p for name, p in Primitive.table.items() if not name.startswith("Doc")}
-
-
-def samples_of(name: str) -> list[Sample]:
-    return KERNEL_SAMPLES.get(name) or TABLE[name].sample_list()
-
-
-def attrs_of(primitive: Primitive, sample: Sample) -> tuple[Any, ...]:
-    """The attributes of a sample; those it leaves out have the default of the implementation."""
-    defaults = inspect.signature(primitive.implementation).parameters
-    return tuple(sample.attrs[n] if n in sample.attrs else defaults[n].default for n in primitive.attr_names)
-
 
 CASES = [(name, number) for name in TABLE for number in range(len(samples_of(name)))]
 IDS = [f"{name}-{number}" for name, number in CASES]

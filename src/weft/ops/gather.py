@@ -32,6 +32,7 @@ __all__ = [
 
 _ROWS = np.array([1, 0, 1], np.int64)
 _GRID = np.array([[1, 0, 1], [0, 1, 1]], np.int64)
+_FACTORS = np.array([[1.5, 2.0, -0.5], [3.0, 0.25, 1.25], [-2.0, 0.75, 0.5]], np.float32)
 _POINTS = np.array([[0, 1], [1, 2]], np.int64)
 
 
@@ -243,7 +244,7 @@ def _scatter_samples() -> list[Sample]:
     updates = np.array([7.0, -3.0], np.float32)
     return [
         *[Sample((A, _POINTS, updates), {"reduction": r}) for r in _WRITES],
-        *[Sample((A, _POINTS[:, :1], A + 2), {"reduction": r}) for r in ("mul", "div")],
+        *[Sample((A, _ROWS[:, None], _FACTORS), {"reduction": r}) for r in ("mul", "div")],
     ]
 
 

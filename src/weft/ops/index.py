@@ -62,7 +62,7 @@ def _get_rule(x: Any, *rest: Any, spec: Spec) -> Any:
 def _set_rule(x: Any, value: Any, *rest: Any, spec: Spec) -> Any:
     *indices, _, dout = rest
     hole = apply(INDEX_SET, (dout, zeros_of(value), *indices), (spec,))
-    return hole, apply(GETITEM, (dout, *indices), (spec,))
+    return hole, apply(LAST_WRITTEN if indices else GETITEM, (dout, *indices), (spec,))
 
 
 def _add_rule(x: Any, value: Any, *rest: Any, spec: Spec) -> Any:
@@ -89,6 +89,23 @@ GETITEM = Primitive(
     attr_names=("spec",),
     derivative=_get_rule,
     samples=_get_samples,
+)
+
+
+def _last_written(x: Any, *indices: Any, spec: Spec) -> Any:
+    index = _materialise(spec, indices)
+    found = x[index]
+    numbers = jnp.arange(found.size).reshape(found.shape)
+    owners = jnp.full(x.shape, -1, numbers.dtype).at[index].set(numbers)
+    return jnp.where(owners[index] == numbers, found, jnp.zeros((), x.dtype))
+
+
+#: ``x[index]``, but of positions that occur several times only the one that an assignment leaves there, else 0
+LAST_WRITTEN = Primitive(
+    "LastWritten",
+    _last_written,
+    attr_names=("spec",),
+    samples=[Sample((A, _ROWS), {"spec": _MIXED}, vmap=False)],
 )
 #: the tensor with ``x[index] = value`` done
 INDEX_SET = Primitive(

@@ -398,7 +398,8 @@ def _cross_entropy_grad(input: Any, target: Any, dout: Any, *, ignore_index: int
     shape[axis] = input.shape[axis]
     classes = jnp.arange(input.shape[axis], dtype=target.dtype).reshape(shape)
     inside = target != ignore_index
-    scale = dout / jnp.sum(inside).astype(dout.dtype) if reduction == "mean" else dout
+    # a mean over nothing is NaN, its gradients are 0
+    scale = dout / jnp.maximum(jnp.sum(inside), 1).astype(dout.dtype) if reduction == "mean" else dout
     scale = jnp.expand_dims(jnp.where(inside, scale, jnp.zeros((), dout.dtype)), axis)
     hot = (jnp.expand_dims(target, axis) == classes).astype(input.dtype)
     return (jax.nn.softmax(input, axis=axis) - hot) * scale

@@ -310,11 +310,10 @@ def _pow_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
 
 @op("PowBase", classes=(), promotes=True, elementwise=True, samples=pairs(POSITIVE, B))
 def _pow_by_base(base: Any, exponent: Any) -> Any:
-    """Derivative of a power by its base, finite where the exponent is zero."""
+    """Derivative of a power by its base, 0 where base and exponent are zero."""
     base, exponent = operands("pow", base, exponent)
-    zero = exponent == 0
-    power = jnp.power(base, jnp.where(zero, 1, exponent - 1))
-    return jnp.where(zero, 0, exponent * power)
+    zero = (exponent == 0) & (base == 0)
+    return jnp.where(zero, 0, exponent * jnp.power(jnp.where(zero, 1, base), exponent - 1))
 
 
 @op("LogWeighted", classes=(), promotes=True, elementwise=True, samples=pairs(A, POSITIVE))

@@ -29,7 +29,9 @@ def to_device(value: Any, np_dtype: Any = None) -> Array:
     owned = np.array(value, dtype=np_dtype, order="C")
     # made while JAX traces one of our functions, the array must still be an ordinary one: it may be kept and used later
     with jax.ensure_compile_time_eval():
-        return jax.device_put(owned)  # `jnp.asarray` would compile something for each new shape
+        # not `jnp.asarray`, which compiles something for each new shape; the array inside, since whoever takes a shard
+        # must hold the same object, or its references would not be counted
+        return jax.device_put(owned).addressable_data(0)
 
 
 def copied(array: Array) -> Array:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import jax
 import jax.monitoring
-import jax.numpy as jnp
 import numpy as np
+from jax._src.util import clear_all_caches  # noqa: TID251  what this module is for
 
 # 64-bit element types are real in this framework; JAX has one process-wide switch for them.
 jax.config.update("jax_enable_x64", True)
@@ -29,7 +29,9 @@ def to_device(value: Any, np_dtype: Any = None) -> Array:
     owned = np.array(value, dtype=np_dtype, order="C")
     # made while JAX traces one of our functions, the array must still be an ordinary one: it may be kept and used later
     with jax.ensure_compile_time_eval():
-        return jnp.asarray(owned)
+        # not `jnp.asarray`, which compiles something for each new shape; the array inside, since whoever takes a shard
+        # must hold the same object, or its references would not be counted
+        return jax.device_put(owned).addressable_data(0)
 
 
 def copied(array: Array) -> Array:
@@ -46,6 +48,23 @@ def on_compilation(listener: Callable[[str, float], None]) -> None:
             listener(name[4:-1] if name.startswith("jit(") else name, duration_secs)
 
     jax.monitoring.register_event_duration_secs_listener(heard)
+
+
+def _forget_traces(name: str, seconds: float) -> None:
+    """Drop what JAX remembers of tracing once in a while: it is never read again unless something is compiled again,
+    but holds some 100 KB for each shape that an operation was ever traced with. Compiled code stays.
+    """
+    global _compilations
+    del name, seconds
+    _compilations += 1
+    if _compilations % _REMEMBERED == 0:
+        clear_all_caches()
+
+
+#: compilations between two times that JAX's memory of tracing is emptied
+_REMEMBERED: Final = 128
+_compilations = 0
+on_compilation(_forget_traces)
 
 
 def default_platform() -> str:

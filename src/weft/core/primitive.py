@@ -21,6 +21,8 @@ IO = "io"  # visible outside the program, ordered: takes a token first and gives
 
 #: version of the marshal format whose bytes depend on values only (later ones note shared objects)
 PACKED: Final = 2
+#: results of inference that a primitive remembers
+_TYPES: Final = 4096
 #: classes whose values, left as they are, equal nothing else in a key
 _OWN: Final = frozenset({int, str, type(None), dtypes.DType})
 _PACKABLE: Final = frozenset({int, str, type(None), bool, float, complex})
@@ -165,6 +167,8 @@ class Primitive:
         """Types of the outputs for these attributes and operand types, memoised."""
         found = self.types.get((self.key(attrs), inputs))
         if found is None:
+            if len(self.types) >= _TYPES:
+                self.types.clear()
             found = self.types[self._checked_key(attrs), inputs] = self._infer(attrs, inputs)
         return found
 

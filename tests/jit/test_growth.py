@@ -1,0 +1,72 @@
+"""Memory while a compiled function meets ever new shapes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import weft
+from weft import Tensor
+from weft.compile import compilations
+
+PROGRAM = """
+import gc, logging, sys
+import numpy as np
+import weft
+from weft import Tensor
+
+logging.disable(logging.CRITICAL)
+first, last = int(sys.argv[1]), int(sys.argv[2])
+function = weft.jit(lambda x: (x * 2 + 1).sum())
+weft.set_context(jit_cache_limit=int(sys.argv[3]))
+
+
+def resident():
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1])
+
+
+for size in range(1, last + 1):
+    assert function(Tensor(np.ones(size, np.float32))).item() == 3 * size
+    if size == first:
+        before = resident()
+print(resident() / before)
+"""
+
+
+def growth(first: int, last: int, limit: int) -> float:
+    """By which factor resident memory grows from one number of shapes to another."""
+    command = [sys.executable, "-c", PROGRAM, str(first), str(last), str(limit)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3000, check=True)
+    return float(done.stdout)
+
+
+needs_proc = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+
+
+@needs_proc
+@pytest.mark.slow
+def test_two_thousand_shapes() -> None:
+    assert growth(200, 2000, 128) < 1.05
+
+
+@needs_proc
+def test_a_hundred_shapes_above_the_limit() -> None:
+    assert growth(50, 150, 4) < 1.15
+
+
+def test_a_tensor_of_a_new_shape_compiles_nothing() -> None:
+    Tensor(np.ones(3, np.float32))
+    heard: list[compilations.Compilation] = []
+    compilations.listeners.append(heard.append)
+    try:
+        for size in range(1000, 1010):
+            Tensor(np.ones(size, np.float32))
+            weft.Parameter(np.ones((2, size)))
+    finally:
+        compilations.listeners.remove(heard.append)
+    assert heard == []

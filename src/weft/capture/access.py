@@ -16,6 +16,8 @@ from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
 from weft.capture.numbers import CallNumber, is_plain_number
 from weft.capture.packages import is_heap_type, is_ours
+from weft.core.choice import Choice, class_of
+from weft.core.choice import refuse as refuse_choice
 from weft.core.deferred import settled
 from weft.core.number import as_number
 from weft.core.tensor import Parameter, Tensor
@@ -43,6 +45,7 @@ PLAIN: Final = frozenset(
         slice,
         Tensor,
         Parameter,
+        Choice,
     }
 )
 #: operator functions in the order of CPython's BINARY_OP argument, with their special methods
@@ -319,6 +322,8 @@ class Access:
         ):
             found: Any = False
             for other in container:
+                if Choice in (type(item), type(other)) and item is not other:
+                    refuse_choice("it is looked for among others")
                 equal = item is other or self.truth(self.compare("==", other, item))
                 if equal is True:
                     return True
@@ -482,6 +487,8 @@ class Access:
             return getattr(obj.constant(), name)
         if kind is Parameter and name in obj.__dict__:
             return self.sources.attribute(obj, name, obj.__dict__[name])
+        if kind is Choice and name == "__class__":
+            return class_of(obj)
         if kind in PLAIN:
             return getattr(obj, name)
         if kind is types.ModuleType:

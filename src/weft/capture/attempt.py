@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from weft.autodiff import session
 from weft.capture.assemble import assemble, drop_unused
-from weft.capture.branches import Alternatives, MergedTensor
+from weft.capture.branches import Alternatives
 from weft.capture.emit import Writer
 from weft.capture.entries import Entry, Owner
 from weft.capture.events import BreakSite
@@ -17,6 +17,7 @@ from weft.capture.generators import yield_point
 from weft.capture.interpreter import Interpreter
 from weft.capture.iterators import refuse_abandoned
 from weft.capture.journal import Journaled, contents_of, restore
+from weft.capture.merge import settled_contents
 from weft.capture.native_warnings import refused_warnings
 from weft.capture.sources import Sources
 from weft.capture.suspension import (
@@ -303,7 +304,7 @@ def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Altern
         layer = interpreter.journal.push()
         for obj, contents in outcome.heap.values():
             interpreter.journal.touch(obj)
-            restore(obj, contents.settled() if isinstance(contents, MergedTensor) else contents)
+            restore(obj, settled_contents(contents))
         first = len(writer.lines)
         names = dict(writer._names)
         stored = _write_effects(interpreter, writer)

@@ -47,6 +47,7 @@ from weft.capture.numbers import CallNumber, ObjectId
 from weft.capture.packages import is_heap_type, module_of
 from weft.capture.sources import VIEWS, Sources, mapping_of
 from weft.capture.tracebacks import Place, Way
+from weft.core.choice import Choice
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
@@ -390,13 +391,36 @@ class Writer:
         refusal.in_callback = getattr(type(value), "__weft_parts__", ()) is None  # a transform made it
         raise refusal
 
+    def _choice(self, choice: Choice) -> str:
+        """A tensor that is one of several: the running graph says which."""
+        cases = choice.cases
+        names = [self.expression(case.handle) for case in cases]
+        if choice.own:
+            names.append(self.fresh())
+            self.lines.append(f"{names[-1]} = leaf({self.output(self.use(choice))})")
+        if len(names) == 1:
+            return names[0]
+        which: Any = len(names) - 1
+        for number, case in enumerate(cases[: len(names) - 1]):
+            which = case.pick(number, which)
+        if type(which) is int:
+            return names[which]
+        found, name = self.fresh(), self.fresh()
+        self.lines.append(f"{found} = leaf({self.output(self.use(which))}).item()")
+        tests = "".join(f"{text} if {found} == {number} else " for number, text in enumerate(names[:-1]))
+        self.lines.append(f"{name} = {tests}{names[-1]}")
+        return name
+
     def _tensor(self, tensor: Tensor) -> str:
+        if type(tensor) is Choice:
+            return self._choice(tensor)
         if not tensor.is_symbolic:
             if id(tensor) in self.created or self.is_constant(tensor):
                 return f"copy({self.constant(tensor)})"
             return self._outside(tensor)
-        known = self.sources.known.get(id(tensor))
-        if known is not None:  # an outside handle that was written: the write is replayed on the handle itself
+        written = self.journal.original(tensor)
+        outside = written is not None and written[0][0].__class__ is not Value and not self.is_constant(tensor)
+        if outside or id(tensor) in self.sources.known:  # an outside handle that was written: the write is replayed on the handle itself
             return self._outside(tensor)
         kind = tensor._data.type
         assert isinstance(kind, TensorType)

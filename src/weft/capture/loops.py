@@ -11,7 +11,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.access import logical_not
-from weft.capture.branches import Alternatives, Iterated, LoopChange, MergedTensor, Outcome, Side, tensor_of
+from weft.capture.branches import Alternatives, Iterated, LoopChange, Outcome, Side
 from weft.capture.decided_loops import Loop
 from weft.capture.flow import flow_of
 from weft.capture.frame import UNBOUND, Exit, Fork, Frame, MaybeUnbound, Stop
@@ -19,6 +19,7 @@ from weft.capture.journal import EMPTY_CELL, contents_of, restore
 from weft.capture.merge import (
     ABSENT,
     NUMBERS,
+    MergedTensor,
     MergeError,
     Moved,
     binding,
@@ -26,6 +27,9 @@ from weft.capture.merge import (
     is_leaf,
     leaf_type,
     same_leaf,
+    settled_contents,
+    state_of,
+    tensor_of,
     value_in,
 )
 from weft.compile.control import emit_while
@@ -383,8 +387,7 @@ def _belongs(tensor: Tensor, region: Graph) -> bool:
 def _comparable(interp: Any, obj: Any, contents: Any) -> Any:
     if not isinstance(obj, Tensor):
         return contents
-    contents = contents.settled() if isinstance(contents, MergedTensor) else contents
-    return interp.tensor_of(obj, contents)
+    return state_of(interp.trace, obj, settled_contents(contents))
 
 
 def _compare(before: Any, after: Any, path: Path, places: dict[Path, None], changed: list[Path]) -> None:
@@ -489,7 +492,7 @@ class _Carried:
         heap = {}
         for key, (obj, contents) in outcome.heap.items():
             if isinstance(obj, Tensor):
-                settled = contents.settled() if isinstance(contents, MergedTensor) else contents
+                settled = settled_contents(contents)
                 heap[key] = (obj, MergedTensor(out(tensor_of(settled)), settled[1]))
             else:
                 heap[key] = (obj, out(contents))

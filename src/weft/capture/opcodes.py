@@ -15,6 +15,7 @@ from weft.capture.handlers import handles
 from weft.capture.isa import Instr
 from weft.capture.journal import EMPTY_CELL, cell_value
 from weft.capture.lazytext import LazyText
+from weft.core.choice import same
 from weft.core.deferred import settled
 
 if TYPE_CHECKING:
@@ -266,8 +267,10 @@ def _compare_op(interp: Interpreter, frame: Frame, instr: Instr) -> Any:
 @handles("IS_OP")
 def _is_op(interp: Interpreter, frame: Frame, instr: Instr) -> None:
     right, left = settled(frame.stack.pop()), settled(frame.stack[-1])
-    interp.sources.distinct(left, right)
-    frame.stack[-1] = (left is right) != bool(instr.arg)
+    found = same(left, right, interp.sources.distinct)
+    if instr.arg:
+        found = (not found) if type(found) is bool else access.logical_not(found)
+    frame.stack[-1] = found
 
 
 @handles("CONTAINS_OP")

@@ -87,7 +87,7 @@ class Trace:
         data = tensor._data
         if data.__class__ is Value:
             return data if data.graph is self.graph else self.lift(data, self.graph)
-        if tensor.__class__ is LiteralTensor or (id(tensor) in self.created and data.nbytes <= EMBED_LIMIT):
+        if type(tensor) is LiteralTensor or (id(tensor) in self.created and data.nbytes <= EMBED_LIMIT):
             return self.constant(tensor)
         return self.lift(self.external(tensor), self.graph)
 
@@ -202,19 +202,31 @@ def _on_write(tensor: Tensor, source: Tensor) -> Tensor:
         return source
     if trace.on_write is not None:
         trace.on_write(tensor)
-    if source.is_symbolic:
-        return source
-    written = wrap(trace.use(source))
-    if source._node is not None:
-        written._node = source._node
-        written._index = source._index
-    return written
+    if not source.is_symbolic:
+        written = wrap(trace.use(source))
+        if source._node is not None:
+            written._node = source._node
+            written._index = source._index
+        source = written
+    _spread(trace, tensor, source)
+    return source
+
+
+#: told of each write while a trace is active, and of the beginning and end of traces; installed by `weft.core.choice`
+_spread: Callable[[Trace, Tensor, Tensor], None] = lambda trace, tensor, source: None
+_start: Callable[[bool], None] = lambda active: None
+
+
+def install_choices(spread: Callable[[Trace, Tensor, Tensor], None], start: Callable[[bool], None]) -> None:
+    """Set what is told of each write (the trace, the handle, the new value), and of where a thread's traces begin."""
+    global _spread, _start
+    _spread, _start = spread, start
 
 
 def _is_runtime(tensor: Tensor) -> bool:
     """Whether a tensor existed before this thread's trace, so that its value may change between calls."""
     trace = _local.trace
-    return trace is not None and tensor.__class__ not in EMBEDDED and id(tensor) not in trace.created
+    return trace is not None and type(tensor) not in EMBEDDED and id(tensor) not in trace.created
 
 
 def _set_runtime_test(active: bool) -> None:
@@ -262,10 +274,14 @@ def tracing(trace: Trace) -> Iterator[Trace]:
             tensor_module.observe(_on_write, _on_create, _on_parameter, _on_read)
             _notify(True)
     _local.trace = trace
+    if before is None:
+        _start(True)
     try:
         yield trace
     finally:
         _local.trace = before
+        if before is None:
+            _start(False)
         with _active_lock:
             _active -= 1
             if _active == 0:

@@ -17,7 +17,7 @@ from weft.capture.exceptions import raise_as_it_is
 from weft.capture.flow import flow_of
 from weft.capture.frame import UNBOUND, Exit, Fork, Frame, Raise, Return, Stop, Yield
 from weft.capture.journal import contents_of, restore
-from weft.capture.merge import ABSENT, Joiner, MergedTensor, MergeError, settled_contents, state_of
+from weft.capture.merge import ABSENT, Joiner, LoopChange, MergedTensor, MergeError, settled_contents, state_of
 from weft.compile.control import emit_if
 from weft.core.number import as_number
 from weft.core.tensor import Tensor
@@ -475,10 +475,6 @@ class Iterated(Exit):
 
     def __init__(self, go_on: Any) -> None:
         self.go_on = go_on
-
-
-class LoopChange(Exception):
-    """A loop body changes something that a `while` of the graph cannot carry."""
 
 
 def _heap_name(obj: Any) -> str:

@@ -40,6 +40,10 @@ class MergeError(Exception):
     """Two values that must become one cannot: the message names what differs."""
 
 
+class LoopChange(Exception):
+    """A loop body changes something that a `while` of the graph cannot carry."""
+
+
 def is_leaf(value: Any) -> bool:
     """Whether a value can be carried by the graph: a tensor or a Python number."""
     return isinstance(value, Tensor) or type(value) in NUMBERS
@@ -150,6 +154,12 @@ def state_of(trace: Trace, obj: Tensor, contents: Any) -> Tensor:
     if tensor._node is not None:
         value._node, value._index = tensor._node, tensor._index
     return value
+
+
+def now_in(trace: Trace, heap: Heap, value: Any) -> Any:
+    """A value of a piece of code that has ended and whose writes are in a heap: tensors as they were at the end."""
+    noted = heap.get(id(value)) if isinstance(value, Tensor) else None
+    return value if noted is None else state_of(trace, value, settled_contents(noted[1]))
 
 
 class Moved:
@@ -318,8 +328,7 @@ class Joiner:
 
     def _now(self, side: int, leaf: Any) -> Any:
         """The value of a tensor at the end of a side."""
-        noted = None if leaf is ABSENT else self._heaps[side].get(id(leaf))
-        return leaf if noted is None else state_of(self.trace, leaf, settled_contents(noted[1]))
+        return now_in(self.trace, self._heaps[side], leaf)
 
     def _stand_in(self, side: int, tensor: Tensor) -> Tensor | None:
         """The tensor outside of the `if` that a side's tensor is, None if there is none yet."""

@@ -17,7 +17,7 @@ import numpy as np
 from weft.autodiff.backward import backward
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
-from weft.core.choice import followed, unfollow
+from weft.core.choice import follow, unfollow
 from weft.core.dispatch import IDENTITY, append, apply
 from weft.core.tape import SYMBOL, WRITES, TapeNode
 from weft.core.tensor import LiteralTensor, Parameter, Tensor, tracked, view, wrap
@@ -215,7 +215,7 @@ def _track_in_place(session: Session, weight: Tensor) -> TapeNode:
     session.saved.append((weight, leaf, node, index, data, weight._data))
     weight._node = leaf
     weight._index = 0
-    session.chosen += followed(weight)
+    session.chosen += follow(weight)
     return leaf
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
@@ -19,6 +20,7 @@ from weft.capture.iterators import refuse_abandoned
 from weft.capture.journal import Journaled, contents_of, restore
 from weft.capture.merge import settled_contents
 from weft.capture.native_warnings import refused_warnings
+from weft.capture.reached import reached
 from weft.capture.sources import Sources
 from weft.capture.suspension import (
     BreakPoint,
@@ -238,6 +240,7 @@ class Attempt:
     def _write_results(self, writer: Writer, result: Exit) -> dict[int, Tensor]:
         """Write what a call returns and changes; returns the outside tensors always written, by output."""
         interpreter = self.interpreter
+        writer.reached = functools.cache(lambda: reached(interpreter, result))
         if isinstance(result, Alternatives):
             writer.raised = {}  # the entry raises one of them itself
             return _write_alternatives(interpreter, writer, result)

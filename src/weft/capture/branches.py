@@ -315,7 +315,8 @@ class Branches:
         name = _heap_name(obj)
         if isinstance(obj, Tensor):
             a, b = settled_contents(a), settled_contents(b)
-            merged = joiner.contents(*[c if c is ABSENT else state_of(self.trace, obj, c) for c in (a, b)], name)
+            now = [c if c is ABSENT else state_of(self.trace, obj, c) for c in (a, b)]
+            merged = joiner.contents(now[0], now[1], name)
             extra = joiner.merge_items(a if a is ABSENT else a[1], b if b is ABSENT else b[1], name)
             return MergedTensor(merged, extra)
         return joiner.merge_contents(a, b, name)

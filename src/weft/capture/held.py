@@ -1,10 +1,10 @@
 """Which tensors the places that a loop carries hold: one from before the loop, or one that an iteration made.
 
-A loop carries the value of each changed place. Where a place holds a tensor, the tensor has an identity, too: before the
-first iteration it is one that other names may reach, and an iteration may leave it there, bring another one from before
-the loop, or one that another place holds as well. What a place can hold besides a tensor of its own is found by running
-the body until nothing new turns up; the loop then carries a number that says which it is. The number is carried only if
-somebody asks: where each iteration makes a new tensor, the place holds the first one if the loop never ran.
+A loop carries the value of each changed place. Where a place holds a tensor, the tensor has an identity, too: before
+the first iteration it is one that other names may reach, and an iteration may leave it there, bring another one from
+before the loop, or one that another place holds as well. What a place can hold besides a tensor of its own is found by
+running the body until nothing new turns up; the loop then carries a number that says which it is. The number is carried
+only if somebody asks: where each iteration makes a new tensor, the place holds the first one if the loop never ran.
 """
 
 from __future__ import annotations

@@ -20,16 +20,15 @@ from weft.capture.held import Candidates, Held, Path
 from weft.capture.journal import EMPTY_CELL, contents_of, restore
 from weft.capture.merge import (
     ABSENT,
-    LoopChange,
     NUMBERS,
+    LoopChange,
     MergedTensor,
     MergeError,
     Moved,
     binding,
-    inside,
+    is_handle,
     is_leaf,
     leaf_type,
-    is_handle,
     now_in,
     same_leaf,
     settled_contents,
@@ -216,9 +215,7 @@ class Loops:
                 slots_of.append((carried.add(params[0], before, now_in(trace, iterate.heap, after), slot),))
             else:
                 value = wrap(params[0]) if value is ABSENT else now_in(trace, iterate.heap, value)
-                slots_of.append(
-                    (carried.add(params[0], ABSENT, value, slot), carried.add(params[1], False, bound))
-                )
+                slots_of.append((carried.add(params[0], ABSENT, value, slot), carried.add(params[1], False, bound)))
         selector: Tensor | None = None
         go_on: Any = attempt.go_on
         if exits:

@@ -303,9 +303,7 @@ class Joiner:
             for case in cases:
                 handle = case.handle if stand is not None else self.leaf(*self._on(side, case.handle), name)
                 candidates.setdefault(id(handle), (handle, [False, False]))[1][side] = case
-        made = [
-            Case(handle, *self._condition(cases, one_sided)) for handle, cases in candidates.values()
-        ]
+        made = [Case(handle, *self._condition(cases, one_sided)) for handle, cases in candidates.values()]
         new = [
             (side, leaf)
             for side, (leaf, stand) in enumerate(zip((a, b), stands, strict=True))
@@ -500,13 +498,13 @@ class Joiner:
         """Whether an object is a tensor made on a side, for which others stand outside of the `if`."""
         return isinstance(obj, Tensor) and any(self._made(side, obj) for side in (0, 1))
 
-    def contents(self, a: Any, b: Any, name: str) -> Tensor:
+    def contents(self, a: Any, b: Any, name: str) -> Any:
         """What one tensor stands for, from what it stands for at the ends of the two sides."""
         if a is ABSENT or b is ABSENT:
             side, tensor = (1, b) if a is ABSENT else (0, a)
             if not self._made(side, tensor):
-                return tensor  # type: ignore[no-any-return]
-        return self.value(a, b, name)  # type: ignore[no-any-return]
+                return tensor
+        return self.value(a, b, name)
 
     def _on(self, side: int, tensor: Tensor) -> tuple[Any, Any]:
         return (ABSENT, tensor) if side else (tensor, ABSENT)

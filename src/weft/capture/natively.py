@@ -190,8 +190,10 @@ class Natively:
 
 def _only_computes(function: Any, values: Any) -> bool:
     """Whether a function is an operator on tensors: it compares no objects."""
-    return getattr(function, "__module__", "") == "_operator" and function not in _SEARCHES and not any(
-        issubclass(type(value), _NESTED) for value in values
+    return (
+        getattr(function, "__module__", "") == "_operator"
+        and function not in _SEARCHES
+        and not any(issubclass(type(value), _NESTED) for value in values)
     )
 
 

@@ -53,13 +53,12 @@ class Case:
         found = True if self.condition is None else _value(self.condition)
         return as_number(found if self.when else select(found, False, True), bool)
 
-    def pick(self, new: Tensor, old: Tensor) -> Tensor:
+    def pick(self, new: Any, old: Any) -> Any:
         """`new` where the case holds, else `old`."""
         if self.condition is None:
             return new
         found = _value(self.condition)
-        picked: Tensor = select(found, new, old) if self.when else select(found, old, new)
-        return picked
+        return select(found, new, old) if self.when else select(found, old, new)
 
 
 def _value(condition: Condition) -> Tensor:
@@ -111,7 +110,7 @@ class Choice(Tensor):
         return answers.pop()
 
     def __hash__(self) -> int:
-        refuse("it is hashed")
+        return refuse("it is hashed")
 
     def __getattr__(self, name: str) -> Any:
         if name == "__dict__" or not any(hasattr(case.handle, name) for case in self.cases):
@@ -257,7 +256,7 @@ def _start(active: bool) -> None:
 trace_module.install_choices(_spread, _start)
 
 
-def followed(tensor: Tensor) -> list[tuple[Tensor, Any, Any]]:
+def follow(tensor: Tensor) -> list[tuple[Tensor, Any, Any]]:
     """A gradient follows a tensor from now on: the choices that may be it take its new value.
 
     Args:
@@ -288,7 +287,7 @@ def unfollow(changed: Sequence[tuple[Tensor, Any, Any]], cut: Callable[[Tensor],
     """The gradient is done: choices that were not written meanwhile are themselves again.
 
     Args:
-        changed: what `followed` returned.
+        changed: what `follow` returned.
         cut: called with those that were written.
     """
     for choice, before, during in reversed(changed):

@@ -268,8 +268,8 @@ def coerce(primitive: Primitive, inputs: tuple[Any, ...]) -> tuple[Tensor | None
     strong = [t.dtype for t in tensors if t.type.weak is None]
     widest = _widest(strong) if strong and primitive.promotes else None
     for i, value in enumerate(converted):
-        if type(value) in _NUMBERS:
-            kind = type(value)
+        kind: Any = type(value)
+        if kind in _NUMBERS:
             if widest is not None:
                 dtype = dtypes.promote_scalar(widest, kind)
             elif kind is float and tensors and not strong:

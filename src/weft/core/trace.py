@@ -213,8 +213,8 @@ def _on_write(tensor: Tensor, source: Tensor) -> Tensor:
 
 
 #: told of each write while a trace is active, and of the beginning and end of traces; installed by `weft.core.choice`
-_spread: Callable[[Trace, Tensor, Tensor], None] = lambda trace, tensor, source: None
-_start: Callable[[bool], None] = lambda active: None
+_spread: Callable[[Trace, Tensor, Tensor], None]
+_start: Callable[[bool], None]
 
 
 def install_choices(spread: Callable[[Trace, Tensor, Tensor], None], start: Callable[[bool], None]) -> None:

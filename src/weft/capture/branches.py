@@ -19,6 +19,7 @@ from weft.capture.frame import UNBOUND, Exit, Fork, Frame, Raise, Return, Stop, 
 from weft.capture.journal import contents_of, restore
 from weft.capture.merge import ABSENT, Joiner, LoopChange, MergedTensor, MergeError, settled_contents, state_of
 from weft.compile.control import emit_if
+from weft.core.choice import Choice
 from weft.core.number import as_number
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
@@ -479,7 +480,7 @@ class Iterated(Exit):
 
 
 def _heap_name(obj: Any) -> str:
-    name = getattr(obj, "name", None)
     if isinstance(obj, Tensor):
+        name = None if type(obj) is Choice else getattr(obj, "name", None)
         return f"parameter {name!r}" if isinstance(name, str) else "a tensor written in place"
     return f"the contents of a {type(obj).__name__}"

@@ -189,7 +189,9 @@ class Natively:
 
 
 def _only_computes(function: Any, values: Any) -> bool:
-    """Whether a function is an operator on tensors: it compares no objects."""
+    """Whether a function is an operator on tensors, or a class of tensors: it compares no objects."""
+    if isinstance(function, type) and issubclass(function, Tensor):
+        return True
     return (
         getattr(function, "__module__", "") == "_operator"
         and function not in _SEARCHES

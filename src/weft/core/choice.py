@@ -191,19 +191,20 @@ def _of(tensor: Tensor, trace: Trace) -> Iterator[tuple[Choice, Case]]:
     """The choices that may be a tensor, as far as they still exist where the trace is now."""
     known = _local.choices.get(id(tensor))
     for choice, case in () if known is None else tuple(known[1]):
+        if _is_within(trace, choice.home):
+            yield choice, case
+
+
+def _is_within(trace: Trace | None, home: Graph) -> bool:
+    """Whether a trace, or one around it, is building a graph or a region of it."""
+    while trace is not None:
         graph: Graph | None = trace.graph
-        while graph is not None and graph is not choice.home:
+        while graph is not None and graph is not home:
             graph = graph.parent
         if graph is not None:
-            yield choice, case
-        elif _root(choice.home) is not trace.root:
-            refuse("a function of one example writes it")
-
-
-def _root(graph: Graph) -> Graph:
-    while graph.parent is not None:
-        graph = graph.parent
-    return graph
+            return True
+        trace = trace.outer
+    return False
 
 
 def _take(tensor: Tensor, source: Tensor) -> None:

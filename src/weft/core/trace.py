@@ -73,6 +73,8 @@ class Trace:
         #: the IO token as a handle, so that branches and loops merge it like any tensor
         self.token: Tensor | None = None
         self._first_token: Value | None = None
+        #: the trace around this one
+        self.outer: Trace | None = None
         #: the tape entry that computed a value, for operands of control flow, which are known as values only
         self.edges: dict[Value, tuple[Any, int]] = {}
         #: told of containers whose items are compared where paths meet
@@ -274,6 +276,7 @@ def tracing(trace: Trace) -> Iterator[Trace]:
             tensor_module.observe(_on_write, _on_create, _on_parameter, _on_read)
             _notify(True)
     _local.trace = trace
+    trace.outer = before
     if before is None:
         _start(True)
     try:

@@ -81,7 +81,7 @@ IN_PYTHON = {
     "printed": "return str(y)",
     "optimizer": "nn.SGD([y], 0.1)((x,)) if isinstance(y, Parameter) else None\nreturn y",
     "setter": "y.set_data(y * 2)\nreturn y",
-    "weight": "z = y if isinstance(y, Parameter) else w\nreturn value_and_grad(lambda v: (w * u * v).sum(), None, [z])(x)",
+    "weight": "z = y if isinstance(y, Parameter) else w\nreturn value_and_grad(lambda v: (w * u * v).sum(), 0, [z])(x)",
 }
 #: of these a graph holds some
 USES = {**IN_GRAPH, **IN_PYTHON}
@@ -469,6 +469,11 @@ BROKEN = {
         y = w if x.sum() > 0 else a
         y += 1
         return y
+    """,
+    "a key that is looked up": """
+        found = {w: 1, a: 2, b: 3}
+        y = a if x.sum() > 0 else b
+        return found[y]
     """,
     "a pattern": """
         y = w if x.sum() > 0 else a

@@ -29,25 +29,10 @@ if TYPE_CHECKING:
 
 PLAIN: Final = frozenset(
     {
-        int,
-        float,
-        bool,
-        str,
-        complex,
-        bytes,
-        tuple,
-        list,
-        dict,
-        set,
-        frozenset,
-        type(None),
-        range,
-        slice,
-        Tensor,
-        Parameter,
-        Choice,
+        int, float, bool, str, complex, bytes, tuple, list, dict, set, frozenset, type(None), range, slice, Tensor,
+        Parameter, Choice,
     }
-)
+)  # fmt: skip
 #: operator functions in the order of CPython's BINARY_OP argument, with their special methods
 BINARY: Final = tuple(
     (getattr(operator, function), f"__{name}__", f"__r{name}__")

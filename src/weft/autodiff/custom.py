@@ -45,7 +45,7 @@ def _like(template: Any, tensors: Sequence[Tensor]) -> Any:
 def _in_graph(trace: Trace, tensors: Sequence[Tensor]) -> bool:
     """Whether tensors are, or will be read by, the graph under construction."""
     return any(
-        tensor.is_symbolic or (id(tensor) not in trace.created and tensor.__class__ is not LiteralTensor)
+        tensor.is_symbolic or (id(tensor) not in trace.created and type(tensor) is not LiteralTensor)
         for tensor in tensors
     )
 

@@ -17,6 +17,7 @@ import numpy as np
 from weft.autodiff.backward import Walk, start_walk, walked
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
+from weft.core.choice import follow, unfollow
 from weft.core.dispatch import IDENTITY, append, apply
 from weft.core.tape import SYMBOL, WRITES, TapeNode
 from weft.core.tensor import LiteralTensor, Parameter, Tensor, tracked, view, wrap
@@ -40,7 +41,7 @@ class Session:
     """
 
     __slots__ = (
-        "trace", "level", "followed", "leaves", "templates", "positions", "rebound", "weights", "saved",
+        "trace", "level", "followed", "leaves", "templates", "positions", "rebound", "weights", "saved", "chosen",
         "previous_writes", "owns_writes", "keeps_tape", "args", "kwargs", "request", "sens", "closed",
         "run",
     )  # fmt: skip
@@ -59,6 +60,8 @@ class Session:
         self.weights: list[TapeNode] = []
         #: weight, its leaf, the node, index and data it had before, and the data it has meanwhile
         self.saved: list[tuple[Tensor, TapeNode, Any, int, Any, Any]] = []
+        #: choices that may be one of the weights, see `weft.core.choice`
+        self.chosen: list[tuple[Tensor, Any, Any]] = []
         self.previous_writes: dict[int, Any] | None = None
         self.owns_writes = not followed
         #: whether the tape must survive the session (a pullback was handed out)
@@ -215,6 +218,7 @@ def _track_in_place(session: Session, weight: Tensor) -> TapeNode:
     session.saved.append((weight, leaf, node, index, data, weight._data))
     weight._node = leaf
     weight._index = 0
+    session.chosen += follow(weight)
     return leaf
 
 
@@ -258,6 +262,7 @@ def _restore(session: Session) -> None:
             weight._index = index
         elif not session.followed:
             cut(weight)
+    unfollow(session.chosen, None if session.followed else cut)
     written = WRITES.handles
     if written:
         for original, handle in session.rebound:
@@ -284,7 +289,7 @@ def detached(tensor: Tensor) -> Tensor:
     data = tensor._data
     if trace is None or data.__class__ is Value:
         result = wrap(data)
-    elif id(tensor) in trace.created or tensor.__class__ is LiteralTensor:
+    elif id(tensor) in trace.created or type(tensor) is LiteralTensor:
         result = wrap(data)
         trace.created[id(result)] = result
     else:

@@ -17,6 +17,8 @@ from weft.capture.gate import Reads
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
 from weft.capture.packages import is_heap_type, is_ours
+from weft.core.choice import Choice, class_of
+from weft.core.choice import refuse as refuse_choice
 from weft.core.number import GraphNumber, require
 from weft.core.run_number import RunNumber, settled
 from weft.core.tensor import Parameter, Tensor
@@ -28,24 +30,10 @@ if TYPE_CHECKING:
 
 PLAIN: Final = frozenset(
     {
-        int,
-        float,
-        bool,
-        str,
-        complex,
-        bytes,
-        tuple,
-        list,
-        dict,
-        set,
-        frozenset,
-        type(None),
-        range,
-        slice,
-        Tensor,
-        Parameter,
+        int, float, bool, str, complex, bytes, tuple, list, dict, set, frozenset, type(None), range, slice, Tensor,
+        Parameter, Choice,
     }
-)
+)  # fmt: skip
 #: operator functions in the order of CPython's BINARY_OP argument, with their special methods
 BINARY: Final = tuple(
     (getattr(operator, function), f"__{name}__", f"__r{name}__")
@@ -306,6 +294,8 @@ class Access:
             self.sources.inside(item)
             found: Any = False
             for other in container:
+                if Choice in (type(item), type(other)) and item is not other:
+                    refuse_choice("it is looked for among others")
                 equal = item is other or self.truth(self.compare("==", other, item))
                 if equal is True:
                     return True
@@ -488,6 +478,8 @@ class Access:
             return getattr(obj.constant(), name)
         if kind is Parameter and name in obj.__dict__:
             return self.sources.attribute(obj, name, obj.__dict__[name])
+        if kind is Choice and name == "__class__":
+            return class_of(obj)
         if kind in PLAIN:
             return getattr(obj, name)
         if kind is types.ModuleType:

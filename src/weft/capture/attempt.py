@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from weft.autodiff import session
 from weft.capture.assemble import assemble, drop_unused
-from weft.capture.branches import Alternatives, MergedTensor
+from weft.capture.branches import Alternatives
 from weft.capture.emit import Writer
 from weft.capture.entries import Entry, Owner
 from weft.capture.events import BreakSite
@@ -17,7 +18,9 @@ from weft.capture.generators import yield_point
 from weft.capture.interpreter import Interpreter
 from weft.capture.iterators import refuse_abandoned
 from weft.capture.journal import Journaled, contents_of, restore
+from weft.capture.merge import settled_contents
 from weft.capture.native_warnings import refused_warnings
+from weft.capture.reached import reached
 from weft.capture.sources import Sources
 from weft.capture.suspension import (
     BreakPoint,
@@ -243,6 +246,7 @@ class Attempt:
     def _write_results(self, writer: Writer, result: Exit) -> dict[int, Tensor]:
         """Write what a call returns and changes; returns the outside tensors always written, by output."""
         interpreter = self.interpreter
+        writer.reached = functools.cache(lambda: reached(interpreter, result))
         if isinstance(result, Alternatives):
             writer.raised = {}  # the entry raises one of them itself
             return _write_alternatives(interpreter, writer, result)
@@ -309,7 +313,7 @@ def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Altern
         layer = interpreter.journal.push()
         for obj, contents in outcome.heap.values():
             interpreter.journal.touch(obj)
-            restore(obj, contents.settled() if isinstance(contents, MergedTensor) else contents)
+            restore(obj, settled_contents(contents))
         first = len(writer.lines)
         names, numbers = dict(writer._names), dict(writer._numbers)
         stored = _write_effects(interpreter, writer)

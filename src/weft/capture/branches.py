@@ -18,10 +18,11 @@ from weft.capture.exceptions import raise_as_it_is
 from weft.capture.flow import flow_of
 from weft.capture.frame import UNBOUND, Exit, Fork, Frame, Raise, Return, Stop, Yield
 from weft.capture.journal import contents_of, restore
-from weft.capture.merge import ABSENT, Joiner, MergeError
+from weft.capture.merge import ABSENT, Joiner, LoopChange, MergedTensor, MergeError, settled_contents, state_of
 from weft.compile.control import emit_if
+from weft.core.choice import Choice
 from weft.core.number import GraphNumber
-from weft.core.tensor import Tensor, wrap
+from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph
 
@@ -76,10 +77,12 @@ class Alternatives(Exit):
 class Side:
     """What running one side of a branch gave."""
 
-    __slots__ = ("region", "selector", "outcomes")
+    __slots__ = ("region", "selector", "outcomes", "constants")
 
     def __init__(self, region: Graph, selector: GraphNumber | None, outcomes: list[Outcome]) -> None:
         self.region = region
+        #: ids of the constants made on it
+        self.constants: set[int] = set()
         self.selector = selector
         self.outcomes = outcomes
 
@@ -153,7 +156,7 @@ class Branches:
             return first() if condition else second()
         location = self.trace.location()
         sides = (self.run_side(frame, "then", first), self.run_side(frame, "else", second))
-        joiner = Joiner(self.trace, (sides[0].region, sides[1].region), self.created)
+        joiner = self._joiner(condition, sides)
         self._separate_returns(sides, frame)
         labels: dict[Label, None] = {}
         for side in sides:
@@ -170,9 +173,15 @@ class Branches:
         types = joiner.region_outputs()
         if types:
             emit_if(self.trace, condition.tensor, joiner.regions, [slot for _, _, _, slot in joiner.outputs], location)
+        joiner.finish()
         if len(outcomes) == 1:
             return self._as_exit(frame, outcomes[0])
         return Alternatives(selector, outcomes)
+
+    def _joiner(self: Interpreter, condition: Any, sides: tuple[Side, Side]) -> Joiner:
+        first, second = sides
+        regions, constants = (first.region, second.region), (first.constants, second.constants)
+        return Joiner(self.trace, condition.tensor, regions, constants, self.created)
 
     def _separate_returns(self: Interpreter, sides: tuple[Side, Side], frame: Frame) -> None:
         """Keep returns apart that do not merge: the caller goes on with each, or the entry returns what holds."""
@@ -190,7 +199,7 @@ class Branches:
     def _merge(self: Interpreter, sides: tuple[Side, Side], first: Outcome, second: Outcome, frame: Frame) -> bool:
         """Whether two outcomes can become one."""
         try:
-            trial = Joiner(self.trace, (sides[0].region, sides[1].region), self.created)
+            trial = self._joiner(None, sides)
             self._join_outcomes(trial, first.label, first, second, frame)
         except MergeError:
             return False
@@ -199,7 +208,7 @@ class Branches:
     def run_side(self: Interpreter, frame: Frame, name: str, run: Callable[[], Exit]) -> Side:
         """Run one side in a region of its own; afterwards everything is as before."""
         base = frame.journal_contents()
-        pc, made = frame.pc, len(self.created)
+        pc, made, constants = frame.pc, len(self.created), len(self.trace.created)
         self.inside_step += 1
         with self.trace.region(name) as region:
             layer = self.journal.push()
@@ -215,6 +224,7 @@ class Branches:
                         raise
                     result = Raise(error)
                 side = self._side(region, frame, result, layer.after())
+                side.constants = set(itertools.islice(self.trace.created, constants, None))
             finally:
                 self.inside_step -= 1
                 self.journal.pop()
@@ -283,16 +293,16 @@ class Branches:
         if present.slots is not None:
             slots = [both(lambda o, i=i: o.slots[i], f"`{name}`") for i, name in enumerate(names)]
             stack = [both(lambda o, i=i: o.stack[i], "a value in the expression") for i in range(len(present.stack))]
-        if label[0] in ("return", "iterate"):
-            payload = both(
-                lambda o: o.payload, "the returned value" if label[0] == "return" else "the loop's condition"
-            )
+        if label[0] == "return":
+            payload = both(lambda o: o.payload, "the returned value")
+        elif label[0] == "iterate":
+            payload = both(lambda o: o.payload, "the loop's condition")
         elif label[0] == "raise":
             payload = present.payload
         heap: dict[int, tuple[Any, Any]] = {}
         for outcome in (first, second):
             for key, (obj, _) in (outcome.heap if outcome is not None else {}).items():
-                if key not in heap:
+                if key not in heap and not joiner.is_inner(obj):
                     now = contents_of(obj) if self.journal.exists(key) else ABSENT
                     contents = [
                         ABSENT if o is None else o.heap[key][1] if key in o.heap else now for o in (first, second)
@@ -305,30 +315,18 @@ class Branches:
     def _join_contents(self: Interpreter, joiner: Joiner, obj: Any, a: Any, b: Any) -> Any:
         name = _heap_name(obj)
         if isinstance(obj, Tensor):
-            a, b = (c.settled() if isinstance(c, MergedTensor) else c for c in (a, b))
-            states = [c if c is ABSENT else self.tensor_of(obj, c) for c in (a, b)]
-            merged = joiner.merge(states[0], states[1], name)
+            a, b = settled_contents(a), settled_contents(b)
+            now = [c if c is ABSENT else state_of(self.trace, obj, c) for c in (a, b)]
+            merged = joiner.contents(now[0], now[1], name)
             extra = joiner.merge_items(a if a is ABSENT else a[1], b if b is ABSENT else b[1], name)
             return MergedTensor(merged, extra)
         return joiner.merge_contents(a, b, name)
-
-    def tensor_of(self: Interpreter, obj: Tensor, contents: Any) -> Tensor:
-        """What a tensor handle stands for with these contents, as a tensor of the graph."""
-        tensor = tensor_of(contents)
-        if tensor.is_symbolic:
-            return tensor
-        if id(obj) in self.trace.created:
-            return obj if obj._data is tensor._data else self.trace.created.setdefault(id(tensor), tensor)
-        value = wrap(self.trace.external(obj))
-        if tensor._node is not None:
-            value._node, value._index = tensor._node, tensor._index
-        return value
 
     def _as_exit(self: Interpreter, frame: Frame, outcome: Outcome) -> Exit:
         """Put the frame and the heap into the state of an outcome."""
         for obj, contents in outcome.heap.values():
             self.journal.touch(obj)
-            restore(obj, contents.settled() if isinstance(contents, MergedTensor) else contents)
+            restore(obj, settled_contents(contents))
         if outcome.label[0] == "stop":
             frame.journal_restore((outcome.slots, outcome.stack, outcome.label[1], outcome.handling))
             return Stop(outcome.label[1])
@@ -479,34 +477,8 @@ class Iterated(Exit):
         self.go_on = go_on
 
 
-class LoopChange(Exception):
-    """A loop body changes something that a `while` of the graph cannot carry."""
-
-
-class MergedTensor:
-    """Merged contents of a tensor handle, final once the `if` exists."""
-
-    __slots__ = ("tensor", "namespace")
-
-    def __init__(self, tensor: Tensor, namespace: Any) -> None:
-        self.tensor = tensor
-        self.namespace = namespace
-
-    def settled(self) -> Any:
-        """Contents in the form of the journal."""
-        t = self.tensor
-        return ((t._data, t._node, getattr(t, "_index", 0), t._type), self.namespace)
-
-
-def tensor_of(contents: Any) -> Tensor:
-    (data, node, index, kind), _ = contents
-    tensor: Tensor = object.__new__(Tensor)
-    tensor._data, tensor._node, tensor._index, tensor._type = data, node, index, kind
-    return tensor
-
-
 def _heap_name(obj: Any) -> str:
-    name = getattr(obj, "name", None)
     if isinstance(obj, Tensor):
+        name = None if type(obj) is Choice else getattr(obj, "name", None)
         return f"parameter {name!r}" if isinstance(name, str) else "a tensor written in place"
     return f"the contents of a {type(obj).__name__}"

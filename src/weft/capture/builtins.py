@@ -34,6 +34,8 @@ from weft.capture.iterators import (
 from weft.capture.journal import EMPTY_CELL, Journaled, cell_value
 from weft.capture.lazytext import LazyText
 from weft.capture.numbers import ObjectId
+from weft.core.choice import Choice, class_of
+from weft.core.choice import refuse as refuse_choice
 from weft.core.dispatch import CAST, apply
 from weft.core.number import GraphNumber
 from weft.core.run_number import KINDS, RunNumber, settled
@@ -550,6 +552,8 @@ def _isinstance(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) ->
         value = value.kind()
     if isinstance(value, LazyText):
         return isinstance("", kinds)
+    if type(value) is Choice and isinstance(kinds, type) and issubclass(kinds, Tensor):
+        return value.__weft_isinstance__(kinds)
     if isinstance(value, Journaled):
         return interp.truth(interp.call(issubclass, [value.stands_for, kinds], {}))
     if isinstance(kinds, type):
@@ -565,6 +569,8 @@ def _type(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return args[0].kind
     if len(args) == 1 and isinstance(args[0], LazyText):
         return str
+    if len(args) == 1 and type(args[0]) is Choice:
+        return class_of(args[0])
     if len(args) == 1 and isinstance(args[0], Journaled):
         return args[0].stands_for
     if len(args) == 3 and isinstance(args[2], dict) and "__module__" not in args[2]:
@@ -696,6 +702,8 @@ def _reversed(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> A
 @handles(id)
 def _id(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
     (obj,) = args
+    if type(obj) is Choice:
+        refuse_choice("its id() is asked for")
     known = interp.sources.is_known(obj)
     made = not known and (isinstance(obj, Tensor) or id(obj) in interp.created)
     if (known and isinstance(obj, Tensor)) or (made and not interp.frame.transparent):

@@ -192,6 +192,7 @@ class Contents:
         """Objects that are guarded by identity through what holds them load as themselves."""
         for obj in objects:
             if not _is_value(obj):
+                self.identity(obj)  # it may be known as something else, such as the argument that is looked up
                 self.root(obj, self.name(obj, "object"))
 
 

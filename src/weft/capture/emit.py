@@ -9,7 +9,7 @@ from __future__ import annotations
 import copyreg
 import inspect
 import types
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable
 from typing import Any, Final, NoReturn
 
@@ -47,6 +47,7 @@ from weft.capture.numbers import CallNumber, ObjectId
 from weft.capture.packages import is_heap_type, module_of
 from weft.capture.sources import VIEWS, Sources, mapping_of
 from weft.capture.tracebacks import Place, Way
+from weft.core.choice import Choice
 from weft.core.number import GraphNumber
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
@@ -98,6 +99,8 @@ class Writer:
         self.use = use
         self.is_constant = is_constant
         self.outputs: list[Value] = []
+        #: how often a tensor can be reached from what the capture leaves, by its id
+        self.reached: Callable[[], Counter[int]] = Counter
         self.scope: dict[str, Any] = {"Tensor": Tensor, "new": _NEW}
         self.lines: list[str] = []
         self._positions: dict[Value, int] = {}
@@ -396,14 +399,46 @@ class Writer:
         refusal.in_callback = getattr(type(value), "__weft_parts__", ()) is None  # a transform made it
         raise refusal
 
+    def _choice(self, choice: Choice) -> str:
+        """A tensor that is one of several: the running graph says which."""
+        cases = [case for case in choice.cases if not self._is_unshared(case.handle)]
+        names = [self.expression(case.handle) for case in cases]
+        if choice.own or len(cases) < len(choice.cases):
+            names.append(self.fresh())
+            self.lines.append(f"{names[-1]} = leaf({self.output(self.use(choice))})")
+        if len(names) == 1:
+            return names[0]
+        which: Any = len(names) - 1
+        for number, case in enumerate(cases[: len(names) - 1]):
+            which = case.pick(number, which)
+        if type(which) is int:
+            return names[which]
+        found, name = self.fresh(), self.fresh()
+        self.lines.append(f"{found} = leaf({self.output(self.use(which))}).item()")
+        tests = "".join(f"{text} if {found} == {number} else " for number, text in enumerate(names[:-1]))
+        self.lines.append(f"{name} = {tests}{names[-1]}")
+        return name
+
+    def _is_unshared(self, tensor: Tensor) -> bool:
+        """Whether a candidate of a choice was made by the capture, and is only known as that."""
+        outside = id(tensor) in self.sources.known or self._was_outside(tensor)
+        return not outside and type(tensor) is not Choice and self.reached()[id(tensor)] == 1
+
+    def _was_outside(self, tensor: Tensor) -> bool:
+        """Whether a tensor existed before the capture, as far as it shows without a source."""
+        written = self.journal.original(tensor)
+        data = tensor._data if written is None else written[0][0]
+        return data.__class__ is not Value and not self.is_constant(tensor)
+
     def _tensor(self, tensor: Tensor) -> str:
+        if type(tensor) is Choice:
+            return self._choice(tensor)
         if not tensor.is_symbolic:
             if id(tensor) in self.created or self.is_constant(tensor):
                 return f"copy({self.constant(tensor)})"
             return self._outside(tensor)
-        known = self.sources.known.get(id(tensor))
-        if known is not None:  # an outside handle that was written: the write is replayed on the handle itself
-            return self._outside(tensor)
+        if self._was_outside(tensor) or id(tensor) in self.sources.known:
+            return self._outside(tensor)  # it was written: the write is replayed on the handle itself
         name = self.fresh()
         self.lines.append(f"{name} = leaf({self.output(self.use(tensor))})")
         return name

@@ -8,34 +8,43 @@ again with the carried places generalised, until nothing more differs. Ways out 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.arithmetic import chosen, conjunction, is_at, negated, shifted
-from weft.capture.branches import Alternatives, Iterated, LoopChange, MergedTensor, Outcome, Side, tensor_of
+from weft.capture.branches import Alternatives, Iterated, Outcome, Side
 from weft.capture.decided_loops import Loop
 from weft.capture.flow import flow_of
 from weft.capture.frame import UNBOUND, Exit, Fork, Frame, MaybeUnbound, Stop
+from weft.capture.held import Candidates, Held, Path
 from weft.capture.journal import EMPTY_CELL, contents_of, restore
 from weft.capture.merge import (
     ABSENT,
+    LoopChange,
+    MergedTensor,
     MergeError,
     Moved,
     binding,
-    inside,
+    is_handle,
     is_leaf,
     leaf_type,
+    now_in,
     same_leaf,
+    settled_contents,
     standing_for,
+    state_of,
+    tensor_of,
     value_in,
 )
 from weft.compile.control import emit_while
+from weft.core.choice import Case, Choice, register
 from weft.core.number import number_of
 from weft.core.run_number import KINDS, RunNumber
 from weft.core.tensor import Tensor, wrap
 from weft.core.trace import Trace
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Value
-from weft.ir.types import ValueType
+from weft.ir.types import TensorType, ValueType
 
 if TYPE_CHECKING:
     from weft.capture.interpreter import Interpreter
@@ -44,9 +53,6 @@ if TYPE_CHECKING:
 _PEEL_LIMIT: Final = 3
 #: how many iterations are unrolled when a loop that also ends by itself cannot become a `while`
 _UNROLL_LIMIT: Final = 1000
-
-#: a place in the state of a loop: ("slot", i), ("stack", i) or ("heap", id), then item keys
-Path = tuple[Any, ...]
 
 
 class Loops:
@@ -94,10 +100,11 @@ class Loops:
         location = self.trace.location()
         start = _State(frame, {})
         places: dict[Path, None] = {}
+        candidates: Candidates = {}
         while True:
-            attempt = self._run_body(frame, loop, stops, fork, start, places)
+            attempt = self._run_body(frame, loop, stops, fork, start, places, candidates)
             new = [path for path in attempt.changed if path not in places]
-            if not new:
+            if not new and not attempt.held.grown:
                 break
             for path in new:
                 places[path] = None
@@ -105,24 +112,24 @@ class Loops:
 
     def _run_body(
         self: Interpreter, frame: Frame, loop: Loop, stops: frozenset[int], fork: Fork | None, start: _State,
-        places: dict[Path, None],
+        places: dict[Path, None], candidates: Candidates,
     ) -> _Attempt:  # fmt: skip
         """Run the body once in a region, with the carried places standing for region parameters."""
-        attempt = _Attempt()
+        attempt = _Attempt(Held(candidates))
         made, constants = len(self.created), len(self.trace.created)
         inner = stops | loop.ends | loop.exits
 
         def body() -> Exit:
             region = self.trace.graph
+            held = attempt.held
+            held.begin(region, {path: start.get(path) for path in places if start.is_handle(path)})
             for path in places:
                 value = start.get(path)
-                if value is UNBOUND:
-                    kinds = (start.bound_types[path], leaf_type(False))
-                    attempt.params.append(tuple(region.add_param(kind) for kind in kinds))
-                    start.put(self, frame, path, MaybeUnbound(*map(number_of, attempt.params[-1])))
-                else:
-                    attempt.params.append((region.add_param(leaf_type(value)),))
-                    start.put(self, frame, path, number_of(attempt.params[-1][0]))
+                kinds = (start.bound_types[path], leaf_type(False)) if value is UNBOUND else (leaf_type(value),)
+                attempt.params.append(tuple(region.add_param(kind) for kind in kinds))
+                now = held.start(path, attempt.params[-1][0])
+                bound = [number_of(param) for param in attempt.params[-1][1:]]
+                start.put(self, frame, path, MaybeUnbound(now, *bound) if bound else now)
             if fork is None:
                 frame.pc = loop.inside
             else:
@@ -140,6 +147,7 @@ class Loops:
                 if loop.outside is not None:
                     live |= flow.live[loop.outside]
                 attempt.changed = _changes(self, start, outcome, places, inside, side.region, live)
+                attempt.held.end(inside, {path: _get(self, outcome, path, start) for path in attempt.held.places})
                 attempt.go_on = outcome.payload
         return attempt
 
@@ -193,17 +201,20 @@ class Loops:
             first = fork.condition if loop.stay_when else negated(fork.condition)
 
         # what the loop carries besides its condition: the changed places, then which exit was taken and its state
-        carried = _Carried(trace, region, self.created)
+        held = attempt.held
+        carried = _Carried(trace, region, self.created, held.inner)
+        after_exit = [carried.outcome(o, frame) for o in exits]
+        after_loop = held.leave(carried, first.tensor if fork is not None else None)
         slots_of: list[tuple[Any, ...]] = []
         for path, params in zip(places, attempt.params, strict=True):
             before, after = start.get(path), _get(self, iterate, path, start)
+            slot = after_loop.get(path)
+            value, bound = binding(after)
             if len(params) == 1:
-                slots_of.append((carried.add(params[0], before, after),))
+                slots_of.append((carried.add(params[0], before, now_in(trace, iterate.heap, after), slot),))
             else:
-                value, bound = binding(after)
-                kept = carried.add(params[0], ABSENT, number_of(params[0]) if value is ABSENT else value)
-                slots_of.append((kept, carried.add(params[1], False, bound)))
-        after_exit: list[Outcome] = []
+                value = number_of(params[0]) if value is ABSENT else now_in(trace, iterate.heap, value)
+                slots_of.append((carried.add(params[0], ABSENT, value, slot), carried.add(params[1], False, bound)))
         selector: Any = None
         go_on: Any = attempt.go_on
         if exits:
@@ -216,7 +227,6 @@ class Loops:
             finally:
                 trace.graph = before
             selector = carried.add(None, 0, ended)
-            after_exit = [carried.outcome(o, frame) for o in exits]
         carried.emit(first, go_on, location)
         state: dict[Path, Any] = {
             path: slots[0] if len(slots) == 1 else MaybeUnbound(*slots)
@@ -254,7 +264,8 @@ class Loops:
 class _Attempt:
     """One run of the body."""
 
-    def __init__(self) -> None:
+    def __init__(self, held: Held) -> None:
+        self.held = held
         #: region parameters of each carried place: its value, and for a variable unbound before, whether it is bound
         self.params: list[tuple[Value, ...]] = []
         self.side: Side | None = None
@@ -279,6 +290,16 @@ class _State:
             self.slots[where_] if kind == "slot" else self.stack[where_] if kind == "stack" else self.heap[where_][1]
         )
         return _descend(value, keys)
+
+    def is_handle(self, path: Path) -> bool:
+        """Whether a place holds a tensor of the program, and no number nor the contents of a tensor."""
+        if path[0] == "heap" and isinstance(self.heap[path[1]][0], Tensor):
+            return False
+        value = self.get(path)
+        if value is UNBOUND:
+            kind = self.bound_types[path]
+            return isinstance(kind, TensorType) and kind.weak is None
+        return is_handle(value)
 
     def put(self, interp: Any, frame: Frame, path: Path, value: Any) -> None:
         """Set a place of the running frame (or of the heap) to a value."""
@@ -352,7 +373,13 @@ def _changes(
         if key not in start.heap:
             start.heap[key] = (obj, _comparable(interp, obj, contents_of(obj)))
         before = start.heap[key][1]
-        _compare(before, _comparable(interp, obj, after), ("heap", key), places, changed)
+        after = _comparable(interp, obj, after)
+        if isinstance(obj, Tensor):
+            if ("heap", key) in places or not same_leaf(before, after):
+                _check_type(before, after)
+                changed.append(("heap", key))
+        else:
+            _compare(before, after, ("heap", key), places, changed)
     return changed
 
 
@@ -382,15 +409,14 @@ def _belongs(tensor: Tensor, region: Graph) -> bool:
 def _comparable(interp: Any, obj: Any, contents: Any) -> Any:
     if not isinstance(obj, Tensor):
         return contents
-    contents = contents.settled() if isinstance(contents, MergedTensor) else contents
-    return interp.tensor_of(obj, contents)
+    return state_of(interp.trace, obj, settled_contents(contents))
 
 
 def _compare(before: Any, after: Any, path: Path, places: dict[Path, None], changed: list[Path]) -> None:
     if before is after or after is UNBOUND:
         return
     if is_leaf(before) and is_leaf(after):
-        if path in places or not same_leaf(before, after):
+        if path in places or is_handle(before) or not same_leaf(before, after):
             _check_type(before, after)
             changed.append(path)
         return
@@ -455,20 +481,40 @@ def _exit_number(side: Side, iterate: Outcome) -> Any:
 
 
 class _Carried:
-    """The values a loop carries: initial value, region parameter and new value of each."""
+    """The values a loop carries: initial value, region parameter and new value of each.
 
-    def __init__(self, trace: Trace, region: Graph, created: dict[int, Any]) -> None:
+    Args:
+        trace: the trace.
+        region: the body.
+        created: the objects made during the capture.
+        inner: whether a tensor was made in the body.
+    """
+
+    def __init__(
+        self, trace: Trace, region: Graph, created: dict[int, Any], inner: Callable[[Tensor], bool]
+    ) -> None:  # fmt: skip
         self.trace = trace
         self.region = region
         self.created = created
+        self.inner = inner
         self.entries: list[tuple[Value | None, Any, Any, ValueType, Tensor]] = []
+        #: choices of tensors that exist once the node does
+        self.choices: list[Choice] = []
 
-    def add(self, param: Value | None, initial: Any, new: Any) -> Any:
+    def add(self, param: Value | None, initial: Any, new: Any, slot: Tensor | None = None) -> Any:
         """Carry a value; what is returned stands for it after the loop."""
         kind = leaf_type(new if initial is ABSENT else initial)
-        slot = wrap(None)
+        slot = wrap(None) if slot is None else slot
         self.entries.append((param, initial, new, kind, slot))
         return standing_for(slot, kind)
+
+    def truth(self, case: Case) -> Tensor:
+        """Whether a case of the body holds, as a value of the body."""
+        before, self.trace.graph = self.trace.graph, self.region
+        try:
+            return case.truth()
+        finally:
+            self.trace.graph = before
 
     def outcome(self, outcome: Outcome, frame: Frame) -> Outcome:
         """An exit's outcome with everything computed in the body carried out of the loop."""
@@ -476,23 +522,38 @@ class _Carried:
         carried: dict[int, Any] = {}
 
         def leaf(tensor: Tensor) -> Any:
-            data = tensor._data
-            if type(data) is not Value or not inside(data.graph, self.region):
+            handle = is_handle(tensor)
+            if not (self.inner(tensor) if handle else _belongs(tensor, self.region)):
                 return tensor
-            if id(data) not in carried:
-                carried[id(data)] = self.add(None, ABSENT, tensor)
-            return carried[id(data)]
+            key = id(tensor) if handle else id(tensor._data)
+            if key not in carried:
+                now = now_in(self.trace, outcome.heap, tensor)
+                if not _belongs(now, self.region):  # a constant
+                    return tensor
+                if type(tensor) is not Choice:
+                    carried[key] = self.add(None, ABSENT, now)
+                else:
+                    made = carried[key] = Choice((), tensor.own, self.trace.graph)
+                    for case in tensor.cases:
+                        condition = None if case.condition is None else self.add(None, ABSENT, self.truth(case)).tensor
+                        made.cases.append(Case(leaf(case.handle), condition))
+                    self.add(None, ABSENT, now, made)
+                    self.choices.append(made)
+                alive.append(tensor)
+            return carried[key]
+
+        alive: list[Tensor] = []
 
         def out(value: Any) -> Any:
             return moved.map(value, leaf)
 
         heap = {}
         for key, (obj, contents) in outcome.heap.items():
-            if isinstance(obj, Tensor):
-                settled = contents.settled() if isinstance(contents, MergedTensor) else contents
-                heap[key] = (obj, MergedTensor(out(tensor_of(settled)), settled[1]))
-            else:
+            if not isinstance(obj, Tensor):
                 heap[key] = (obj, out(contents))
+            elif not self.inner(obj):
+                settled = settled_contents(contents)
+                heap[key] = (obj, MergedTensor(out(tensor_of(settled)), settled[1]))
         return Outcome(
             outcome.label,
             None if outcome.slots is None else [out(v) for v in outcome.slots],
@@ -525,3 +586,5 @@ class _Carried:
         ]
         slots = [wrap(None), *[slot for *_, slot in self.entries]]
         emit_while(trace, initial, region, slots, location)
+        for choice in self.choices:
+            register(choice)

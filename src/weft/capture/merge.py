@@ -13,10 +13,12 @@ from weft.capture.iterators import InterpretedGenerator
 from weft.capture.journal import EMPTY_CELL, Journaled, contents_of
 from weft.capture.lazytext import LazyText
 from weft.capture.packages import is_heap_type
+from weft.core.choice import Case, Choice, register
 from weft.core.number import STORAGE, GraphNumber, apply_constant, as_number
 from weft.core.primitive import Primitive
 from weft.core.run_number import KINDS, RunNumber
-from weft.core.tensor import Parameter, Tensor, wrap
+from weft.core.tape import SYMBOL
+from weft.core.tensor import Tensor, wrap
 from weft.core.trace import Trace
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType, ValueType
@@ -35,6 +37,10 @@ _MAPPED: Final = (list, dict, slice, LazyText, types.MethodType, types.FunctionT
 
 class MergeError(Exception):
     """Two values that must become one cannot: the message names what differs."""
+
+
+class LoopChange(Exception):
+    """A loop body changes something that a `while` of the graph cannot carry."""
 
 
 def is_leaf(value: Any) -> bool:
@@ -94,6 +100,8 @@ def value_in(trace: Trace, region: Graph, leaf: Any, wanted: ValueType) -> Value
             return zero if wanted.weak is None else trace.use(as_number(wrap(zero), wanted.weak))
         if issubclass(type(leaf), RunNumber):
             leaf = leaf.operand()
+        if isinstance(leaf, Case):
+            leaf = leaf.truth()
         if not isinstance(leaf, Tensor):
             leaf = apply_constant(leaf, type(leaf))
         if isinstance(wanted, TensorType) and wanted.weak is not None:
@@ -115,6 +123,61 @@ def standing_for(tensor: Any, kind: ValueType | None = None) -> Any:
     kind = leaf_type(tensor) if kind is None else kind
     weak = kind.weak if isinstance(kind, TensorType) else None
     return tensor if weak is None else GraphNumber(weak, tensor)
+
+
+def is_handle(value: Any) -> bool:
+    """Whether a leaf is a tensor of the program, which has an identity, and no run-time number or token."""
+    if not isinstance(value, Tensor):
+        return False
+    kind = leaf_type(value)
+    return isinstance(kind, TensorType) and kind.weak is None
+
+
+class MergedTensor:
+    """Merged contents of a tensor handle, final once the `if` exists."""
+
+    __slots__ = ("tensor", "namespace")
+
+    def __init__(self, tensor: Tensor, namespace: Any) -> None:
+        self.tensor = tensor
+        self.namespace = namespace
+
+    def settled(self) -> Any:
+        """Contents in the form of the journal."""
+        t = self.tensor
+        return ((t._data, t._node, getattr(t, "_index", 0), t._type), self.namespace)
+
+
+def settled_contents(contents: Any) -> Any:
+    """The contents of a tensor handle in the form of the journal."""
+    return contents.settled() if isinstance(contents, MergedTensor) else contents
+
+
+def tensor_of(contents: Any) -> Tensor:
+    """A tensor of its own with the contents of a handle."""
+    (data, node, index, kind), _ = contents
+    tensor: Tensor = object.__new__(Tensor)
+    tensor._data, tensor._node, tensor._index, tensor._type = data, node, index, kind
+    return tensor
+
+
+def state_of(trace: Trace, obj: Tensor, contents: Any) -> Tensor:
+    """What a tensor handle stands for with these contents, as a tensor of the graph."""
+    tensor = tensor_of(contents)
+    if tensor.is_symbolic:
+        return tensor
+    if id(obj) in trace.created:
+        return obj if obj._data is tensor._data else trace.created.setdefault(id(tensor), tensor)
+    value = wrap(trace.external(obj))
+    if tensor._node is not None:
+        value._node, value._index = tensor._node, tensor._index
+    return value
+
+
+def now_in(trace: Trace, heap: Heap, value: Any) -> Any:
+    """A value of a piece of code that has ended and whose writes are in a heap: tensors as they were at the end."""
+    noted = heap.get(id(value)) if isinstance(value, Tensor) else None
+    return value if noted is None else state_of(trace, value, settled_contents(noted[1]))
 
 
 class Moved:
@@ -191,19 +254,28 @@ class Joiner:
 
     Args:
         trace: the trace; its current graph is the one that will hold the node.
+        condition: whether the first side is the one that runs.
         regions: the graphs of the two sides.
+        constants: for each side, the ids of the constants made on it.
         created: the objects made during the capture; merged containers are added.
     """
 
-    def __init__(self, trace: Trace, regions: tuple[Graph, Graph], created: dict[int, Any]) -> None:
+    def __init__(
+        self, trace: Trace, condition: Any, regions: tuple[Graph, Graph], constants: tuple[set[int], set[int]],
+        created: dict[int, Any],
+    ) -> None:  # fmt: skip
         self.trace = trace
+        self.condition = condition
+        self._constants = constants
         self.created = created
         self.regions = regions
         self.outputs: list[tuple[Any, Any, ValueType, Tensor]] = []
         self._slots: dict[Any, Any] = {}
         self._pairs: dict[tuple[int, int], Any] = {}
-        #: whether what is merged is kept by an object, and not only by the frame
-        self._kept = False
+        #: for each side, the tensors outside of the `if` that those made on it become, by id
+        self._stands: tuple[dict[int, Tensor], dict[int, Tensor]] = ({}, {})
+        #: merged tensors, and the leaves that have their values once the `if` exists
+        self._pending: list[tuple[Tensor, Tensor]] = []
         self._alive: list[Any] = []
         #: exceptions made of two; their contents have to be part of the outcome
         self.exceptions: list[BaseException] = []
@@ -213,10 +285,12 @@ class Joiner:
     def begin(self, first: Heap, second: Heap) -> None:
         """Start with the values of two outcomes, whose sides wrote these objects."""
         self._heaps = (first, second)
+        self._stands = ({}, {})
+        self._pairs = {}
         self._moved = (Moved(self.created, first), Moved(self.created, second))
 
-    def leaf(self, a: Any, b: Any, name: str) -> Any:
-        """The merged leaf: the common one if they are the same, else a new output."""
+    def value(self, a: Any, b: Any, name: str) -> Any:
+        """What two leaves become as values: the common one if they are the same, else a new output."""
         if a is not ABSENT and b is not ABSENT and same_leaf(a, b):
             return a
         wanted = common_type(a, b, name)
@@ -228,6 +302,77 @@ class Joiner:
             self.outputs.append((a, b, wanted, slot))
             self._alive += (a, b)
         return found
+
+    def leaf(self, a: Any, b: Any, name: str) -> Any:
+        """What two leaves become: numbers by their value, tensors by which objects they are, see `weft.core.choice`."""
+        if a is b:
+            return a
+        if not all(leaf is ABSENT or is_handle(leaf) for leaf in (a, b)):
+            return self.value(a, b, name)
+        value = self.value(self._now(0, a), self._now(1, b), name)
+        stands = [None if leaf is ABSENT else self._stand_in(side, leaf) for side, leaf in enumerate((a, b))]
+        one_sided = a is ABSENT or b is ABSENT
+        if stands[0] is stands[1] or one_sided:
+            known = stands[1] if stands[0] is None else stands[0]
+            if known is not None:
+                return known
+        # for each candidate, the condition under which the tensor is it at the end of each side
+        candidates: dict[int, tuple[Tensor, list[Any]]] = {}
+        for side, (leaf, stand) in enumerate(zip((a, b), stands, strict=True)):
+            if leaf is ABSENT:
+                continue
+            cases = [Case(stand, None)] if stand is not None else leaf.cases if type(leaf) is Choice else ()
+            for case in cases:
+                handle = case.handle if stand is not None else self.leaf(*self._on(side, case.handle), name)
+                candidates.setdefault(id(handle), (handle, [False, False]))[1][side] = case
+        made = [Case(handle, *self._condition(cases, one_sided)) for handle, cases in candidates.values()]
+        new = [
+            (side, leaf)
+            for side, (leaf, stand) in enumerate(zip((a, b), stands, strict=True))
+            if leaf is not ABSENT and stand is None
+        ]
+        own = any(type(leaf) is not Choice or leaf.own for _, leaf in new)
+        merged = Choice(made, own, self.trace.graph) if made else wrap(None)
+        self._pending.append((merged, value))
+        for side, leaf in new:
+            self._stands[side][id(leaf)] = merged
+        self._alive += (a, b)
+        return merged
+
+    def _made(self, side: int, tensor: Tensor) -> bool:
+        """Whether a tensor was made on a side; others existed before, or are as good as if they had."""
+        data = tensor._data
+        if data.__class__ is Value:
+            return inside(data.graph, self.regions[side])
+        return id(tensor) in self._constants[side]
+
+    def _now(self, side: int, leaf: Any) -> Any:
+        """The value of a tensor at the end of a side."""
+        return now_in(self.trace, self._heaps[side], leaf)
+
+    def _stand_in(self, side: int, tensor: Tensor) -> Tensor | None:
+        """The tensor outside of the `if` that a side's tensor is, None if there is none yet."""
+        return self._stands[side].get(id(tensor)) if self._made(side, tensor) else tensor
+
+    def _condition(self, cases: list[Any], one_sided: bool) -> tuple[Any, bool]:
+        """When a tensor is a candidate that it is in a case of the first side, or of the second, or False."""
+        if False in cases:
+            side = 0 if cases[1] is False else 1
+            if cases[side].condition is None:
+                return (None, True) if one_sided else (self.condition, side == 0)
+        slot = wrap(None)
+        self.outputs.append((*cases, leaf_type(False), slot))
+        return slot, True
+
+    def finish(self) -> None:
+        """The `if` exists: the merged tensors get their values, and writes reach them."""
+        for merged, value in self._pending:
+            merged._data, merged._node, merged._type = value._data, value._node, value._type
+            if value._node is not None and value._node is not SYMBOL:
+                merged._index = value._index
+            if type(merged) is Choice:
+                register(merged)
+        self._pending = []
 
     def merge(self, a: Any, b: Any, name: str) -> Any:
         """One value for two: recursively through containers made on the sides.
@@ -242,8 +387,6 @@ class Joiner:
         if a is UNBOUND or b is UNBOUND or MaybeUnbound in (a.__class__, b.__class__):
             return self._maybe(a, b, name)
         if is_leaf(a) and is_leaf(b):
-            if self._kept and (isinstance(a, Parameter) or isinstance(b, Parameter)):
-                raise MergeError(f"{name} is a parameter on one path, which has to stay itself, and not on the other")
             return self.leaf(a, b, name)
         found = self._pairs.get((id(a), id(b)))
         if found is not None:
@@ -341,13 +484,6 @@ class Joiner:
 
     def merge_contents(self, a: Any, b: Any, name: str) -> Any:
         """One for two contents of one object, as the journal notes them."""
-        before, self._kept = self._kept, True
-        try:
-            return self._merge_contents(a, b, name)
-        finally:
-            self._kept = before
-
-    def _merge_contents(self, a: Any, b: Any, name: str) -> Any:
         if a is EMPTY_CELL or b is EMPTY_CELL:  # a variable in a cell is bound on some paths only
             first, second = [UNBOUND if c is EMPTY_CELL else c for c in (a, b)]
             found = self.merge(first, second, name)
@@ -380,6 +516,21 @@ class Joiner:
         noted = self._heaps[side].get(id(obj))
         return contents_of(obj) if noted is None else noted[1]
 
+    def is_inner(self, obj: Any) -> bool:
+        """Whether an object is a tensor made on a side, for which others stand outside of the `if`."""
+        return isinstance(obj, Tensor) and any(self._made(side, obj) for side in (0, 1))
+
+    def contents(self, a: Any, b: Any, name: str) -> Any:
+        """What one tensor stands for, from what it stands for at the ends of the two sides."""
+        if a is ABSENT or b is ABSENT:
+            side, tensor = (1, b) if a is ABSENT else (0, a)
+            if not self._made(side, tensor):
+                return tensor
+        return self.value(a, b, name)
+
+    def _on(self, side: int, tensor: Tensor) -> tuple[Any, Any]:
+        return (ABSENT, tensor) if side else (tensor, ABSENT)
+
     def _one_sided(self, a: Any, b: Any, name: str) -> Any:
         """A value for an outcome that only one side reaches: tensors of that side pass through the `if`."""
         side = 1 if a is ABSENT else 0
@@ -388,7 +539,7 @@ class Joiner:
             data = tensor._data
             if type(data) is not Value or not inside(data.graph, self.regions[side]):
                 return tensor
-            return self.leaf(ABSENT, tensor, name) if side else self.leaf(tensor, ABSENT, name)
+            return self.leaf(*self._on(side, tensor), name)
 
         return self._moved[side].map(b if side else a, out)
 

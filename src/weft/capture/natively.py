@@ -10,6 +10,7 @@ import builtins
 import functools
 import inspect
 import itertools
+import operator
 import sys
 import types
 from collections import deque
@@ -19,6 +20,8 @@ from weft.capture.access import MISSING, class_attribute
 from weft.capture.isa import decode
 from weft.capture.journal import Journaled
 from weft.capture.packages import NATIVE_PACKAGES
+from weft.core.choice import Choice
+from weft.core.choice import refuse as refuse_choice
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 
@@ -35,7 +38,7 @@ _OF_ARGUMENTS: Final = (
     "__ceil__", "__instancecheck__", "__subclasscheck__",
 )  # fmt: skip
 _PLAIN: Final = frozenset(
-    {int, float, bool, str, complex, bytes, type(None), range, slice, type, types.FunctionType, Tensor}
+    {int, float, bool, str, complex, bytes, type(None), range, slice, type, types.FunctionType, Tensor, Choice}
 )
 _IN_C: Final = (types.WrapperDescriptorType, types.MethodDescriptorType, types.BuiltinFunctionType)
 _CONTAINERS: Final = (list, tuple, set, frozenset, deque)
@@ -61,6 +64,8 @@ class Natively:
         Raises:
             Unsupported: it would call methods of the user's that change something, or they cannot be watched.
         """
+        if values is not None and not _only_computes(function, values):
+            _refuse_choices(values, None)
         given = (getattr(function, "__self__", None), *args, *kwargs.values())
         if values is not None and not self._are_asked(given) and not self._has_users(values):
             return function(*args, **kwargs)
@@ -181,6 +186,33 @@ class Natively:
                 f"{function.__qualname__}() changes something, and native code calls it",
                 "compare and hash without side effects",
             )
+
+
+def _only_computes(function: Any, values: Any) -> bool:
+    """Whether a function is an operator on tensors, or a class of tensors: it compares no objects."""
+    if isinstance(function, type) and issubclass(function, Tensor):
+        return True
+    return (
+        getattr(function, "__module__", "") == "_operator"
+        and function not in _SEARCHES
+        and not any(issubclass(type(value), _NESTED) for value in values)
+    )
+
+
+def _refuse_choices(values: Any, seen: set[int] | None) -> None:
+    """Refuse choices of tensors among what native code compares, which asks first whether objects are the same."""
+    seen = set() if seen is None else seen
+    for value in values:
+        if type(value) is Choice:
+            refuse_choice("native code compares it")
+        if issubclass(type(value), _NESTED) and id(value) not in seen:
+            seen.add(id(value))
+            base = next(base for base in _NESTED if issubclass(type(value), base))
+            _refuse_choices(dict.values(value) if base is dict else base.__iter__(value), seen)
+
+
+_SEARCHES: Final = (operator.contains, operator.countOf, operator.indexOf)
+_NESTED: Final = (dict, *_CONTAINERS)
 
 
 #: what code does that hashes or compares, and more than that

@@ -16,6 +16,8 @@ from weft.capture.handlers import handles
 from weft.capture.isa import Instr
 from weft.capture.journal import EMPTY_CELL, cell_value
 from weft.capture.lazytext import LazyText
+from weft.core.choice import same
+from weft.core.number import GraphNumber
 from weft.core.run_number import RunNumber, settled
 
 if TYPE_CHECKING:
@@ -286,8 +288,8 @@ def _is_same(interp: Interpreter, left: Any, right: Any) -> Any:
         if kinds[0] is not kinds[1]:
             return False
         left, right = settled(left), settled(right)
-    interp.sources.distinct(left, right)
-    return left is right
+    found = same(left, right, interp.sources.distinct)
+    return found if type(found) is bool else GraphNumber(bool, found)
 
 
 @handles("CONTAINS_OP")

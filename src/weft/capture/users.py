@@ -44,8 +44,8 @@ def refuse_callbacks(callee: types.FunctionType, args: Sequence[Any], kwargs: Ma
     Raises:
         Unsupported: it is given code of the user's, and it is not declared to keep it.
     """
-    if callee.__code__ in KEEPING or callee.__module__ in _LOOKING:
-        return
+    if callee.__code__ in KEEPING or callee.__module__ in _LOOKING or callee.__module__.startswith("weft.capture."):
+        return  # the capture's own iterators and generators enter what they call
     found = users_code((*args, *kwargs.values()))
     if found is not None:
         what = getattr(found, "__qualname__", None) or f"a {type(found).__name__}"

@@ -152,7 +152,7 @@ def _needs_graph(trace: Trace, primitive: Primitive, inputs: tuple[Any, ...]) ->
     if primitive.effect == IO:
         return True
     created = trace.created
-    return any(t is not None and id(t) not in created and t.__class__ is not LiteralTensor for t in inputs)
+    return any(t is not None and id(t) not in created and type(t) is not LiteralTensor for t in inputs)
 
 
 def append(trace: Trace, primitive: Primitive, inputs: Sequence[Tensor | None], attrs: tuple[Any, ...]) -> Any:
@@ -182,11 +182,11 @@ def _settle_weak(
     strong = [
         t.dtype
         for t, x in zip(types, inputs, strict=True)
-        if t is not None and t.weak is None and x.__class__ is not LiteralTensor
+        if t is not None and t.weak is None and type(x) is not LiteralTensor
     ]
     if not strong:
         for i, x in enumerate(inputs):
-            if x.__class__ is LiteralTensor:
+            if type(x) is LiteralTensor:
                 settled[i] = trace.constant(x, dtypes.to_python(x.dtype))
     else:
         widest = _widest(strong)
@@ -341,7 +341,7 @@ def record(primitive: Primitive, attrs: tuple[Any, ...], inputs: tuple[Any, ...]
     if edges is None:
         return tuple([wrap(data) for data in results])
     # the handles may be written later, so the entry keeps what they stand for now
-    frozen = tuple([t if t is None or t.__class__ is LiteralTensor else _freeze(t) for t in inputs])
+    frozen = tuple([t if t is None or type(t) is LiteralTensor else _freeze(t) for t in inputs])
     node = PrimitiveNode(primitive, attrs, frozen, edges, results, level)
     if level is not None:
         note_edges(node, results)
@@ -379,7 +379,7 @@ def binary_method(primitive: Primitive) -> Any:
     run = primitive.executable(())
 
     def method(self: Tensor, other: Any) -> Any:
-        if other.__class__ is Tensor and self._node is None and other._node is None and not _careful:
+        if type(other) is Tensor and self._node is None and other._node is None and not _careful:
             tensor = _new(Tensor)
             tensor._data = run(self._data, other._data)
             tensor._node = None

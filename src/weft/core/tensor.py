@@ -329,7 +329,17 @@ class LiteralTensor(Tensor):
 make_initial: Any = None
 
 
-class Parameter(Tensor):
+class _ParameterClass(type):
+    """The class of the class of Parameters: what stands for one of several tensors says itself whether it is one."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if type.__instancecheck__(cls, instance):
+            return True
+        answer = getattr(type(instance), "__weft_isinstance__", None)
+        return False if answer is None else answer(instance, cls)
+
+
+class Parameter(Tensor, metaclass=_ParameterClass):
     """A tensor that belongs to a network: named, stored, and by default trained.
 
     Args:

@@ -128,6 +128,8 @@ class Trace:
         self.holds: Tensor | None = None
         #: whether the graph may not assume anything of its run-time numbers
         self.exact = False
+        #: the trace around this one
+        self.outer: Trace | None = None
         #: the tape entry that computed a value, for operands of control flow, which are known as values only
         self.edges: dict[Value, tuple[Any, int]] = {}
         #: told of containers whose items are compared where paths meet
@@ -152,7 +154,7 @@ class Trace:
         data = tensor._data
         if data.__class__ is Value:
             return data if data.graph is self.graph else self.lift(data, self.graph)
-        if tensor.__class__ is LiteralTensor or id(tensor) in self.created:
+        if type(tensor) is LiteralTensor or id(tensor) in self.created:
             return self.constant(tensor)
         return self.lift(self.external(tensor), self.graph)
 
@@ -315,19 +317,31 @@ def _on_write(tensor: Tensor, source: Tensor) -> Tensor:
         return source
     if trace.on_write is not None:
         trace.on_write(tensor)
-    if source.is_symbolic:
-        return source
-    written = wrap(trace.use(source))
-    if source._node is not None:
-        written._node = source._node
-        written._index = source._index
-    return written
+    if not source.is_symbolic:
+        written = wrap(trace.use(source))
+        if source._node is not None:
+            written._node = source._node
+            written._index = source._index
+        source = written
+    _spread(trace, tensor, source)
+    return source
+
+
+#: told of each write while a trace is active, and of the beginning and end of traces; installed by `weft.core.choice`
+_spread: Callable[[Trace, Tensor, Tensor], None]
+_start: Callable[[bool], None]
+
+
+def install_choices(spread: Callable[[Trace, Tensor, Tensor], None], start: Callable[[bool], None]) -> None:
+    """Set what is told of each write (the trace, the handle, the new value), and of where a thread's traces begin."""
+    global _spread, _start
+    _spread, _start = spread, start
 
 
 def _is_runtime(tensor: Tensor) -> bool:
     """Whether a tensor existed before this thread's trace, so that its value may change between calls."""
     trace = _local.trace
-    return trace is not None and tensor.__class__ not in EMBEDDED and id(tensor) not in trace.created
+    return trace is not None and type(tensor) not in EMBEDDED and id(tensor) not in trace.created
 
 
 def _set_runtime_test(active: bool) -> None:
@@ -375,10 +389,15 @@ def tracing(trace: Trace) -> Iterator[Trace]:
             tensor_module.observe(_on_write, _on_create, _on_parameter, _on_read)
             _notify(True)
     _local.trace = trace
+    trace.outer = before
+    if before is None:
+        _start(True)
     try:
         yield trace
     finally:
         _local.trace = before
+        if before is None:
+            _start(False)
         with _active_lock:
             _active -= 1
             if _active == 0:

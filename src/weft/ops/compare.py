@@ -285,7 +285,7 @@ def _equality(primitive: Any, otherwise: bool) -> Any:
     of_tensors = binary_method(primitive)
 
     def method(self: Tensor, other: Any) -> Any:
-        if other.__class__ is Tensor:
+        if type(other) is Tensor:
             return of_tensors(self, other)
         if isinstance(other, _COMPARABLE):
             return apply(primitive, (self, other))

@@ -212,7 +212,7 @@ def _template(trace: Trace, value: Any, tensors: list[Tensor], around: tuple[int
 def _hole(trace: Trace, tensor: Any, spec: str | None, tensors: list[Tensor]) -> Any:
     if issubclass(type(tensor), RunNumber):
         tensor = tensor.operand()
-    known = not tensor.is_symbolic and (tensor.__class__ is LiteralTensor or id(tensor) in trace.created)
+    known = not tensor.is_symbolic and (type(tensor) is LiteralTensor or id(tensor) in trace.created)
     like = tensor if isinstance(tensor, Parameter) else None
     if known:
         return tensor if spec is None else _Hole(None, like, spec).fill(tensor._data)

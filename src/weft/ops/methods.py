@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
+from weft.core import choice
 from weft.core.declare import add_method
 from weft.core.tensor import Parameter, Tensor
 from weft.ops import (
@@ -540,6 +541,7 @@ def _attach() -> None:
     }
     for symbol, (name, function) in in_place.items():
         setattr(Parameter, name, _parameter_in_place(f"{symbol}=", function))
+    choice.complete()
 
 
 _ALIASES = {

@@ -7,6 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from weft import dtypes
+from weft.core import choice
 from weft.core.declare import op, operator_class
 from weft.core.dispatch import apply, literal
 from weft.core.primitive import Primitive
@@ -57,6 +58,9 @@ def where(condition: Any, input: Any, other: Any) -> Any:
         [1. 0.]
     """
     return apply(WHERE, (condition, *_values(input, other)))
+
+
+choice.select = where
 
 
 def _values(input: Any, other: Any) -> tuple[Any, Any]:

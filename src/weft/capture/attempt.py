@@ -331,22 +331,27 @@ def _write_effects(interpreter: Interpreter, writer: Writer) -> dict[int, Tensor
     for layer in interpreter.journal.layers:
         for key, noted in layer.before.items():
             before.setdefault(key, noted)
+    journal = interpreter.journal
     for key, (obj, contents) in before.items():
-        if key in interpreter.created or isinstance(obj, (types.FrameType,)):
+        if journal.belongs(key, interpreter.created) and not sources.is_known(obj):
             continue
         if isinstance(obj, Tensor):
-            data, namespace = contents
+            data, _ = contents
             if data[0].__class__ is Value or key in interpreter.trace.created:
                 continue
-            now, after = contents_of(obj)
+            now, _ = contents_of(obj)
             if now[0] is not data[0]:
                 sources.written(obj)
                 stored[writer.write_tensor(obj)] = obj
-            if namespace is not None and namespace != after:
-                writer.write_object(obj, {"attributes": namespace}, {"attributes": after})
         elif isinstance(obj, Journaled):
             if sources.is_known(obj):
                 raise AssertionError(f"{obj!r} cannot have come from outside")
+        elif isinstance(obj, types.FrameType):
+            continue
+        elif key in journal.namespaces:
+            writer.write_attributes(journal.namespaces[key], obj, contents["dict"], contents_of(obj)["dict"])
+        elif key in journal.registries and not sources.is_known(obj):
+            writer.write_registry(*journal.registries[key], contents["dict"], contents_of(obj)["dict"])
         else:
             sources.written(obj)
             writer.write_object(obj, contents, contents_of(obj))

@@ -299,11 +299,13 @@ class Branches:
                     ]
                     heap[key] = (obj, self._join_contents(joiner, obj, contents[0], contents[1]))
         for exception in joiner.exceptions:
-            heap[id(exception)] = (exception, contents_of(exception))
+            for part in (exception, self.journal.namespace(exception)):
+                heap[id(part)] = (part, contents_of(part))
         return Outcome(label, slots, stack, payload, heap, present.handling)
 
     def _join_contents(self: Interpreter, joiner: Joiner, obj: Any, a: Any, b: Any) -> Any:
-        name = _heap_name(obj)
+        owner = self.journal.owner(id(obj))
+        name = _heap_name(obj if owner is None else owner)
         if isinstance(obj, Tensor):
             a, b = (c.settled() if isinstance(c, MergedTensor) else c for c in (a, b))
             states = [c if c is ABSENT else self.tensor_of(obj, c) for c in (a, b)]
@@ -508,7 +510,7 @@ def tensor_of(contents: Any) -> Tensor:
 
 
 def _heap_name(obj: Any) -> str:
-    name = getattr(obj, "name", None)
-    if isinstance(obj, Tensor):
+    if issubclass(type(obj), Tensor):
+        name = getattr(obj, "name", None)
         return f"parameter {name!r}" if isinstance(name, str) else "a tensor written in place"
     return f"the contents of a {type(obj).__name__}"

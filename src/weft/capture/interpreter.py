@@ -76,7 +76,7 @@ class Interpreter(Access, Arrays, Natively, Iteration, Calls, Branches, Loops):
         self.duplications = 0
         #: which instructions of each code object ran, for reports
         self.ran: dict[Decoded, set[int]] = {}
-        trace.on_write = self.journal.touch
+        trace.on_write = self.journal.touch_itself
         sources.before = self.journal.original
         sources.created = self.created
         trace.location = self.locate

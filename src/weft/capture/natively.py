@@ -173,7 +173,7 @@ class Natively:
             inside = set(itertools.islice(self.created, made, None))
             if function.__name__ == "__init__":  # which may write its own object
                 inside.add(id(args[0]))
-            written = [obj for key, (obj, _) in layer.before.items() if key not in inside]
+            written = [obj for key, (obj, _) in layer.before.items() if not self.journal.belongs(key, inside)]
             layer.undo()
         if written:
             raise Unsupported(

@@ -28,6 +28,7 @@ from weft.capture.arrays import ARRAYS
 from weft.capture.containers import CONTAINERS, is_container, items_of, length, members
 from weft.capture.contents import Contents
 from weft.capture.guards import Guard, is_long
+from weft.capture.namespaces import namespace_of
 from weft.capture.numbers import Numbers
 from weft.capture.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, is_heap_type, module_of
 from weft.core.tensor import Parameter, Tensor
@@ -51,6 +52,7 @@ _DEEP: Final = 100
 #: modules with base classes that hold no state and read none natively
 _BASES: Final = frozenset({"abc", "typing", "builtins"})
 _METACLASSES: Final = frozenset({type, abc.ABCMeta, type(typing.Protocol)})
+_C_MEMBERS: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _C_METHODS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType)
 #: tensor arguments that are checked to be different objects; beyond it, aliases are told apart where one is written
 _DISTINCT_LIMIT: Final = 4
@@ -232,10 +234,6 @@ class Sources(Contents):
     def _is_original(self, obj: Any, part: str, key: Any, value: Any) -> bool:
         """Whether a value that was read is the one from before the capture, not one that the capture wrote."""
         before = self.before(obj)
-        if part == "attributes" and isinstance(namespace := getattr(obj, "__dict__", None), dict):
-            written = self.before(namespace)
-            if written is not None and written["dict"].get(key, ...) is not namespace.get(key, ...):
-                return False
         if before is None:
             return True
         if isinstance(obj, types.CellType):
@@ -245,6 +243,8 @@ class Sources(Contents):
         if part == "attributes" and key in before.get("slots", ()):
             part = "slots"
         items: Any = before.get(part)
+        if part == "attributes" and items is not None and key not in items:
+            return key not in (namespace_of(obj) or ())  # it is what the class has
         try:
             return items[key] is value
         except (KeyError, IndexError, TypeError):
@@ -277,6 +277,8 @@ class Sources(Contents):
     def attribute(self, obj: Any, name: str, value: Any) -> Any:
         """An attribute was read."""
         known = self.known.get(id(obj))
+        if known is not None and (namespace := namespace_of(obj)) is not None and id(namespace) in self.known:
+            self.tie(obj, namespace)
         if not self._is_original(obj, "class" if isinstance(obj, type) else "attributes", name, value):
             return value
         if self._is_of_written_class(obj, name):
@@ -307,6 +309,16 @@ class Sources(Contents):
             self.contents(value)
             return found
         return self._load(expression, value, path)
+
+    def tie(self, obj: Any, namespace: Any) -> None:
+        """Attributes of an object are read or written: what else the capture knows their dictionary by must be it."""
+        by_itself, known = self.known.get(id(namespace)), self.known.get(id(obj))
+        if by_itself is None or known is None or isinstance(obj, types.ModuleType):
+            return
+        path = f"{self.path(by_itself[1])} is {self.path(known[1])}.__dict__"
+        same = f"{self.name(namespace_of, 'object')}({known[1]}) is {by_itself[1]}"
+        if by_itself[1] != f"{known[1]}.__dict__":
+            self._guard(same, "identity", path)
 
     def _is_of_written_class(self, obj: Any, name: str) -> bool:
         """Whether an attribute is found in a class that the capture wrote it to: what was there before is not read."""
@@ -377,11 +389,18 @@ class Sources(Contents):
     def unshadowed(self, obj: Any, name: str) -> None:
         """What was found in an object's class is not hidden by an attribute of the object."""
         known = self.known.get(id(obj))
-        if known is not None and isinstance(getattr(obj, "__dict__", None), dict):
+        if known is not None and namespace_of(obj) is not None:
             before = self.before(obj)
             if not isinstance(before, dict) or name not in before.get("attributes", ()):
                 path = f"{self.path(known[1])}.{name}"
-                self._guard(f"{name!r} not in {known[1]}.__dict__", "absent", path)
+                self._guard(f"{name!r} not in {self.namespace(obj, known[1])}", "absent", path)
+
+    def namespace(self, obj: Any, expression: str) -> str:
+        """The expression for the dictionary of an object's attributes."""
+        kind = type(obj)
+        if kind.__getattribute__ is object.__getattribute__ and isinstance(in_class(kind, "__dict__"), _C_MEMBERS):
+            return f"{expression}.__dict__"
+        return f"{self.name(namespace_of, 'object')}({expression})"
 
     def absent(self, obj: Any, name: str, condition: str) -> None:
         """An attribute was looked for and not found; the condition says so of the object in its braces."""

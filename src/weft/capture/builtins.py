@@ -533,8 +533,9 @@ def _delattr(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> No
 @handles(object.__setattr__)
 def _object_setattr(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> None:
     obj, name, value = args
-    interp.journal.touch(obj)
-    object.__setattr__(obj, name, value)
+    if issubclass(type(obj), type):
+        object.__setattr__(obj, name, value)  # raises Python's own error
+    interp.set_attr_plainly(obj, name, value)
 
 
 @handles(isinstance)

@@ -46,8 +46,8 @@ from weft.capture.namespaces import namespace_of
 from weft.capture.natively import hashed_freely
 from weft.capture.numbers import CallNumber, ObjectId
 from weft.capture.packages import is_heap_type, module_of
-from weft.capture.sources import VIEWS, Sources, in_class, mapping_of
-from weft.capture.spelling import is_spelled
+from weft.capture.sources import VIEWS, Sources, mapping_of
+from weft.capture.spelling import spelled_namespace, stores_plainly
 from weft.capture.tracebacks import Place, Way
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
@@ -65,7 +65,6 @@ _PLAIN: Final[dict[type, Callable[[Any], Any]]] = {
     bytes: lambda value: bytes.__getitem__(value, slice(None)),
     tuple: lambda value: tuple.__getitem__(value, slice(None)), frozenset: frozenset,
 }  # fmt: skip
-_NATIVE_MEMBERS: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _C_MEMBERS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 #: special methods that make copies: a user's would be called at another time, and more often, than in Python
 _COPIED_BY: Final = (
@@ -200,8 +199,8 @@ class Writer:
         made_here = id(value) in self.created
         if made_here and getattr(kind, "__weft_parts__", ()) is None:
             self._refuse(value)
-        if kind is dict and value is namespace_of(owner := self.journal.namespaces.get(id(value))):
-            return self._namespace(type(owner), self.expression(owner))
+        if kind is dict and value is namespace_of(of := self.journal.namespaces.get(id(value))):
+            return self._namespace(type(of), self.expression(of))
         if made_here and issubclass(kind, (dict, set, frozenset)) and not hashed_freely(value):
             self._refuse(value)
         if issubclass(kind, tuple(_PLAIN)) and made_here and _is_of_python(kind):
@@ -282,8 +281,8 @@ class Writer:
         if type(state) is tuple:
             parts = [self._state(value, part) for part in state]
             return state if all(new is old for new, old in zip(parts, state, strict=True)) else tuple(parts)
-        own = getattr(value, "__dict__", None)
-        if isinstance(own, dict) and state is own:
+        own = namespace_of(value)
+        if own is not None and state is own:
             namespace = dict(own)
             self.journal.born(namespace)
             return namespace
@@ -595,7 +594,7 @@ class Writer:
             changes = after["_version"] - before["_version"]  # which a Cell counts where they are made
             self.lines.append(f"{self._namespace(kind, target)}['_version'] += {changes}")
             after = {**after, "_version": before["_version"]}
-        if list(before) == list(after)[: len(before)] and all(_is_plain_store(kind, key) for key in after):
+        if list(before) == list(after)[: len(before)] and all(stores_plainly(kind, key) for key in after):
             for key, value in after.items():
                 if before.get(key, EMPTY_CELL) is not value:
                     self.lines.append(f"{target}.{key} = {self.expression(value)}")
@@ -604,10 +603,7 @@ class Writer:
 
     def _namespace(self, kind: type, target: str) -> str:
         """The expression for the dictionary of an object's attributes."""
-        plain = kind.__getattribute__ in (object.__getattribute__, types.ModuleType.__getattribute__)
-        if plain and isinstance(in_class(kind, "__dict__"), _NATIVE_MEMBERS):
-            return f"{target}.__dict__"
-        return f"{self.constant(namespace_of)}({target})"
+        return spelled_namespace(kind, target, self.sources.name)
 
     def write_registry(self, owner: Any, name: str, before: dict[Any, Any], after: dict[Any, Any]) -> None:
         """Replay the changes of a dictionary that an object keeps about itself."""
@@ -652,14 +648,6 @@ def _put_again(before: list[int], after: list[int]) -> set[int]:
             return {key for key in after[number:] if key in place}
         last = place[key]
     return set()
-
-
-def _is_plain_store(kind: type, name: Any) -> bool:
-    """Whether a statement that sets an attribute of an instance does no more than to put it into its `__dict__`."""
-    if type(name) is not str or not is_spelled(name) or kind.__setattr__ is not object.__setattr__:
-        return False
-    found = type(in_class(kind, name))
-    return not (hasattr(found, "__set__") or hasattr(found, "__delete__"))
 
 
 def _identities(items: Iterable[Any]) -> list[int]:

@@ -22,6 +22,7 @@ from weft.capture.builtins import handles, refused, text_of
 from weft.capture.frame import Frame
 from weft.capture.journal import Journaled, cell_value, slot_value, slots_of
 from weft.capture.lazytext import LazyText
+from weft.capture.namespaces import namespace_of
 from weft.capture.numbers import is_call_number
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
@@ -145,7 +146,7 @@ def _is_written(interp: Interpreter, value: Any) -> bool:
             pending += obj.values()
         elif isinstance(obj, (list, tuple, set, frozenset)):
             pending += obj
-        pending += getattr(obj, "__dict__", {}).values()
+        pending += (namespace_of(obj) or {}).values()
         pending += [slot_value(obj, member) for member in slots_of(type(obj))]
     return False
 

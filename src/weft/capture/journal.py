@@ -76,7 +76,7 @@ def _has_more(kind: type) -> bool:
 
 
 def contents_of(obj: Any) -> Any:
-    """A shallow copy of the mutable state of an object, without its attributes: its `__dict__` has a record of its own."""
+    """A shallow copy of an object's mutable state, but for its attributes: its `__dict__` has a record of its own."""
     kind = type(obj)  # `isinstance` would also ask the user's `__class__`
     if issubclass(kind, Tensor):
         return ((obj._data, obj._node, getattr(obj, "_index", 0), obj._type), None)

@@ -284,7 +284,6 @@ class BreakPoint:
         names = [f"v{i}" for i in range(sum(shape.size for shape in shapes))]
         handlers = Handlers(self.owner, shapes, inner.pc)
         again = len(shapes) - 1 if inner.decoded.instrs[inner.pc].name == "RERAISE" else None
-        
 
         def failed(error: BaseException, values: tuple[Any, ...]) -> Any:
             self.expected = None  # a later call need not raise: what the step reads is not guarded

@@ -13,7 +13,7 @@ import numpy as np
 from weft.capture.containers import is_container
 from weft.capture.frame import Frame
 from weft.capture.journal import EMPTY_CELL, Journaled, slot_value
-from weft.capture.lazytext import LazyText
+from weft.capture.lazytext import LazyText, needs_characters
 from weft.capture.namespaces import (
     NATIVE_MEMBERS,
     attribute_past_hooks,
@@ -24,6 +24,7 @@ from weft.capture.namespaces import (
 )
 from weft.capture.numbers import CallNumber, is_plain_number
 from weft.capture.packages import is_heap_type, is_ours
+from weft.capture.texts import percent, texted
 from weft.core.deferred import settled
 from weft.core.number import as_number
 from weft.core.tensor import Parameter, Tensor
@@ -168,6 +169,8 @@ class Access:
             if is_plain_number(left) and is_plain_number(right):
                 return self.sources.numbers.infix(function, _SYMBOLS[number % len(BINARY)], left, right)
             left, right = self._beside(left, right), self._beside(right, left)
+        if type(left) is str and method == "__mod__" and self.user_method(right, "__rmod__") is None:
+            return percent(self, function, left, right)
         self._read_operand(left, inplace and method == "__add__")
         self._read_operand(right)
         if type(left) in PLAIN and type(right) in PLAIN:
@@ -497,6 +500,8 @@ class Access:
             return self._super_attr(obj, name)
         if isinstance(obj, Journaled):
             return self._iterator_attr(obj, name)
+        if kind is LazyText:
+            raise needs_characters()
         if kind in _FRAME_KINDS and not self.frame.transparent:
             raise Unsupported(
                 Refusal.UNSUPPORTED_SYNTAX,
@@ -772,9 +777,11 @@ class Access:
     def format(self: Interpreter, value: Any, spec: Any) -> Any:
         """`format(value, spec)`; a symbolic tensor gives text that is completed when the graph runs."""
         self.refuse_opaque(value)
-        if isinstance(value, Tensor) and self.is_runtime(value):
-            return LazyText.of(value, spec)
+        if isinstance(spec, LazyText):
+            raise needs_characters()
         if isinstance(value, LazyText):
+            if spec:
+                raise needs_characters()
             return value
         value = settled(value)
         self.sources.inside(value)
@@ -786,7 +793,7 @@ class Access:
             return self.call(str, [value], {})
         if isinstance(value, Journaled):
             return format(impostor_of(value), spec) if spec else self.call(str, [value], {})
-        return format(value, spec)
+        return texted(self, (value,), format, value, spec)
 
 
 def is_data_descriptor(found: Any) -> bool:

@@ -7,7 +7,6 @@ import functools
 import itertools
 import operator
 import re
-import string
 import sys
 import types
 from collections.abc import Callable
@@ -31,6 +30,7 @@ from weft.capture.iterators import (
 from weft.capture.journal import EMPTY_CELL, Journaled, cell_value
 from weft.capture.lazytext import LazyText
 from weft.capture.numbers import ObjectId, is_call_number
+from weft.capture.texts import texted
 from weft.core.dispatch import CAST, apply
 from weft.core.number import as_number
 from weft.core.tensor import Tensor
@@ -149,14 +149,20 @@ def _special(function: Any, method: str) -> Handler:
                 return _checked(function, args[0], method, result)
             if isinstance(args[0], Journaled) and function is not hash:
                 _refuse_look(args[0], f"{function.__name__}()")
-        result = interp.natively(args, function, *args, **kwargs)
-        return refuse_addresses(interp, result) if function is repr else result
+        if function is repr:
+            return refuse_addresses(interp, texted(interp, args, function, *args, **kwargs))
+        return interp.natively(args, function, *args, **kwargs)
 
     return handler
 
 
-def refuse_addresses(interp: Interpreter, text: str) -> str:
+def refuse_addresses(interp: Interpreter, text: Any) -> Any:
     """Refuse a text with the address of an object made in the capture, which will have another one."""
+    if isinstance(text, LazyText):
+        for part in text.parts:
+            if isinstance(part, str):
+                refuse_addresses(interp, part)
+        return text
     if " at 0x" in text and any(int(found, 16) in interp.created for found in _ADDRESS.findall(text)):
         raise Unsupported(
             Refusal.IMPURE_CALL,
@@ -250,8 +256,6 @@ def text_of(interp: Interpreter, value: Any) -> Any:
     """`str(value)`; with symbolic tensors in it, a text that is completed when the graph runs."""
     if isinstance(value, LazyText):
         return value
-    if isinstance(value, Tensor) and interp.is_runtime(value):
-        return LazyText.of(value)
     if isinstance(value, Journaled):
         _refuse_look(value, "str()")
     for method, default in (("__str__", object.__str__), ("__repr__", object.__repr__)):
@@ -261,19 +265,7 @@ def text_of(interp: Interpreter, value: Any) -> Any:
             return result if isinstance(result, LazyText) else _checked(str, value, method, result)
         if class_attribute(type(value), method) is not default:
             break
-    return refuse_addresses(interp, interp.natively((value,), str, value))
-
-
-def format_text(interp: Interpreter, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """`template.format(...)` with symbolic tensors among the arguments."""
-    parts: list[Any] = []
-    count = itertools.count()
-    for literal, field, spec, conversion in string.Formatter().parse(template):
-        parts.append(literal)
-        if field is not None:
-            value, _ = string.Formatter().get_field(field or str(next(count)), args, kwargs)
-            parts.append(text_of(interp, value) if conversion else interp.format(value, spec or ""))
-    return LazyText.join(parts)
+    return refuse_addresses(interp, texted(interp, (value,), str, value))
 
 
 # -- iteration -----------------------------------------------------------------------------------------------------

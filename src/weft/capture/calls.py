@@ -28,6 +28,7 @@ from weft.capture.namespaces import namespace_of
 from weft.capture.numbers import PURE, is_call_number, is_plain_number
 from weft.capture.packages import DEBUGGERS, INTERNALS, NATIVE_PACKAGES, PURE_MODULES, is_heap_type, is_ours, module_of
 from weft.capture.sources import is_changeable, is_opaque_iterator
+from weft.capture.texts import format_text
 from weft.core.deferred import settled
 from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
@@ -527,10 +528,8 @@ class Calls:
         elif isinstance(owner, str):
             if name == "join" and len(args) == 1:
                 return LazyText.join(list(self.get_iter(args[0])), owner)
-            if name == "format" and any(
-                isinstance(a, Tensor) and self.is_runtime(a) for a in (*args, *kwargs.values())
-            ):
-                return table.format_text(self, owner, args, kwargs)
+            if name == "format":
+                return format_text(self, callee, owner, args, kwargs)
         elif isinstance(owner, BaseException) and name in _EXCEPTION_METHODS and not self.user_method(owner, "derive"):
             if isinstance(owner, BaseExceptionGroup) and _nesting(owner) > _DEEP:
                 raise Unsupported(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weft.capture.access import MISSING, class_attribute
 from weft.capture.isa import decode
 from weft.capture.journal import Journaled
+from weft.capture.lazytext import LazyText, filling, needs_characters
 from weft.capture.packages import NATIVE_PACKAGES
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
@@ -62,6 +63,8 @@ class Natively:
             Unsupported: it would call methods of the user's that change something, or they cannot be watched.
         """
         given = (getattr(function, "__self__", None), *args, *kwargs.values())
+        if LazyText in map(type, given) and not filling():
+            raise needs_characters()
         if values is not None and not self._are_asked(given) and not self._has_users(values):
             return function(*args, **kwargs)
         before: Any = sys.getprofile()

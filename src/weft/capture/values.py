@@ -57,7 +57,7 @@ def same_members(a: Any, b: Any) -> bool:
         a: a set, of values of Python's own.
         b: another.
     """
-    if len(a) != len(b) or not a == b:
+    if len(a) != len(b) or a != b:
         return False
     kept = {item: item for item in b}
     return all(same_value(item, kept[item]) for item in a)

@@ -77,6 +77,8 @@ class Trace:
         self.edges: dict[Value, tuple[Any, int]] = {}
         #: told of containers whose items are compared where paths meet
         self.read: Callable[[Any], None] = lambda obj: None
+        #: gives what stands in a text for a tensor that only the running graph knows, or refuses
+        self.write_text: Callable[[Tensor, str], str] | None = None
         self._constants: dict[tuple[Graph, int, type | None], Value] = {}
         self._captures: dict[Graph, dict[Value, Value]] = {}
 
@@ -211,6 +213,11 @@ def _on_write(tensor: Tensor, source: Tensor) -> Tensor:
     return written
 
 
+def _hole(tensor: Tensor, spec: str) -> str | None:
+    trace = _local.trace
+    return None if trace is None or trace.write_text is None else trace.write_text(tensor, spec)
+
+
 def _is_runtime(tensor: Tensor) -> bool:
     """Whether a tensor existed before this thread's trace, so that its value may change between calls."""
     trace = _local.trace
@@ -219,6 +226,7 @@ def _is_runtime(tensor: Tensor) -> bool:
 
 def _set_runtime_test(active: bool) -> None:
     tensor_module._is_runtime = _is_runtime if active else None
+    tensor_module._hole = _hole if active else None
 
 
 def _on_create(tensor: Tensor) -> None:

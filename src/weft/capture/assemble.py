@@ -52,7 +52,8 @@ def assemble(
             continue
         handle = handles[param]
         known = sources.known.get(id(handle))
-        expression = known[1] if known is not None else sources.name(handle, "handle")
+        loaded = known is not None and (not writer.once or known[1].isidentifier())
+        expression = known[1] if known is not None and loaded else sources.name(handle, "handle")
         loads.append(expression)
         wrapped.append(expression)
         datas.append(f"{expression}._data")
@@ -65,7 +66,8 @@ def assemble(
     tensors = [load for load in loads if load is not None]
     followed = " or ".join(f"{load}._node is not None" for load in tensors)
     body: list[str] = []
-    body += check_lines(sources.guards.values(), "MISS")
+    guards = [] if writer.once else list(sources.guards.values())
+    body += check_lines(guards, "MISS")
     if followed:
         inputs = "".join(f"{text}, " for text in wrapped)
         body += [f"if {followed}:", f"    return rebuild(segment.follow(({inputs})), {', '.join(parameters)}{held})"]
@@ -84,7 +86,6 @@ def assemble(
     source += "".join(f"    {line}\n" for line in writer.lines)
     scope |= sources.scope
     exec(compile(source, f"<weft entry {graph.name}>", "exec"), scope)
-    guards = list(sources.guards.values())
     return Entry(scope["entry"], segment, guards, source, parameters, dict(sources.scope, Tensor=Tensor), computes)
 
 

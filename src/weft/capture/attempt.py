@@ -25,6 +25,7 @@ from weft.capture.suspension import (
     shape_of,
     values_of,
 )
+from weft.capture.threads import others_run
 from weft.core import trace as trace_module
 from weft.core.containers import is_mutable
 from weft.core.number import STORAGE
@@ -92,9 +93,12 @@ class Attempt:
         self.owner = owner
         self.end = end
         self.continuation = continuation
-        self.sources = Sources(owner.guarded, varying)
+        self.sources = Sources(owner.guarded, () if owner.once else varying)
         self.trace = Trace(owner.name)
         self.interpreter = Interpreter(self.trace, self.sources, None if end is None else end.step)
+        #: whether the entry is for this call only, which loads nothing again: other threads change what it reads
+        self.once = owner.once
+        self.interpreter.journal.shared = not owner.is_strict() and others_run()
         if continuation is None or continuation.idle is not None:
             self.interpreter.limit = (
                 _IDLE_STEPS if continuation is not None and continuation.is_idle() else _TENSORLESS_STEPS
@@ -219,7 +223,7 @@ class Attempt:
         interpreter, trace = self.interpreter, self.trace
         return Writer(
             self.sources, interpreter.journal, trace.use, _constant_test(trace), self.owner, interpreter.last_fork,
-            interpreter.raised,
+            interpreter.raised, self.once,
         )  # fmt: skip
 
     def _goes_on(self, point: BreakPoint) -> bool:

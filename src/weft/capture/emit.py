@@ -85,12 +85,14 @@ class Writer:
         owner: the compiled callable.
         last_fork: the last step that was a branch on a tensor.
         raised: the exceptions that were raised during the capture, with the step that raised each, by id.
+        once: whether the statements run in the captured call only, so that outside objects are not loaded again.
     """
 
     def __init__(
         self, sources: Sources, journal: Journal, use: Any, is_constant: Any, owner: Owner, last_fork: int,
-        raised: dict[int, tuple[BaseException, int, BaseException | None]],
+        raised: dict[int, tuple[BaseException, int, BaseException | None]], once: bool = False,
     ) -> None:  # fmt: skip
+        self.once = once
         self.owner = owner
         self.raised = raised
         self.last_fork = last_fork
@@ -153,7 +155,7 @@ class Writer:
 
     def _outside(self, value: Any) -> str:
         known = self.sources.known.get(id(value))
-        if known is None:
+        if known is None or (self.once and not known[1].isidentifier()):
             return self.constant(value)
         expression = known[1]
         return expression if expression.isidentifier() else self._loads.setdefault(expression, f"o{len(self._loads)}")
@@ -590,7 +592,7 @@ class Writer:
         self.sources.tie(owner, namespace)
         self.sources.written(owner)
         kind, target = type(owner), self._outside(owner)
-        if hasattr(kind, "__weft_versions__") and before.get("_version") != after.get("_version"):
+        if _counts(kind, before, after) and before["_version"] != after["_version"]:
             changes = after["_version"] - before["_version"]  # which a Cell counts where they are made
             self.lines.append(f"{self._namespace(kind, target)}['_version'] += {changes}")
             after = {**after, "_version": before["_version"]}
@@ -637,6 +639,11 @@ class Writer:
         for key, value in after.items():
             if id(key) not in old or old[id(key)] is not value:
                 self._write(kind, "__setitem__", target, self.expression(key), self.expression(value))
+
+
+def _counts(kind: type, *contents: dict[Any, Any]) -> bool:
+    """Whether an object is a Cell, which counts its changes."""
+    return hasattr(kind, "__weft_versions__") and all(type(items.get("_version")) is int for items in contents)
 
 
 def _put_again(before: list[int], after: list[int]) -> set[int]:

@@ -24,6 +24,7 @@ from weft.capture.journal import Journaled, cell_value, slot_value, slots_of
 from weft.capture.lazytext import LazyText
 from weft.capture.namespaces import namespace_of
 from weft.capture.numbers import is_call_number
+from weft.capture.sources import VALUES
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ops.host import Same, Shown, Text, host_call
@@ -98,6 +99,12 @@ def _argument(interp: Interpreter, value: Any, passing: _Passing, around: tuple[
     kind = type(value)
     container = kind in (list, tuple, set, frozenset, dict) or (isinstance(value, tuple) and hasattr(value, "_fields"))
     mutable = not isinstance(value, (tuple, frozenset))
+    if id(value) in interp.sources.anew and not container and not isinstance(value, (slice, *VALUES)):
+        raise Unsupported(
+            Refusal.UNKNOWN_CALL,
+            f"a {kind.__name__} that every call brings anew is passed to the host",
+            "pass the values in it: numbers, texts and tensors",
+        )
     whole = not container or (passing == "itself" and mutable)
     if whole and not isinstance(value, Journaled) and not _is_written(interp, value):
         if not container:

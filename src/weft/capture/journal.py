@@ -203,6 +203,11 @@ def cell_value(cell: types.CellType) -> Any:
         return EMPTY_CELL
 
 
+def _described(obj: Any, owner: Any) -> str:
+    kind = type(obj if owner is None else owner)
+    return "a variable" if kind is types.CellType else f"a {kind.__name__}"
+
+
 class Layer:
     """The objects written since a point in time, with their contents at that point."""
 
@@ -243,6 +248,8 @@ class Journal:
         self._before_raise: dict[int, tuple[BaseException, tuple[Any, ...]]] = {}
         #: returns the step that is running
         self.clock: Any = lambda: -1
+        #: whether other threads may reach what existed before the capture, so that it must not be written
+        self.shared = False
         #: told of an object that one side of a branch is about to write: what the other side leaves is read, too
         self.on_side_write: Callable[[Any], None] = lambda obj: None
 
@@ -337,9 +344,21 @@ class Journal:
         before = self.layers[-1].before
         key = id(obj)
         if key not in before:
+            if self.shared and not self._is_own(obj):
+                raise Unsupported(
+                    Refusal.IMPURE_CALL,
+                    f"{_described(obj, self.owner(key))} from outside is written while other threads run, which would "
+                    "see values that only the graph has",
+                    "",
+                )
             if len(self.layers) > 1:
                 self.on_side_write(obj)
             before[key] = (obj, contents_of(obj))
+
+    def _is_own(self, obj: Any) -> bool:
+        """Whether no other thread can reach an object, or it is a tensor, of which only the value is written."""
+        kind = type(obj)
+        return issubclass(kind, (Tensor, Journaled, types.FrameType)) or self.belongs(id(obj), self.created)
 
     def original(self, obj: Any) -> Any:
         """The contents of an object before the capture first wrote it, None if it has not.

@@ -45,7 +45,7 @@ _IDENTITY: Final = (
 #: values of these classes are guarded by equality
 _EQUAL: Final = (range,)
 #: immutable values that are compared, not identified
-_VALUES: Final = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, np.dtype)
+VALUES: Final = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, np.dtype)
 VIEWS: Final = tuple(map(type, ({}.keys(), {}.values(), {}.items())))
 _IMMUTABLE_TYPE: Final = 1 << 8
 #: the contents of longer arrays are read by each call, not guarded
@@ -170,7 +170,7 @@ class Sources(Contents):
             parts = ("__thisclass__", "__self__")
         elif kind is slice:
             parts = ("start", "stop", "step")
-        elif isinstance(value, _VALUES):
+        elif isinstance(value, VALUES):
             self._guard_same(expression, value, path)
         elif kind in VIEWS:
             self._know(value, expression, path)
@@ -308,6 +308,11 @@ class Sources(Contents):
                 self._builtin(expression, value)
             return value
         if name == "__dict__":
+            if isinstance(value, types.MappingProxyType):  # made anew by each look-up
+                items = dict(value)
+                self._read(f"dict({expression})", items, path)
+                self.contents(items)
+                return value
             return self._read(self.namespace(obj, owner), value, path)
         return self._load(expression, value, path)
 

@@ -14,9 +14,18 @@ from weft.capture import arithmetic
 from weft.capture.containers import is_container
 from weft.capture.frame import Frame
 from weft.capture.gate import Reads
-from weft.capture.journal import Journaled
-from weft.capture.lazytext import LazyText
+from weft.capture.journal import EMPTY_CELL, Journaled, slot_value
+from weft.capture.lazytext import LazyText, needs_characters
+from weft.capture.namespaces import (
+    NATIVE_MEMBERS,
+    attribute_past_hooks,
+    below_hooks,
+    class_namespace,
+    has_hooks,
+    namespace_of,
+)
 from weft.capture.packages import is_heap_type, is_ours
+from weft.capture.texts import percent, texted
 from weft.core.choice import Choice, class_of
 from weft.core.choice import refuse as refuse_choice
 from weft.core.number import GraphNumber, require
@@ -64,7 +73,6 @@ MISSING: Final = object()
 #: the `__format__` that gives `str(value)` for an empty specification
 _FORMAT_BY_STR: Final = tuple(kind.__dict__["__format__"] for kind in (object, int, float, complex, str))
 _FRAME_KINDS: Final = (types.TracebackType, types.FrameType)
-_NATIVE_MEMBERS: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
 #: native classes whose `+` and `*` come after the other operand's special methods
 SEQUENCES: Final = (list, tuple, str, bytes, bytearray, deque)
 #: attributes of iterators and generators that the capture's own have too
@@ -138,10 +146,12 @@ class Access:
             if arithmetic.is_number(left) and arithmetic.is_number(right):
                 return self.of_numbers(function, _SYMBOLS[number % len(BINARY)], left, right)
             left, right = self._beside(left, right), self._beside(right, left)
+        if type(left) is str and method == "__mod__" and self.user_method(right, "__rmod__") is None:
+            return percent(self, function, left, right)
         self._read_operand(left, inplace and method == "__add__")
         self._read_operand(right)
         if type(left) in PLAIN and type(right) in PLAIN:
-            if method == "__mod__" and not isinstance(left, Tensor):  # a text shows all of what it is given
+            if method == "__mod__" and isinstance(left, bytes):  # which shows all of what it is given
                 right = self.gate.read(Reads.ALL, right)
             if inplace:
                 if not isinstance(left, (int, float, str, tuple, Tensor)) or isinstance(left, Parameter):
@@ -488,6 +498,8 @@ class Access:
             return self._super_attr(obj, name)
         if isinstance(obj, Journaled):
             return self._iterator_attr(obj, name)
+        if kind is LazyText:
+            raise needs_characters()
         if kind in _FRAME_KINDS and not self.frame.transparent:
             raise Unsupported(
                 Refusal.UNSUPPORTED_SYNTAX,
@@ -543,18 +555,24 @@ class Access:
         """`obj.name` without `__getattr__`; `MISSING` where that is to be called, if `optional`."""
         kind = type(obj)
         try:
+            custom = class_attribute(kind, "__getattribute__")
+            if isinstance(custom, types.FunctionType) and not self.is_native(custom, obj):
+                self.look_up(kind, "__getattribute__")
+                return self.call(custom, [obj, name], {})
             return self._attr(obj, name, optional)
         except AttributeError:
             if optional and not isinstance(class_attribute(kind, name), functools.cached_property):
                 return MISSING
             raise
 
+    def get_attr_plainly(self: Interpreter, obj: Any, name: str) -> Any:
+        """`obj.name` where the class has no `__getattribute__` and no `__getattr__` to enter."""
+        if type(obj) in PLAIN or issubclass(type(obj), (Journaled, super, types.ModuleType, RunNumber)):
+            return self.get_attr(obj, name)
+        return self._attr(obj, name, True)
+
     def _attr(self: Interpreter, obj: Any, name: str, optional: bool) -> Any:
         kind = type(obj)
-        custom = class_attribute(kind, "__getattribute__")
-        if isinstance(custom, types.FunctionType) and not self.is_native(custom, obj):
-            self.look_up(kind, "__getattribute__")
-            return self.call(custom, [obj, name], {})
         found = class_attribute(kind, name)
         if type(found) is property and isinstance(found.fget, types.FunctionType):
             self.look_up(kind, name)
@@ -562,18 +580,19 @@ class Access:
                 return self.call(found.fget, [obj], {})
         elif isinstance(found, functools.cached_property):
             self.look_up(kind, name)
-            cached = obj.__dict__.get(name, MISSING)
+            namespace: Any = namespace_of(obj)
+            cached = namespace.get(name, MISSING)
             if cached is MISSING:
-                self.sources.absent(obj, name, f"{name!r} not in {{}}.__dict__")
+                self.sources.not_held(obj, name)
                 cached = self.call(found.func, [obj], {})
                 self.journal.touch(obj)
-                obj.__dict__[name] = cached
+                namespace[name] = cached
                 return cached
             return self.sources.attribute(obj, name, cached)
         elif found is not MISSING and not isinstance(found, (types.FunctionType, property)):
             getter = class_attribute(type(found), "__get__")
             if isinstance(getter, types.FunctionType) and not self.is_native(getter, found):
-                shadowed = name in getattr(obj, "__dict__", ()) and not is_data_descriptor(found)
+                shadowed = name in (namespace_of(obj) or ()) and not is_data_descriptor(found)
                 if not shadowed:
                     self.look_up(kind, name)
                     self.look_up(type(found), "__get__")
@@ -583,20 +602,13 @@ class Access:
             getter = class_attribute(type(found), "__get__")
             if isinstance(getter, types.FunctionType) and not self.is_native(getter, found):
                 return self.call(getter, [found, None, obj], {})
-        if optional:
-            try:
-                lookup = type.__getattribute__ if isinstance(obj, type) else object.__getattribute__
-                value = lookup(obj, name)
-            except AttributeError:
+        try:
+            value = attribute_past_hooks(obj, name) if optional or has_hooks(kind) else getattr(obj, name)
+        except AttributeError:
+            if optional:
                 self.look_up(kind, "__getattr__")
-                self.sources.absent(obj, name, self.lacks(name))
-                raise
-        else:
-            try:
-                value = getattr(obj, name)
-            except AttributeError:
-                self.sources.absent(obj, name, f"not hasattr({{}}, {name!r})")
-                raise
+            self.sources.absent(obj, name)
+            raise
         if (
             id(obj) in self.sources.opaque
             and not callable(value)
@@ -609,10 +621,7 @@ class Access:
         if (
             isinstance(obj, type) and type(value) is types.MappingProxyType
         ):  # the namespace of a class, a new view of it at each look-up
-            held = (
-                f"{self.sources.name(same_items, 'object')}({{}}.{name}, {self.sources.name(dict(value), 'constant')})"
-            )
-            self.sources.absent(obj, name, held)
+            self.sources.class_namespace(obj, name, dict(value))
             return value
         return value if id(value) in self.created else self.sources.attribute(obj, name, value)
 
@@ -654,26 +663,31 @@ class Access:
             if isinstance(setter, types.FunctionType) and not self.is_native(setter, found):
                 self.call(setter, [found, obj, value], {})
                 return
-        if isinstance(found, _NATIVE_MEMBERS) and not self._journal_restores(obj, found):
+        if isinstance(found, NATIVE_MEMBERS) and not self._journal_restores(obj, found):
             raise Unsupported(
                 Refusal.IMPURE_CALL,
                 f"{name!r} of a {type(obj).__name__} from outside is set, which cannot be taken back",
                 "set it outside the compiled function",
             )
-        namespace = getattr(obj, "__dict__", {})
-        slot = isinstance(found, types.MemberDescriptorType)
-        old = getattr(obj, name, MISSING) if slot else namespace.get(name, found)
+        namespace: Any = class_namespace(obj) if issubclass(type(obj), type) else namespace_of(obj) or {}
+        if isinstance(found, types.MemberDescriptorType):
+            old = slot_value(obj, found)
+            old = MISSING if old is EMPTY_CELL else old
+        else:
+            old = namespace.get(name, found)
         if self.depends_on_old(old, value):
             if old is MISSING:
-                self.sources.absent(obj, name, self.lacks(name))
+                self.sources.absent(obj, name)
             else:
                 with self.sources.constants():
                     self.sources.attribute(obj, name, old)
         self.journal.touch(obj)
-        setattr(obj, name, value)
+        below_hooks(type(obj), "__setattr__")(obj, name, value)
 
     def _journal_restores(self: Interpreter, obj: Any, member: Any) -> bool:
         """Whether a native attribute belongs to an object of the capture's own, or to what the journal keeps."""
+        if member.__name__ in ("__class__", "__dict__"):
+            return id(obj) in self.created and len(self.journal.layers) == 1 and member.__name__ == "__class__"
         if id(obj) in self.created or isinstance(obj, (BaseException, Tensor, types.CellType)):
             return True
         return "__slots__" in member.__objclass__.__dict__ and isinstance(member, types.MemberDescriptorType)
@@ -689,12 +703,16 @@ class Access:
 
     def delete_attr(self: Interpreter, obj: Any, name: str) -> None:
         """`del obj.name`."""
-        self._refuse_write(obj, name)
-        found = class_attribute(type(obj), name)
         custom = self.user_method(obj, "__delattr__")
         if custom is not None:
             self.call(custom, [obj, name], {})
             return
+        self.delete_attr_plainly(obj, name)
+
+    def delete_attr_plainly(self: Interpreter, obj: Any, name: str) -> None:
+        """`del obj.name` where the class has no `__delattr__` of its own to enter."""
+        self._refuse_write(obj, name)
+        found = class_attribute(type(obj), name)
         if (
             type(found) is property
             and isinstance(found.fdel, types.FunctionType)
@@ -706,14 +724,19 @@ class Access:
         if isinstance(deleter, types.FunctionType) and not self.is_native(deleter, found):
             self.call(deleter, [found, obj], {})
             return
-        namespace = getattr(obj, "__dict__", {})
+        if isinstance(found, NATIVE_MEMBERS) and not self._journal_restores(obj, found):
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                f"{name!r} of a {type(obj).__name__} from outside is deleted, which cannot be taken back",
+                "delete it outside the compiled function",
+            )
+        namespace = namespace_of(obj) or {}
         if name in namespace:
             self.sources.attribute(obj, name, namespace[name])
+        elif not isinstance(found, types.MemberDescriptorType):
+            self.sources.not_held(obj, name)
         self.journal.touch(obj)
-        delattr(obj, name)
-
-    def lacks(self: Interpreter, name: str) -> str:
-        return f"{self.sources.name(lacks, 'object')}({{}}, {name!r})"
+        below_hooks(type(obj), "__delattr__")(obj, name)
 
     def depends_on_old(self: Interpreter, old: Any, value: Any) -> bool:
         """Whether a place's contents after a write depend on those before: a write of the same object would not be
@@ -752,12 +775,18 @@ class Access:
     def format(self: Interpreter, value: Any, spec: Any) -> Any:
         """`format(value, spec)`; a symbolic tensor gives text that is completed when the graph runs."""
         self.refuse_opaque(value)
-        if self.is_of_graph(value):
+        if isinstance(spec, LazyText):
+            raise needs_characters()
+        if type(value) is GraphNumber:
             return LazyText.of(value, spec)
         if isinstance(value, LazyText):
+            if spec:
+                raise needs_characters()
             return value
-        value = self.gate.read(Reads.ALL, value)
+        self.sources.inside(value)
         spec = self.gate.read(Reads.ALL, spec)
+        if issubclass(type(value), RunNumber):
+            value = value.constant()
         own = self.user_method(value, "__format__")
         if own is not None:
             text = self.call(own, [value, spec], {})
@@ -766,26 +795,12 @@ class Access:
             return self.call(str, [value], {})
         if isinstance(value, Journaled):
             return format(impostor_of(value), spec) if spec else self.call(str, [value], {})
-        return format(value, spec)
+        return texted(self, (value,), format, value, spec)
 
 
 def _is_integral(key: Any) -> bool:
     """Whether a tensor or a number of the graph can be an index."""
     return key.dtype.category <= 1 if isinstance(key, Tensor) else arithmetic.kind_of(key) is not float
-
-
-def lacks(obj: Any, name: str) -> bool:
-    """Whether an object and its class hold no such attribute, whatever `__getattr__` says."""
-    try:
-        object.__getattribute__(obj, name)
-    except AttributeError:
-        return True
-    return False
-
-
-def same_items(namespace: Any, items: dict[str, Any]) -> bool:
-    """Whether a namespace holds exactly these objects."""
-    return len(namespace) == len(items) and all(namespace.get(key, MISSING) is item for key, item in items.items())
 
 
 def is_data_descriptor(found: Any) -> bool:

@@ -64,7 +64,8 @@ def assemble(
             continue
         handle = handles[param]
         known = sources.known.get(id(handle))
-        expression = known[1] if known is not None else sources.name(handle, "handle")
+        loaded = known is not None and (not writer.once or known[1].isidentifier())
+        expression = known[1] if known is not None and loaded else sources.name(handle, "handle")
         loads.append(expression)
         wrapped.append(expression)
         datas.append(f"{expression}._data")
@@ -78,7 +79,8 @@ def assemble(
     tensors = [load for load in loads if load is not None]
     followed = " or ".join(f"{load}._node is not None" for load in tensors)
     body: list[str] = []
-    body += check_lines(sources.guards.values(), "MISS")
+    guards = [] if writer.once else list(sources.guards.values())
+    body += check_lines(guards, "MISS")
     if followed:
         inputs = "".join(f"{text}, " for text in wrapped)
         if refused_if_followed is not None:

@@ -28,6 +28,7 @@ from weft.capture.suspension import (
     shape_of,
     values_of,
 )
+from weft.capture.threads import others_run
 from weft.core import trace as trace_module
 from weft.core.containers import is_mutable
 from weft.core.number import STORAGE, number_of
@@ -95,11 +96,14 @@ class Attempt:
         self.owner = owner
         self.end = end
         self.continuation = continuation
-        self.sources = Sources(owner.guarded, varying)
+        self.sources = Sources(owner.guarded, () if owner.once else varying)
         self.trace = Trace(owner.name)
         self.trace.exact = owner.exact
         self.trace.followed = owner.followed
         self.interpreter = Interpreter(self.trace, self.sources, None if end is None else end.step)
+        #: whether the entry is for this call only, which loads nothing again: other threads change what it reads
+        self.once = owner.once
+        self.interpreter.journal.shared = not owner.is_strict() and others_run()
         if continuation is None or continuation.idle is not None:
             self.interpreter.limit = (
                 _IDLE_STEPS if continuation is not None and continuation.is_idle() else _TENSORLESS_STEPS
@@ -228,7 +232,7 @@ class Attempt:
         interpreter, trace = self.interpreter, self.trace
         return Writer(
             self.sources, interpreter.journal, trace.use, _constant_test(trace), self.owner, interpreter.last_fork,
-            interpreter.raised,
+            interpreter.raised, self.once,
         )  # fmt: skip
 
     def _goes_on(self, point: BreakPoint) -> bool:
@@ -341,22 +345,27 @@ def _write_effects(interpreter: Interpreter, writer: Writer) -> dict[int, Tensor
     for layer in interpreter.journal.layers:
         for key, noted in layer.before.items():
             before.setdefault(key, noted)
+    journal = interpreter.journal
     for key, (obj, contents) in before.items():
-        if key in interpreter.created or isinstance(obj, (types.FrameType,)):
+        if journal.belongs(key, interpreter.created) and not sources.is_known(obj):
             continue
         if isinstance(obj, Tensor):
-            data, namespace = contents
+            data, _ = contents
             if data[0].__class__ is Value or key in interpreter.trace.created:
                 continue
-            now, after = contents_of(obj)
+            now, _ = contents_of(obj)
             if now[0] is not data[0]:
                 sources.written(obj)
                 stored[writer.write_tensor(obj)] = obj
-            if namespace is not None and namespace != after:
-                writer.write_object(obj, {"attributes": namespace}, {"attributes": after})
         elif isinstance(obj, Journaled):
             if sources.is_known(obj):
                 raise AssertionError(f"{obj!r} cannot have come from outside")
+        elif isinstance(obj, types.FrameType):
+            continue
+        elif key in journal.namespaces:
+            writer.write_attributes(journal.namespaces[key], obj, contents["dict"], contents_of(obj)["dict"])
+        elif key in journal.registries and not sources.is_known(obj):
+            writer.write_registry(*journal.registries[key], contents["dict"], contents_of(obj)["dict"])
         else:
             sources.written(obj)
             writer.write_object(obj, contents, contents_of(obj))

@@ -309,11 +309,13 @@ class Branches:
                     ]
                     heap[key] = (obj, self._join_contents(joiner, obj, contents[0], contents[1]))
         for exception in joiner.exceptions:
-            heap[id(exception)] = (exception, contents_of(exception))
+            for part in (exception, self.journal.namespace(exception)):
+                heap[id(part)] = (part, contents_of(part))
         return Outcome(label, slots, stack, payload, heap, present.handling)
 
     def _join_contents(self: Interpreter, joiner: Joiner, obj: Any, a: Any, b: Any) -> Any:
-        name = _heap_name(obj)
+        owner = self.journal.owner(id(obj))
+        name = _heap_name(obj if owner is None else owner)
         if isinstance(obj, Tensor):
             a, b = settled_contents(a), settled_contents(b)
             now = [c if c is ABSENT else state_of(self.trace, obj, c) for c in (a, b)]
@@ -478,7 +480,7 @@ class Iterated(Exit):
 
 
 def _heap_name(obj: Any) -> str:
-    if isinstance(obj, Tensor):
+    if issubclass(type(obj), Tensor):
         name = None if type(obj) is Choice else getattr(obj, "name", None)
         return f"parameter {name!r}" if isinstance(name, str) else "a tensor written in place"
     return f"the contents of a {type(obj).__name__}"

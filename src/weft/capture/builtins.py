@@ -8,7 +8,6 @@ import itertools
 import math
 import operator
 import re
-import string
 import sys
 import types
 from collections.abc import Callable
@@ -34,6 +33,7 @@ from weft.capture.iterators import (
 from weft.capture.journal import EMPTY_CELL, Journaled, cell_value
 from weft.capture.lazytext import LazyText
 from weft.capture.numbers import ObjectId
+from weft.capture.texts import texted
 from weft.core.choice import Choice, class_of
 from weft.core.choice import refuse as refuse_choice
 from weft.core.dispatch import CAST, apply
@@ -119,7 +119,7 @@ def _special(function: Any, method: str) -> Handler:
 
     def handler(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if args and not kwargs:
-            if function is repr and interp.is_of_graph(args[0]):
+            if function is repr and type(args[0]) is GraphNumber:
                 return LazyText.of(args[0], "!r")
             own = interp.user_method(args[0], method)
             if own is not None:
@@ -129,15 +129,21 @@ def _special(function: Any, method: str) -> Handler:
                 return _checked(function, args[0], method, settled(result))
             if isinstance(args[0], Journaled) and function is not hash:
                 _refuse_look(args[0], f"{function.__name__}()")
+        if function is repr:
+            return refuse_addresses(interp, texted(interp, args, function, *args, **kwargs))
         args, kwargs = settled(args), settled(kwargs)
-        result = interp.natively(args, function, *args, **kwargs)
-        return refuse_addresses(interp, result) if function is repr else result
+        return interp.natively(args, function, *args, **kwargs)
 
     return handler
 
 
-def refuse_addresses(interp: Interpreter, text: str) -> str:
+def refuse_addresses(interp: Interpreter, text: Any) -> Any:
     """Refuse a text with the address of an object made in the capture, which will have another one."""
+    if isinstance(text, LazyText):
+        for part in text.parts:
+            if isinstance(part, str):
+                refuse_addresses(interp, part)
+        return text
     if " at 0x" in text and any(int(found, 16) in interp.created for found in _ADDRESS.findall(text)):
         raise Unsupported(
             Refusal.IMPURE_CALL,
@@ -233,9 +239,10 @@ def text_of(interp: Interpreter, value: Any) -> Any:
     """`str(value)`; with symbolic tensors in it, a text that is completed when the graph runs."""
     if isinstance(value, LazyText):
         return value
-    if interp.is_of_graph(value):
+    if type(value) is GraphNumber:
         return LazyText.of(value)
-    value = settled(value)
+    if issubclass(type(value), RunNumber):
+        value = value.constant()
     if isinstance(value, Journaled):
         _refuse_look(value, "str()")
     for method, default in (("__str__", object.__str__), ("__repr__", object.__repr__)):
@@ -245,19 +252,7 @@ def text_of(interp: Interpreter, value: Any) -> Any:
             return result if isinstance(result, LazyText) else _checked(str, value, method, result)
         if class_attribute(type(value), method) is not default:
             break
-    return refuse_addresses(interp, interp.natively((value,), str, value))
-
-
-def format_text(interp: Interpreter, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """`template.format(...)` with symbolic tensors among the arguments."""
-    parts: list[Any] = []
-    count = itertools.count()
-    for literal, field, spec, conversion in string.Formatter().parse(template):
-        parts.append(literal)
-        if field is not None:
-            value, _ = string.Formatter().get_field(field or str(next(count)), args, kwargs)
-            parts.append(text_of(interp, value) if conversion else interp.format(value, spec or ""))
-    return LazyText.join(parts)
+    return refuse_addresses(interp, texted(interp, (value,), str, value))
 
 
 # -- iteration -----------------------------------------------------------------------------------------------------
@@ -540,8 +535,9 @@ def _delattr(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> No
 @handles(object.__setattr__)
 def _object_setattr(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> None:
     obj, name, value = args
-    interp.journal.touch(obj)
-    object.__setattr__(obj, name, value)
+    if issubclass(type(obj), type):
+        object.__setattr__(obj, name, value)  # raises Python's own error
+    interp.set_attr_plainly(obj, name, value)
 
 
 @handles(isinstance)

@@ -24,9 +24,11 @@ from weft.capture.iterators import BufferedIterator, InterpretedGenerator
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
 from weft.capture.lookers import refuse_lifetimes
+from weft.capture.namespaces import namespace_of
 from weft.capture.numbers import PURE, is_call_number
 from weft.capture.packages import DEBUGGERS, INTERNALS, NATIVE_PACKAGES, PURE_MODULES, is_heap_type, is_ours, module_of
 from weft.capture.sources import is_changeable, is_opaque_iterator
+from weft.capture.texts import format_text
 from weft.capture.users import refuse_callbacks
 from weft.core.primitive import Primitive
 from weft.core.run_number import KINDS, settled
@@ -81,6 +83,8 @@ _ITERATING: Final = frozenset(
         "writelines",
     }
 )
+#: special methods of attributes, with the number of arguments besides the object
+_OF_ATTRIBUTES: Final = {"__getattribute__": 1, "__setattr__": 2, "__delattr__": 1}
 _MUTABLE: Final = (list, dict, set, deque, bytearray)
 #: native classes whose instances take over the items of an iterable
 _FILLED: Final = (*_MUTABLE, tuple, frozenset, bytes, array.array)
@@ -492,8 +496,8 @@ class Calls:
                 )
 
     def _call_descriptor(self: Interpreter, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if callee.__name__ == "__setattr__" and len(args) == 3:
-            return self.set_attr_plainly(*args)
+        if callee.__name__ in _OF_ATTRIBUTES and len(args) == _OF_ATTRIBUTES[callee.__name__] + 1 and not kwargs:
+            return self._attribute_by(callee, *args)
         if not args:
             return callee(**kwargs)  # Python's own error
         row = row_of_method(args[0], callee.__name__)
@@ -512,10 +516,19 @@ class Calls:
         compared = self._compared(callee.__name__, args[0], given, kwargs)
         return self.made_if_fresh(self.natively(compared, callee, args[0], *given, **kwargs))
 
+    def _attribute_by(self: Interpreter, callee: Any, owner: Any, *args: Any) -> Any:
+        """Python's own special methods of attributes, called by name, as the program's call them."""
+        if type(args[0]) is not str or (callee.__objclass__ is object and issubclass(type(owner), type)):
+            return callee.__objclass__.__dict__[callee.__name__](owner, *args)  # Python's own error
+        if callee.__name__ == "__getattribute__":
+            return self.get_attr_plainly(owner, *args)
+        change = self.set_attr_plainly if callee.__name__ == "__setattr__" else self.delete_attr_plainly
+        return change(owner, *args)
+
     def _call_method(self: Interpreter, callee: Any, owner: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         name = callee.__name__
-        if name == "__setattr__":
-            return self.set_attr_plainly(owner, *args)
+        if name in _OF_ATTRIBUTES and len(args) == _OF_ATTRIBUTES[name] and not kwargs:
+            return self._attribute_by(callee, owner, *args)
         if name == "__init__":
             self.touch_if_mutable(owner)
             return callee(*args, **kwargs)
@@ -523,8 +536,8 @@ class Calls:
             return self._reduce(callee, owner, args)
         if name == "join" and isinstance(owner, str) and len(args) == 1:
             return LazyText.join(list(self.get_iter(args[0])), owner)
-        if name == "format" and isinstance(owner, str) and any(map(self.is_of_graph, (*args, *kwargs.values()))):
-            return table.format_text(self, owner, args, kwargs)
+        if name == "format" and isinstance(owner, str):
+            return format_text(self, callee, owner, args, kwargs)
         row = row_of_method(owner, name)
         args, kwargs = self.gate.arguments(row, args, kwargs)
         self.gate.owner(row, owner, args)
@@ -591,8 +604,8 @@ class Calls:
         own = self.user_method(owner, "__reduce__")
         if own is not None:
             return self.call(own, [owner], {})
-        namespace = getattr(owner, "__dict__", None)
-        if isinstance(namespace, dict):
+        namespace = namespace_of(owner)
+        if namespace is not None:
             self.journal.namespaces[id(namespace)] = owner
             with self.sources.constants():
                 for attribute, value in namespace.items():

@@ -16,6 +16,7 @@ from weft.capture.entries import Entry, Owner
 from weft.capture.events import BreakSite, Captured
 from weft.capture.frame import Exit
 from weft.capture.leaving import rest_of_frame
+from weft.capture.spelling import is_spelled
 from weft.capture.suspension import (
     Continuation,
     restore_frames,
@@ -49,7 +50,7 @@ class Program(Owner):
         """
 
         def begin(attempt: Attempt) -> Exit:
-            names = [f"a{i}" for i in range(len(args))] + [f"k_{key}" for key in kwargs]
+            names = [f"a{i}" for i in range(len(args))] + [parameter_name(i, key) for i, key in enumerate(kwargs)]
             paths = argument_names(function, len(args), kwargs)
             values = attempt.take(names, paths, (*args, *kwargs.values()))
             given = dict(zip(kwargs, values[len(args) :], strict=True))
@@ -57,7 +58,9 @@ class Program(Owner):
             attempt.sources.paths[loaded] = getattr(function, "__name__", type(function).__name__)
             attempt.sources.root(function, loaded)
             if self.guarded and not is_transparent(function):
-                given_names = [*names[: len(args)], *[f"{key}=k_{key}" for key in kwargs]]
+                given_names = names[: len(args)]
+                for key, name in zip(kwargs, names[len(args) :], strict=True):
+                    given_names.append(f"{key}={name}" if is_spelled(key) else f"**{{{key!r}: {name}}}")
                 attempt.whole_call = f"{loaded}({', '.join(given_names)})"
             return attempt.interpreter.call_outcome(function, values[: len(args)], given)
 
@@ -182,6 +185,11 @@ def argument_names(function: Any, count: int, kwargs: Iterable[str]) -> list[str
     more = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
     names = positional[:count]
     return names + [f"{more}[{index}]" for index in range(count - len(names))] + list(kwargs)
+
+
+def parameter_name(number: int, key: str) -> str:
+    """The parameter of an entry that takes a keyword argument."""
+    return f"k_{key}" if is_spelled(key) else f"k{number}"
 
 
 def is_transparent(function: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weft.capture.containers import items_of, length, members, native_class, spelled, values_of
 from weft.capture.guards import Guard, is_long
 from weft.capture.numbers import ObjectId
+from weft.capture.values import same_members, same_values
 
 if TYPE_CHECKING:
     from weft.capture.sources import Sources
@@ -173,7 +174,9 @@ class Contents:
         listed = f"[*{self._spelled(obj, '__iter__', expression)}]"
         if all(map(_is_value, keys)):
             kept = self.name(keys, "constant")
-            self._guard(f"{listed} == {kept}", "keys", path, keys, listed)
+            plain = all(type(key) is str for key in keys)
+            same = f"{listed} == {kept}" if plain else f"{self.name(same_values, 'object')}({listed}, {kept})"
+            self._guard(same, "keys", path, keys, listed)
             return
         self._keep(keys)
         same, kept = self.name(same_items, "object"), self.name(keys, "constant")
@@ -182,7 +185,8 @@ class Contents:
     def _guard_members(self: Sources, obj: Any, expression: str, found: list[Any], path: str) -> None:
         if all(map(_is_value, found)):
             kept = self.name(frozenset(found), "constant")
-            self._guard(self._spelled(obj, "__eq__", expression, kept), "contents", path)
+            listed = f"{{*{self._spelled(obj, '__iter__', expression)}}}"
+            self._guard(f"{self.name(same_members, 'object')}({listed}, {kept})", "contents", path)
             return
         self._keep(found)
         kept = self.name(frozenset(map(id, found)), "constant")

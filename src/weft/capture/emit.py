@@ -42,10 +42,12 @@ from weft.capture.journal import (
     slots_of,
 )
 from weft.capture.lazytext import LazyText
+from weft.capture.namespaces import namespace_of
 from weft.capture.natively import hashed_freely
 from weft.capture.numbers import CallNumber, ObjectId
 from weft.capture.packages import is_heap_type, module_of
 from weft.capture.sources import VIEWS, Sources, mapping_of
+from weft.capture.spelling import spelled_namespace, stores_plainly
 from weft.capture.tracebacks import Place, Way
 from weft.core.choice import Choice
 from weft.core.number import GraphNumber
@@ -84,12 +86,14 @@ class Writer:
         owner: the compiled callable.
         last_fork: the last step that was a branch on a tensor.
         raised: the exceptions that were raised during the capture, with the step that raised each, by id.
+        once: whether the statements run in the captured call only, so that outside objects are not loaded again.
     """
 
     def __init__(
         self, sources: Sources, journal: Journal, use: Any, is_constant: Any, owner: Owner, last_fork: int,
-        raised: dict[int, tuple[BaseException, int, BaseException | None]],
+        raised: dict[int, tuple[BaseException, int, BaseException | None]], once: bool = False,
     ) -> None:  # fmt: skip
+        self.once = once
         self.owner = owner
         self.raised = raised
         self.last_fork = last_fork
@@ -160,7 +164,7 @@ class Writer:
 
     def _outside(self, value: Any) -> str:
         known = self.sources.known.get(id(value))
-        if known is None:
+        if known is None or (self.once and not known[1].isidentifier()):
             return self.constant(value)
         expression = known[1]
         return expression if expression.isidentifier() else self._loads.setdefault(expression, f"o{len(self._loads)}")
@@ -206,8 +210,8 @@ class Writer:
         made_here = id(value) in self.created
         if made_here and getattr(kind, "__weft_parts__", ()) is None:
             self._refuse(value)
-        if kind is dict and value is getattr(self.journal.namespaces.get(id(value)), "__dict__", None):
-            return f"{self.expression(self.journal.namespaces[id(value)])}.__dict__"
+        if kind is dict and value is namespace_of(of := self.journal.namespaces.get(id(value))):
+            return self._namespace(type(of), self.expression(of))
         if made_here and issubclass(kind, (dict, set, frozenset)) and not hashed_freely(value):
             self._refuse(value)
         if issubclass(kind, tuple(_PLAIN)) and made_here and _is_of_python(kind):
@@ -288,8 +292,8 @@ class Writer:
         if type(state) is tuple:
             parts = [self._state(value, part) for part in state]
             return state if all(new is old for new, old in zip(parts, state, strict=True)) else tuple(parts)
-        own = getattr(value, "__dict__", None)
-        if isinstance(own, dict) and state is own:
+        own = namespace_of(value)
+        if own is not None and state is own:
             namespace = dict(own)
             self.journal.born(namespace)
             return namespace
@@ -491,9 +495,16 @@ class Writer:
             item = getattr(value, attribute)
             if attribute != "__defaults__" and item is not getattr(plain, attribute) and item != {}:
                 self.lines.append(f"{name}.{attribute} = {self.expression(item)}")
-        for key, item in value.__dict__.items():
-            self.lines.append(f"{name}.__dict__[{key!r}] = {self.expression(item)}")
+        self._fill_namespace(name, value)
         return name
+
+    def _fill_namespace(self, name: str, value: Any) -> None:
+        """Give an object that was made anew its attributes."""
+        namespace = namespace_of(value)
+        if namespace:
+            for key, item in tuple(namespace.items()):
+                place = f"{self._namespace(type(value), name)}[{self.expression(key)}]"
+                self.lines.append(f"{place} = {self.expression(item)}")
 
     def _object(self, value: Any) -> str:
         """A container, a value or an instance made during the capture: made anew, then filled (it may hold itself)."""
@@ -527,10 +538,7 @@ class Writer:
             items = [self.expression(item) for item in members(value)]
             if items:
                 self._write(kind, "update", name, f"({', '.join(items)},)")
-        namespace = getattr(value, "__dict__", None)
-        if isinstance(namespace, dict):
-            for key, item in namespace.items():
-                self.lines.append(f"{name}.__dict__[{key!r}] = {self.expression(item)}")
+        self._fill_namespace(name, value)
         for member in slots_of(kind):
             item = slot_value(value, member)
             if item is not EMPTY_CELL:
@@ -611,26 +619,50 @@ class Writer:
             if part in after:
                 items = [self.expression(item) for item in after[part]]
                 self.lines.append(f"{self.constant(restore_sequence)}({target}, ({''.join(i + ', ' for i in items)}))")
-        for part in ("attributes", "slots", "class"):
+        for part in ("slots", "class"):
             for key, value in after.get(part, {}).items():
-                if key == "_version" or before.get(part, {}).get(key, EMPTY_CELL) is value:
+                if before.get(part, {}).get(key, EMPTY_CELL) is value:
                     continue
-                if part == "attributes" and _is_intercepted(type(obj), key):
-                    self.lines.append(f"{target}.__dict__[{key!r}] = {self.expression(value)}")
-                elif value is EMPTY_CELL:
-                    self.lines.append(f"del {target}.{key}")
+                if value is EMPTY_CELL:
+                    self._call(self._attribute_hook(kind, "__delattr__"), target, repr(key))
                 else:
-                    self.lines.append(f"setattr({target}, {key!r}, {self.expression(value)})")
+                    self._call(self._attribute_hook(kind, "__setattr__"), target, repr(key), self.expression(value))
             for key in before.get(part, {}):
-                if key in after.get(part, {}):
-                    continue
-                if part == "attributes" and _is_intercepted(type(obj), key):
-                    self.lines.append(f"del {target}.__dict__[{key!r}]")
-                else:
-                    self.lines.append(f"delattr({target}, {key!r})")
-        for name, registry in after.get("registries", {}).items():
-            old = before["registries"].get(name, {})
-            self._dictionary(dict, f"{target}.{name}", old, registry, False)
+                if key not in after.get(part, {}):
+                    self._call(self._attribute_hook(kind, "__delattr__"), target, repr(key))
+
+    def write_attributes(self, owner: Any, namespace: Any, before: dict[Any, Any], after: dict[Any, Any]) -> None:
+        """Replay the changes of an outside object's attributes, past what its class does when they are written."""
+        if _identities(before) == _identities(after) and _identities(before.values()) == _identities(after.values()):
+            return
+        self.sources.tie(owner, namespace)
+        self.sources.written(owner)
+        kind, target = type(owner), self._outside(owner)
+        if _counts(kind, before, after) and before["_version"] != after["_version"]:
+            changes = after["_version"] - before["_version"]  # which a Cell counts where they are made
+            self.lines.append(f"{self._namespace(kind, target)}['_version'] += {changes}")
+            after = {**after, "_version": before["_version"]}
+        if list(before) == list(after)[: len(before)] and all(stores_plainly(kind, key) for key in after):
+            for key, value in after.items():
+                if before.get(key, EMPTY_CELL) is not value:
+                    self.lines.append(f"{target}.{key} = {self.expression(value)}")
+        else:
+            self._dictionary(dict, self._namespace(kind, target), before, after, True)
+
+    def _namespace(self, kind: type, target: str) -> str:
+        """The expression for the dictionary of an object's attributes."""
+        return spelled_namespace(kind, target, self.sources.name)
+
+    def write_registry(self, owner: Any, name: str, before: dict[Any, Any], after: dict[Any, Any]) -> None:
+        """Replay the changes of a dictionary that an object keeps about itself."""
+        target = f"{self._namespace(type(owner), self._outside(owner))}[{name!r}]"
+        self._dictionary(dict, target, before, after, False)
+
+    def _attribute_hook(self, kind: type, name: str) -> Any:
+        return getattr(type if issubclass(kind, type) else object, name)
+
+    def _call(self, function: Any, *args: str) -> None:
+        self.lines.append(f"{self.constant(function)}({', '.join(args)})")
 
     def _write(self, kind: type, method: str, target: str, *args: str) -> None:
         """Change a container by a method of Python's own."""
@@ -644,25 +676,31 @@ class Writer:
         for key in before:
             if id(key) not in new:
                 self._write(kind, "pop", target, self.expression(key), "None")
-        kept = [key for key in old if key in new]
-        if reorder and kept != list(new)[: len(kept)]:
-            self._write(kind, "clear", target)
-            old = {}
+        if reorder:
+            moved = _put_again(list(old), list(new))
+            for key in before:
+                if id(key) in moved:
+                    self._write(kind, "pop", target, self.expression(key), "None")
+            old = {key: value for key, value in old.items() if key not in moved}
         for key, value in after.items():
             if id(key) not in old or old[id(key)] is not value:
                 self._write(kind, "__setitem__", target, self.expression(key), self.expression(value))
 
 
-def _is_intercepted(kind: type, name: str) -> bool:
-    """Whether a user's class has code that runs when an attribute of its instances is set or deleted."""
-    if hasattr(kind, "__weft_versions__"):  # a Cell counts its changes where they are made
-        return False
-    for hook in ("__setattr__", "__delattr__"):
-        custom = getattr(kind, hook)
-        if isinstance(custom, types.FunctionType) and not custom.__module__.startswith("weft."):
-            return True
-    found = inspect.getattr_static(kind, name, None)
-    return hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")
+def _counts(kind: type, *contents: dict[Any, Any]) -> bool:
+    """Whether an object is a Cell, which counts its changes."""
+    return hasattr(kind, "__weft_versions__") and all(type(items.get("_version")) is int for items in contents)
+
+
+def _put_again(before: list[int], after: list[int]) -> set[int]:
+    """The keys of a dictionary that were taken out and put in again: whatever comes after an old one out of order."""
+    place = {key: number for number, key in enumerate(before)}
+    last = -1
+    for number, key in enumerate(after):
+        if place.get(key, -1) <= last:
+            return {key for key in after[number:] if key in place}
+        last = place[key]
+    return set()
 
 
 def _identities(items: Iterable[Any]) -> list[int]:

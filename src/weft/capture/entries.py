@@ -13,6 +13,7 @@ from weft import context
 from weft.capture.events import FIRST, BreakSite, Captured, History
 from weft.capture.guards import Difference, Guard, describe, differences
 from weft.capture.misses import changing_numbers, closest, logger
+from weft.capture.threads import others_run
 from weft.compile.segment import Segment
 from weft.errors import WeftError
 
@@ -171,6 +172,8 @@ class Entries:
         followed = self.owner.followed
         began = time.perf_counter()
         result = entry.run(*values)
+        if result is MISS and others_run():
+            result = self._capture_once(values).run(*values)
         if entry.event is not None:
             entry.event.first_run = time.perf_counter() - began
         if result is MISS and (entry.has_failed() or self.owner.followed is not followed):
@@ -181,6 +184,15 @@ class Entries:
                 f"an argument or global changes while it is read ({describe(entry.differences(values))})"
             )
         return result
+
+    def _capture_once(self, values: tuple[Any, ...]) -> Entry:
+        """An entry for one call, in which other threads change what it reads before the guards look at it."""
+        with capture_lock:
+            before, self.owner.once = self.owner.once, True
+            try:
+                return self.capture(values, "another thread changes what the call reads")
+            finally:
+                self.owner.once = before
 
     def _compare(self, values: tuple[Any, ...]) -> str:
         """Why a call needs a new entry; numbers that changed are noted as such."""
@@ -220,6 +232,8 @@ class Owner:
         self.name = name
         self.guarded = guarded
         self.fullgraph = fullgraph
+        #: whether the capture in progress is for one call only
+        self.once = False
         #: the order in which entries for whole calls were used
         self.recency = Recency()
         #: whether a gradient followed a call that had rules of its own, see `Trace.followed`
@@ -244,6 +258,10 @@ class Owner:
         self, continuation: Continuation, values: tuple[Any, ...], why: str
     ) -> Entry:  # fmt: skip
         """Make an entry for a continuation; set by `weft.capture.capture`."""
+        raise NotImplementedError
+
+    def is_strict(self) -> bool:
+        """Whether what cannot be in the graph is an error; set by `weft.capture.capture`."""
         raise NotImplementedError
 
     def captured_callbacks(self) -> AbstractContextManager[None]:

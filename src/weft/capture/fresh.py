@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft.capture.journal import Journaled
+from weft.capture.namespaces import namespace_of
 from weft.capture.packages import module_of
 from weft.core.tensor import Tensor
 
@@ -61,6 +62,4 @@ def _parts(obj: Any) -> Iterable[Any]:
     for base in (list, tuple, set, frozenset, deque):
         if issubclass(kind, base):
             return base.__iter__(obj)
-    looked_up: Any = kind.__getattribute__
-    namespace = getattr(obj, "__dict__", None) if looked_up is object.__getattribute__ else None
-    return dict.values(namespace) if type(namespace) is dict else ()
+    return dict.values(namespace_of(obj) or {})

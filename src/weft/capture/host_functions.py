@@ -22,6 +22,8 @@ from weft.capture.builtins import handles, refused, text_of
 from weft.capture.frame import Frame
 from weft.capture.journal import Journaled, cell_value, slot_value, slots_of
 from weft.capture.lazytext import LazyText
+from weft.capture.namespaces import namespace_of
+from weft.capture.sources import VALUES
 from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
@@ -97,6 +99,12 @@ def _argument(interp: Interpreter, value: Any, passing: _Passing, around: tuple[
     kind = type(value)
     container = kind in (list, tuple, set, frozenset, dict) or (isinstance(value, tuple) and hasattr(value, "_fields"))
     mutable = not isinstance(value, (tuple, frozenset))
+    if id(value) in interp.sources.anew and not container and not isinstance(value, (slice, *VALUES)):
+        raise Unsupported(
+            Refusal.UNKNOWN_CALL,
+            f"a {kind.__name__} that every call brings anew is passed to the host",
+            "pass the values in it: numbers, texts and tensors",
+        )
     whole = not container or (passing == "itself" and mutable)
     if whole and not isinstance(value, Journaled) and not _is_written(interp, value):
         if not container:
@@ -145,7 +153,7 @@ def _is_written(interp: Interpreter, value: Any) -> bool:
             pending += obj.values()
         elif isinstance(obj, (list, tuple, set, frozenset)):
             pending += obj
-        pending += getattr(obj, "__dict__", {}).values()
+        pending += (namespace_of(obj) or {}).values()
         pending += [slot_value(obj, member) for member in slots_of(type(obj))]
     return False
 

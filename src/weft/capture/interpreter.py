@@ -20,6 +20,7 @@ from weft.capture.handlers import HANDLERS
 from weft.capture.isa import Decoded
 from weft.capture.iteration import Iteration
 from weft.capture.journal import EMPTY_CELL, Journal, cell_value
+from weft.capture.lazytext import hole
 from weft.capture.loops import Loops
 from weft.capture.natively import Natively
 from weft.capture.sources import Sources
@@ -79,7 +80,8 @@ class Interpreter(Access, Arrays, Natively, Iteration, Calls, Branches, Loops):
         self.duplications = 0
         #: which instructions of each code object ran, for reports
         self.ran: dict[Decoded, set[int]] = {}
-        trace.on_write = self.journal.touch
+        trace.on_write = self.journal.touch_itself
+        trace.write_text = hole
         sources.before = self.journal.original
         sources.created = self.created
         trace.location = self.locate

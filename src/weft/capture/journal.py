@@ -10,10 +10,11 @@ import builtins
 import inspect
 import types
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, Final
 
 from weft.capture.containers import items_of, native_class
+from weft.capture.namespaces import class_namespace, namespace_of
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 
@@ -23,6 +24,11 @@ OF_FUNCTIONS: Final = (
     "__name__", "__qualname__", "__doc__", "__module__", "__defaults__", "__kwdefaults__", "__annotations__"
 )  # fmt: skip
 
+#: classes of which the journal keeps more than the attributes of an instance
+_WITH_CONTENTS: Final = (
+    Tensor, types.CellType, list, dict, set, deque, bytearray, BaseException, types.FunctionType, type
+)  # fmt: skip
+_CHAIN: Final = ("__cause__", "__context__", "__suppress_context__")
 #: what raising an exception changes in it; the last follows from the first
 _OF_RAISED: Final = ("__cause__", "__context__", "__traceback__", "__suppress_context__")
 
@@ -64,12 +70,16 @@ def slot_value(obj: Any, member: types.MemberDescriptorType) -> Any:
         return EMPTY_CELL
 
 
+def _has_more(kind: type) -> bool:
+    """Whether instances of a class keep anything that the journal knows besides their attributes."""
+    return issubclass(kind, _WITH_CONTENTS) or bool(slots_of(kind))
+
+
 def contents_of(obj: Any) -> Any:
-    """A shallow copy of the mutable state of an object."""
+    """A shallow copy of an object's mutable state, but for its attributes: its `__dict__` has a record of its own."""
     kind = type(obj)  # `isinstance` would also ask the user's `__class__`
     if issubclass(kind, Tensor):
-        state = (obj._data, obj._node, getattr(obj, "_index", 0), obj._type)
-        return (state, dict(obj.__dict__)) if hasattr(obj, "__dict__") else (state, None)
+        return ((obj._data, obj._node, getattr(obj, "_index", 0), obj._type), None)
     if issubclass(kind, Journaled):
         return obj.journal_contents()
     if issubclass(kind, types.CellType):
@@ -92,17 +102,8 @@ def contents_of(obj: Any) -> Any:
         parts["chain"] = (obj.__cause__, obj.__context__, obj.__suppress_context__)
     elif issubclass(kind, types.FunctionType):
         parts["slots"] = {name: getattr(obj, name) for name in OF_FUNCTIONS}
-    namespace = getattr(obj, "__dict__", None)
-    if isinstance(namespace, dict):
-        parts["attributes"] = dict(namespace)
-        # registries that an object keeps of itself (a Cell's parameters and sub-cells) change with its attributes
-        parts["registries"] = {
-            name: dict(value)
-            for name, value in namespace.items()
-            if isinstance(name, str) and name[:1] == "_" and isinstance(value, dict) and name != "__builtins__"
-        }
-    elif isinstance(namespace, types.MappingProxyType):
-        parts["class"] = dict(namespace)
+    if issubclass(kind, type):
+        parts["class"] = dict(class_namespace(obj))
     for member in slots_of(kind):
         parts.setdefault("slots", {})[member.__name__] = slot_value(obj, member)
     return parts
@@ -110,16 +111,14 @@ def contents_of(obj: Any) -> Any:
 
 def restore(obj: Any, contents: Any) -> None:
     """Give an object back the state that `contents_of` returned."""
-    if isinstance(obj, Tensor):
-        (obj._data, obj._node, obj._index, obj._type), namespace = contents
-        if namespace is not None:
-            obj.__dict__.clear()
-            obj.__dict__.update(namespace)
+    kind = type(obj)
+    if issubclass(kind, Tensor):
+        obj._data, obj._node, obj._index, obj._type = contents[0]
         return
-    if isinstance(obj, Journaled):
+    if issubclass(kind, Journaled):
         obj.journal_restore(contents)
         return
-    if isinstance(obj, types.CellType):
+    if kind is types.CellType:
         if contents is EMPTY_CELL:
             if cell_value(obj) is not EMPTY_CELL:
                 del obj.cell_contents
@@ -139,26 +138,26 @@ def restore(obj: Any, contents: Any) -> None:
         restore_sequence(obj, contents["deque"])
     elif "bytes" in contents:
         bytearray.__setitem__(obj, slice(None), contents["bytes"])
-    if isinstance(obj, BaseException):
-        obj.args = contents["args"]
-        obj.__cause__, obj.__context__, obj.__suppress_context__ = contents["chain"]
-    if "attributes" in contents:
-        namespace = obj.__dict__
-        _restore_dict(namespace, contents["attributes"])
-        for name, registry in contents["registries"].items():
-            _restore_dict(namespace[name], registry)
+    if issubclass(kind, BaseException):
+        for name, value in zip(("args", *_CHAIN), (contents["args"], *contents["chain"]), strict=True):
+            BaseException.__setattr__(obj, name, value)
     if "class" in contents:
-        for name in set(obj.__dict__) - set(contents["class"]):
+        namespace = class_namespace(obj)
+        for name in set(namespace) - set(contents["class"]):
             type.__delattr__(obj, name)
         for name, value in contents["class"].items():
-            if obj.__dict__.get(name, EMPTY_CELL) is not value:
+            if namespace.get(name, EMPTY_CELL) is not value:
                 type.__setattr__(obj, name, value)
-    for slot, value in contents.get("slots", {}).items():
-        if value is EMPTY_CELL:
-            if hasattr(obj, slot):
-                object.__delattr__(obj, slot)
-        else:
-            object.__setattr__(obj, slot, value)
+    if "slots" in contents and kind is types.FunctionType:
+        for name, value in contents["slots"].items():
+            setattr(obj, name, value)
+    elif "slots" in contents:
+        for member in slots_of(kind):
+            value = contents["slots"][member.__name__]
+            if value is not EMPTY_CELL:
+                member.__set__(obj, value)
+            elif slot_value(obj, member) is not EMPTY_CELL:
+                member.__delete__(obj)
 
 
 def restore_sequence(target: Any, items: Sequence[Any]) -> None:
@@ -204,6 +203,11 @@ def cell_value(cell: types.CellType) -> Any:
         return EMPTY_CELL
 
 
+def _described(obj: Any, owner: Any) -> str:
+    kind = type(obj if owner is None else owner)
+    return "a variable" if kind is types.CellType else f"a {kind.__name__}"
+
+
 class Layer:
     """The objects written since a point in time, with their contents at that point."""
 
@@ -221,7 +225,7 @@ class Layer:
 
     def undo(self) -> None:
         """Give every object its contents back."""
-        for obj, contents in reversed(self.before.values()):
+        for obj, contents in reversed(tuple(self.before.values())):
             restore(obj, contents)
 
 
@@ -236,14 +240,18 @@ class Journal:
         self.made_on_sides: set[int] = set()
         #: id -> the step that made the object
         self.births: dict[int, int] = {}
-        #: id of a namespace that the program holds -> the object whose `__dict__` it is
+        #: id of a namespace that the capture knows -> the object whose `__dict__` it is
         self.namespaces: dict[int, Any] = {}
+        #: id of a dictionary that an object keeps about itself -> that object and the name of the attribute
+        self.registries: dict[int, tuple[Any, str]] = {}
         #: id of an exception of the program -> where it left frames, the innermost first
         self.ways: dict[int, list[tuple[Any, int]]] = {}
         #: id of an exception that was raised -> itself, and what Python notes in it, as it was before
         self._before_raise: dict[int, tuple[BaseException, tuple[Any, ...]]] = {}
         #: returns the step that is running
         self.clock: Any = lambda: -1
+        #: whether other threads may reach what existed before the capture, so that it must not be written
+        self.shared = False
         #: told of an object that one side of a branch is about to write: what the other side leaves is read, too
         self.on_side_write: Callable[[Any], None] = lambda obj: None
 
@@ -284,13 +292,50 @@ class Journal:
             self.born(part)
         self.ways.setdefault(id(part), list(self.ways.get(id(whole), ())))
 
+    def owner(self, key: int) -> Any:
+        """The object that a record belongs to, by the record's id: that of a namespace or registry; None for others."""
+        found = self.namespaces.get(key)
+        return self.registries.get(key, (None,))[0] if found is None else found
+
+    def belongs(self, key: int, keys: Container[int]) -> bool:
+        """Whether a record, or the object that it belongs to, is among these."""
+        return key in keys or ((owner := self.owner(key)) is not None and id(owner) in keys)
+
     def exists(self, key: int) -> bool:
         """Whether an object is in the state that the capture has come to, by its id."""
-        return key not in self.made_on_sides or any(key in layer.before for layer in self.layers)
+        owner = self.owner(key)
+        return (key if owner is None else id(owner)) not in self.made_on_sides or any(
+            key in layer.before for layer in self.layers
+        )
 
     def touch(self, obj: Any) -> None:
-        """Note the contents of an object that is about to be written."""
-        if obj is builtins or obj is builtins.__dict__:
+        """Note the contents of an object that is about to be written, those of its attributes included."""
+        namespace = self.namespace(obj)
+        kind = type(obj)
+        if namespace is None:
+            self.touch_itself(obj)
+            return
+        self.touch_itself(namespace)
+        if not issubclass(kind, types.ModuleType):  # whose functions use it as their globals
+            # registries that an object keeps of itself (a Cell's parameters and sub-cells) change with its attributes
+            for name, value in tuple(namespace.items()):
+                if type(name) is str and name[:1] == "_" and isinstance(value, dict):
+                    if id(value) not in self.namespaces:
+                        self.registries.setdefault(id(value), (obj, name))
+                    self.touch_itself(value)
+            if _has_more(kind):
+                self.touch_itself(obj)
+
+    def namespace(self, obj: Any) -> dict[str, Any] | None:
+        """The dictionary of an object's attributes, None if it has none; noted as that object's."""
+        namespace = namespace_of(obj)
+        if namespace is not None:
+            self.namespaces.setdefault(id(namespace), obj)
+        return namespace
+
+    def touch_itself(self, obj: Any) -> None:
+        """Note what is written in an object past its attributes: a tensor's value, a container's items."""
+        if obj is builtins.__dict__:
             refusal = Unsupported(
                 Refusal.IMPURE_CALL,
                 "the builtins are changed, which capture and the code that goes on after a break use themselves",
@@ -298,20 +343,41 @@ class Journal:
             )
             refusal.whole = True
             raise refusal
-        if isinstance(obj, types.ModuleType):
-            obj = obj.__dict__  # which the module's functions read and write as their globals
         before = self.layers[-1].before
         key = id(obj)
         if key not in before:
+            if self.shared and not self._is_own(obj):
+                raise Unsupported(
+                    Refusal.IMPURE_CALL,
+                    f"{_described(obj, self.owner(key))} from outside is written while other threads run, which would "
+                    "see values that only the graph has",
+                    "",
+                )
             if self.on_a_side():
                 self.on_side_write(obj)
             before[key] = (obj, contents_of(obj))
 
+    def _is_own(self, obj: Any) -> bool:
+        """Whether no other thread can reach an object, or it is a tensor, of which only the value is written."""
+        kind = type(obj)
+        return issubclass(kind, (Tensor, Journaled, types.FrameType)) or self.belongs(id(obj), self.created)
+
     def original(self, obj: Any) -> Any:
-        """The contents of an object before the capture first wrote it, None if it has not."""
-        if isinstance(obj, types.ModuleType):
-            contents = self.original(obj.__dict__)
-            return None if contents is None else {"attributes": contents["dict"]}
+        """The contents of an object before the capture first wrote it, None if it has not.
+
+        Its attributes are the part "attributes", wherever they were written.
+        """
+        noted = self._noted(obj)
+        namespace = namespace_of(obj)
+        if namespace is None:
+            return noted
+        attributes = self._noted(namespace)
+        if attributes is None:
+            return {**noted, "attributes": namespace} if isinstance(noted, dict) else noted
+        parts = noted if noted is not None else contents_of(obj) if _has_more(type(obj)) else {}
+        return {**(parts if isinstance(parts, dict) else {}), "attributes": attributes["dict"]}
+
+    def _noted(self, obj: Any) -> Any:
         key = id(obj)
         for layer in self.layers:
             noted = layer.before.get(key)

@@ -368,7 +368,7 @@ def _changes(
     for i, (before, after) in enumerate(zip(start.stack, outcome.stack, strict=True)):
         _compare(before, after, ("stack", i), places, changed)
     for key, (obj, after) in outcome.heap.items():
-        if key in inside or (isinstance(obj, Tensor) and _belongs(obj, region)):
+        if interp.journal.belongs(key, inside) or (isinstance(obj, Tensor) and _belongs(obj, region)):
             continue
         if key not in start.heap:
             start.heap[key] = (obj, _comparable(interp, obj, contents_of(obj)))

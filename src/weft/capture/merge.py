@@ -12,6 +12,7 @@ from weft.capture.frame import UNBOUND, MaybeUnbound
 from weft.capture.iterators import InterpretedGenerator
 from weft.capture.journal import EMPTY_CELL, Journaled, contents_of
 from weft.capture.lazytext import LazyText
+from weft.capture.namespaces import namespace_of
 from weft.capture.packages import is_heap_type
 from weft.core.choice import Case, Choice, register
 from weft.core.number import STORAGE, GraphNumber, apply_constant, as_number
@@ -441,13 +442,13 @@ class Joiner:
             return ABSENT
         if not is_heap_type(kind):
             return ABSENT
-        if not isinstance(getattr(a, "__dict__", None), dict) or isinstance(a, (list, dict, set)):
+        if namespace_of(a) is None or isinstance(a, (list, dict, set)):
             return ABSENT
-        namespaces = self._contents(0, a)["attributes"], self._contents(1, b)["attributes"]
+        namespaces = self._attributes(0, a), self._attributes(1, b)
         if list(namespaces[0]) != list(namespaces[1]) or not self._both_made(a, b):
             return ABSENT
         merged = self._remember(a, b, object.__new__(kind))
-        merged.__dict__.update(self.merge_items(*namespaces, name))
+        self._attributes(0, merged).update(self.merge_items(*namespaces, name))
         return merged
 
     def _merge_exceptions(self, a: BaseException, b: BaseException, name: str) -> Any:
@@ -463,7 +464,7 @@ class Joiner:
         merged = self._remember(a, b, kind.__new__(kind))
         self.exceptions.append(merged)
         merged.args = self.merge(first["args"], second["args"], name)
-        merged.__dict__.update(self.merge_items(first["attributes"], second["attributes"], name))
+        merged.__dict__.update(self.merge_items(self._attributes(0, a), self._attributes(1, b), name))
         merged.__cause__, merged.__context__ = a.__cause__, a.__context__
         merged.__suppress_context__ = a.__suppress_context__
         return merged
@@ -490,12 +491,7 @@ class Joiner:
             return EMPTY_CELL if found is UNBOUND else found
         if type(a) is not dict or type(b) is not dict:
             return self.merge(a, b, name)
-        return {
-            part: {key: self.merge_items(value, b[part].get(key), name) for key, value in contents.items()}
-            if part == "registries"
-            else self.merge_items(contents, b[part], name)
-            for part, contents in a.items()
-        }
+        return {part: self.merge_items(contents, b[part], name) for part, contents in a.items()}
 
     def merge_items(self, a: Any, b: Any, name: str) -> Any:
         """One for two lists or dictionaries that stand for no object of the program."""
@@ -530,6 +526,13 @@ class Joiner:
 
     def _on(self, side: int, tensor: Tensor) -> tuple[Any, Any]:
         return (ABSENT, tensor) if side else (tensor, ABSENT)
+
+    def _attributes(self, side: int, obj: Any) -> dict[str, Any]:
+        """The attributes of an object at the end of a side."""
+        namespace: Any = namespace_of(obj)
+        noted = self._heaps[side].get(id(namespace))
+        found: dict[str, Any] = namespace if noted is None else noted[1]["dict"]
+        return found
 
     def _one_sided(self, a: Any, b: Any, name: str) -> Any:
         """A value for an outcome that only one side reaches: tensors of that side pass through the `if`."""

@@ -10,6 +10,7 @@ from weft.capture import operators
 from weft.capture.access import MISSING, PLAIN, class_attribute, is_data_descriptor
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
+from weft.capture.namespaces import namespace_of
 from weft.capture.packages import is_ours
 from weft.core.run_number import RunNumber
 
@@ -27,8 +28,8 @@ def getter(interp: Interpreter, obj: Any, name: str) -> Entered | None:
         return None
     found = class_attribute(kind, name)
     looked_up: Any = kind.__getattribute__
-    namespace = getattr(obj, "__dict__", None) if looked_up is object.__getattribute__ else None
-    held = isinstance(namespace, dict) and name in namespace
+    namespace = namespace_of(obj) if looked_up is object.__getattribute__ else None
+    held = namespace is not None and name in namespace
     if isinstance(found, types.FunctionType) or (held and found is MISSING):
         return None
     if looked_up is not object.__getattribute__ and _is_hook(interp, looked_up, obj):
@@ -47,11 +48,11 @@ def getter(interp: Interpreter, obj: Any, name: str) -> Entered | None:
         if held or namespace is None or asks or not _is_entered(interp, found.func, obj):
             return None
         interp.look_up(kind, name)
-        interp.sources.absent(obj, name, f"{name!r} not in {{}}.__dict__")
+        interp.sources.not_held(obj, name)
         return operators.compute_cached, [found.func, obj, name]  # type: ignore[return-value]
     if found is MISSING and asks and not held and looked_up is object.__getattribute__:
         interp.look_up(kind, "__getattr__")
-        interp.sources.absent(obj, name, interp.lacks(name))
+        interp.sources.absent(obj, name)
         return fallback, [obj, name]
     if found is MISSING or asks:
         return None

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weft.capture.access import MISSING, class_attribute
 from weft.capture.isa import decode
 from weft.capture.journal import Journaled
+from weft.capture.lazytext import LazyText, filling, needs_characters
 from weft.capture.packages import NATIVE_PACKAGES
 from weft.core.choice import Choice
 from weft.core.choice import refuse as refuse_choice
@@ -67,6 +68,8 @@ class Natively:
         if values is not None and not _only_computes(function, values):
             _refuse_choices(values, None)
         given = (getattr(function, "__self__", None), *args, *kwargs.values())
+        if LazyText in map(type, given) and not (filling() or _only_stores(function)):
+            raise needs_characters()
         if values is not None and not self._are_asked(given) and not self._has_users(values):
             return function(*args, **kwargs)
         before: Any = sys.getprofile()
@@ -106,10 +109,10 @@ class Natively:
             if kind in _PLAIN:
                 continue
             if issubclass(kind, dict) and id(value) not in seen:
-                inner: Any = itertools.chain(dict.keys(value), dict.values(value))
+                inner: Any = [*dict.keys(value), *dict.values(value)]
             else:
                 base = next((base for base in _CONTAINERS if issubclass(kind, base)), None)
-                inner = () if base is None or id(value) in seen else base.__iter__(value)
+                inner = () if base is None or id(value) in seen else list(base.__iter__(value))
             if self._is_users(kind, True) or self._has_users(inner, seen | {id(value)}):
                 return True
         return False
@@ -178,7 +181,7 @@ class Natively:
             inside = set(itertools.islice(self.created, made, None))
             if function.__name__ == "__init__":  # which may write its own object
                 inside.add(id(args[0]))
-            written = [obj for key, (obj, _) in layer.before.items() if key not in inside]
+            written = [obj for key, (obj, _) in layer.before.items() if not self.journal.belongs(key, inside)]
             layer.undo()
         if written:
             raise Unsupported(
@@ -262,6 +265,22 @@ def _is_free(method: Any) -> bool:
             if not (isinstance(found, type) or found is NotImplemented or any(found is free for free in _FREE)):
                 return False
     return True
+
+
+#: methods in C that put what they are given somewhere, without looking at it
+_STORING: Final = frozenset(
+    {
+        "append", "appendleft", "insert", "extend", "__setitem__", "setitem", "setdefault", "update", "__new__",
+        "__init__", "__setattr__", "setattr", "set", "put", "with_traceback", "add_note",
+    }
+)  # fmt: skip
+
+
+def _only_stores(function: Any) -> bool:
+    """Whether native code keeps its arguments as they are: for a text that is not complete, that is all it may do."""
+    if isinstance(function, type):
+        return issubclass(function, (BaseException, tuple, list))
+    return getattr(function, "__name__", "") in _STORING and not isinstance(getattr(function, "__self__", None), str)
 
 
 _CALLER: Final = Natively.natively.__code__

@@ -212,7 +212,7 @@ class Numbers:
             return f"float('{value}')"
         if is_long(value):
             return self.spell(value, "constant")
-        return f"({value!r})" if value < 0 else repr(value)
+        return f"({value!r})" if repr(value)[:1] == "-" else repr(value)
 
 
 def _enclosed(label: str) -> str:

@@ -29,8 +29,12 @@ from weft.capture.arrays import ARRAYS
 from weft.capture.containers import CONTAINERS, is_container, items_of, length, members
 from weft.capture.contents import Contents
 from weft.capture.guards import Guard, is_long
+from weft.capture.journal import EMPTY_CELL
+from weft.capture.namespaces import class_namespace, lacks, namespace_of
 from weft.capture.numbers import Numbers
 from weft.capture.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, is_heap_type, module_of
+from weft.capture.spelling import spelled_attribute, spelled_namespace
+from weft.capture.values import same_value
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
@@ -42,7 +46,7 @@ _IDENTITY: Final = (
 #: values of these classes are guarded by equality
 _EQUAL: Final = (range,)
 #: immutable values that are compared, not identified
-_VALUES: Final = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, np.dtype)
+VALUES: Final = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, np.dtype)
 VIEWS: Final = tuple(map(type, ({}.keys(), {}.values(), {}.items())))
 _IMMUTABLE_TYPE: Final = 1 << 8
 #: the contents of longer arrays are read by each call, not guarded
@@ -111,8 +115,10 @@ class Sources(Contents):
 
     def root(self, obj: Any, expression: str) -> None:
         """Declare an object that the call itself provides, such as an argument."""
-        if not isinstance(obj, (*_SCALARS, *_IDENTITY)):
-            self.known.setdefault(id(obj), (obj, expression))
+        if not isinstance(obj, (*_SCALARS, *_IDENTITY)) and id(obj) not in self.known:
+            self.known[id(obj)] = (obj, expression)
+            if is_container(obj):
+                self.pending.add(id(obj))
 
     def argument(self, expression: str, value: Any) -> Any:
         """An argument of the call, guarded under every policy; returns what stands for it in the capture."""
@@ -156,7 +162,7 @@ class Sources(Contents):
         elif isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
             if isinstance(value.__self__, (types.ModuleType, type, type(None))):
                 return False
-            self._guard(f"{expression}.__name__ == {value.__name__!r}", "value", path)
+            self._guard(f"{expression}.__name__ == {self._constant(value.__name__)}", "value", path)
             parts = ("__self__",)
         elif isinstance(value, BaseException):
             parts = ("args",)
@@ -167,8 +173,8 @@ class Sources(Contents):
             parts = ("__thisclass__", "__self__")
         elif kind is slice:
             parts = ("start", "stop", "step")
-        elif isinstance(value, _VALUES):
-            self._guard(f"{expression} == {self.name(value, 'constant')}", "value", path, value, expression)
+        elif isinstance(value, VALUES):
+            self._guard_same(expression, value, path)
         elif kind in VIEWS:
             self._know(value, expression, path)
             self._guard_class(expression, kind, path)
@@ -235,10 +241,6 @@ class Sources(Contents):
     def _is_original(self, obj: Any, part: str, key: Any, value: Any) -> bool:
         """Whether a value that was read is the one from before the capture, not one that the capture wrote."""
         before = self.before(obj)
-        if part == "attributes" and isinstance(namespace := getattr(obj, "__dict__", None), dict):
-            written = self.before(namespace)
-            if written is not None and written["dict"].get(key, ...) is not namespace.get(key, ...):
-                return False
         if before is None:
             return True
         if isinstance(obj, types.CellType):
@@ -250,6 +252,8 @@ class Sources(Contents):
         if part == "attributes" and key in before.get("slots", ()):
             part = "slots"
         items: Any = before.get(part)
+        if part == "attributes" and items is not None and key not in items:
+            return key not in (namespace_of(obj) or ())  # it is what the class has
         try:
             return items[key] is value
         except (KeyError, IndexError, TypeError):
@@ -263,7 +267,8 @@ class Sources(Contents):
 
     def builtin(self, namespace: dict[str, Any], builtins: dict[str, Any], name: str, value: Any) -> None:
         """A builtin was read, since no global has its name."""
-        if self.before(namespace) is None:
+        before = self.before(namespace)
+        if before is None or name not in before["dict"]:
             self._guard(f"{name!r} not in {self.name(namespace, 'globals')}", "absent", f"global {name!r}")
         self._guard(
             f"{self.name(builtins, 'builtins')}[{name!r}] is {self._object(value)}", "identity", f"builtin {name!r}"
@@ -282,6 +287,8 @@ class Sources(Contents):
     def attribute(self, obj: Any, name: str, value: Any) -> Any:
         """An attribute was read."""
         known = self.known.get(id(obj))
+        if known is not None and (namespace := namespace_of(obj)) is not None and id(namespace) in self.known:
+            self.tie(obj, namespace)
         if not self._is_original(obj, "class" if isinstance(obj, type) else "attributes", name, value):
             return value
         if self._is_of_written_class(obj, name):
@@ -295,7 +302,7 @@ class Sources(Contents):
             self.paths.setdefault(owner, obj.__name__)
         else:
             owner = known[1]
-        expression = f"{owner}.{name}"
+        expression = spelled_attribute(type(obj), owner, name, self.name)
         path = f"{self.path(owner)}.{name}"
         if isinstance(value, types.MethodType):
             self._method(obj, owner, name, value, path)
@@ -307,15 +314,26 @@ class Sources(Contents):
             return value
         if name == "__dict__":
             if isinstance(value, types.MappingProxyType):  # made anew by each look-up
-                expression, value = f"dict({expression})", dict(value)
-            found = self._read(expression, value, path)
-            self.contents(value)
-            return found
+                items = dict(value)
+                self._read(f"dict({expression})", items, path)
+                self.contents(items)
+                return value
+            return self._read(self.namespace(obj, owner), value, path)
         return self._load(expression, value, path)
+
+    def tie(self, obj: Any, namespace: Any) -> None:
+        """Attributes of an object are read or written: what else the capture knows their dictionary by must be it."""
+        by_itself, known = self.known.get(id(namespace)), self.known.get(id(obj))
+        if by_itself is None or known is None or isinstance(obj, types.ModuleType):
+            return
+        path = f"{self.path(by_itself[1])} is {self.path(known[1])}.__dict__"
+        same = f"{self.name(namespace_of, 'object')}({known[1]}) is {by_itself[1]}"
+        if by_itself[1] != self.namespace(obj, known[1]):
+            self._guard(same, "identity", path)
 
     def _is_of_written_class(self, obj: Any, name: str) -> bool:
         """Whether an attribute is found in a class that the capture wrote it to: what was there before is not read."""
-        if isinstance(obj, types.ModuleType) or name in getattr(obj, "__dict__", ()):
+        if isinstance(obj, types.ModuleType) or name in (namespace_of(obj) or ()):
             return False
         for cls in type(obj).__mro__:
             if name in cls.__dict__:
@@ -325,12 +343,12 @@ class Sources(Contents):
 
     def _method(self, obj: Any, owner: str, name: str, value: types.MethodType, path: str) -> None:
         """A method was looked up on an object: the class has it, and the object does not hide it."""
-        expression = f"{owner}.{name}"
         kind = type(obj)
+        expression = spelled_attribute(kind, owner, name, self.name)
         own = value.__self__ is obj and not isinstance(obj, (type, types.ModuleType))
         if own and in_class(kind, name) is value.__func__ and is_changeable(kind):
             self.class_attribute(kind, name, value.__func__)
-            self.unshadowed(obj, name)
+            self.not_held(obj, name)
             return
         self._guard(f"{expression}.__func__ is {self.name(value.__func__, 'object')}", "identity", path)
         if value.__self__ is not obj and not isinstance(obj, type):
@@ -356,7 +374,8 @@ class Sources(Contents):
                 self._guard(f"not hasattr({owner}, {name!r})", "absent", path)
                 return
             if read is found:
-                self._guard(f"{owner}.{name} is {self._object(found)}", "identity", path)
+                loaded = spelled_attribute(type(kind), owner, name, self.name)
+                self._guard(f"{loaded} is {self._object(found)}", "identity", path)
                 return
         look_up = self.name(in_class, "object")
         self._guard(f"{look_up}({owner}, {name!r}) is {self._object(found)}", "identity", path)
@@ -379,21 +398,37 @@ class Sources(Contents):
             if name in cls.__dict__:
                 return
 
-    def unshadowed(self, obj: Any, name: str) -> None:
-        """What was found in an object's class is not hidden by an attribute of the object."""
-        known = self.known.get(id(obj))
-        if known is not None and isinstance(getattr(obj, "__dict__", None), dict):
-            before = self.before(obj)
-            if not isinstance(before, dict) or name not in before.get("attributes", ()):
-                path = f"{self.path(known[1])}.{name}"
-                self._guard(f"{name!r} not in {known[1]}.__dict__", "absent", path)
+    def namespace(self, obj: Any, expression: str) -> str:
+        """The expression for the dictionary of an object's attributes."""
+        return spelled_namespace(type(obj), expression, self.name)
 
-    def absent(self, obj: Any, name: str, condition: str) -> None:
-        """An attribute was looked for and not found; the condition says so of the object in its braces."""
+    def absent(self, obj: Any, name: str) -> None:
+        """An attribute was looked for and not found, neither in the object nor in its class."""
+        self._absent(obj, name, lambda owner: f"{self.name(lacks, 'object')}({owner}, {name!r})")
+
+    def not_held(self, obj: Any, name: str) -> None:
+        """What is found in an object's class is not hidden by an attribute of the object."""
+        if namespace_of(obj) is not None:
+            self._absent(obj, name, lambda owner: f"{name!r} not in {self.namespace(obj, owner)}")
+
+    def _absent(self, obj: Any, name: str, condition: Callable[[str], str]) -> None:
         known = self.known.get(id(obj))
         before = self.before(obj)
-        if known is not None and (not isinstance(before, dict) or name not in before.get("attributes", ())):
-            self._guard(condition.format(known[1]), "absent", f"{self.path(known[1])}.{name}")
+        if known is None:
+            return
+        if isinstance(before, dict):  # the capture may have deleted it
+            slots: dict[str, Any] = before.get("slots", {})
+            if slots[name] is not EMPTY_CELL if name in slots else name in before.get("attributes", ()):
+                return
+        self._guard(condition(known[1]), "absent", f"{self.path(known[1])}.{name}")
+
+    def class_namespace(self, kind: type, name: str, held: dict[str, Any]) -> None:
+        """The whole namespace of a class was read."""
+        before = self.before(kind)
+        held = held if before is None else before["class"]
+        same, kept = self.name(same_namespace, "object"), self.name(held, "constant")
+        known = self._expression(kind)
+        self._guard(f"{same}({known}, {kept})", "contents", f"{self.path(known)}.{name}")
 
     def part(self, whole: Any, name: str, value: Any) -> Any:
         """A part of a callable that is being called: the instance of a method, the arguments of a `partial`."""
@@ -541,7 +576,7 @@ class Sources(Contents):
 
     def _inside_attributes(self, value: Any, seen: set[int], depth: int) -> None:
         """Native code may read the attributes of an instance of one of the program's own classes."""
-        namespace = getattr(value, "__dict__", None) if is_changeable(type(value)) else None
+        namespace = namespace_of(value) if is_changeable(type(value)) else None
         if not isinstance(namespace, dict):
             return
         with self.constants():
@@ -610,11 +645,19 @@ class Sources(Contents):
         kind = type(value)
         spelled = kind.__name__ if kind in _SCALARS else self.name(kind, "class")
         same = f"{expression} == {self._constant(value)}"
+        if kind in _EQUAL:
+            self._guard_same(expression, value, path)
+            return
         if isinstance(value, np.generic):
             same = f"{expression}.tobytes() == {value.tobytes()!r}"
         elif kind is complex or (kind is float and (value == 0 or value != value)):
             same = f"repr({expression}) == {repr(value)!r}"  # 0.0 == -0.0, and nan is equal to nothing
         self._guard(f"{expression}.__class__ is {spelled} and {same}", "value", path, value, expression)
+
+    def _guard_same(self, expression: str, value: Any, path: str) -> None:
+        """Guard that a place holds a value that cannot be told from this one, or this object."""
+        same = f"{self.name(same_value, 'object')}({expression}, {self.name(value, 'constant')})"
+        self._guard(same, "value", path, value, expression)
 
     def _read_replaceable(self, expression: str, value: Any, path: str) -> None:
         """A tensor, a container or an instance: another of the same kind may stand in its place next time."""
@@ -678,7 +721,7 @@ class Sources(Contents):
             self._read(f"{expression}.__self__", owner, f"{self.path(expression)}.__self__")
 
     def _constant(self, value: Any) -> str:
-        spelled = isinstance(value, (bool, int, str, bytes)) and not is_long(value)
+        spelled = type(value) in (bool, int, str, bytes) and not is_long(value)
         return repr(value) if spelled else self._object(value)
 
     def _object(self, value: Any) -> str:
@@ -696,6 +739,12 @@ def hooks_of(tensor: Tensor) -> tuple[Any, ...]:
 def mapping_of(view: Any) -> Any:
     """The dictionary that a view shows."""
     return gc.get_referents(view)[0]
+
+
+def same_namespace(kind: type, items: dict[str, Any]) -> bool:
+    """Whether a class holds exactly these attributes."""
+    namespace = class_namespace(kind)
+    return len(namespace) == len(items) and all(namespace.get(key, ...) is item for key, item in items.items())
 
 
 def is_opaque_iterator(value: Any) -> bool:

@@ -62,6 +62,22 @@ class GraphNumber(RunNumber):
             require((self.tensor >= least) & (self.tensor <= most), f"whether a number fits {dtype}")
         return self.tensor
 
+    def _text(self, spec: str) -> str:
+        """What stands for the number in a text that the running graph completes."""
+        trace = trace_module.current()
+        if trace is None or trace.write_text is None:
+            return self.constant()
+        return trace.write_text(self, spec)
+
+    def __str__(self) -> str:
+        return self._text("")
+
+    def __repr__(self) -> str:
+        return self._text("!r")
+
+    def __format__(self, spec: str) -> str:
+        return self._text(spec)
+
     def constant(self) -> Any:
         raise Unsupported(
             Refusal.TENSOR_VALUE,

@@ -224,6 +224,8 @@ class Tensor:
         return self.shape[0]
 
     def __format__(self, spec: str) -> str:
+        if (hole := _written(self, spec)) is not None:
+            return hole
         if spec and not self.shape:
             return format(self.item(), spec)
         return format(str(self), spec)
@@ -232,12 +234,16 @@ class Tensor:
         return id(self)
 
     def __str__(self) -> str:
+        if (hole := _written(self, "")) is not None:
+            return hole
         if self._data.__class__ is Value:
             self.concrete("printing")
         return formatting.text(self)
 
     def __repr__(self) -> str:
-        if self._data.__class__ is Value:
+        if (hole := _written(self, "!r")) is not None:
+            return hole
+        if self._data.__class__ is Value:  # outside of a capture
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, symbolic)"
         return formatting.representation(self)
 
@@ -554,6 +560,18 @@ _on_read: Any = None
 
 #: whether only the running graph knows a tensor's value, installed while a trace is active
 _is_runtime: Any = None
+
+
+def _written(tensor: Tensor, spec: str) -> str | None:
+    """What stands in a text for a tensor that only the running graph of a capture knows; None for any other."""
+    if _hole is None or not (tensor._data.__class__ is Value or (_is_runtime is not None and _is_runtime(tensor))):
+        return None
+    found: str | None = _hole(tensor, spec)
+    return found
+
+
+#: set while a trace is active: asks its thread's trace for such a text
+_hole: Any = None
 
 
 def observe(on_write: Any, on_create: Any, on_parameter: Any, on_read: Any) -> None:

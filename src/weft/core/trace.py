@@ -144,6 +144,8 @@ class Trace:
         self.is_made: Callable[[Any], bool] = lambda obj: False
         #: told of tensors whose hooks are read
         self.read_hooks: Callable[[Tensor], None] = lambda tensor: None
+        #: gives what stands in a text for a tensor or number that only the running graph knows, or refuses
+        self.write_text: Callable[[Any, str], str] | None = None
         self._constants: dict[tuple[Graph, int, type | None], Value] = {}
         self._captures: dict[Graph, dict[Value, Value]] = {}
 
@@ -338,6 +340,11 @@ def install_choices(spread: Callable[[Trace, Tensor, Tensor], None], start: Call
     _spread, _start = spread, start
 
 
+def _hole(tensor: Tensor, spec: str) -> str | None:
+    trace = _local.trace
+    return None if trace is None or trace.write_text is None else trace.write_text(tensor, spec)
+
+
 def _is_runtime(tensor: Tensor) -> bool:
     """Whether a tensor existed before this thread's trace, so that its value may change between calls."""
     trace = _local.trace
@@ -346,6 +353,7 @@ def _is_runtime(tensor: Tensor) -> bool:
 
 def _set_runtime_test(active: bool) -> None:
     tensor_module._is_runtime = _is_runtime if active else None
+    tensor_module._hole = _hole if active else None
 
 
 def _on_create(tensor: Tensor) -> None:

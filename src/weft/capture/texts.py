@@ -1,0 +1,62 @@
+"""Texts that native code makes: `str`, `repr`, `format`, `%` and `str.format` over values of the captured program.
+
+A text with the value of a tensor is completed when the graph runs, see `weft.capture.lazytext`.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from typing import TYPE_CHECKING, Any, Final
+
+from weft.capture.lazytext import Holes, needs_characters
+
+if TYPE_CHECKING:
+    from weft.capture.interpreter import Interpreter
+
+#: a conversion of `%` with its flags, width and precision
+_CONVERSION: Final = re.compile(r"%(?:\([^)]*\))?([#0\- +]*)(\*|\d*)((?:\.(?:\*|\d*))?)[hlL]?(.)", re.DOTALL)
+
+
+def texted(interp: Interpreter, values: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call native code that makes a text of its arguments; one with tensors in it is completed by the graph.
+
+    Args:
+        interp: the interpreter.
+        values: what it compares, hashes or shows.
+        function: the native code, which does not look at the texts that it puts together.
+        args: its positional arguments.
+        kwargs: its keyword arguments.
+    """
+    with Holes() as holes:
+        made = interp.natively(values, function, *args, **kwargs)
+    return holes.complete(made)
+
+
+def percent(interp: Interpreter, function: Any, template: str, values: Any) -> Any:
+    """``template % values``."""
+    interp.sources.inside(values)
+    with Holes() as holes:
+        made = interp.natively((values,), function, template, values)
+    if holes.parts:
+        for _, width, precision, conversion in _CONVERSION.findall(template):
+            if conversion == "a" or (conversion in "sr" and (width or precision)):
+                raise needs_characters()
+    return holes.complete(made)
+
+
+def format_text(interp: Interpreter, method: Any, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """``template.format(...)``."""
+    for value in (*args, *kwargs.values()):
+        interp.sources.inside(value)
+    with Holes() as holes:
+        made = interp.natively([*args, *kwargs.values()], method, *args, **kwargs)
+    if holes.parts and any(_is_measured(field) for field in string.Formatter().parse(template)):
+        raise needs_characters()
+    return holes.complete(made)
+
+
+def _is_measured(field: tuple[Any, ...]) -> bool:
+    """Whether a replacement field may look at the characters of a text that is put into it."""
+    _, _, spec, conversion = field
+    return conversion == "a" or bool(conversion and spec)

@@ -1,0 +1,48 @@
+"""Other threads: whether any may look at what a capture writes, or change what it reads.
+
+A capture works on the real objects and takes its writes back, so while it runs nobody else may reach what it wrote.
+Where other threads run, it therefore writes to none of the objects that existed before: such a statement is a break.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import threading
+import types
+from typing import Final
+
+#: packages with threads of their own that touch none of a program's objects: of notebooks, debuggers, test runners
+_BYSTANDERS: Final = frozenset(
+    {"ipykernel", "IPython", "zmq", "debugpy", "pydevd", "_pydevd_bundle", "execnet", "tqdm"}
+)
+_PATHS: Final = sysconfig.get_paths()
+#: where code lies that is nobody's program
+_LIBRARIES: Final = tuple(
+    {os.path.join(_PATHS[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    | {os.path.join(os.path.dirname(os.path.dirname(__file__)), ""), "<frozen "}
+)
+
+
+def others_run() -> bool:
+    """Whether another thread runs that may reach the objects of the program.
+
+    Example:
+        >>> from weft.capture.threads import others_run
+        >>> isinstance(others_run(), bool)
+        True
+    """
+    me = threading.get_ident()
+    return any(thread != me and not _is_bystander(frame) for thread, frame in sys._current_frames().items())
+
+
+def _is_bystander(frame: types.FrameType | None) -> bool:
+    """Whether a thread belongs to a package that keeps to itself, and is not running the program's code."""
+    known = False
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_LIBRARIES):
+            return False
+        known = known or str(frame.f_globals.get("__name__")).partition(".")[0] in _BYSTANDERS
+        frame = frame.f_back
+    return known

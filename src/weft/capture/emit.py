@@ -418,7 +418,7 @@ class Writer:
         if type(which) is int:
             return names[which]
         found, name = self.fresh(), self.fresh()
-        self.lines.append(f"{found} = leaf({self.output(self.use(which))}).item()")
+        self.lines.append(f"{found} = number({self.output(self.use(which))})")
         tests = "".join(f"{text} if {found} == {number} else " for number, text in enumerate(names[:-1]))
         self.lines.append(f"{name} = {tests}{names[-1]}")
         return name

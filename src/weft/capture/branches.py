@@ -156,7 +156,7 @@ class Branches:
             return first() if condition else second()
         location = self.trace.location()
         sides = (self.run_side(frame, "then", first), self.run_side(frame, "else", second))
-        joiner = self._joiner(condition, sides)
+        joiner = self._joiner(condition.tensor, sides)
         self._separate_returns(sides, frame)
         labels: dict[Label, None] = {}
         for side in sides:
@@ -178,10 +178,10 @@ class Branches:
             return self._as_exit(frame, outcomes[0])
         return Alternatives(selector, outcomes)
 
-    def _joiner(self: Interpreter, condition: Any, sides: tuple[Side, Side]) -> Joiner:
+    def _joiner(self: Interpreter, condition: Tensor | None, sides: tuple[Side, Side]) -> Joiner:
         first, second = sides
         regions, constants = (first.region, second.region), (first.constants, second.constants)
-        return Joiner(self.trace, condition.tensor, regions, constants, self.created)
+        return Joiner(self.trace, condition, regions, constants, self.created)
 
     def _separate_returns(self: Interpreter, sides: tuple[Side, Side], frame: Frame) -> None:
         """Keep returns apart that do not merge: the caller goes on with each, or the entry returns what holds."""

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Parameter, Tensor, nn, ops
+from weft import Parameter, Tensor, nn, ops, set_seed
 from weft.autodiff.composite import HyperMap, MultitypeFuncGraph
 from weft.autodiff.custom import HookBackward, InsertGradientOf, call_with_bprop
 from weft.autodiff.grad import GradOperation, grad, jvp, value_and_grad, vjp
 from weft.autodiff.jacobian import hessian, jacfwd, jacrev
 from weft.autodiff.registry import bprop_getters
+from weft.errors import Unsupported
 from weft.jit import jit
 from weft.ops.legacy import Morph
 from weft.ops.math import mul
@@ -220,6 +221,9 @@ def assert_same(a: Any, b: Any) -> None:
         assert len(a) == len(b)
         for one, other in zip(a, b, strict=True):
             assert_same(one, other)
+    elif isinstance(a, dict):
+        assert list(a) == list(b)
+        assert_same(list(a.values()), list(b.values()))
     elif isinstance(a, np.ndarray):
         assert a.dtype == b.dtype
         np.testing.assert_allclose(b, a, rtol=2e-5, atol=1e-6)
@@ -403,3 +407,43 @@ def test_a_mapped_function_is_one_operation() -> None:
     report = program.report()
     assert not report.breaks
     assert "Vmap" in report.graphs[0].operations
+
+
+def test_what_a_mapped_function_returns_keeps_its_structure() -> None:
+    def function(x: Any) -> Any:
+        return x.shape, {"sum": x.sum(), "rest": [x * 2, (3, x)]}
+
+    x = Tensor(np.array([[1.0, 2.0], [3.0, 4.0]], np.float32))
+    program = jit(lambda x: vmap(function)(x))
+    for _ in range(2):
+        assert_same(numbers(vmap(function)(x)), numbers(program(x)))
+
+
+def test_a_mapped_function_writes_and_draws_as_in_eager_code() -> None:
+    state = Parameter(Tensor(np.float32(0)), name="state")
+
+    def function(x: Any) -> Any:
+        state.set_data(state + 1)
+        return ops.dropout(x, p=0.5) * state
+
+    x = Tensor(np.ones((3, 4), np.float32))
+    found = []
+    for program in (lambda x: vmap(function)(x), jit(lambda x: vmap(function)(x))):
+        set_seed(0)
+        state.set_data(Tensor(np.float32(0)))
+        found.append([numbers(program(x)) for _ in range(3)] + [numbers(state)])
+    assert_same(*found)
+
+
+def test_a_value_of_one_example_cannot_leave_the_mapped_function() -> None:
+    kept: list[Any] = []
+
+    def function(x: Any) -> Any:
+        kept.append(x)
+        return x * 2
+
+    def program(x: Any) -> Any:
+        return vmap(function)(x) + kept[-1]
+
+    with pytest.raises(Unsupported, match="one example"):
+        jit(program, fullgraph=True)(Tensor(np.ones((2, 2), np.float32)))

@@ -14,6 +14,7 @@ from weft.autodiff.composite import HyperMap, Map, MultitypeFuncGraph, Partial, 
 from weft.autodiff.grad import grad
 from weft.core.parameters import ParameterTuple
 from weft.core.tensor import Parameter, Tensor
+from weft.jit import jit
 
 TREES = st.recursive(
     st.integers(-5, 5),
@@ -128,3 +129,16 @@ def test_partial() -> None:
     assert Partial()(lambda a, b, c: (a, b, c), 1, c=3)(2) == (1, 2, 3)
     with pytest.raises(TypeError, match="partial needs a function"):
         partial(3)
+
+
+def test_what_is_registered_later_is_seen_by_compiled_code() -> None:
+    graph = MultitypeFuncGraph("graph")
+    graph.register("Tensor")(lambda x: x * 2)
+    over = HyperMap(graph)
+    program = jit(lambda x: (graph(x), over([x, x])))
+    x = Tensor([1.0])
+    assert program(x)[0].asnumpy() == 2
+    graph.register("Tensor")(lambda x: x * 5)
+    assert program(x)[0].asnumpy() == 5
+    over.ops = lambda x: x * 9
+    assert program(x)[1][0].asnumpy() == 9

@@ -212,29 +212,32 @@ class MultitypeFuncGraph:
 
         return decorate
 
-    @keeps
     def select(self, args: Sequence[Any]) -> Callable[..., Any]:
         """The implementation for these arguments: the one whose types are most specific."""
+        return self._select(self.entries, args)
+
+    @keeps
+    def _select(self, entries: Sequence[tuple[tuple[str, ...], Callable[..., Any]]], args: Any) -> Callable[..., Any]:
         offered = tuple([_names_of(arg) for arg in args])
         chosen = self._chosen.get(offered)
         if chosen is not None:
             return chosen
         best: tuple[int, Callable[..., Any]] | None = None
-        for names, function in self.entries:
+        for names, function in entries:
             if len(names) == len(offered) and all(n in o for n, o in zip(names, offered, strict=True)):
                 distance = sum(o.index(n) for n, o in zip(names, offered, strict=True))
                 if best is None or distance < best[0]:
                     best = (distance, function)
         if best is None:
             given = ", ".join(_shown(arg) for arg in args)
-            known = "; ".join(f"({', '.join(names)})" for names, _ in self.entries) or "none"
+            known = "; ".join(f"({', '.join(names)})" for names, _ in entries) or "none"
             raise TypeError(f"{self.name} has no implementation for ({given}); registered are: {known}")
         self._chosen[offered] = best[1]
         return best[1]
 
     @transparent
     def __call__(self, *args: Any) -> Any:
-        function = self.select(args)
+        function = self._select(self.entries, args)  # what is registered is read here, so that capture knows of it
         return function(*args)
 
     def __repr__(self) -> str:

@@ -60,11 +60,13 @@ class End:
     Args:
         step: the number of the step before which it ends.
         reason: what was refused there, or the exception that the program raised there.
+        inside: whether the exception came from inside of the step, which may read what is not guarded.
     """
 
-    def __init__(self, step: int, reason: Unsupported | BaseException) -> None:
+    def __init__(self, step: int, reason: Unsupported | BaseException, inside: bool = False) -> None:
         self.step = step
         self.reason = reason
+        self.inside = inside
 
     def site(self, location: Location) -> BreakSite | None:
         """What is reported; None for what is no break in the user's sense."""
@@ -134,7 +136,7 @@ class Attempt:
             raise
         except BaseException as error:
             raised = self.interpreter.raised.get(id(error))
-            return End(-1 if raised is None else raised[1], error)
+            return End(-1 if raised is None else raised[1], error, id(error) in self.interpreter.raised_inside)
         finally:
             self.sources.restore_tracebacks()
             self.interpreter.journal.restore_exceptions()
@@ -282,8 +284,8 @@ class Attempt:
                 values.append(writer.state(value))
         inner = chain[-1]
         site = self.end.site(inner.decoded.location(inner.pc))
-        expected = None if isinstance(reason, Unsupported) else reason
-        calls_back = isinstance(reason, Unsupported) and reason.in_callback
+        expected = None if isinstance(reason, Unsupported) or self.end.inside else reason
+        calls_back = reason.in_callback if isinstance(reason, Unsupported) else self.end.inside
         self.point = BreakPoint(self.owner, tuple(shapes), site, expected, calls_back)
         made = f"Suspension({writer.constant(self.point)}, ({''.join(value + ', ' for value in values)}))"
         writer.lines.append(f"return drive({made})" if self.continuation is None else f"return {made}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weft.capture.calls import bind
 from weft.capture.frame import Frame, slots_for
 from weft.capture.suspension import continuation_at, drive, shape_of, values_of
-from weft.core.transparency import CALLING_BACK, PYTHON_ONLY, STAND_INS
+from weft.core.transparency import CALLING_BACK, PYTHON_ONLY, STAND_INS, UNBROKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ def _call(owner: Owner, callee: Callable[..., Any], /, *args: Any, **kwargs: Any
     if not isinstance(function, types.FunctionType):
         return callee(*args, **kwargs)
     code = function.__code__
-    if code in STAND_INS or code in PYTHON_ONLY or code.co_flags & _SUSPENDING:
+    if code in STAND_INS or code in PYTHON_ONLY or code in UNBROKEN or code.co_flags & _SUSPENDING:
         return callee(*args, **kwargs)
     frame = Frame(function, slots_for(function, bind(function, given, kwargs)), None)
     shape = shape_of(frame, 0)

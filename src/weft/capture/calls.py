@@ -203,8 +203,9 @@ class Calls:
                 if callee.__module__ in _LOOKING_MODULES:
                     refuse_iterators(args)
                 self._refuse_class_writers(callee, (*args, *kwargs.values()))
-                refuse_callbacks(callee, args, kwargs)
                 ours = is_ours(callee)
+                if ours:  # `natively` notices what others call
+                    refuse_callbacks(callee, args, kwargs)
                 args, kwargs = self.given(args, kwargs, ours)
                 self.note_native(args, callee.__name__ == "construct")
                 self.refuse_opaque(args, kwargs)

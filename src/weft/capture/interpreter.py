@@ -73,6 +73,8 @@ class Interpreter(Access, Arrays, Natively, Iteration, Calls, Branches, Loops):
         self.last_fork = -1
         #: exceptions of the program -> the step that raised them, and their context then
         self.raised: dict[int, tuple[BaseException, int, BaseException | None]] = {}
+        #: ids of those that were raised inside of an operation, a gradient or a mapping
+        self.raised_inside: set[int] = set()
         self.journal.clock = lambda: self.steps - 1
         #: the exception on its way out of a frame, whose `__context__` was set where it was raised
         self.propagating: BaseException | None = None
@@ -351,6 +353,8 @@ class Interpreter(Access, Arrays, Natively, Iteration, Calls, Branches, Loops):
             error: the exception.
             ambient: what the capture itself was handling meanwhile, which is no context in the program.
         """
+        if self.inside_step and id(error) not in self.raised:
+            self.raised_inside.add(id(error))
         first = self.raised.setdefault(id(error), (error, self.steps - 1, error.__context__))
         if error is not self.propagating:
             if id(error) not in self.created and not self.sources.is_known(error):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.autodiff.tree import tensors_of
 from weft.capture.builtins import handles
+from weft.capture.containers import members
 from weft.compile.control import operands_of
 from weft.core.tensor import Tensor
 from weft.passes.rewrite import copy_graph
@@ -42,9 +43,17 @@ def _map(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise call.refusal()
     outside = [trace.tensor_of(value) for value in operands_of(trace, (region,), len(call.operands))]
     result = call.finish(out, _alone(region), outside, [handle for handle, _ in written])
-    for tensor in tensors_of(result):
-        interp.made(tensor)
+    _note_made(interp, result)
     return result
+
+
+def _note_made(interp: Interpreter, value: Any) -> None:
+    """Note what a mapping returned: its tensors, and the containers around them, are new."""
+    if isinstance(value, (Tensor, tuple, list, dict)):
+        interp.made(value)
+    if isinstance(value, (tuple, list, dict)):
+        for part in members(value):
+            _note_made(interp, part)
 
 
 def _alone(region: Graph) -> Graph:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from weft.capture.containers import members
 from weft.capture.packages import NATIVE_PACKAGES, module_of
 from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor
@@ -21,7 +22,7 @@ _DATA: Final = (
     Tensor, RunNumber, DType, type(None), bool, int, float, complex, str, bytes, bytearray, slice, range, enum.Enum,
     types.ModuleType, types.BuiltinFunctionType, types.CodeType, type(Ellipsis), type(NotImplemented),
 )  # fmt: skip
-_CONTAINERS: Final = (tuple, list, set, frozenset, deque)
+_CONTAINERS: Final = (tuple, list, set, frozenset, deque, dict)
 #: packages whose classes and functions hold no code of the user's
 _LIBRARIES: Final = NATIVE_PACKAGES | {
     "weft", "mindspore", "collections", "functools", "itertools", "contextlib", "copy", "copyreg", "types", "weakref",
@@ -61,14 +62,12 @@ def users_code(values: Any) -> Any:
     pending, seen = list(values), set()
     while pending:
         value = pending.pop()
-        if isinstance(value, _DATA) or id(value) in seen:
+        kind = type(value)  # `isinstance` would also ask the user's `__class__`
+        if issubclass(kind, _DATA) or id(value) in seen:
             continue
         seen.add(id(value))
-        kind = type(value)
         if issubclass(kind, _CONTAINERS):
-            pending.extend(tuple(value))
-        elif issubclass(kind, dict):
-            pending.extend(dict.values(value))
+            pending.extend(members(value))
         elif kind is types.FunctionType:
             if not _is_library(value.__module__) or hasattr(value, "__weft_inline__"):
                 return value

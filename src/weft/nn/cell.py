@@ -11,11 +11,11 @@ import contextlib
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from types import FunctionType
 from typing import Any, ClassVar
 
 from weft import context
 from weft.capture import events
+from weft.capture.users import users_code
 from weft.core import trace
 from weft.core.home import Home
 from weft.core.parameters import ParameterTuple
@@ -27,6 +27,12 @@ from weft.nn.hooks import HookHandle, call_with_extras
 graph_call: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
 
 _REGISTRIES = ("_params", "_cells")
+#: attributes of every Cell that hold no code of the user's; hooks show in `_extras`
+_OWN_STATE = frozenset(
+    {"_params", "_compiled", "_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks"}
+)
+#: ids of Cells that are being asked whether they hold code of the user's
+_asked: set[int] = set()
 _NO_SUPER = (
     "{name}.__init__ did not call super().__init__() before using the cell.\n"
     "  wrong:\n    def __init__(self):\n        self.fc = nn.Dense(2, 3)\n"
@@ -146,10 +152,13 @@ class Cell:
             return True
         if self._extras or not type(self).__module__.startswith("weft."):
             return True
-        for cell in self._cells.values():
-            if cell is not None and cell.__weft_user_code__():
-                return True
-        return any(isinstance(value, FunctionType) and _is_users(value) for value in state.values())
+        if id(self) in _asked:  # it holds itself
+            return False
+        _asked.add(id(self))
+        try:
+            return users_code([value for name, value in state.items() if name not in _OWN_STATE]) is not None
+        finally:
+            _asked.discard(id(self))
 
     def __weft_versions__(self) -> Iterator[Cell]:
         """The cells whose attributes a call of this library cell may read."""
@@ -742,7 +751,3 @@ def _check_name(cell: Cell, name: str, registry: str, refuse_dot: bool) -> None:
         raise KeyError(f"the name of a {kind} must not contain a dot: {name!r}")
     if hasattr(cell, name) and name not in getattr(cell, registry):
         raise KeyError(f"{type(cell).__name__} already has an attribute {name!r}; choose another name for the {kind}")
-
-
-def _is_users(function: FunctionType) -> bool:
-    return not (function.__module__ or "").startswith("weft.")

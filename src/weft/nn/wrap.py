@@ -8,6 +8,7 @@ from weft import dtypes
 from weft.autodiff.grad import GradFunction, GradOperation
 from weft.core.parameters import ParameterTuple
 from weft.core.tensor import Parameter, Tensor
+from weft.core.transparency import transparent
 from weft.nn.cell import Cell
 from weft.ops.state import assign
 
@@ -212,6 +213,7 @@ class TrainOneStepCell(Cell):
         return loss
 
 
+@transparent
 def loss_and_gradients(network: Any, weights: Any, inputs: tuple[Any, ...], scale: Any) -> tuple[Any, Any]:
     """The loss of a network, and the gradients of the loss times a scale.
 

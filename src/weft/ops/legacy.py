@@ -9,6 +9,7 @@ from typing import Any
 
 from weft import dtypes
 from weft.core.tensor import Tensor
+from weft.core.transparency import keeps, transparent
 from weft.ops import compare, elementwise, joining, math
 from weft.ops._rules import all_axes
 
@@ -72,6 +73,7 @@ make_slice = slice
 partial = functools.partial
 
 
+@keeps
 class Morph:
     """An operator made of a function of operations.
 
@@ -85,11 +87,15 @@ class Morph:
         [2]
     """
 
+    #: what an instance is made of: programs make one anew for each call
+    __weft_parts__ = ("fn", "infer_shape", "infer_dtype")
+
     def __init__(self, fn: Any, infer_shape: Any = None, infer_dtype: Any = None) -> None:
         self.fn = fn
         self.infer_shape = infer_shape
         self.infer_dtype = infer_dtype
 
+    @transparent
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.fn(*args, **kwargs)
 

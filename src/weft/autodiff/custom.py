@@ -23,6 +23,7 @@ from weft.autodiff.marks import Rule, mark
 from weft.autodiff.session import HANDLE_HOOKS, cut, detached, zeros_like
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
+from weft.core.choice import Choice, refuse
 from weft.core.declare import add_method
 from weft.core.dispatch import edges_of
 from weft.core.tape import SYMBOL, TapeNode
@@ -329,6 +330,8 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     """
     if not callable(hook):
         raise TypeError(f"a hook must be callable, not {type(hook).__name__}")
+    if type(tensor) is Choice:
+        refuse("a hook is registered on it")
 
     def checked(gradient: Tensor) -> Any:
         return _replaced(hook(gradient), (gradient,), (gradient,), "a tensor hook")[0]

@@ -398,7 +398,6 @@ class Writer:
         handles: dict[int, Tensor] = {}
         which = self._which(choice, handles)
         names = [self.expression(handle) for handle in handles.values()]
-        numbers = list(range(1, len(names) + 1))
         if self._may_be_own(choice):
             names.append(self.fresh())
             self.lines.append(f"{names[-1]} = leaf({self.output(self.use(choice))})")
@@ -408,9 +407,7 @@ class Writer:
             return names[0]
         found, name = self.fresh(), self.fresh()
         self.lines.append(f"{found} = leaf({self.output(self.use(which))}).item()")
-        tests = "".join(
-            f"{text} if {found} == {number} else " for number, text in zip(numbers, names[:-1], strict=False)
-        )
+        tests = "".join(f"{text} if {found} == {number} else " for number, text in enumerate(names[:-1], 1))
         self.lines.append(f"{name} = {tests}{names[-1]}")
         return name
 

@@ -24,6 +24,7 @@ from weft.autodiff.rules import fit
 from weft.autodiff.session import HANDLE_HOOKS, cut, detached, zeros_like
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
+from weft.core.choice import Choice, refuse
 from weft.core.declare import add_method
 from weft.core.dispatch import edges_of
 from weft.core.run_number import settled
@@ -344,6 +345,8 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     """
     if not callable(hook):
         raise TypeError(f"a hook must be callable, not {type(hook).__name__}")
+    if type(tensor) is Choice:
+        refuse("a hook is registered on it")
 
     entry: tuple[int, Any] = (0, hook)
     node = tensor._node

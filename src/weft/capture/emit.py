@@ -405,28 +405,47 @@ class Writer:
 
     def _choice(self, choice: Choice) -> str:
         """A tensor that is one of several: the running graph says which."""
-        cases = [case for case in choice.cases if not self._is_unshared(case.handle)]
-        names = [self.expression(case.handle) for case in cases]
-        if choice.own or len(cases) < len(choice.cases):
+        handles: dict[int, Tensor] = {}
+        which = self._which(choice, handles)
+        names = [self.expression(handle) for handle in handles.values()]
+        if self._may_be_own(choice):
             names.append(self.fresh())
             self.lines.append(f"{names[-1]} = leaf({self.output(self.use(choice))})")
+        if type(which) is int:
+            return names[which - 1]
         if len(names) == 1:
             return names[0]
-        which: Any = len(names) - 1
-        for number, case in enumerate(cases[: len(names) - 1]):
-            which = case.pick(number, which)
-        if type(which) is int:
-            return names[which]
         found, name = self.fresh(), self.fresh()
         self.lines.append(f"{found} = number({self.output(self.use(which))})")
-        tests = "".join(f"{text} if {found} == {number} else " for number, text in enumerate(names[:-1]))
+        tests = "".join(f"{text} if {found} == {number} else " for number, text in enumerate(names[:-1], 1))
         self.lines.append(f"{name} = {tests}{names[-1]}")
         return name
+
+    def _which(self, choice: Choice, handles: dict[int, Tensor]) -> Any:
+        """The number of the tensor that a choice is, from 1 on, among those that are needed; 0 for one of its own."""
+        which: Any = 0
+        for case in choice.cases:
+            handle = case.handle
+            number: Any = 0
+            if type(handle) is Choice and self._is_unshared(handle):
+                number = self._which(handle, handles)
+            elif not self._is_unshared(handle):
+                handles.setdefault(id(handle), handle)
+                number = list(handles).index(id(handle)) + 1
+            which = case.pick(number, which)
+        return which
+
+    def _may_be_own(self, choice: Choice) -> bool:
+        """Whether a choice may be a tensor that needs no identity."""
+        return choice.own or any(
+            self._is_unshared(case.handle) and (type(case.handle) is not Choice or self._may_be_own(case.handle))
+            for case in choice.cases
+        )
 
     def _is_unshared(self, tensor: Tensor) -> bool:
         """Whether a candidate of a choice was made by the capture, and is only known as that."""
         outside = id(tensor) in self.sources.known or self._was_outside(tensor)
-        return not outside and type(tensor) is not Choice and self.reached()[id(tensor)] == 1
+        return not outside and self.reached()[id(tensor)] == 1
 
     def _was_outside(self, tensor: Tensor) -> bool:
         """Whether a tensor existed before the capture, as far as it shows without a source."""

@@ -9,6 +9,7 @@ from typing import Any, Final
 from weft.capture import opcodes, opcodes_control  # noqa: F401 - they fill the table of handlers
 from weft.capture.access import Access
 from weft.capture.arrays import Arrays
+from weft.capture.attributes import Attributes
 from weft.capture.branches import Alternatives, Branches
 from weft.capture.builtins import refuse_addresses
 from weft.capture.calls import Calls
@@ -37,7 +38,7 @@ _PROLOGUE: Final = frozenset({"MAKE_CELL", "RETURN_GENERATOR"})
 MAX_DEPTH: Final = 900
 
 
-class Interpreter(Access, Arrays, Natively, Iteration, Calls, Branches, Loops):
+class Interpreter(Access, Attributes, Arrays, Natively, Iteration, Calls, Branches, Loops):
     """One capture's interpreter.
 
     Args:

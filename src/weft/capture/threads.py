@@ -6,6 +6,7 @@ Where other threads run, it therefore writes to none of the objects that existed
 
 from __future__ import annotations
 
+import concurrent.futures.thread
 import os
 import sys
 import sysconfig
@@ -17,6 +18,8 @@ from typing import Final
 _BYSTANDERS: Final = frozenset(
     {"ipykernel", "IPython", "zmq", "debugpy", "pydevd", "_pydevd_bundle", "execnet", "tqdm"}
 )
+#: what a pool's thread runs: while it is there itself, and in no function, it waits for work that others give it
+_IDLE: Final = concurrent.futures.thread._worker.__code__
 _PATHS: Final = sysconfig.get_paths()
 #: where code lies that is nobody's program
 _LIBRARIES: Final = tuple(
@@ -39,6 +42,8 @@ def others_run() -> bool:
 
 def _is_bystander(frame: types.FrameType | None) -> bool:
     """Whether a thread belongs to a package that keeps to itself, and is not running the program's code."""
+    if frame is not None and frame.f_code is _IDLE:
+        return True
     known = False
     while frame is not None:
         if not frame.f_code.co_filename.startswith(_LIBRARIES):

@@ -131,7 +131,8 @@ def _special(function: Any, method: str) -> Handler:
                 _refuse_look(args[0], f"{function.__name__}()")
         if function is repr:
             return refuse_addresses(interp, texted(interp, args, function, *args, **kwargs))
-        args, kwargs = settled(args), settled(kwargs)
+        if function is not len:
+            args, kwargs = settled(args), settled(kwargs)
         return interp.natively(args, function, *args, **kwargs)
 
     return handler

@@ -16,7 +16,7 @@ from typing import Final
 
 #: packages with threads of their own that touch none of a program's objects: of notebooks, debuggers, test runners
 _BYSTANDERS: Final = frozenset(
-    {"ipykernel", "IPython", "zmq", "debugpy", "pydevd", "_pydevd_bundle", "execnet", "tqdm"}
+    {"ipykernel", "IPython", "zmq", "debugpy", "pydevd", "_pydevd_bundle", "execnet", "tqdm", "jax"}
 )
 #: what a pool's thread runs: while it is there itself, and in no function, it waits for work that others give it
 _IDLE: Final = concurrent.futures.thread._worker.__code__
@@ -37,7 +37,19 @@ def others_run() -> bool:
         True
     """
     me = threading.get_ident()
-    return any(thread != me and not _is_bystander(frame) for thread, frame in sys._current_frames().items())
+    idle = {thread.ident for thread in threading.enumerate() if _is_library_timer(thread)}
+    return any(
+        thread != me and thread not in idle and not _is_bystander(frame)
+        for thread, frame in sys._current_frames().items()
+    )
+
+
+def _is_library_timer(thread: threading.Thread) -> bool:
+    """Whether a thread only waits to call a function of a library that keeps to itself, or to call nothing any more."""
+    if not isinstance(thread, threading.Timer):
+        return False
+    module = str(getattr(thread.function, "__module__", ""))
+    return thread.finished.is_set() or module.partition(".")[0] in _BYSTANDERS
 
 
 def _is_bystander(frame: types.FrameType | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from weft.core.transparency import PYTHON_ONLY
+from weft.core.transparency import PYTHON_ONLY, keeps
 from weft.jit.apply import apply
 from weft.jit.compiled import eagerly
 from weft.jit.function import stand_in
@@ -18,6 +18,7 @@ class _Disabled(eagerly):
         return apply("jit_disable", _in_python, fn)
 
 
+@keeps
 def jit_disable(fn: Any = None) -> Any:
     """Run a function in Python, with everything that it calls, also when compiled code calls it.
 
@@ -45,6 +46,7 @@ def jit_disable(fn: Any = None) -> Any:
     return _Disabled() if fn is None else _Disabled()(fn)
 
 
+@keeps
 def _in_python(function: Callable[..., Any]) -> Callable[..., Any]:
     def python_function(*args: Any, **kwargs: Any) -> Any:
         with eagerly():

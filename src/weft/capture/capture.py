@@ -21,7 +21,7 @@ from weft.capture.suspension import (
     restore_frames,
     value_names,
 )
-from weft.core.transparency import TRANSPARENT
+from weft.core.transparency import TRANSPARENT, UNBROKEN
 from weft.errors import Unsupported
 
 _PYTHON_STACK: Final = 20_000
@@ -182,5 +182,6 @@ def argument_names(function: Any, count: int, kwargs: Iterable[str]) -> list[str
 
 
 def is_transparent(function: Any) -> bool:
-    """Whether a function is the framework's own, which capture steps through."""
-    return getattr(function, "__code__", None) in TRANSPARENT
+    """Whether a function is the framework's own, which capture steps through; a transform is left as a whole."""
+    code = getattr(function, "__code__", None)
+    return code in TRANSPARENT and code not in UNBROKEN

@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from weft.core.transparency import PYTHON_ONLY
+from weft.core.transparency import PYTHON_ONLY, keeps
 from weft.errors import Location, Refusal, Unsupported
 from weft.jit.apply import apply
 from weft.jit.function import dispatched, is_compiled
@@ -17,6 +17,7 @@ from weft.jit.options import Options, options_of
 _log = logging.getLogger("weft.jit")
 
 
+@keeps
 def jit(
     fn: Callable[..., Any] | None = None,
     mode: Any = None,
@@ -98,6 +99,7 @@ def jit(
     return decorate if fn is None else decorate(fn)
 
 
+@keeps
 def ms_function(fn: Callable[..., Any] | None = None, input_signature: Any = None, **kwargs: Any) -> Any:
     """Run a function as a compiled graph, outside values being constants of the first call.
 

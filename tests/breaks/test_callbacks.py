@@ -199,3 +199,18 @@ def test_train_step_with_a_look_at_the_loss() -> None:
 
     for got, wanted in zip(weights(True), weights(False), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_compiled_transform_breaks_in_its_function() -> None:
+    """There is no frame of the program around the transform."""
+    x = Tensor(np.array([0.3, -0.7, 1.1], np.float32))
+
+    def function(x: Any) -> Any:
+        return broken(x, x + 1)
+
+    jitted = jit(grad(function))
+    SEEN.clear()
+    wanted = grad(function)(x).asnumpy()
+    for _ in range(3):
+        np.testing.assert_allclose(jitted(x).asnumpy(), wanted, rtol=2e-5)
+    assert len(SEEN) == 4

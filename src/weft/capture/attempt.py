@@ -198,8 +198,13 @@ class Attempt:
         assert self.whole_call is not None
         writer = self._writer()
         writer.lines = [f"return left_to_python({self.whole_call})"]
-        location = refused.reason.location if isinstance(refused.reason, Unsupported) else None
+        reason = refused.reason
+        location = reason.location if isinstance(reason, Unsupported) else None
         site = refused.site(location) if location is not None else None
+        if reason.in_callback if isinstance(reason, Unsupported) else refused.inside:
+            site = None  # the function that is called back is captured by itself, and its breaks count
+            writer.scope["calling_back"] = self.owner.captured_callbacks
+            writer.lines = ["with calling_back():", f"    result = {self.whole_call}", "return left_to_python(result)"]
         history = self.owner.history
 
         def left_to_python(result: Any) -> Any:

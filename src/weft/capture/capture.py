@@ -22,7 +22,7 @@ from weft.capture.suspension import (
     restore_frames,
     value_names,
 )
-from weft.core.transparency import TRANSPARENT
+from weft.core.transparency import TRANSPARENT, UNBROKEN
 from weft.errors import Unsupported
 
 _PYTHON_STACK: Final = 20_000
@@ -193,5 +193,6 @@ def parameter_name(number: int, key: str) -> str:
 
 
 def is_transparent(function: Any) -> bool:
-    """Whether a function is the framework's own, which capture steps through."""
-    return getattr(function, "__code__", None) in TRANSPARENT
+    """Whether a function is the framework's own, which capture steps through; a transform is left as a whole."""
+    code = getattr(function, "__code__", None)
+    return code in TRANSPARENT and code not in UNBROKEN

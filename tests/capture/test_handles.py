@@ -303,6 +303,21 @@ WHOLE = {
             return (y * v * w * a).sum()
         return value_and_grad(loss, 0, [w, u])(x)
     """,
+    "chosen twice while a gradient is taken, and written": """
+        def loss(v):
+            p = a if v[0] > 100 else w
+            p = w if v[0] < 1 else p
+            p[0] = v[0]
+            return (w * v).sum()
+        return value_and_grad(loss, 0, [w])(x)
+    """,
+    "a parameter is written in its own gradient": """
+        def loss(v):
+            if v.sum() > 0:
+                w[1] = 1.5
+            return (w * v).sum()
+        return value_and_grad(loss, 0, [w])(x)
+    """,
     "written by a function of one example": """
         y = w if x.sum() > 0 else u
         def f(v):

@@ -213,8 +213,12 @@ def _track_in_place(session: Session, weight: Tensor) -> TapeNode:
     node = weight._node
     index = weight._index if node is not None and node is not SYMBOL else 0
     data = weight._data
-    if session.trace is not None:
-        weight._data = _own_value(session.trace, weight, leaf)
+    trace = session.trace
+    if trace is not None:
+        value = _own_value(trace, weight, leaf)
+        if trace.outer is None and trace.on_write is not None:  # it is to be undone to what it is outside the gradient
+            trace.on_write(weight)
+        weight._data = value
     session.saved.append((weight, leaf, node, index, data, weight._data))
     weight._node = leaf
     weight._index = 0

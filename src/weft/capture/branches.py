@@ -307,7 +307,8 @@ class Branches:
                     contents = [
                         ABSENT if o is None else o.heap[key][1] if key in o.heap else now for o in (first, second)
                     ]
-                    heap[key] = (obj, self._join_contents(joiner, obj, contents[0], contents[1]))
+                    if not _is_unchanged(obj, contents):
+                        heap[key] = (obj, self._join_contents(joiner, obj, contents[0], contents[1]))
         for exception in joiner.exceptions:
             for part in (exception, self.journal.namespace(exception)):
                 heap[id(part)] = (part, contents_of(part))
@@ -477,6 +478,15 @@ class Iterated(Exit):
 
     def __init__(self, go_on: Any) -> None:
         self.go_on = go_on
+
+
+def _is_unchanged(obj: Any, contents: list[Any]) -> bool:
+    """Whether a tensor has the same contents at the ends of both sides as before."""
+    if not isinstance(obj, Tensor):
+        return False
+    now = contents_of(obj)
+    settled = [now if c is ABSENT else settled_contents(c) for c in contents]
+    return all(c[0][0] is now[0][0] and c[0][1] is now[0][1] and c[1] == now[1] for c in settled)
 
 
 def _heap_name(obj: Any) -> str:

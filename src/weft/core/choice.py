@@ -248,13 +248,18 @@ def _reach(trace: Trace, tensor: Tensor, source: Tensor) -> None:
         _take(choice, new)
 
 
-def _start(active: bool) -> None:
-    """A capture begins or ends: no choice outlives one."""
-    _local.choices = {}
-    _local.busy = set()
+def _exchange(state: Any) -> Any:
+    """A trace that is inside of no other begins, or ends and what was interrupted goes on; returns the choices so far.
+
+    Args:
+        state: the choices to go on with, None to begin without any.
+    """
+    before = (_local.choices, _local.busy)
+    _local.choices, _local.busy = ({}, set()) if state is None else state
+    return before
 
 
-trace_module.install_choices(_spread, _start)
+trace_module.install_choices(_spread, _exchange)
 
 
 def follow(tensor: Tensor) -> list[tuple[Tensor, Any, Any]]:

@@ -331,13 +331,15 @@ def _on_write(tensor: Tensor, source: Tensor) -> Tensor:
 
 #: told of each write while a trace is active, and of the beginning and end of traces; installed by `weft.core.choice`
 _spread: Callable[[Trace, Tensor, Tensor], None]
-_start: Callable[[bool], None]
+_exchange: Callable[[Any], Any]
 
 
-def install_choices(spread: Callable[[Trace, Tensor, Tensor], None], start: Callable[[bool], None]) -> None:
-    """Set what is told of each write (the trace, the handle, the new value), and of where a thread's traces begin."""
-    global _spread, _start
-    _spread, _start = spread, start
+def install_choices(spread: Callable[[Trace, Tensor, Tensor], None], exchange: Callable[[Any], Any]) -> None:
+    """Set what is told of each write (the trace, the handle, the new value), and what gives a trace choices of its own
+    (called with None) and takes them away (called with what it returned).
+    """
+    global _spread, _exchange
+    _spread, _exchange = spread, exchange
 
 
 def _hole(tensor: Tensor, spec: str) -> str | None:
@@ -398,14 +400,13 @@ def tracing(trace: Trace) -> Iterator[Trace]:
             _notify(True)
     _local.trace = trace
     trace.outer = before
-    if before is None:
-        _start(True)
+    choices = _exchange(None) if before is None else None
     try:
         yield trace
     finally:
         _local.trace = before
         if before is None:
-            _start(False)
+            _exchange(choices)
         with _active_lock:
             _active -= 1
             if _active == 0:

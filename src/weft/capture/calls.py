@@ -19,7 +19,7 @@ from weft.capture import host_functions, iterator_functions, mapping  # noqa: F4
 from weft.capture.access import MISSING, class_attribute
 from weft.capture.exceptions import raise_as_it_is
 from weft.capture.frame import Await, Frame, Raise, Return, check_init, slots_for
-from weft.capture.gate import DEFAULT, Reads, row_of, row_of_class, row_of_method
+from weft.capture.gate import DEFAULT, Reads, Settling, row_of, row_of_class, row_of_method
 from weft.capture.iterators import BufferedIterator, InterpretedGenerator
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
@@ -395,7 +395,10 @@ class Calls:
             return self.mapping(value)
         if issubclass(kind, (list, tuple, bytearray)):
             return self.sequence_argument(value)
-        return self.iterable_argument(value)
+        items = self.iterable_argument(value)
+        if items is value or not issubclass(kind, (set, frozenset, dict)):
+            return items
+        return Settling(self.gate, items)
 
     def sequence_argument(self: Interpreter, value: Any) -> Any:
         """An argument of which native code makes a list, so that it asks for its length, too."""

@@ -11,12 +11,14 @@ import enum
 import functools
 import math
 import operator
+import types
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from weft.capture.containers import is_container
-from weft.capture.sources import Sources
+from weft.capture.containers import is_container, members
+from weft.capture.namespaces import namespace_of
+from weft.capture.sources import Sources, is_changeable
 from weft.core.run_number import RunNumber, settled
 from weft.core.tensor import Tensor
 
@@ -148,6 +150,26 @@ def row_of_method(owner: Any, name: str) -> Row:
     return DEFAULT
 
 
+def _settle_attributes(value: Any, seen: set[int]) -> None:
+    """Put constants in place of the run-time numbers in the attributes of objects that native code can reach."""
+    kind = type(value)
+    if issubclass(kind, _WITHOUT) or id(value) in seen:
+        return
+    seen.add(id(value))
+    if is_container(value):
+        for item in () if issubclass(kind, bytearray) else list(members(value)):
+            _settle_attributes(item, seen)
+        return
+    namespace = namespace_of(value) if is_changeable(kind) else None
+    for name, item in tuple((namespace or {}).items()):
+        constant = settled(item)
+        if constant is not item:
+            namespace[name] = constant  # type: ignore[index]
+        _settle_attributes(constant, seen)
+
+
+#: what has no attributes of the program's
+_WITHOUT: Final = (Tensor, int, float, str, bytes, complex, type(None), type, types.FunctionType, types.ModuleType)
 #: exceptions that take their arguments apart
 _PARSING: Final = (OSError, UnicodeError, BaseExceptionGroup)
 
@@ -202,7 +224,9 @@ class Gate:
             if issubclass(type(value), RunNumber):
                 return value.constant()
         self.sources.inside(value)
-        return settled(value)
+        value = settled(value)
+        _settle_attributes(value, set())
+        return value
 
     def by_key(self, owner: dict[Any, Any], key: Any) -> None:
         """Read of a dictionary what belongs to a key."""
@@ -213,3 +237,24 @@ class Gate:
         self.sources.has(owner, key)
         if found:
             self.sources.constant_item(owner, key, dict.__getitem__(owner, key))
+
+
+class Settling:
+    """The items of an iterator for native code that hashes them.
+
+    Args:
+        gate: reads each item.
+        items: the iterator.
+    """
+
+    __slots__ = ("gate", "items")
+
+    def __init__(self, gate: Gate, items: Any) -> None:
+        self.gate = gate
+        self.items = items
+
+    def __iter__(self) -> Settling:
+        return self
+
+    def __next__(self) -> Any:
+        return self.gate.read(Reads.ALL, next(self.items))

@@ -185,9 +185,10 @@ class Sources(Contents):
         self.anew.add(id(value))
         self._know(value, expression, path)
         self._guard_class(expression, kind, path)
-        for part in parts:
-            self.paths.setdefault(f"{expression}.{part}", f"{path}.{part}")
-            self.argument(f"{expression}.{part}", getattr(value, part))
+        with self.constants():  # native code reads them as they are
+            for part in parts:
+                self.paths.setdefault(f"{expression}.{part}", f"{path}.{part}")
+                self.argument(f"{expression}.{part}", getattr(value, part))
         if isinstance(value, BaseExceptionGroup):  # native code takes it apart
             count = len(value.exceptions)
             self._guard(

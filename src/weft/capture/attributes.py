@@ -46,7 +46,7 @@ class Attributes:
         if kind in PLAIN:
             return getattr(obj, name)
         if kind is types.ModuleType:
-            return self.sources.attribute(obj, name, getattr(obj, name))
+            return self._module_attr(obj, name)
         if kind is super:
             return self._super_attr(obj, name)
         if isinstance(obj, Journaled):
@@ -70,6 +70,15 @@ class Attributes:
                 return own
             return self.call(fallback, [obj, name], {})
         return self._found_attr(obj, name, False)
+
+    def _module_attr(self: Interpreter, module: Any, name: str) -> Any:
+        namespace = module.__dict__
+        if name not in namespace and not hasattr(types.ModuleType, name):
+            self.sources.not_held(module, name)
+            fallback = namespace.get("__getattr__")
+            if isinstance(fallback, types.FunctionType) and not self.is_native(fallback, None):
+                return self.call(self.sources.attribute(module, "__getattr__", fallback), [name], {})
+        return self.sources.attribute(module, name, getattr(module, name))
 
     def _iterator_attr(self: Interpreter, obj: Any, name: str) -> Any:
         """An attribute of one of the capture's own iterators."""

@@ -153,7 +153,7 @@ class Branches:
             return first() if condition else second()
         location = self.trace.location()
         sides = (self.run_side(frame, "then", first), self.run_side(frame, "else", second))
-        joiner = Joiner(self.trace, (sides[0].region, sides[1].region), self.created)
+        joiner = Joiner(self.trace, (sides[0].region, sides[1].region), self.created, self.journal.namespaces)
         self._separate_returns(sides, frame)
         labels: dict[Label, None] = {}
         for side in sides:
@@ -190,7 +190,7 @@ class Branches:
     def _merge(self: Interpreter, sides: tuple[Side, Side], first: Outcome, second: Outcome, frame: Frame) -> bool:
         """Whether two outcomes can become one."""
         try:
-            trial = Joiner(self.trace, (sides[0].region, sides[1].region), self.created)
+            trial = Joiner(self.trace, (sides[0].region, sides[1].region), self.created, self.journal.namespaces)
             self._join_outcomes(trial, first.label, first, second, frame)
         except MergeError:
             return False

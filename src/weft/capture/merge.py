@@ -173,10 +173,14 @@ class Joiner:
         trace: the trace; its current graph is the one that will hold the node.
         regions: the graphs of the two sides.
         created: the objects made during the capture; merged containers are added.
+        namespaces: the objects whose `__dict__` the program holds, by its id.
     """
 
-    def __init__(self, trace: Trace, regions: tuple[Graph, Graph], created: dict[int, Any]) -> None:
+    def __init__(
+        self, trace: Trace, regions: tuple[Graph, Graph], created: dict[int, Any], namespaces: dict[int, Any]
+    ) -> None:  # fmt: skip
         self.trace = trace
+        self.namespaces = namespaces
         self.created = created
         self.regions = regions
         self.outputs: list[tuple[Any, Any, ValueType, Tensor]] = []
@@ -309,6 +313,11 @@ class Joiner:
         return id(a) in self.created and id(b) in self.created
 
     def _merge_containers(self, a: Any, b: Any, name: str) -> Any:
+        first_owner, second_owner = self.namespaces.get(id(a)), self.namespaces.get(id(b))
+        if namespace_of(first_owner) is a or namespace_of(second_owner) is b:
+            if namespace_of(first_owner) is not a or namespace_of(second_owner) is not b:
+                return ABSENT
+            return self._namespace(self.merge(first_owner, second_owner, name))
         part = "list" if isinstance(a, list) else "dict"
         first, second = self._contents(0, a)[part], self._contents(1, b)[part]
         if len(first) != len(second) or (part == "dict" and list(first) != list(second)):
@@ -353,6 +362,13 @@ class Joiner:
         """The contents of an object at the end of a side."""
         noted = self._heaps[side].get(id(obj))
         return contents_of(obj) if noted is None else noted[1]
+
+    def _namespace(self, obj: Any) -> Any:
+        """The `__dict__` of an object that was made of two."""
+        namespace: Any = namespace_of(obj)
+        self.namespaces[id(namespace)] = obj
+        self.created[id(namespace)] = namespace
+        return namespace
 
     def _attributes(self, side: int, obj: Any) -> dict[str, Any]:
         """The attributes of an object at the end of a side."""

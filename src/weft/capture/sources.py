@@ -409,13 +409,14 @@ class Sources(Contents):
     def _absent(self, obj: Any, name: str, condition: Callable[[str], str]) -> None:
         known = self.known.get(id(obj))
         before = self.before(obj)
-        if known is None:
+        if known is None and not isinstance(obj, types.ModuleType):
             return
         if isinstance(before, dict):  # the capture may have deleted it
             slots: dict[str, Any] = before.get("slots", {})
             if slots[name] is not EMPTY_CELL if name in slots else name in before.get("attributes", ()):
                 return
-        self._guard(condition(known[1]), "absent", f"{self.path(known[1])}.{name}")
+        owner = self.name(obj, "module") if known is None else known[1]
+        self._guard(condition(owner), "absent", f"{self.path(owner)}.{name}")
 
     def class_namespace(self, kind: type, name: str, held: dict[str, Any]) -> None:
         """The whole namespace of a class was read."""

@@ -541,6 +541,8 @@ class Sources(Contents):
             if not isinstance(value, bytearray):
                 for item in list(members(value)):
                     self.inside(item, seen, depth + 1)
+        elif id(value) in self.anew and isinstance(value, BaseException):
+            self.inside(value.args, seen, depth + 1)
         elif id(value) in self.by_class:
             self.identity(value)
             with self.constants():

@@ -525,11 +525,6 @@ class Access:
         return texted(self, (value,), format, value, spec)
 
 
-def is_data_descriptor(found: Any) -> bool:
-    """Whether a class attribute goes before an instance's own of that name."""
-    return hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")
-
-
 def impostor_of(iterator: Any) -> Any:
     """An object of a class named like that which one of the capture's own iterators stands for."""
     made: Any = type(iterator.stands_for.__name__, (), {})()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from weft.capture.access import MISSING, PLAIN, class_attribute, is_data_descriptor
+from weft.capture.access import MISSING, PLAIN, class_attribute
 from weft.capture.journal import EMPTY_CELL, Journaled, slot_value
 from weft.capture.lazytext import LazyText, needs_characters
 from weft.capture.namespaces import (
@@ -20,6 +20,7 @@ from weft.capture.namespaces import (
     namespace_of,
 )
 from weft.capture.numbers import CallNumber
+from weft.capture.sources import is_data_descriptor
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 

@@ -72,6 +72,7 @@ _ADDRESS: Final = re.compile(" at 0x([0-9a-fA-F]+)")
 LAZY: Final[set[Any]] = {
     isinstance, type, getattr, hasattr, setattr, delattr, len, iter, zip, enumerate, map, filter, sum, any, all, min,
     max, sorted, list, tuple, set, frozenset, dict, next, bool, print, super, globals, locals, functools.reduce, pow,
+    vars,
     object.__setattr__, builtins.__build_class__, Tensor, Tensor.item, *(getattr(operator, name) for name in (
         "add", "and_", "floordiv", "lshift", "matmul", "mul", "mod", "or_", "pow", "rshift", "sub", "truediv", "xor",
     )),

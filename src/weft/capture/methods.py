@@ -7,12 +7,13 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from weft.capture import operators
-from weft.capture.access import MISSING, PLAIN, class_attribute, is_data_descriptor
+from weft.capture.access import MISSING, PLAIN, class_attribute
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
 from weft.capture.namespaces import namespace_of
 from weft.capture.numbers import CallNumber
 from weft.capture.packages import is_ours
+from weft.capture.sources import is_data_descriptor
 
 if TYPE_CHECKING:
     from weft.capture.interpreter import Interpreter

@@ -28,7 +28,7 @@ from weft.capture.arrays import ARRAYS
 from weft.capture.containers import CONTAINERS, is_container, items_of, length, members
 from weft.capture.contents import Contents
 from weft.capture.guards import Guard, is_long
-from weft.capture.journal import EMPTY_CELL
+from weft.capture.journal import EMPTY_CELL, slot_value, slots_of
 from weft.capture.namespaces import class_namespace, lacks, namespace_of
 from weft.capture.numbers import Numbers
 from weft.capture.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, is_heap_type, module_of
@@ -546,8 +546,25 @@ class Sources(Contents):
         elif id(value) in self.by_class:
             self.identity(value)
             with self.constants():
-                for name, item in tuple((namespace_of(value) or {}).items()):
-                    self.inside(self.attribute(value, name, item), seen, depth + 1)
+                for item in self._held(value):
+                    self.inside(item, seen, depth + 1)
+
+    def _held(self, obj: Any) -> list[Any]:
+        """Everything that an instance holds, read."""
+        owner = self.known[id(obj)][1]
+        namespace = namespace_of(obj) or {}
+        held = []
+        for name, item in tuple(namespace.items()):
+            if type(name) is str and not is_data_descriptor(in_class(type(obj), name)):
+                held.append(self.attribute(obj, name, item))
+            elif self._is_original(namespace, "dict", name, item):
+                place = f"{self.namespace(obj, owner)}[{self._constant(name)}]"
+                held.append(self._load(place, item, f"{self.path(owner)}.__dict__[{name!r}]"))
+        for member in slots_of(type(obj)):
+            item = slot_value(obj, member)
+            if item is not EMPTY_CELL:
+                held.append(self.attribute(obj, member.__name__, item))
+        return held
 
     # -- guards ------------------------------------------------------------------------------------------------------
 
@@ -754,6 +771,11 @@ def is_plain_lookup(kind: type, name: str, found: Any) -> bool:
     return type(found) not in (classmethod, staticmethod) and all(
         getter is ... or isinstance(getter, types.WrapperDescriptorType) for getter in getters
     )
+
+
+def is_data_descriptor(found: Any) -> bool:
+    """Whether a class attribute goes before an instance's own of that name."""
+    return hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")
 
 
 def in_class(kind: type, name: str) -> Any:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import copy
+import dataclasses
 import functools
+import inspect
 import operator
 import sys
 import types
@@ -833,10 +836,319 @@ def q_two(x, i):
     return x + P1.n * 10 + P2.n
 
 
+MODG = types.ModuleType("modg")
+MODG.LOG = []
+exec("def __getattr__(name):\n    LOG.append(name)\n    return 5\n", MODG.__dict__)
+
+
+def q_modgetattr(x, i):
+    MODG.k = i
+    return x + MODG.k + MODG.zzz + len(MODG.LOG)
+
+
+def q_setitem(x, i):
+    operator.setitem(P1.__dict__, "n", i)
+    dict.__setitem__(P1.__dict__, "m", x)
+    dict.update(vars(P1), q=i)
+    return P1.m + P1.n + P1.q
+
+
+def q_ior(x, i):
+    P1.n = 0
+    P1.__dict__ |= {"n": i, "k": x}
+    return P1.k + P1.n
+
+
+def q_static(x, i):
+    P1.n = i
+    return x + inspect.getattr_static(P1, "n")
+
+
+def q_is(x, i):
+    return x + (P1.__dict__ is P1.__dict__) + (vars(P1) is P1.__dict__) + (P1.__dict__ == {"n": i})
+
+
+def q_proxy(x, i):
+    w = weakref.proxy(P1)
+    w.n = i
+    P1.__dict__["k"] = x
+    return P1.n + w.k
+
+
+def q_deep(x, i):
+    P1.o = P2
+    P1.o.__dict__["n"] = i
+    P2.n += 1
+    return x + P1.__dict__["o"].n
+
+
+def q_cycle(x, i):
+    P1.me = P1
+    P1.me.__dict__["n"] = i
+    y = P1.me.me.n
+    del P1.me
+    return x + y
+
+
+def q_delsame(x, i):
+    P1.n = i
+    d = P1.__dict__
+    del d["n"]
+    try:
+        P1.n
+    except AttributeError as e:
+        return x + 1, str(e)
+
+
+def q_popdefault(x, i):
+    return x + P1.__dict__.pop("zz", i) + P1.__dict__.get("n", 3)
+
+
+def q_fromkeys(x, i):
+    for k, v in {"n": i, "k": x}.items():
+        setattr(P1, k, v)
+    return sum(v for k, v in P1.__dict__.items() if k in "nk")
+
+
+def q_ns(x, i):
+    ns = types.SimpleNamespace(a=x)
+    ns.__dict__["b"] = i
+    ns.__dict__.update(c=1)
+    return ns.a + ns.b + ns.c, ns
+
+
+@dataclasses.dataclass
+class DCX:
+    a: object = 0
+    b: object = 1
+
+
+DX = DCX()
+
+
+def q_dc(x, i):
+    DX.a = x
+    DX.__dict__["b"] = i
+    r = dataclasses.replace(DX, b=5)
+    return DX.a + DX.b + r.b, dataclasses.asdict(DCX(1, i))
+
+
+@dataclasses.dataclass(frozen=True)
+class FZ:
+    a: object = 0
+
+
+def q_frozen(x, i):
+    f = FZ(x)
+    object.__setattr__(f, "a", x + i)
+    f.__dict__["z"] = 1
+    return f.a + f.z
+
+
+def q_frozen2(x, i):
+    f = FZ(x)
+    try:
+        f.a = 1
+    except dataclasses.FrozenInstanceError as e:
+        return x, str(e)
+
+
+class CtxO:
+    def __enter__(self):
+        self.__dict__["in_"] = 1
+        return self
+
+    def __exit__(self, *a):
+        self.in_ += 1
+
+
+CX = CtxO()
+
+
+def q_ctx(x, i):
+    with CX as c:
+        c.in_ += i
+    return x + CX.__dict__["in_"]
+
+
+class Lazy_:
+    @property
+    def v(self):
+        if "_v" not in self.__dict__:
+            self._v = 3
+        return self.__dict__["_v"]
+
+
+def q_lazyprop(x, i):
+    o = Lazy_()
+    return x + o.v + o._v
+
+
+class CP:
+    @functools.cached_property
+    def v(self):
+        return self.k * 2
+
+
+def q_cached(x, i):
+    o = CP()
+    o.k = x
+    y = o.v
+    o.__dict__["v"] = y + 1
+    z = o.v
+    del o.v
+    return o.v + z
+
+
+CPG = CP()
+
+
+def q_cached2(x, i):
+    CPG.k = x
+    CPG.__dict__.pop("v", None)
+    return CPG.v + ("v" in vars(CPG))
+
+
+class Counter_:
+    total = 0
+
+    def __init__(self):
+        type(self).total += 1
+        self.__class__.total += 0
+
+
+def q_classcount(x, i):
+    Counter_()
+    Counter_()
+    return x + Counter_.total - Counter_.__dict__["total"]
+
+
+class Perm:
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        self.__dict__[name] = len(name)
+        return self.__dict__[name]
+
+
+PM = Perm()
+
+
+def q_memo(x, i):
+    return x + PM.abc + PM.abc + len(PM.__dict__)
+
+
+class Guarded:
+    __slots__ = ("_d",)
+
+    def __init__(self):
+        object.__setattr__(self, "_d", {})
+
+    def __getattr__(self, n):
+        return object.__getattribute__(self, "_d")[n]
+
+    def __setattr__(self, n, v):
+        object.__getattribute__(self, "_d")[n] = v
+
+
+GD = Guarded()
+
+
+def q_guarded(x, i):
+    GD.a = x
+    GD.b = i
+    GD._d["a"] = GD.a * 2
+    return GD.a + GD.b
+
+
+def q_builtinsattr(x, i):
+    try:
+        return x + len(vars(builtins)) * 0
+    except Exception as e:
+        return str(e)
+
+
+def q_namemangle(x, i):
+    class M:
+        def __init__(s):
+            s.__p = i
+
+        def g(s):
+            s.__dict__["_M__p"] += 1
+            return s.__p
+
+    return x + M().g()
+
+
+def q_kwdefaults(x, i):
+    def f(*, a=1):
+        return a
+
+    f.__kwdefaults__["a"] = i
+    return x + f()
+
+
+def q_defaults(x, i):
+    def f(a=1):
+        return a
+
+    f.__defaults__ = (i,)
+    f.__dict__["z"] = x
+    return f() + f.z
+
+
+def q_instdict_key_types(x, i):
+    P1.__dict__[1] = x
+    P1.__dict__[(1, 2)] = i
+    P1.__dict__[None] = 3
+    y = P1.__dict__.pop(1)
+    return y + P1.__dict__.pop((1, 2)) + P1.__dict__.pop(None)
+
+
+def q_loopattr(x, i):
+    P1.n = 0
+    for k in range(3):
+        P1.__dict__["n"] += k
+        P1.n += 1
+    while x.sum() < 10:
+        P1.__dict__["c"] = x
+        x = x + 1
+        P1.c = P1.c + 1
+    return x + P1.n
+
+
+def q_branchattr(x, i):
+    P1.n = i
+    P1.k = x
+    if x.sum() > 2:
+        vars(P1)["k"] = P1.k * 2
+        P1.n = 7
+    else:
+        P1.k = P1.__dict__["k"] * 3
+    return P1.k + P1.n
+
+
+def q_trydict(x, i):
+    try:
+        P1.__dict__["n"] = i
+        P1.k = x
+        raise ValueError("a")
+    except ValueError:
+        P1.n += 10
+    finally:
+        P1.__dict__["k"] = P1.k + 1
+    return P1.k + P1.n
+
+
 ON_THE_MODULE = [value for name, value in list(globals().items()) if name.startswith("q_")]
 
 
 def snapshot():
+    more = [DX.__dict__, CX.__dict__, vars(PM), object.__getattribute__(GD, "_d"), Counter_.total, vars(CPG), MODG.LOG]
+    return show(more), show_more()
+
+
+def show_more():
     return show(
         [
             G,
@@ -873,6 +1185,14 @@ def snapshot():
 
 
 def reset():
+    DX.__dict__.update(a=0, b=1)
+    Counter_.total = 0
+    for held in (CX.__dict__, PM.__dict__, GD._d, CPG.__dict__, MODG.LOG):
+        held.clear()
+    reset_more()
+
+
+def reset_more():
     global G
     G = 1
     HITS.clear()

@@ -76,6 +76,7 @@ def on_the_module(function: Callable[..., Any]) -> list[Any]:
         if number == 2:
             object_programs.Sh.k = 9
             object_programs.P1.__dict__["k"] = 4
+            object_programs.PM.__dict__["abc"] = 50
         if number == 3:
             object_programs.H.__dict__["n"] = 7
         found.append((result_of(function, given(number), number), object_programs.snapshot()))
@@ -154,3 +155,20 @@ def test_an_override_of_setattr_runs_once_a_call() -> None:
     for number in (1, 2, 3):
         compiled(given(number))
         assert cell.told == ["scale"] * number
+
+
+def test_attributes_written_in_several_ways_stay_in_the_graph() -> None:
+    def f(obj: Any, x: Any) -> Any:
+        obj.a = x
+        obj.__dict__["b"] = 3
+        vars(obj).update(c=x * 2)
+        setattr(obj, "d-e", 1)
+        object.__setattr__(obj, "f", x)
+        del obj.__dict__["a"]
+        return obj.b + obj.c + getattr(obj, "d-e") + obj.__dict__["f"]
+
+    compiled = jit(f, fullgraph=True)
+    for number in (1, 2):
+        one, other = object_programs.Plain(), object_programs.Plain()
+        assert result_of(compiled, one, given(number)) == result_of(f, other, given(number))
+        assert object_programs.state(one) == object_programs.state(other)

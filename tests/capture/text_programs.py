@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import decimal
+import enum
 import io
 import json
 import logging
@@ -418,6 +420,226 @@ def t_warn(x):
         warnings.simplefilter("always")
         warnings.warn(f"{x * 2!r}")
     return [str(v.message) for v in w]
+
+
+class E(enum.Enum):
+    A = 1
+
+
+def t_more_mix(x):
+    return f"{E.A} {E.A!r} {decimal.Decimal('NaN')} {x * 2!r} {float('nan')} {-0.0}"
+
+
+def t_more_width(x):
+    return f"{x * 2!s:>30}|{x.sum():>10.2f}|{x.sum()!r:<50}|"
+
+
+def t_more_pct(x):
+    return "%10s|%-30r|%5.1f|%%" % (x.sum(), x * 2, 2.0)
+
+
+def t_more_pcta(x):
+    return "%a" % (x * 2,)
+
+
+def t_more_spec(x):
+    s = 8
+    return f"{x.sum() * 2:{s}.2f}"
+
+
+def t_more_specr(x):
+    return f"{3.14159:.{int(x.sum()) % 3}f}"
+
+
+def t_more_trunc(x):
+    return "%.3s" % (x * 2,)
+
+
+def t_more_nested(x):
+    return f"{f'{x * 2!r}'} {[f'{x}']}"
+
+
+def t_more_liststr(x):
+    return str([f"{x * 2}"]), repr((str(x * 2),))
+
+
+def t_more_mapfmt(x):
+    return "{a} {a!r}".format_map({"a": x * 2})
+
+
+def t_more_joinlist(x):
+    return "\n".join([f"{k}={v}" for k, v in {"a": x * 2, "b": x}.items()])
+
+
+def t_more_objfmt(x):
+    class F:
+        def __format__(s, spec):
+            return f"<{x * 2}:{spec}>"
+
+    return f"{F():abc}", format(F(), "z"), "{:q}".format(F())
+
+
+def t_more_str_sub(x):
+    class S(str):
+        pass
+
+    return S("a") + str(x * 2), "%s" % S("b") + repr(x)
+
+
+def t_more_cond(x):
+    s = f"{x * 2}"
+    return "yes" if s else "no"
+
+
+def t_more_cmp(x):
+    return f"{x * 2}" == f"{x + x}", f"{x}" < "z"
+
+
+def t_more_hash(x):
+    return {f"{x * 2}": 1}, {f"{x}"}
+
+
+def t_more_index(x):
+    return f"{x * 2}"[0], f"{x}"[-1:]
+
+
+def t_more_iter(x):
+    return [c for c in f"{x * 2}"][:3]
+
+
+def t_more_strip(x):
+    return f" {x * 2} ".strip(), str(x).startswith("["), f"{x}".replace(" ", "")
+
+
+def t_more_fmt_text(x):
+    return "{:>40}".format(str(x * 2)), "%40s" % str(x * 2)
+
+
+def t_more_int(x):
+    return int(f"{int(x.sum())}") + 1
+
+
+def t_more_excargs(x):
+    try:
+        raise KeyError(f"k {x * 2!r}")
+    except KeyError as e:
+        return str(e), repr(e), e.args
+
+
+def t_more_chain(x):
+    try:
+        try:
+            raise ValueError(x * 2)
+        except ValueError as e:
+            raise RuntimeError(f"outer {e}") from e
+    except RuntimeError as e:
+        return str(e), repr(e.__cause__), str(e.__cause__)
+
+
+def t_more_note(x):
+    e = ValueError("a")
+    e.add_note(f"note {x * 2}")
+    return e.__notes__
+
+
+def t_more_assertmsg(x):
+    y = x * 2
+    assert y.ndim == 5, ("tuple", y)
+
+
+def t_more_kwraise(x):
+    class MyE(Exception):
+        def __init__(s, v):
+            s.v = v
+            super().__init__(f"bad {v!r}")
+
+        def __str__(s):
+            return f"my {s.v}"
+
+    raise MyE(x * 2)
+
+
+def t_more_logextra(x):
+    log.info("%(a)s %(b)r", {"a": x * 2, "b": [x]})
+    log.warning("%s", ValueError(x * 2))
+    log.error("%5.2f", x.sum())
+    return 1
+
+
+def t_more_logexc(x):
+    try:
+        raise ValueError(x * 2)
+    except ValueError as e:
+        log.error("failed: %s", e)
+        log.error("failed: %r", e)
+    return 1
+
+
+def t_more_printmore(x):
+    print(x * 2, [x], {"a": x}, (x,), f"{x!r}", "%r" % x, sep="|", end="!\n")
+    print(DC(x * 2))
+    print(ValueError(x * 2))
+    print(Rep(x))
+    return 1
+
+
+def t_more_numpy(x):
+    return str(np.array([x.sum().item()])), repr(np.float32(x.sum().item()))
+
+
+def t_more_objarray(x):
+    return str(np.array([x * 2, None], dtype=object))
+
+
+def t_more_ordered(x):
+    return (
+        str(collections.OrderedDict(a=x * 2)),
+        str(collections.ChainMap({"a": x * 2})),
+        repr(collections.UserDict(a=x * 2)),
+        repr(collections.Counter({"a": x})),
+    )
+
+
+def t_more_recursive(x):
+    l = [x * 2]
+    l.append(l)
+    return repr(l)
+
+
+def t_more_reprlib(x):
+    import reprlib
+
+    return reprlib.repr([x * 2] * 10)
+
+
+def t_more_inherit(x):
+    class L(list):
+        pass
+
+    class D(dict):
+        def __repr__(s):
+            return "D" + super().__repr__()
+
+    return repr(L([x * 2])), str(D(a=x * 2))
+
+
+def t_more_global_tensor(x):
+    return repr(GT), f"{GT} {GT!r}", str([GT]), "%s" % GT
+
+
+GT = Tensor(np.arange(3))
+
+
+def t_more_shape(x):
+    return f"{x.shape!r:>10}", "%s" % (x.shape,), str(x.dtype), repr(x.shape), f"{len(x)}"
+
+
+def t_more_weakloop(x):
+    n = 0
+    while x.sum() < 20:
+        x = x + 1
+        n += 1
+    return f"{n} {n!r}", str(n), "%d %s" % (n, n), str([n]), "{:03d}".format(n), repr({"n": n})
 
 
 TEXTS = [value for name, value in list(globals().items()) if name.startswith("t_")]

@@ -530,11 +530,6 @@ def _is_integral(key: Any) -> bool:
     return key.dtype.category <= 1 if isinstance(key, Tensor) else arithmetic.kind_of(key) is not float
 
 
-def is_data_descriptor(found: Any) -> bool:
-    """Whether a class attribute goes before an instance's own of that name."""
-    return hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")
-
-
 def impostor_of(iterator: Any) -> Any:
     """An object of a class named like that which one of the capture's own iterators stands for."""
     made: Any = type(iterator.stands_for.__name__, (), {})()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from weft.capture.access import MISSING, PLAIN, class_attribute, is_data_descriptor
+from weft.capture.access import MISSING, PLAIN, class_attribute
 from weft.capture.journal import EMPTY_CELL, Journaled, slot_value
 from weft.capture.lazytext import LazyText, needs_characters
 from weft.capture.namespaces import (
@@ -19,6 +19,7 @@ from weft.capture.namespaces import (
     has_hooks,
     namespace_of,
 )
+from weft.capture.sources import is_data_descriptor
 from weft.core.choice import Choice, class_of
 from weft.core.run_number import RunNumber
 from weft.core.tensor import Parameter, Tensor
@@ -49,7 +50,7 @@ class Attributes:
         if kind in PLAIN:
             return getattr(obj, name)
         if kind is types.ModuleType:
-            return self.sources.attribute(obj, name, getattr(obj, name))
+            return self._module_attr(obj, name)
         if kind is super:
             return self._super_attr(obj, name)
         if isinstance(obj, Journaled):
@@ -73,6 +74,15 @@ class Attributes:
                 return own
             return self.call(fallback, [obj, name], {})
         return self._found_attr(obj, name, False)
+
+    def _module_attr(self: Interpreter, module: Any, name: str) -> Any:
+        namespace = module.__dict__
+        if name not in namespace and not hasattr(types.ModuleType, name):
+            self.sources.not_held(module, name)
+            fallback = namespace.get("__getattr__")
+            if isinstance(fallback, types.FunctionType) and not self.is_native(fallback, None):
+                return self.call(self.sources.attribute(module, "__getattr__", fallback), [name], {})
+        return self.sources.attribute(module, name, getattr(module, name))
 
     def _iterator_attr(self: Interpreter, obj: Any, name: str) -> Any:
         """An attribute of one of the capture's own iterators."""

@@ -181,7 +181,7 @@ class Branches:
     def _joiner(self: Interpreter, condition: Tensor | None, sides: tuple[Side, Side]) -> Joiner:
         first, second = sides
         regions, constants = (first.region, second.region), (first.constants, second.constants)
-        return Joiner(self.trace, condition, regions, constants, self.created)
+        return Joiner(self.trace, condition, regions, constants, self.created, self.journal.namespaces)
 
     def _separate_returns(self: Interpreter, sides: tuple[Side, Side], frame: Frame) -> None:
         """Keep returns apart that do not merge: the caller goes on with each, or the entry returns what holds."""

@@ -634,6 +634,16 @@ def _locals(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any
     return interp.made(interp.local_variables())
 
 
+@handles(vars)
+def _vars(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if not args:
+        return interp.made(interp.local_variables())
+    try:
+        return interp.get_attr(args[0], "__dict__")
+    except AttributeError:
+        return vars(0)  # raises Python's own error
+
+
 _NUMBERS = {
     operator.add: 0, operator.and_: 1, operator.floordiv: 2, operator.lshift: 3, operator.matmul: 4, operator.mul: 5,
     operator.mod: 6, operator.or_: 7, operator.pow: 8, operator.rshift: 9, operator.sub: 10, operator.truediv: 11,
@@ -721,7 +731,7 @@ def _id(interp: Interpreter, args: list[Any], kwargs: dict[str, Any]) -> Any:
 #: builtin -> (least, most positional arguments, names of keyword arguments) that its handler understands
 _SHAPES: Final[dict[Any, tuple[int, int, frozenset[str]]]] = {
     **dict.fromkeys(
-        (bool, abs, hash, len, repr, dir, reversed, tuple, list, set, frozenset, sys.exc_info, globals, locals),
+        (bool, abs, hash, len, repr, dir, reversed, tuple, list, set, frozenset, sys.exc_info, globals, locals, vars),
         (0, 1, frozenset()),
     ),
     **dict.fromkeys((divmod, hasattr, delattr, isinstance), (2, 2, frozenset())),

@@ -556,6 +556,7 @@ class Calls:
                     "a deeply nested exception group is split: whether that exceeds the recursion limit is not known",
                 )
             self.journal.touch(owner)
+            self._refuse_lazy_text(args)
             made = callee(*args, **kwargs)
             for part in made if isinstance(made, tuple) else (made,):
                 self.made_by_exception(part)

@@ -75,7 +75,8 @@ _FUNCTIONS: Final[dict[Any, Row]] = {
     **dict.fromkeys(
         (
             len, filter, sum, any, all, min, max, sorted, int, float, repr, str, divmod, range, format, abs, round,
-            math.floor, math.ceil, math.trunc, frozenset, bool, print, super, globals, locals, functools.reduce, pow,
+            math.floor, math.ceil, math.trunc, frozenset, bool, print, super, vars, globals, locals,
+            functools.reduce, pow,
             object.__setattr__, builtins.__build_class__, Tensor.item,
             *(getattr(operator, name) for name in (
                 "add", "and_", "floordiv", "lshift", "matmul", "mul", "mod", "or_", "pow", "rshift", "sub", "truediv",

@@ -21,7 +21,7 @@ from weft.capture.handlers import HANDLERS
 from weft.capture.isa import Decoded
 from weft.capture.iteration import Iteration
 from weft.capture.journal import EMPTY_CELL, Journal, cell_value
-from weft.capture.lazytext import hole
+from weft.capture.lazytext import TEXTS, hole
 from weft.capture.loops import Loops
 from weft.capture.natively import Natively
 from weft.capture.sources import Sources
@@ -307,6 +307,8 @@ class Interpreter(Access, Attributes, Arrays, Natively, Iteration, Calls, Branch
                 if handler is None:
                     handler = bind_handler(frame.decoded, pc)
                 result = handler(self, frame, instr)
+                if TEXTS.refused is not None:  # which native code took for an error of its own
+                    raise TEXTS.refused
                 if result is None:
                     continue
                 if type(result) is Fork:
@@ -318,10 +320,15 @@ class Interpreter(Access, Attributes, Arrays, Natively, Iteration, Calls, Branch
                 elif type(result) is Alternatives:
                     result = self.continue_call(frame, result, stops)
             except Unsupported as refusal:
+                TEXTS.refused = None
                 if refusal.location is None and not frame.transparent:
                     refusal.location = frame.decoded.location(pc)
                 raise
             except BaseException as error:
+                if TEXTS.refused is not None:
+                    caught, TEXTS.refused = TEXTS.refused, None
+                    caught.location = frame.decoded.location(pc)
+                    raise caught from error
                 self.unwind(frame, pc, error, ambient)
                 continue
             if result is not None:

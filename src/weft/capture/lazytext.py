@@ -63,18 +63,28 @@ class LazyText(Text):
 
 
 def needs_characters() -> Unsupported:
-    """The refusal of what looks at a text that is not complete."""
-    return Unsupported(
+    """The refusal of what looks at a text that is not complete; it holds even if library code catches it."""
+    TEXTS.refused = Unsupported(
         Refusal.TENSOR_VALUE,
         "text that contains the value of a tensor is only known when the graph runs",
         "print it, or build the text outside the compiled function",
     )
+    return TEXTS.refused
 
 
+class _Texts(threading.local):
+    """What this thread's capture is doing with texts."""
+
+    #: the holes of the text that native code puts together
+    holes: Holes | None = None
+    #: what was refused, until the interpreter meets it
+    refused: Unsupported | None = None
+
+
+TEXTS: Final = _Texts()
 #: what stands for a hole in a text that native code puts together: no program has it
 _MARK: Final = f"<hole {secrets.token_hex(16)} "
 _HOLE: Final = re.compile(re.escape(_MARK) + r"(\d+)>")
-_TEXTS: Final = threading.local()
 
 
 class Holes:
@@ -87,12 +97,12 @@ class Holes:
         self.parts: list[tuple[Any, str]] = []
 
     def __enter__(self) -> Holes:
-        self._before = getattr(_TEXTS, "holes", None)
-        _TEXTS.holes = self
+        self._before = TEXTS.holes
+        TEXTS.holes = self
         return self
 
     def __exit__(self, *_: object) -> None:
-        _TEXTS.holes = self._before
+        TEXTS.holes = self._before
 
     def mark(self, tensor: Any, spec: str) -> str:
         """What stands for a part."""
@@ -116,7 +126,7 @@ class Holes:
 
 def filling() -> bool:
     """Whether native code puts a text together."""
-    return getattr(_TEXTS, "holes", None) is not None
+    return TEXTS.holes is not None
 
 
 def hole(tensor: Any, spec: str) -> str:
@@ -127,7 +137,7 @@ def hole(tensor: Any, spec: str) -> str:
     """
     if isinstance(tensor, Parameter) and (tensor.shape or spec in ("", "!r")):
         return Parameter.__repr__(tensor)
-    holes = getattr(_TEXTS, "holes", None)
+    holes = TEXTS.holes
     if holes is None or _in_library():
         raise needs_characters()
     mark: str = holes.mark(tensor, spec)

@@ -83,7 +83,7 @@ for _watching in (
 ):  # fmt: skip
     handles(_watching)(_of_lifetimes(_watching.__name__))
 
-for _name in ("input", "open", "exec", "eval", "compile", "__import__", "vars"):
+for _name in ("input", "open", "exec", "eval", "compile", "__import__"):
     handles(getattr(builtins, _name))(refused(_name, "call it outside the compiled function"))
 
 

@@ -259,15 +259,17 @@ class Joiner:
         regions: the graphs of the two sides.
         constants: for each side, the ids of the constants made on it.
         created: the objects made during the capture; merged containers are added.
+        namespaces: the objects whose `__dict__` the program holds, by its id.
     """
 
     def __init__(
         self, trace: Trace, condition: Any, regions: tuple[Graph, Graph], constants: tuple[set[int], set[int]],
-        created: dict[int, Any],
+        created: dict[int, Any], namespaces: dict[int, Any],
     ) -> None:  # fmt: skip
         self.trace = trace
         self.condition = condition
         self._constants = constants
+        self.namespaces = namespaces
         self.created = created
         self.regions = regions
         self.outputs: list[tuple[Any, Any, ValueType, Tensor]] = []
@@ -474,6 +476,11 @@ class Joiner:
         return id(a) in self.created and id(b) in self.created
 
     def _merge_containers(self, a: Any, b: Any, name: str) -> Any:
+        first_owner, second_owner = self.namespaces.get(id(a)), self.namespaces.get(id(b))
+        if namespace_of(first_owner) is a or namespace_of(second_owner) is b:
+            if namespace_of(first_owner) is not a or namespace_of(second_owner) is not b:
+                return ABSENT
+            return self._namespace(self.merge(first_owner, second_owner, name))
         part = "list" if isinstance(a, list) else "dict"
         first, second = self._contents(0, a)[part], self._contents(1, b)[part]
         if len(first) != len(second) or (part == "dict" and list(first) != list(second)):
@@ -526,6 +533,13 @@ class Joiner:
 
     def _on(self, side: int, tensor: Tensor) -> tuple[Any, Any]:
         return (ABSENT, tensor) if side else (tensor, ABSENT)
+
+    def _namespace(self, obj: Any) -> Any:
+        """The `__dict__` of an object that was made of two."""
+        namespace: Any = namespace_of(obj)
+        self.namespaces[id(namespace)] = obj
+        self.created[id(namespace)] = namespace
+        return namespace
 
     def _attributes(self, side: int, obj: Any) -> dict[str, Any]:
         """The attributes of an object at the end of a side."""

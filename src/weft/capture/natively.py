@@ -271,7 +271,7 @@ def _is_free(method: Any) -> bool:
 _STORING: Final = frozenset(
     {
         "append", "appendleft", "insert", "extend", "__setitem__", "setitem", "setdefault", "update", "__new__",
-        "__init__", "__setattr__", "setattr", "set", "put", "with_traceback", "add_note",
+        "__init__", "__setattr__", "setattr", "set", "put", "with_traceback",
     }
 )  # fmt: skip
 

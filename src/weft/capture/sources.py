@@ -29,7 +29,7 @@ from weft.capture.arrays import ARRAYS
 from weft.capture.containers import CONTAINERS, is_container, items_of, length, members
 from weft.capture.contents import Contents
 from weft.capture.guards import Guard, is_long
-from weft.capture.journal import EMPTY_CELL
+from weft.capture.journal import EMPTY_CELL, slot_value, slots_of
 from weft.capture.namespaces import class_namespace, lacks, namespace_of
 from weft.capture.numbers import Numbers
 from weft.capture.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, is_heap_type, module_of
@@ -415,13 +415,14 @@ class Sources(Contents):
     def _absent(self, obj: Any, name: str, condition: Callable[[str], str]) -> None:
         known = self.known.get(id(obj))
         before = self.before(obj)
-        if known is None:
+        if known is None and not isinstance(obj, types.ModuleType):
             return
         if isinstance(before, dict):  # the capture may have deleted it
             slots: dict[str, Any] = before.get("slots", {})
             if slots[name] is not EMPTY_CELL if name in slots else name in before.get("attributes", ()):
                 return
-        self._guard(condition(known[1]), "absent", f"{self.path(known[1])}.{name}")
+        owner = self.name(obj, "module") if known is None else known[1]
+        self._guard(condition(owner), "absent", f"{self.path(owner)}.{name}")
 
     def class_namespace(self, kind: type, name: str, held: dict[str, Any]) -> None:
         """The whole namespace of a class was read."""
@@ -571,19 +572,33 @@ class Sources(Contents):
         elif type(value) is slice:
             for part in (value.start, value.stop, value.step):
                 self.inside(part, seen, depth + 1)
-        else:
+        elif id(value) in self.anew and isinstance(value, BaseException):
+            self.inside(value.args, seen, depth + 1)
+        elif id(value) in self.by_class or is_changeable(type(value)):
             self.identity(value)
-            self._inside_attributes(value, seen, depth)
+            with self.constants():
+                for item in self._held(value):
+                    self.inside(item, seen, depth + 1)
 
-    def _inside_attributes(self, value: Any, seen: set[int], depth: int) -> None:
-        """Native code may read the attributes of an instance of one of the program's own classes."""
-        namespace = namespace_of(value) if is_changeable(type(value)) else None
-        if not isinstance(namespace, dict):
-            return
-        with self.constants():
-            for name, item in tuple(namespace.items()):
-                if isinstance(name, str):
-                    self.inside(self.attribute(value, name, item), seen, depth + 1)
+    def _held(self, obj: Any) -> list[Any]:
+        """Everything that an instance holds, read."""
+        namespace = namespace_of(obj) or {}
+        held: list[Any] = []
+        if id(obj) not in self.known:  # made by the capture
+            slots = [slot_value(obj, member) for member in slots_of(type(obj))]
+            return [*namespace.values(), *(item for item in slots if item is not EMPTY_CELL)]
+        owner = self.known[id(obj)][1]
+        for name, item in tuple(namespace.items()):
+            if type(name) is str and not is_data_descriptor(in_class(type(obj), name)):
+                held.append(self.attribute(obj, name, item))
+            elif self._is_original(namespace, "dict", name, item):
+                place = f"{self.namespace(obj, owner)}[{self._constant(name)}]"
+                held.append(self._load(place, item, f"{self.path(owner)}.__dict__[{name!r}]"))
+        for member in slots_of(type(obj)):
+            item = slot_value(obj, member)
+            if item is not EMPTY_CELL:
+                held.append(self.attribute(obj, member.__name__, item))
+        return held
 
     # -- guards ------------------------------------------------------------------------------------------------------
 
@@ -795,6 +810,11 @@ def is_plain_lookup(kind: type, name: str, found: Any) -> bool:
     return type(found) not in (classmethod, staticmethod) and all(
         getter is ... or isinstance(getter, types.WrapperDescriptorType) for getter in getters
     )
+
+
+def is_data_descriptor(found: Any) -> bool:
+    """Whether a class attribute goes before an instance's own of that name."""
+    return hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")
 
 
 def in_class(kind: type, name: str) -> Any:

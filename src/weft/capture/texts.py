@@ -28,6 +28,8 @@ def texted(interp: Interpreter, values: Any, function: Any, *args: Any, **kwargs
         args: its positional arguments.
         kwargs: its keyword arguments.
     """
+    for value in args:
+        interp.sources.inside(value)
     with Holes() as holes:
         made = interp.natively(values, function, *args, **kwargs)
     return holes.complete(made)

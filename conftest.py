@@ -10,8 +10,9 @@ import pytest
 
 import weft
 
-#: the operator classes carry the docstrings of their functions, whose examples run where the functions are
-collect_ignore = ["src/weft/ops/operations.py"]
+#: the operator classes carry the docstrings of their functions, whose examples run where the functions are; the
+#: programs have objects that answer whatever the collection of examples asks
+collect_ignore = ["src/weft/ops/operations.py", "tests/capture/object_programs.py"]
 
 
 @pytest.fixture(autouse=True)

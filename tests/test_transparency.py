@@ -61,6 +61,7 @@ BREAKS = {
 HOST = {"weft.ops.host:HostCall.perform", "weft.ops.host:host_call"}
 #: modules and functions that call functions of the library only
 OWN = {
+    "weft._jax_compat",
     "weft.autodiff.session:_track",
     "weft.autodiff.tree:map_tensors",
     "weft.context",

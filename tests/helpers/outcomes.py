@@ -69,9 +69,9 @@ def outcome(call: Callable[[], Any], file: str = "<program") -> tuple[Any, ...]:
         call: the call; an error of the framework's own is no outcome, but raised.
         file: how the names of the user's files begin, whose places in tracebacks count.
     """
-    result, error, text = printed_by(call)
+    result, error, text = printed_by(lambda: repr(call()))  # which may raise, too
     if isinstance(error, WeftError):
         raise error
     if error is not None:
         return "raised", chain_of(error, file), text
-    return "returned", without_addresses(repr(result)), text
+    return "returned", without_addresses(result), text

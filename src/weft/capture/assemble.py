@@ -104,7 +104,8 @@ def assemble(
     source = f"def entry({signature}):\n" + "".join(f"    {line}\n" for line in body)
     source += f"def rebuild(outs, {signature}{held}):\n    leaf = outs.__getitem__\n"
     source += "    def store(handle, position): handle.rebind(outs[position])\n"
-    source += "    def number(position): return outs[position].item()\n"
+    if any("number(" in line for line in writer.lines):
+        source += "    def number(position): return outs[position].item()\n"
     source += "".join(f"    {line}\n" for line in writer.lines)
     scope |= sources.scope
     exec(compile(source, f"<weft entry {graph.name}>", "exec"), scope)

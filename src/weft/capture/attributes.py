@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft.capture.access import MISSING, PLAIN, class_attribute
+from weft.capture.classes import is_data_descriptor
 from weft.capture.journal import EMPTY_CELL, Journaled, slot_value
 from weft.capture.lazytext import LazyText, needs_characters
 from weft.capture.namespaces import (
@@ -19,7 +20,6 @@ from weft.capture.namespaces import (
     has_hooks,
     namespace_of,
 )
-from weft.capture.sources import is_data_descriptor
 from weft.core.choice import Choice, class_of
 from weft.core.run_number import RunNumber
 from weft.core.tensor import Parameter, Tensor

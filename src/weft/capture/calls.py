@@ -17,6 +17,7 @@ import numpy as np
 from weft.capture import builtins as table
 from weft.capture import host_functions, iterator_functions, mapping  # noqa: F401 - the latter two fill the table
 from weft.capture.access import MISSING, class_attribute
+from weft.capture.classes import is_changeable, is_opaque_iterator
 from weft.capture.exceptions import raise_as_it_is
 from weft.capture.frame import Await, Frame, Raise, Return, check_init, slots_for
 from weft.capture.gate import DEFAULT, Reads, Settling, row_of, row_of_class, row_of_method
@@ -27,7 +28,6 @@ from weft.capture.lookers import refuse_lifetimes
 from weft.capture.namespaces import namespace_of
 from weft.capture.numbers import PURE, is_call_number
 from weft.capture.packages import DEBUGGERS, INTERNALS, NATIVE_PACKAGES, PURE_MODULES, is_heap_type, is_ours, module_of
-from weft.capture.sources import is_changeable, is_opaque_iterator
 from weft.capture.texts import format_text
 from weft.capture.users import refuse_callbacks
 from weft.core.primitive import Primitive

@@ -46,6 +46,15 @@ from weft.capture.namespaces import namespace_of
 from weft.capture.natively import hashed_freely
 from weft.capture.numbers import CallNumber, ObjectId
 from weft.capture.packages import is_heap_type, module_of
+from weft.capture.rebuilding import (
+    advanced,
+    finished_generator,
+    finished_iterator,
+    iterator_at,
+    make_function,
+    reversed_at,
+    set_state,
+)
 from weft.capture.sources import VIEWS, Sources, mapping_of
 from weft.capture.spelling import spelled_namespace, stores_plainly
 from weft.capture.tracebacks import Place, Way
@@ -272,7 +281,7 @@ class Writer:
         if pairs is not None:
             self.lines += [f"{name}[{self.expression(key)}] = {self.expression(item)}" for key, item in pairs]
         if state is not None:
-            self.lines.append(f"{self.constant(_set_state)}({name}, {self.expression(self._state(value, state))})")
+            self.lines.append(f"{self.constant(set_state)}({name}, {self.expression(self._state(value, state))})")
         if isinstance(value, BaseException):
             self._raised(name, value)
         return name
@@ -318,7 +327,7 @@ class Writer:
         elif isinstance(value, RestartingIterator):
             text = self._restarting_iterator(value)
         elif isinstance(value, ReverseIterator):
-            text = f"{self.constant(_reversed_at)}({self.expression(value.sequence)}, {value.position})"
+            text = f"{self.constant(reversed_at)}({self.expression(value.sequence)}, {value.position})"
         elif isinstance(value, ZipIterator):
             parts = "".join(f"{self.expression(part)}, " for part in value.parts)
             text = f"zip({parts}strict={value.strict})"
@@ -328,10 +337,8 @@ class Writer:
         elif isinstance(value, UserIterator):
             return self.expression(value.obj)
         elif isinstance(value, IndexIterator):
-            at, over = self.constant(_iterator_at), self.expression(value.obj)
-            text = (
-                f"{at}({over}, {value.position})" if value.position >= 0 else f"{self.constant(_finished_iterator)}()"
-            )
+            at, over = self.constant(iterator_at), self.expression(value.obj)
+            text = f"{at}({over}, {value.position})" if value.position >= 0 else f"{self.constant(finished_iterator)}()"
         elif isinstance(value, InterpretedGenerator) and not value.gi_running:
             return self._generator(value)
         else:
@@ -344,7 +351,7 @@ class Writer:
         name = self.fresh()
         if value.finished:
             self.lines.append(
-                f"{name} = {self.constant(_finished_generator)}({self.constant(value.frame.decoded.code)})"
+                f"{name} = {self.constant(finished_generator)}({self.constant(value.frame.decoded.code)})"
             )
             return name
         point, values = yield_point(self.owner, value.frame, value.started)
@@ -366,14 +373,14 @@ class Writer:
         if value.is_invalid():  # no iterator made now would know
             self._refuse(value)
         return (
-            f"{self.constant(_advanced)}({self.constant(value.make)}({self.expression(value.over)}), {value.position})"
+            f"{self.constant(advanced)}({self.constant(value.make)}({self.expression(value.over)}), {value.position})"
         )
 
     def _sequence_iterator(self, value: SequenceIterator) -> str:
         sequence, position = value.sequence, value.position
         if position < 0:
             kind = next((kind for kind in (list, str, range) if isinstance(sequence, kind)), tuple)
-            return f"{self.constant(_advanced)}(iter({'range(0)' if kind is range else kind.__name__ + '()'}), 1)"
+            return f"{self.constant(advanced)}(iter({'range(0)' if kind is range else kind.__name__ + '()'}), 1)"
         if isinstance(sequence, Tensor):
             return f"map({self.expression(sequence)}.__getitem__, range({position}, {len(sequence)}))"
         if type(sequence) not in (list, tuple, str, range):
@@ -381,7 +388,7 @@ class Writer:
         if isinstance(sequence, list) and id(sequence) not in self.created and id(sequence) not in self.sources.known:
             rest = "".join(f"{self.expression(item)}, " for item in sequence[position:])  # our own copy
             return f"iter([{rest}])"
-        return f"{self.constant(_iterator_at)}({self.expression(sequence)}, {position})"
+        return f"{self.constant(iterator_at)}({self.expression(sequence)}, {position})"
 
     def _check_raised(self, value: Any) -> None:
         """Refuse what has to have frames of the program: then it is raised in Python."""
@@ -452,7 +459,7 @@ class Writer:
 
     def _was_outside(self, tensor: Tensor) -> bool:
         """Whether a tensor existed before the capture, as far as it shows without a source."""
-        written = self.journal.original(tensor)
+        written = self.journal.noted(tensor)
         data = tensor._data if written is None else written[0][0]
         return data.__class__ is not Value and not self.is_constant(tensor)
 
@@ -509,7 +516,7 @@ class Writer:
         for cell in value.__closure__ or ():
             cells.append(self.expression(cell))
         defaults = self.expression(value.__defaults__)
-        make = self.constant(_make_function)
+        make = self.constant(make_function)
         self.lines.append(f"{name} = {make}({self.constant(value)}, {defaults}, ({''.join(c + ', ' for c in cells)}))")
         self._names[id(value)] = name
         plain = types.FunctionType(value.__code__, value.__globals__, closure=value.__closure__)
@@ -754,10 +761,6 @@ def _identities(items: Iterable[Any]) -> list[int]:
     return [id(item) for item in items]
 
 
-def _make_function(template: types.FunctionType, defaults: Any, closure: tuple[Any, ...]) -> types.FunctionType:
-    return types.FunctionType(template.__code__, template.__globals__, template.__name__, defaults, closure or None)
-
-
 def _is_of_python(kind: type) -> bool:
     """Whether instances of a class are what their attributes, and their items or arguments, say."""
     return (
@@ -782,56 +785,5 @@ def _is_native_new(new: Any) -> bool:
     return isinstance(new, types.BuiltinFunctionType)
 
 
-def _set_state(obj: Any, state: Any) -> None:
-    """Give an object the state that `__reduce_ex__` described, as `copy` does."""
-    if hasattr(obj, "__setstate__"):
-        obj.__setstate__(state)
-        return
-    namespace, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
-    obj.__dict__.update(namespace or {})
-    for name, item in (slots or {}).items():
-        setattr(obj, name, item)
-
-
 def _is_python(attribute: Any) -> bool:
     return attribute is None or isinstance(attribute, types.FunctionType)
-
-
-def _iterator_at(sequence: Any, position: int) -> Any:
-    """An iterator of a list, tuple, string or range that has given out some of the items."""
-    iterator = iter(sequence)
-    if position:
-        iterator.__setstate__(position)
-    return iterator
-
-
-class _Nothing:
-    """What an iterator by index finds no item in."""
-
-    def __getitem__(self, index: int) -> Any:
-        raise IndexError
-
-
-def _finished_iterator() -> Any:
-    """An iterator by index that has come to its end."""
-    return _advanced(iter(_Nothing()), 1)
-
-
-def _advanced(iterator: Any, count: int) -> Any:
-    """An iterator that has given out some of the items."""
-    for _ in range(count):
-        next(iterator, None)
-    return iterator
-
-
-def _finished_generator(code: types.CodeType) -> Any:
-    """A generator of the user's that has come to its end."""
-    nothing: tuple[Any, ...] = ()
-    made: Any = (item for item in nothing)
-    made.__name__, made.__qualname__ = code.co_name, code.co_qualname
-    return _advanced(made, 1)
-
-
-def _reversed_at(sequence: Any, position: int) -> Any:
-    """A reverse iterator of a list, tuple or range that gives out the item at a position next."""
-    return _advanced(reversed(sequence), len(sequence) - 1 - position)

@@ -16,9 +16,10 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from weft.capture.classes import is_changeable
 from weft.capture.containers import is_container, members
 from weft.capture.namespaces import namespace_of
-from weft.capture.sources import Sources, is_changeable
+from weft.capture.sources import Sources
 from weft.core.run_number import RunNumber, settled
 from weft.core.tensor import Tensor
 

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.access import MISSING, class_attribute, impostor
+from weft.capture.classes import is_opaque_iterator
 from weft.capture.iterators import (
     BufferedIterator,
     OutsideIterator,
@@ -16,7 +17,6 @@ from weft.capture.iterators import (
     SymbolicRangeIterator,
 )
 from weft.capture.journal import Journaled
-from weft.capture.sources import is_opaque_iterator
 from weft.core.tensor import Tensor
 
 if TYPE_CHECKING:

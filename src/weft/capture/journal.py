@@ -367,17 +367,18 @@ class Journal:
 
         Its attributes are the part "attributes", wherever they were written.
         """
-        noted = self._noted(obj)
+        noted = self.noted(obj)
         namespace = namespace_of(obj)
         if namespace is None:
             return noted
-        attributes = self._noted(namespace)
+        attributes = self.noted(namespace)
         if attributes is None:
             return {**noted, "attributes": namespace} if isinstance(noted, dict) else noted
         parts = noted if noted is not None else contents_of(obj) if _has_more(type(obj)) else {}
         return {**(parts if isinstance(parts, dict) else {}), "attributes": attributes["dict"]}
 
-    def _noted(self, obj: Any) -> Any:
+    def noted(self, obj: Any) -> Any:
+        """What was noted of an object before the capture first wrote it, without its attributes; None if nothing."""
         key = id(obj)
         for layer in self.layers:
             noted = layer.before.get(key)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from weft.capture import operators
 from weft.capture.access import MISSING, PLAIN, class_attribute
+from weft.capture.classes import is_data_descriptor
 from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText
 from weft.capture.namespaces import namespace_of
 from weft.capture.packages import is_ours
-from weft.capture.sources import is_data_descriptor
 from weft.core.run_number import RunNumber
 
 if TYPE_CHECKING:

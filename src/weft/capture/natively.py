@@ -196,7 +196,8 @@ def _only_computes(function: Any, values: Any) -> bool:
     if isinstance(function, type) and issubclass(function, Tensor):
         return True
     return (
-        getattr(function, "__module__", "") == "_operator"
+        type(function) is types.BuiltinFunctionType
+        and function.__module__ == "_operator"
         and function not in _SEARCHES
         and not any(issubclass(type(value), _NESTED) for value in values)
     )

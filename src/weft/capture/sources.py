@@ -7,7 +7,6 @@ reads. A container or an instance is guarded by its class when it is loaded; wha
 
 from __future__ import annotations
 
-import abc
 import contextlib
 import datetime
 import decimal
@@ -16,7 +15,6 @@ import functools
 import gc
 import re
 import types
-import typing
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
@@ -26,13 +24,21 @@ import numpy as np
 from weft import context
 from weft.autodiff.session import HANDLE_HOOKS
 from weft.capture.arrays import ARRAYS
+from weft.capture.classes import (
+    in_class,
+    is_changeable,
+    is_data_descriptor,
+    is_opaque_iterator,
+    is_plain_instance,
+    is_plain_lookup,
+    is_trusted,
+)
 from weft.capture.containers import CONTAINERS, is_container, items_of, length, members
 from weft.capture.contents import Contents
 from weft.capture.guards import Guard, is_long
 from weft.capture.journal import EMPTY_CELL, slot_value, slots_of
 from weft.capture.namespaces import class_namespace, lacks, namespace_of
 from weft.capture.numbers import Numbers
-from weft.capture.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, is_heap_type, module_of
 from weft.capture.spelling import spelled_attribute, spelled_namespace
 from weft.capture.values import same_value
 from weft.core.tensor import Parameter, Tensor
@@ -48,15 +54,10 @@ _EQUAL: Final = (range,)
 #: immutable values that are compared, not identified
 VALUES: Final = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, np.dtype)
 VIEWS: Final = tuple(map(type, ({}.keys(), {}.values(), {}.items())))
-_IMMUTABLE_TYPE: Final = 1 << 8
 #: the contents of longer arrays are read by each call, not guarded
 _ARRAY_LIMIT: Final = 4096
 #: levels of containers beyond which Python's recursion limit may matter
 _DEEP: Final = 100
-#: modules with base classes that hold no state and read none natively
-_BASES: Final = frozenset({"abc", "typing", "builtins"})
-_METACLASSES: Final = frozenset({type, abc.ABCMeta, type(typing.Protocol)})
-_C_METHODS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType)
 #: tensor arguments that are checked to be different objects; beyond it, aliases are told apart where one is written
 _DISTINCT_LIMIT: Final = 4
 
@@ -246,8 +247,6 @@ class Sources(Contents):
             return True
         if isinstance(obj, types.CellType):
             return before is value
-        if isinstance(obj, Tensor):
-            before = {"attributes": before[1] or {}}
         if not isinstance(before, dict):
             return True
         if part == "attributes" and key in before.get("slots", ()):
@@ -294,7 +293,7 @@ class Sources(Contents):
             return value
         if self._is_of_written_class(obj, name):
             return value
-        if isinstance(obj, (types.ModuleType, type)) and _is_trusted(obj):
+        if isinstance(obj, (types.ModuleType, type)) and is_trusted(obj):
             return value
         if known is None:
             if not isinstance(obj, (types.ModuleType, type)) or id(obj) in self.created:
@@ -483,7 +482,8 @@ class Sources(Contents):
         for name, parameter in cell._params.items():
             if isinstance(parameter, Parameter):
                 before = self.before(parameter)
-                flag = parameter.requires_grad if before is None else before[1]["requires_grad"]
+                attributes = before.get("attributes") if isinstance(before, dict) else None
+                flag = parameter.requires_grad if attributes is None else attributes["requires_grad"]
                 asked = f"{self._expression(parameter)}.requires_grad"
                 path = f"{self.path(self._expression(cell))}.{name}.requires_grad"
                 self._guard(f"{asked} is {flag}", "value", path, flag, asked)
@@ -761,65 +761,3 @@ def same_namespace(kind: type, items: dict[str, Any]) -> bool:
     """Whether a class holds exactly these attributes."""
     namespace = class_namespace(kind)
     return len(namespace) == len(items) and all(namespace.get(key, ...) is item for key, item in items.items())
-
-
-def is_opaque_iterator(value: Any) -> bool:
-    """Whether a value is an iterator whose next item cannot be seen without taking it."""
-    kind = type(value)  # `isinstance` would ask the object for its class
-    return issubclass(kind, Iterator) and not isinstance(getattr(kind, "__next__", None), types.FunctionType)
-
-
-def _is_trusted(obj: Any) -> bool:
-    """Whether the attributes of a module or class are taken not to change."""
-    if isinstance(obj, type):
-        return not is_changeable(obj)
-    name: str = obj.__name__
-    return name.partition(".")[0] in TRUSTED_PACKAGES
-
-
-def is_changeable(kind: type) -> bool:
-    """Whether a class is one of the program's own, whose attributes may be replaced at any time."""
-    if not is_heap_type(kind) or kind.__flags__ & _IMMUTABLE_TYPE:
-        return False
-    return module_of(kind).partition(".")[0] not in TRUSTED_PACKAGES
-
-
-def is_plain_instance(kind: type) -> bool:
-    """Whether instances of a class are read by interpreted code only, so that each read can be guarded by itself."""
-    if kind is types.SimpleNamespace:
-        return True
-    if type(kind) not in _METACLASSES or issubclass(kind, BaseException):
-        return False
-    for cls in kind.__mro__[:-1]:
-        module = module_of(cls).partition(".")[0]
-        if module in _BASES and is_heap_type(cls):
-            continue
-        if not is_heap_type(cls) or module in TRUSTED_PACKAGES or module in NATIVE_PACKAGES:
-            return False
-        if any(isinstance(member, _C_METHODS) for member in cls.__dict__.values()):
-            return False
-    return True
-
-
-def is_plain_lookup(kind: type, name: str, found: Any) -> bool:
-    """Whether reading an attribute that a class defines as `found` from the class runs none of the user's code."""
-    meta = type(kind)
-    if in_class(meta, "__getattr__") is not ... or in_class(meta, "__getattribute__") is not type.__getattribute__:
-        return False
-    getters = [in_class(type(value), "__get__") for value in (found, in_class(meta, name))]
-    return type(found) not in (classmethod, staticmethod) and all(
-        getter is ... or isinstance(getter, types.WrapperDescriptorType) for getter in getters
-    )
-
-
-def is_data_descriptor(found: Any) -> bool:
-    """Whether a class attribute goes before an instance's own of that name."""
-    return hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")
-
-
-def in_class(kind: type, name: str) -> Any:
-    """What a class and its bases define under a name, without binding; `...` if nothing."""
-    for cls in kind.__mro__:
-        if name in cls.__dict__:
-            return cls.__dict__[name]
-    return ...

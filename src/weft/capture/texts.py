@@ -44,7 +44,7 @@ def percent(interp: Interpreter, function: Any, template: str, values: Any) -> A
         for _, width, precision, conversion in _CONVERSION.findall(template):
             if conversion == "a" or (conversion in "sr" and (width or precision)):
                 raise needs_characters()
-    return holes.complete(made)
+    return _shown(interp, holes.complete(made))
 
 
 def format_text(interp: Interpreter, method: Any, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -55,7 +55,12 @@ def format_text(interp: Interpreter, method: Any, template: str, args: list[Any]
         made = interp.natively([*args, *kwargs.values()], method, *args, **kwargs)
     if holes.parts and any(_is_measured(field) for field in string.Formatter().parse(template)):
         raise needs_characters()
-    return holes.complete(made)
+    return _shown(interp, holes.complete(made))
+
+
+def _shown(interp: Interpreter, text: Any) -> Any:
+    """A text that does not show where objects of the capture are."""
+    return interp.made_if_fresh(text) if type(text) is str else text
 
 
 def _is_measured(field: tuple[Any, ...]) -> bool:

@@ -14,6 +14,7 @@ from weft import dtypes
 from weft._jax_compat import Array, Tracer, to_device
 from weft.core import formatting
 from weft.core.tape import SYMBOL, WRITES, SymbolMark, TapeNode
+from weft.core.transparency import keeps
 from weft.dtypes import DType
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
@@ -253,6 +254,7 @@ class Tensor:
     def __copy__(self) -> Tensor:
         return present(self)
 
+    @keeps
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         result = present(self)
         result._node = SYMBOL if self.is_symbolic else None
@@ -462,6 +464,7 @@ class Parameter(Tensor, metaclass=_ParameterClass):
     def __copy__(self) -> Parameter:
         return self.clone()
 
+    @keeps
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         result = self.clone()
         memo[id(self)] = result

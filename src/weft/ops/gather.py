@@ -597,7 +597,7 @@ scatter_update, scatter_add, scatter_sub, scatter_mul, scatter_div, scatter_max,
 
 def _segment_samples() -> list[Sample]:
     return [
-        Sample((A, ids), {"num_segments": 3, "reduction": r})
+        Sample((A, ids), {"num_segments": 2 if r in ("max", "min") else 3, "reduction": r})  # none that is empty
         for r in ("add", "max", "min", "mul")
         for ids in (np.array([1, 0]), np.array([[1, 0, 1], [1, -1, 1]]))
     ]

@@ -211,7 +211,11 @@ def digamma(input: Any) -> Any:
     return special.digamma(floating(input))
 
 
-@op("BesselI0", method="i0", samples=unary(), elementwise=True)
+def _bessel_i0_rule(input: Any, out: Any, dout: Any) -> tuple[Any]:
+    return (mul(dout, bessel_i1(input)),)
+
+
+@op("BesselI0", method="i0", gradient=_bessel_i0_rule, samples=unary(), elementwise=True)
 def bessel_i0(input: Any) -> Any:
     """Modified Bessel function of order 0 of each element.
 

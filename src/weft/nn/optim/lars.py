@@ -14,6 +14,7 @@ from weft.core.tensor import Parameter
 from weft.nn.cell import Cell
 from weft.nn.optim.checks import flag, number
 from weft.nn.optim.optimizer import Optimizer
+from weft.ops._kinks import root
 
 
 def _scaled(*arrays: Any, chosen: tuple[bool, ...], decays: tuple[float, ...], epsilon: float, coefficient: float,
@@ -25,7 +26,7 @@ def _scaled(*arrays: Any, chosen: tuple[bool, ...], decays: tuple[float, ...], e
         if not include:
             results.append(g + decay * p)
             continue
-        size, slope = jnp.sqrt(jnp.sum(p * p)), jnp.sqrt(jnp.sum(g * g))
+        size, slope = root(jnp.sum(p * p)), root(jnp.sum(g * g))
         ratio = coefficient * size / (slope + decay * size + epsilon)
         ratio = jnp.where((size > 0) & (slope > 0), ratio, 1.0)
         if use_clip:

@@ -1,0 +1,61 @@
+"""What the code of an entry calls to make objects again: functions, iterators at their positions, states of objects."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+
+def make_function(template: types.FunctionType, defaults: Any, closure: tuple[Any, ...]) -> types.FunctionType:
+    return types.FunctionType(template.__code__, template.__globals__, template.__name__, defaults, closure or None)
+
+
+def set_state(obj: Any, state: Any) -> None:
+    """Give an object the state that `__reduce_ex__` described, as `copy` does."""
+    if hasattr(obj, "__setstate__"):
+        obj.__setstate__(state)
+        return
+    namespace, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    obj.__dict__.update(namespace or {})
+    for name, item in (slots or {}).items():
+        setattr(obj, name, item)
+
+
+def iterator_at(sequence: Any, position: int) -> Any:
+    """An iterator of a list, tuple, string or range that has given out some of the items."""
+    iterator = iter(sequence)
+    if position:
+        iterator.__setstate__(position)
+    return iterator
+
+
+class _Nothing:
+    """What an iterator by index finds no item in."""
+
+    def __getitem__(self, index: int) -> Any:
+        raise IndexError
+
+
+def finished_iterator() -> Any:
+    """An iterator by index that has come to its end."""
+    return advanced(iter(_Nothing()), 1)
+
+
+def advanced(iterator: Any, count: int) -> Any:
+    """An iterator that has given out some of the items."""
+    for _ in range(count):
+        next(iterator, None)
+    return iterator
+
+
+def finished_generator(code: types.CodeType) -> Any:
+    """A generator of the user's that has come to its end."""
+    nothing: tuple[Any, ...] = ()
+    made: Any = (item for item in nothing)
+    made.__name__, made.__qualname__ = code.co_name, code.co_qualname
+    return advanced(made, 1)
+
+
+def reversed_at(sequence: Any, position: int) -> Any:
+    """A reverse iterator of a list, tuple or range that gives out the item at a position next."""
+    return advanced(reversed(sequence), len(sequence) - 1 - position)

@@ -17,7 +17,7 @@ from weft.capture.journal import Journaled
 from weft.capture.lazytext import LazyText, needs_characters
 from weft.capture.packages import is_heap_type, is_ours
 from weft.capture.texts import percent, texted
-from weft.core.choice import Choice
+from weft.core.choice import Case, Choice, choose
 from weft.core.choice import refuse as refuse_choice
 from weft.core.number import GraphNumber, require
 from weft.core.run_number import RunNumber, settled
@@ -399,12 +399,24 @@ class Access:
         index, count = position.tensor, len(items)
         require((index >= -count) & (index < count), f"whether an index fits a {type(items).__name__} of {count} items")
         (kind,) = kinds
-        numbers = isinstance(kind, type)
-        chosen = arithmetic.tensor_of(items[-1]) if numbers else items[-1]
-        for number in range(count - 2, -1, -1):
+        places: dict[Any, Tensor] = {}
+        for number, item in enumerate(items):
             here = (index == number) | (index == number - count)
-            chosen = where(here, arithmetic.tensor_of(items[number]) if numbers else items[number], chosen)
-        return arithmetic.number(chosen, kind) if numbers else chosen
+            key = id(item) if isinstance(item, Tensor) else number
+            places[key] = here if key not in places else places[key] | here
+        distinct = {id(item) if isinstance(item, Tensor) else number: item for number, item in enumerate(items)}
+        (*others, last) = distinct
+        if isinstance(kind, type):
+            chosen = arithmetic.tensor_of(distinct[last])
+            for key in reversed(others):
+                chosen = where(places[key], arithmetic.tensor_of(distinct[key]), chosen)
+            return arithmetic.number(chosen, kind)
+        if not others:
+            return distinct[last]
+        chosen = distinct[last]
+        for key in reversed(others):
+            chosen = where(places[key], distinct[key], chosen)
+        return choose([Case(item, places[key]) for key, item in distinct.items()], chosen, self.trace.graph)
 
     def set_item(self: Interpreter, obj: Any, key: Any, value: Any) -> None:
         """`obj[key] = value`."""

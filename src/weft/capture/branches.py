@@ -23,6 +23,7 @@ from weft.compile.control import emit_if
 from weft.core.choice import Choice
 from weft.core.number import GraphNumber
 from weft.core.tensor import Tensor
+from weft.core.transparency import UNBROKEN
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph
 
@@ -413,6 +414,14 @@ class Branches:
     def continue_call(self: Interpreter, frame: Frame, result: Alternatives, stops: frozenset[int]) -> Exit | None:
         """Go on after a call that ended in several outcomes: with its value, or with its exception."""
         self.resolve_all(frame)
+        returned = [outcome for outcome in result.outcomes if outcome.label[0] == "return"]
+        if len(returned) > 1 and _is_of_transform(frame):
+            raise Unsupported(
+                Refusal.TENSOR_CONDITION,
+                "the sides of a branch on a tensor leave different things, and a transform in progress cannot go on "
+                "with each",
+                "let both sides return, and change, values of the same kinds",
+            )
         pc, awaits = frame.pc, frame.awaits
 
         def take(position: int) -> Callable[[], Exit]:
@@ -445,6 +454,15 @@ class Branches:
             return self._both(frame, condition, take(position), lambda: rest(position + 1))
 
         return self._settle(frame, rest(0), stops)
+
+
+def _is_of_transform(frame: Frame | None) -> bool:
+    """Whether a frame belongs to library code that keeps the tape of a gradient, or maps a function."""
+    while frame is not None and frame.transparent:
+        if frame.function.__code__ in UNBROKEN:
+            return True
+        frame = frame.caller
+    return False
 
 
 #: modules whose exceptions are never the user's

@@ -170,6 +170,20 @@ def refuse(why: str) -> NoReturn:
     )
 
 
+def choose(cases: Sequence[Case], value: Tensor, home: Graph) -> Choice:
+    """The choice among several tensors of which exactly one case holds.
+
+    Args:
+        cases: the cases.
+        value: the value of the tensor that it is.
+        home: the graph in which the choice is made.
+    """
+    made = Choice(cases, False, home)
+    _take(made, value)
+    register(made)
+    return made
+
+
 class _Local(threading.local):
     def __init__(self) -> None:
         #: id of a tensor -> it, and the choices that may be it, with the case

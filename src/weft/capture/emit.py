@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable
 from typing import Any, Final, NoReturn
 
-from weft.capture.containers import is_container, items_of, members, spelled
+from weft.capture.containers import items_of, members, spelled
 from weft.capture.entries import Owner
 from weft.capture.exceptions import raise_chained
 from weft.capture.frame import Lazy, MaybeUnbound
@@ -60,7 +60,6 @@ from weft.capture.spelling import spelled_namespace, stores_plainly
 from weft.capture.tracebacks import Place, Way
 from weft.core.choice import Choice
 from weft.core.number import GraphNumber
-from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
@@ -70,8 +69,6 @@ _IMMUTABLE: Final = (
     type(Ellipsis), type(NotImplemented),
 )  # fmt: skip
 _NEW = object.__new__
-#: objects looked at in what is taken for a constant
-_LOOKED_AT: Final = 10_000
 #: immutable classes that programs derive from -> how to get the value itself from an instance, past the user's methods
 _PLAIN: Final[dict[type, Callable[[Any], Any]]] = {
     int: int.__pos__, float: float.__pos__, complex: complex.__pos__, str: str.__str__,
@@ -730,31 +727,6 @@ def _put_again(before: list[int], after: list[int]) -> set[int]:
             return {key for key in after[number:] if key in place}
         last = place[key]
     return set()
-
-
-def refuse_run_time(value: Any) -> None:
-    """Refuse to take an object for one that is the same in every call if it holds what only the running graph knows.
-
-    Native code may have made it without the capture's noticing.
-    """
-    pending, seen = [value], {id(value)}
-    while pending and len(seen) < _LOOKED_AT:
-        obj = pending.pop()
-        kind = type(obj)
-        if issubclass(kind, RunNumber) or (issubclass(kind, Tensor) and obj.is_symbolic):
-            raise Unsupported(
-                Refusal.OUTPUT,
-                f"a {type(value).__name__} that native code made holds what only the running graph knows",
-                "return or keep lists and tensors instead",
-            )
-        if issubclass(kind, (Tensor, type, types.ModuleType, types.FunctionType, str, bytes, int, float)):
-            continue
-        inner = list(members(obj)) if is_container(obj) and not issubclass(kind, bytearray) else []
-        inner += (namespace_of(obj) or {}).values()
-        for item in inner:
-            if id(item) not in seen:
-                seen.add(id(item))
-                pending.append(item)
 
 
 def _identities(items: Iterable[Any]) -> list[int]:

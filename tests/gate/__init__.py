@@ -1,0 +1,1 @@
+"""The gate matrix: every native operation on values that change."""

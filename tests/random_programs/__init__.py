@@ -1,0 +1,1 @@
+"""Random programs, compiled and eager."""

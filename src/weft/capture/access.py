@@ -399,24 +399,22 @@ class Access:
         index, count = position.tensor, len(items)
         require((index >= -count) & (index < count), f"whether an index fits a {type(items).__name__} of {count} items")
         (kind,) = kinds
-        places: dict[Any, Tensor] = {}
+        numbers = isinstance(kind, type)
+        #: where each item stands: tensors by their identity, numbers by their place
+        cases: dict[int, tuple[Any, Tensor]] = {}
         for number, item in enumerate(items):
             here = (index == number) | (index == number - count)
-            key = id(item) if isinstance(item, Tensor) else number
-            places[key] = here if key not in places else places[key] | here
-        distinct = {id(item) if isinstance(item, Tensor) else number: item for number, item in enumerate(items)}
-        (*others, last) = distinct
-        if isinstance(kind, type):
-            chosen = arithmetic.tensor_of(distinct[last])
-            for key in reversed(others):
-                chosen = where(places[key], arithmetic.tensor_of(distinct[key]), chosen)
-            return arithmetic.number(chosen, kind)
+            key = number if numbers else id(item)
+            cases[key] = (item, cases[key][1] | here if key in cases else here)
+        *others, (last, _) = cases.values()
         if not others:
-            return distinct[last]
-        chosen = distinct[last]
-        for key in reversed(others):
-            chosen = where(places[key], distinct[key], chosen)
-        return choose([Case(item, places[key]) for key, item in distinct.items()], chosen, self.trace.graph)
+            return last
+        chosen = arithmetic.tensor_of(last) if numbers else last
+        for item, here in reversed(others):
+            chosen = where(here, arithmetic.tensor_of(item) if numbers else item, chosen)
+        if numbers:
+            return arithmetic.number(chosen, kind)
+        return choose([Case(item, here) for item, here in cases.values()], chosen, self.trace.graph)
 
     def set_item(self: Interpreter, obj: Any, key: Any, value: Any) -> None:
         """`obj[key] = value`."""

@@ -12,10 +12,10 @@ import numpy as np
 import weft
 from bench.measure import Result, row, seconds
 from weft import nn, ops
-from weft.capture import isa
 from weft.capture.capture import Program
-from weft.capture.events import FIRST
-from weft.capture.handlers import HANDLERS
+from weft.capture.code import instructions as isa
+from weft.capture.machine.handlers import HANDLERS
+from weft.capture.state.events import FIRST
 
 DEPTH, WIDTH, HEADS = 12, 64, 4
 #: seconds for one instruction, and for the whole capture

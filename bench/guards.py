@@ -12,7 +12,7 @@ import numpy as np
 import weft
 from bench.measure import Result, row, seconds, steady
 from weft import nn
-from weft.capture.guards import compile_check
+from weft.capture.state.guards import compile_check
 from weft.jit import compiled_of
 
 #: what the check of the 60-layer network may cost

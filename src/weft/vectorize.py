@@ -172,7 +172,7 @@ class _ExampleTrace(Trace):
 
 @keeps
 class VmapFunction:
-    """A function mapped over axes of its arguments, as a callable. A capture does the same by `weft.capture.mapping`.
+    """A function mapped over axes of its arguments, as a callable. A capture does it by `weft.capture.meaning.mapping`.
 
     Args:
         fn: function or Cell of one example.

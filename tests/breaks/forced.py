@@ -18,7 +18,7 @@ from typing import Any
 import programs
 
 from tests.helpers.programs import Case, check_case
-from weft.capture import calls
+from weft.capture.meaning import calls
 
 #: file, line and name of a function, and the number of the instruction
 Site = tuple[str, int, str, int]

@@ -16,8 +16,10 @@ from tests.cpython.pure_programs import pure_program
 from tests.helpers.outcomes import outcome
 from tests.helpers.sources import function_of
 from weft import jit, jit_disable
-from weft.capture import attempt, interpreter, suspension
-from weft.capture.leaving import rest_of_frame
+from weft.capture import attempt
+from weft.capture.leaving import suspension
+from weft.capture.leaving.rest import rest_of_frame
+from weft.capture.machine import interpreter
 from weft.errors import Refusal, Unsupported
 
 

@@ -13,7 +13,7 @@ from tests.helpers.programs import Case, check_case
 from tests.helpers.sources import function_of
 from tests.helpers.values import f32, i64, tensors
 from weft.capture.capture import Program
-from weft.capture.events import FIRST
+from weft.capture.state.events import FIRST
 from weft.explain import Recorder
 
 INPUTS = [

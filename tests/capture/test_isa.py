@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from weft.capture.flow import flow_of
-from weft.capture.interpreter import HANDLERS
-from weft.capture.isa import CONDITIONAL, Decoded, decode
+from weft.capture.code.flow import flow_of
+from weft.capture.code.instructions import CONDITIONAL, Decoded, decode
+from weft.capture.machine.interpreter import HANDLERS
 
 MODULES = [
     argparse, asyncio.base_events, collections, contextlib, dataclasses, functools, inspect, json.decoder, statistics,

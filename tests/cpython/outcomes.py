@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.helpers.outcomes import text_of
-from weft.capture import events
 from weft.capture.capture import Program
+from weft.capture.state import events
 from weft.errors import Unsupported
 from weft.jit import jit
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import weft
 from weft import Tensor, nn, ops
-from weft.capture.events import BreakSite
+from weft.capture.state.events import BreakSite
 from weft.errors import Location
 
 SCALE = 2.0

@@ -13,7 +13,7 @@ from tests.explain import explained as programs
 from tests.explain.explained import a_break
 from tests.helpers.processes import python
 from weft import Tensor
-from weft.capture.events import History
+from weft.capture.state.events import History
 
 X, Y = Tensor(np.ones((2, 3), np.float32)), Tensor(np.ones((5, 3), np.float32))
 

@@ -17,7 +17,7 @@ import weft
 from tests.explain import explained as programs
 from tests.explain.explained import a_break
 from weft import Tensor
-from weft.capture.events import FIRST, BreakSite, Captured, History
+from weft.capture.state.events import FIRST, BreakSite, Captured, History
 from weft.errors import Location
 from weft.explain import FunctionReport, Report
 from weft.explain.source import ranges

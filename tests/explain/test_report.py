@@ -18,8 +18,8 @@ import weft
 from tests.explain import explained as programs
 from tests.explain.explained import a_break
 from weft import Tensor
-from weft.capture import events
-from weft.capture.events import FIRST, KEPT, Captured, History
+from weft.capture.state import events
+from weft.capture.state.events import FIRST, KEPT, Captured, History
 from weft.errors import Location, Unsupported, excerpt
 from weft.explain import FunctionReport, Recorder, Report, console
 from weft.explain.explain import report_of

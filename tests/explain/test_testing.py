@@ -11,7 +11,7 @@ import pytest
 import weft
 from tests.explain.explained import a_break
 from weft import Tensor
-from weft.capture.events import History
+from weft.capture.state.events import History
 from weft.testing import assert_compiles, assert_no_breaks
 
 

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import functools
-import types
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from weft.autodiff import session
-from weft.capture.assemble import assemble, drop_unused
-from weft.capture.branches import Alternatives
-from weft.capture.emit import Writer
-from weft.capture.entries import Entry, Owner
-from weft.capture.events import BreakSite
-from weft.capture.frame import Exit, Return, Suspend, Yield
-from weft.capture.generators import yield_point
-from weft.capture.interpreter import Interpreter
-from weft.capture.iterators import refuse_abandoned
-from weft.capture.journal import Journaled, contents_of, restore
-from weft.capture.merge import settled_contents
-from weft.capture.native_warnings import refused_warnings
-from weft.capture.reached import reached
-from weft.capture.sources import Sources
-from weft.capture.suspension import (
-    BreakPoint,
-    Continuation,
-    shape_of,
-    values_of,
-)
-from weft.capture.threads import others_run
+from weft.capture.branching.leaves import settled_contents
+from weft.capture.branching.outcomes import Alternatives
+from weft.capture.branching.reached import reached
+from weft.capture.leaving.entries import Owner
+from weft.capture.leaving.entry import Entry
+from weft.capture.leaving.generators import yield_point
+from weft.capture.leaving.shapes import shape_of, values_of
+from weft.capture.leaving.suspension import BreakPoint, Continuation
+from weft.capture.machine.interpreter import Interpreter
+from weft.capture.meaning.generators import refuse_abandoned
+from weft.capture.meaning.native_warnings import refused_warnings
+from weft.capture.python.threads import others_run
+from weft.capture.sources.sources import Sources
+from weft.capture.state.events import BreakSite
+from weft.capture.state.frame import Exit, Return, Suspend, Yield
+from weft.capture.state.journal import restore
+from weft.capture.writing.assemble import assemble, drop_unused
+from weft.capture.writing.writer import Writer
+from weft.capture.writing.writes import Writes
 from weft.core import trace as trace_module
 from weft.core.containers import is_mutable
 from weft.core.number import STORAGE, number_of
@@ -261,7 +258,7 @@ class Attempt:
         if isinstance(result, Alternatives):
             writer.raised = {}  # the entry raises one of them itself
             return _write_alternatives(interpreter, writer, result)
-        stored = _write_effects(interpreter, writer)
+        stored = Writes(writer).effects(interpreter.trace)
         if isinstance(result, Return):
             writer.lines.append(f"return {writer.expression(result.value)}")
         elif isinstance(result, Yield):
@@ -327,7 +324,7 @@ def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Altern
             restore(obj, settled_contents(contents))
         first = len(writer.lines)
         names, numbers = dict(writer._names), dict(writer._numbers)
-        stored = _write_effects(interpreter, writer)
+        stored = Writes(writer).effects(interpreter.trace)
         handles = set(map(id, stored.values()))
         always = stored if always is None else {k: handle for k, handle in always.items() if id(handle) in handles}
         if outcome.label[0] == "return":
@@ -343,37 +340,3 @@ def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Altern
         interpreter.journal.pop()
         layer.undo()
     return always or {}
-
-
-def _write_effects(interpreter: Interpreter, writer: Writer) -> dict[int, Tensor]:
-    stored: dict[int, Tensor] = {}
-    sources = interpreter.sources
-    before: dict[int, tuple[Any, Any]] = {}
-    for layer in interpreter.journal.layers:
-        for key, noted in layer.before.items():
-            before.setdefault(key, noted)
-    journal = interpreter.journal
-    for key, (obj, contents) in before.items():
-        if journal.belongs(key, interpreter.created) and not sources.is_known(obj):
-            continue
-        if isinstance(obj, Tensor):
-            data, _ = contents
-            if data[0].__class__ is Value or key in interpreter.trace.created:
-                continue
-            now, _ = contents_of(obj)
-            if now[0] is not data[0]:
-                sources.written(obj)
-                stored[writer.write_tensor(obj)] = obj
-        elif isinstance(obj, Journaled):
-            if sources.is_known(obj):
-                raise AssertionError(f"{obj!r} cannot have come from outside")
-        elif isinstance(obj, types.FrameType):
-            continue
-        elif key in journal.namespaces:
-            writer.write_attributes(journal.namespaces[key], obj, contents["dict"], contents_of(obj)["dict"])
-        elif key in journal.registries and not sources.is_known(obj):
-            writer.write_registry(*journal.registries[key], contents["dict"], contents_of(obj)["dict"])
-        else:
-            sources.written(obj)
-            writer.write_object(obj, contents, contents_of(obj))
-    return stored

@@ -11,17 +11,15 @@ from typing import Any, Final
 
 from weft import context
 from weft.capture.attempt import Attempt, End
-from weft.capture.callbacks import captured_callbacks
-from weft.capture.entries import Entry, Owner
-from weft.capture.events import BreakSite, Captured
-from weft.capture.frame import Exit
-from weft.capture.leaving import rest_of_frame
-from weft.capture.spelling import is_spelled
-from weft.capture.suspension import (
-    Continuation,
-    restore_frames,
-    value_names,
-)
+from weft.capture.leaving.callbacks import captured_callbacks
+from weft.capture.leaving.entries import Owner
+from weft.capture.leaving.entry import Entry
+from weft.capture.leaving.rest import rest_of_frame
+from weft.capture.leaving.shapes import restore_frames, value_names
+from weft.capture.leaving.suspension import Continuation
+from weft.capture.python.spelling import is_spelled
+from weft.capture.state.events import BreakSite, Captured
+from weft.capture.state.frame import Exit
 from weft.core.transparency import TRANSPARENT, UNBROKEN
 from weft.errors import Unsupported
 
@@ -62,7 +60,7 @@ class Program(Owner):
                 for key, name in zip(kwargs, names[len(args) :], strict=True):
                     given_names.append(f"{key}={name}" if is_spelled(key) else f"**{{{key!r}: {name}}}")
                 attempt.whole_call = f"{loaded}({', '.join(given_names)})"
-            return attempt.interpreter.call_outcome(function, values[: len(args)], given)
+            return attempt.interpreter.calls.call_outcome(function, values[: len(args)], given)
 
         return self._capture(begin, None, why)
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from weft.capture import events
+from weft.capture.state import events
 from weft.errors import Unsupported
 from weft.explain.findings import FunctionReport
 from weft.explain.recorder import Recorder

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from weft.capture.events import FIRST, BreakSite, Captured, Compiled, History
+from weft.capture.state.events import FIRST, BreakSite, Captured, Compiled, History
 from weft.compile.compilations import Compilation
 from weft.core.trace import CONSTANT
 from weft.errors import Location, excerpt

@@ -11,8 +11,8 @@ import logging
 from typing import Final
 
 from weft import context
-from weft.capture import events
-from weft.capture.events import FIRST, BreakSite, Compiled, Event, History
+from weft.capture.state import events
+from weft.capture.state.events import FIRST, BreakSite, Compiled, Event, History
 from weft.core.trace import CONSTANT
 from weft.errors import excerpt
 from weft.explain.text import count, duration

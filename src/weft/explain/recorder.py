@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from weft.capture import events
-from weft.capture.events import Event, History
+from weft.capture.state import events
+from weft.capture.state.events import Event, History
 from weft.compile import compilations
 from weft.compile.compilations import Compilation
 from weft.explain.findings import FunctionReport, Mark

@@ -10,9 +10,10 @@ from typing import Any
 
 from weft import context
 from weft.capture.capture import Program
-from weft.capture.entries import Entries, Entry
-from weft.capture.events import History
-from weft.capture.misses import another_form
+from weft.capture.leaving.entries import Entries
+from weft.capture.leaving.entry import Entry
+from weft.capture.leaving.misses import another_form
+from weft.capture.state.events import History
 from weft.core import trace as trace_module
 from weft.errors import Location
 

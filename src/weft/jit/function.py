@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from weft import context
-from weft.capture import events
-from weft.capture.entries import MISS
-from weft.capture.tracebacks import hide_runtime
+from weft.capture.leaving.entry import MISS
+from weft.capture.leaving.tracebacks import hide_runtime
+from weft.capture.state import events
 from weft.core import trace as trace_module
 from weft.core.transparency import STAND_INS
 from weft.jit import compiled as compiled_module

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from weft.capture.entries import MISS
-from weft.capture.tracebacks import hide_runtime
+from weft.capture.leaving.entry import MISS
+from weft.capture.leaving.tracebacks import hide_runtime
 from weft.core.transparency import transparent
 from weft.jit.compiled import Compiled, defined_at, is_eager
 from weft.jit.instances import Instances

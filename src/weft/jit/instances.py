@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.capture.entries import MISS
+from weft.capture.leaving.entry import MISS
 from weft.core.home import Home
 from weft.core.tensor import Tensor
 from weft.jit.compiled import Compiled

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft import context
-from weft.capture import events
+from weft.capture.state import events
 from weft.jit.compiled import Compiled
 from weft.jit.decorator import jit
 from weft.jit.function import compiled_of, dispatcher_of

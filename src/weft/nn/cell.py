@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from weft import context
-from weft.capture import events
-from weft.capture.users import users_code
+from weft.capture.python.users import users_code
+from weft.capture.state import events
 from weft.core import trace
 from weft.core.home import Home
 from weft.core.parameters import ParameterTuple

@@ -1,0 +1,77 @@
+"""How a piece of code that the running graph decides about can end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.capture.state.frame import Exit
+from weft.core.number import GraphNumber
+from weft.ir.graph import Graph
+
+Label = tuple[Any, ...]
+
+
+class Outcome:
+    """One way a piece of code can end, and the state it leaves.
+
+    Args:
+        label: ("stop", pc), ("return", number), ("iterate",) or ("raise", identity); equal ones merge.
+        slots: fast locals of the frame.
+        stack: value stack of the frame.
+        payload: the returned value or the exception.
+        heap: id -> (object, contents) of what was written.
+    """
+
+    __slots__ = ("label", "slots", "stack", "payload", "heap", "handling")
+
+    def __init__(
+        self, label: Label, slots: Any, stack: Any, payload: Any, heap: dict[int, tuple[Any, Any]], handling: Any
+    ) -> None:
+        self.label = label
+        self.slots = slots
+        self.stack = stack
+        self.payload = payload
+        self.heap = heap
+        #: the exception being handled at this point
+        self.handling = handling
+
+
+class Alternatives(Exit):
+    """Several outcomes of which the running graph picks one.
+
+    Args:
+        selector: the position of the outcome that holds.
+        outcomes: the outcomes, all of different labels.
+    """
+
+    __slots__ = ("selector", "outcomes")
+
+    def __init__(self, selector: GraphNumber, outcomes: list[Outcome]) -> None:
+        self.selector = selector
+        self.outcomes = outcomes
+
+
+class Side:
+    """What running one side of a branch gave."""
+
+    __slots__ = ("region", "selector", "outcomes", "constants")
+
+    def __init__(self, region: Graph, selector: GraphNumber | None, outcomes: list[Outcome]) -> None:
+        self.region = region
+        #: ids of the constants made on it
+        self.constants: set[int] = set()
+        self.selector = selector
+        self.outcomes = outcomes
+
+
+class Iterated(Exit):
+    """The body of a loop came back to the loop's test.
+
+    Args:
+        go_on: whether the loop goes on, symbolic.
+    """
+
+    __slots__ = ("go_on",)
+
+    def __init__(self, go_on: Any) -> None:
+        self.go_on = go_on

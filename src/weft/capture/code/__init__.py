@@ -1,0 +1,1 @@
+"""What depends on the version of CPython: instructions, control flow."""

@@ -1,0 +1,1 @@
+"""How a call leaves the graph and goes on: breaks, steps, continuations, entries."""

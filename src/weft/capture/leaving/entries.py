@@ -1,0 +1,210 @@
+"""The captured versions of one piece of code, and what all pieces of one compiled function share."""
+
+from __future__ import annotations
+
+import threading
+import time
+import types
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from weft import context
+from weft.capture.leaving.entry import MISS, Entry
+from weft.capture.leaving.misses import changing_numbers, closest, logger
+from weft.capture.python.threads import others_run
+from weft.capture.state.events import FIRST, BreakSite, History
+from weft.capture.state.guards import describe
+from weft.errors import WeftError
+
+#: one capture at a time: it reads and writes the program's own objects
+capture_lock: Final = threading.RLock()
+#: held while a list of entries is replaced; reentrant, since a collection meanwhile may run the user's `__del__`
+_order_lock: Final = threading.RLock()
+
+
+class Recency:
+    """The entries for one place in the code in the order of their last use, for all forms of calls that come to it.
+
+    Their number is limited by the setting `jit_cache_limit`.
+    """
+
+    __slots__ = ("_order",)
+
+    def __init__(self) -> None:
+        #: least recently used first
+        self._order: dict[int, tuple[Entries, Entry]] = {}
+
+    def used(self, entries: Entries, entry: Entry) -> None:
+        """Note that an entry was made, or was used while it was not the latest."""
+        self._order.pop(id(entry), None)
+        self._order[id(entry)] = (entries, entry)
+
+    def evict(self) -> int:
+        """Drop the least recently used entries above the limit; returns how many."""
+        dropped = max(0, len(self._order) - context.get_context("jit_cache_limit"))
+        for _ in range(dropped):
+            entries, entry = self._order.pop(next(iter(self._order)))
+            entries.entries = [other for other in entries.entries if other is not entry]
+        return dropped
+
+
+class Entries:
+    """The entries of one piece of code for one form of calls, most recently used first.
+
+    Args:
+        owner: the compiled callable.
+        recency: the order in which entries for the place were used.
+        capture: makes a new entry for some values; its second argument says why it is needed.
+        first: why there is a first one.
+    """
+
+    __slots__ = ("owner", "recency", "capture", "first", "entries")
+
+    def __init__(
+        self, owner: Owner, recency: Recency, capture: Callable[[tuple[Any, ...], str], Entry], first: str = FIRST
+    ) -> None:  # fmt: skip
+        self.owner = owner
+        self.recency = recency
+        self.capture = capture
+        self.first = first
+        #: replaced, never changed: other threads may be reading it
+        self.entries: list[Entry] = []
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def call(self, values: tuple[Any, ...], tried: int = 0) -> Any:
+        """Run the entry that fits, capturing one if there is none; the first `tried` are known not to fit."""
+        entries = self.entries
+        for position in range(tried, len(entries)):
+            result = entries[position].run(*values)
+            if result is not MISS:
+                if position:
+                    self._use(entries[position])
+                return result
+        return self._capture_and_call(values)
+
+    def _use(self, entry: Entry) -> None:
+        """Put an entry first: a new one, or one that was just used."""
+        with _order_lock:
+            self.entries = [entry, *(other for other in self.entries if other is not entry)]
+            self.recency.used(self, entry)
+
+    def _capture_and_call(self, values: tuple[Any, ...]) -> Any:
+        with capture_lock:
+            for entry in self.entries:  # another thread may have captured it meanwhile
+                result = entry.run(*values)
+                if result is not MISS:
+                    return result
+            why = self._compare(values)
+            entry = self.capture(values, why)
+            self._use(entry)
+            self._evict(why)
+        followed = self.owner.followed
+        began = time.perf_counter()
+        result = entry.run(*values)
+        if result is MISS and others_run():
+            result = self._capture_once(values).run(*values)
+        if entry.event is not None:
+            entry.event.first_run = time.perf_counter() - began
+        if result is MISS and (entry.has_failed() or self.owner.followed is not followed):
+            return self._capture_and_call(values)
+        if result is MISS:
+            raise WeftError(
+                f"the new graph {entry.segment.graph.name!r} does not accept the arguments it was captured with; "
+                f"an argument or global changes while it is read ({describe(entry.differences(values))})"
+            )
+        return result
+
+    def _capture_once(self, values: tuple[Any, ...]) -> Entry:
+        """An entry for one call, in which other threads change what it reads before the guards look at it."""
+        with capture_lock:
+            before, self.owner.once = self.owner.once, True
+            try:
+                return self.capture(values, "another thread changes what the call reads")
+            finally:
+                self.owner.once = before
+
+    def _compare(self, values: tuple[Any, ...]) -> str:
+        """Why a call needs a new entry; numbers that changed are noted as such."""
+        if any(entry.has_failed() for entry in self.entries):
+            self.owner.exact = True
+            self.entries = [entry for entry in self.entries if not entry.has_failed()]
+            return "a number was out of the range in which the graph computes as Python does"
+        if not self.entries:
+            return self.first
+        found = closest(self.entries, values)
+        self.owner.varying |= changing_numbers(found)
+        return describe(found) or "the closest entry was captured at the same time"
+
+    def _evict(self, why: str) -> None:
+        """Drop the least recently used entries above the limit, saying so in the log."""
+        with _order_lock:
+            dropped = self.recency.evict()
+        if dropped:
+            self.owner.history.evicted += dropped
+            logger.warning(
+                "%s: more than %d compiled versions (jit_cache_limit), so the least recently used was dropped; "
+                "the newest was needed because %s",
+                self.owner.name, context.get_context("jit_cache_limit"), why,
+            )  # fmt: skip
+
+
+class Owner:
+    """What the entries of one compiled callable share.
+
+    Args:
+        name: name of the callable, and of its graphs.
+        guarded: whether outside values are guarded (else they are constants of each capture).
+        fullgraph: whether a break is an error.
+    """
+
+    def __init__(self, name: str, guarded: bool, fullgraph: bool = False) -> None:
+        self.name = name
+        self.guarded = guarded
+        self.fullgraph = fullgraph
+        #: whether the capture in progress is for one call only
+        self.once = False
+        #: the order in which entries for whole calls were used
+        self.recency = Recency()
+        #: whether a gradient followed a call that had rules of its own, see `Trace.followed`
+        self.followed = False
+        #: paths of numbers that changed between calls: they are no constants of later captures
+        self.varying: set[str] = set()
+        #: whether later captures assume nothing of numbers that only their graphs know
+        self.exact = False
+        self.history = History(name)
+        #: places in the code -> the `Continuation` of calls that go on there
+        self.continuations: dict[Any, Any] = {}
+        #: how many captures of continuations were made, none computing anything with tensors; None once one did
+        self.idle: int | None = 0
+        #: code of which the rest is never left to Python again, since it computed with tensors there
+        self.computing: set[types.CodeType] = set()
+
+    def note_followed(self) -> None:
+        """A gradient follows a call whose graph has rules that only hold for the call."""
+        self.followed = True
+
+    def capture_continuation(
+        self, continuation: Any, values: tuple[Any, ...], why: str
+    ) -> Entry:  # fmt: skip
+        """Make an entry for a continuation; set by `weft.capture.capture`."""
+        raise NotImplementedError
+
+    def is_strict(self) -> bool:
+        """Whether what cannot be in the graph is an error; set by `weft.capture.capture`."""
+        raise NotImplementedError
+
+    def captured_callbacks(self) -> AbstractContextManager[None]:
+        """Have library code call the user's functions as captured pieces; set by `weft.capture.capture`."""
+        raise NotImplementedError
+
+    def rest_of(
+        self, continuation: Any, site: BreakSite | None
+    ) -> Callable[[tuple[Any, ...]], Any] | None:  # fmt: skip
+        """What runs the rest of a continuation's innermost frame in Python; set by `weft.capture.capture`."""
+        raise NotImplementedError

@@ -1,0 +1,113 @@
+"""Tracebacks of the user's program: those of exceptions that a graph made, and the runtime's own frames taken out."""
+
+from __future__ import annotations
+
+import os
+import types
+from collections.abc import Sequence
+from typing import Any, Final
+
+from weft.capture.code.instructions import Decoded
+from weft.capture.leaving.step_functions import raising_step, waiting_step
+from weft.capture.python.packages import CAPTURE, WEFT
+
+#: the file that generated code of the runtime claims to be from
+RUNNER: Final = "<weft step>"
+#: what lies between the user's frames is from these files
+_OURS: Final = ("<weft ", *(CAPTURE, f"{WEFT}jit{os.sep}"))
+
+
+def keep_user_frames(error: BaseException, skip: int, again: int | None) -> None:
+    """Take the runtime's own frames out of a traceback.
+
+    Args:
+        error: the exception.
+        skip: how many of the outermost user's frames are left out too: those outside the frame that handles it.
+        again: a further frame to leave out: one that raised the exception again, which has its entry already.
+    """
+    entries = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(_OURS):
+            entries.append(traceback)
+        traceback = traceback.tb_next
+    if again is not None:
+        del entries[again : again + 1]
+    kept: types.TracebackType | None = None
+    for entry in reversed(entries[skip:]):
+        if entry.tb_next is kept:
+            kept = entry  # as it is: somebody may hold it
+            continue
+        kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    error.__traceback__ = kept
+
+
+def hide_runtime(error: BaseException) -> None:
+    """Take the runtime's own frames out of the traceback of what a compiled function raises.
+
+    What ends in them is an error of the runtime itself, which stays as it is; so does everything if the environment
+    variable `WEFT_TRACEBACK` is ``full``.
+
+    Args:
+        error: the exception.
+    """
+    innermost = error.__traceback__
+    while innermost is not None and innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    runtimes = innermost is None or innermost.tb_frame.f_code.co_filename.startswith(_OURS)
+    if not runtimes and os.environ.get("WEFT_TRACEBACK") != "full":
+        keep_user_frames(error, 0, None)
+
+
+class Place:
+    """An instruction at which an exception left a frame.
+
+    Args:
+        decoded: the code of the frame.
+        pc: the instruction.
+        namespace: the globals of the frame.
+    """
+
+    __slots__ = ("decoded", "pc", "namespace")
+
+    def __init__(self, decoded: Decoded, pc: int, namespace: dict[str, Any]) -> None:
+        self.decoded = decoded
+        self.pc = pc
+        self.namespace = namespace
+
+
+class Way:
+    """The frames that an exception of a graph came through, for its traceback.
+
+    Args:
+        places: where it left each frame, the innermost first.
+    """
+
+    __slots__ = ("places", "_steps")
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self.places = tuple(places)
+        self._steps: list[Any] | None = None
+
+    def mark(self, error: BaseException) -> None:
+        """Give an exception the traceback that it has in Python."""
+        if self._steps is None:
+            first, *outer = self.places
+            self._steps = [raising_step(first.decoded, first.pc, first.namespace)]
+            self._steps += [waiting_step(p.decoded, p.pc, p.namespace, [], [], False)() for p in outer]
+        context = error.__context__
+        try:
+            _raise_through(self._steps, error)
+        except BaseException as raised:
+            if raised is not error:
+                raise
+        error.__context__ = context
+        keep_user_frames(error, 0, None)
+
+
+def _raise_through(steps: Sequence[Any], error: BaseException) -> None:
+    """Call the last of some functions, which calls the one before, down to the first, which raises."""
+    if len(steps) == 1:
+        steps[0](error)
+    else:
+        steps[-1](_raise_through, (steps[:-1], error))

@@ -1,0 +1,414 @@
+"""The symbolic interpreter: executes the user's bytecode on real Python objects whose tensor leaves are symbolic."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any, Final
+
+from weft.capture.branching.branches import Branches
+from weft.capture.branching.outcomes import Alternatives
+from weft.capture.code.instructions import Decoded
+from weft.capture.machine import (
+    opcodes,  # noqa: F401 - they fill the table of handlers
+    opcodes_control,  # noqa: F401 - they fill the table of handlers
+)
+from weft.capture.machine.handlers import HANDLERS
+from weft.capture.meaning.arrays import Arrays
+from weft.capture.meaning.attributes import Attributes
+from weft.capture.meaning.builtins import refuse_addresses
+from weft.capture.meaning.calls import Calls
+from weft.capture.meaning.gate import Gate
+from weft.capture.meaning.iteration import Iteration
+from weft.capture.meaning.native import Native
+from weft.capture.meaning.objects import Objects
+from weft.capture.python.exceptions import chain_native, drop_context, raise_as_it_is, set_context
+from weft.capture.sources.sources import Sources
+from weft.capture.state.frame import UNBOUND, Await, Exit, Fork, Frame, Lazy, Raise, Return, Stop, Suspend
+from weft.capture.state.fresh import is_value, note_parts
+from weft.capture.state.journal import EMPTY_CELL, Journal, cell_value
+from weft.capture.state.lazytext import TEXTS, hole
+from weft.core.tensor import LiteralTensor, Tensor
+from weft.core.trace import Trace
+from weft.core.transparency import UNBROKEN
+from weft.errors import Location, Refusal, Unsupported
+from weft.ir.types import TOKEN
+
+_NO_STOPS: Final[frozenset[int]] = frozenset()
+#: set up a frame; their line is that of the `def`
+_PROLOGUE: Final = frozenset({"MAKE_CELL", "RETURN_GENERATOR"})
+#: calls nested deeper than this are taken for endless recursion
+MAX_DEPTH: Final = 900
+
+
+class Interpreter:
+    """One capture's interpreter.
+
+    Args:
+        trace: the graph under construction.
+        sources: where outside values come from.
+        end: the number of the step before which the capture ends, None to go on to the end of the call.
+
+    A *step* is an instruction that the capture may end before: everything that it depends on is in a chain of frames,
+    each waiting in a plain call. Instructions on the sides of branches, in bodies of loops and in functions that an
+    operation calls (a comparison, a key function, a generator) are part of the step that contains them.
+    """
+
+    def __init__(self, trace: Trace, sources: Sources, end: int | None = None) -> None:
+        self.trace = trace
+        self.sources = sources
+        self.journal = Journal()
+        #: the frame that is running
+        self.frame: Frame = None  # type: ignore[assignment]
+        #: objects made during this capture, by id
+        self.created = self.journal.created
+        self.native = Native(self)
+        self.gate = Gate(sources, self.native.call)
+        self.depth = 0
+        #: after how many steps without tensors the code is left to Python; -1 for never
+        self.limit = -1
+        #: steps begun so far
+        self.steps = 0
+        self.end = end
+        #: how many constructs that are one step as a whole the interpreter is inside of
+        self.inside_step = 0
+        #: the last step that was a branch on a tensor
+        self.last_fork = -1
+        #: exceptions of the program -> the step that raised them, and their context then
+        self.raised: dict[int, tuple[BaseException, int, BaseException | None]] = {}
+        #: ids of those that were raised inside of an operation, a gradient or a mapping
+        self.raised_inside: set[int] = set()
+        self.journal.clock = lambda: self.steps - 1
+        #: the exception on its way out of a frame, whose `__context__` was set where it was raised
+        self.propagating: BaseException | None = None
+        #: which instructions of each code object ran, for reports
+        self.ran: dict[Decoded, set[int]] = {}
+        trace.on_write = self.journal.touch_itself
+        trace.write_text = hole
+        sources.before = self.journal.original
+        sources.created = self.created
+        trace.location = self.locate
+        trace.read = sources.contents
+        trace.watched = True
+        trace.is_made = lambda obj: id(obj) in self.created
+        trace.read_hooks = sources.hooks
+        self.journal.on_side_write = sources.contents
+        self.objects = Objects(self)
+        self.attributes = Attributes(self)
+        self.arrays = Arrays(self)
+        self.iteration = Iteration(self)
+        self.calls = Calls(self)
+        self.branches = Branches(self)
+
+    # -- facts -------------------------------------------------------------------------------------------------------
+
+    def made(self, obj: Any) -> Any:
+        """Note that an object was made during this capture."""
+        self.journal.born(obj)
+        return obj
+
+    def made_if_fresh(self, obj: Any, held: int = 0) -> Any:
+        """Note the result of a native call if nobody else can hold it yet, and what only it holds.
+
+        A text must not show where objects are.
+
+        Args:
+            obj: the result.
+            held: how many variables of the caller hold it.
+        """
+        if type(obj) is str:
+            return refuse_addresses(self, obj)
+        if sys.getrefcount(obj) <= 2 + held and not is_value(obj) and self._made_natively(obj):
+            note_parts(obj, self._made_natively)
+        return obj
+
+    def _made_natively(self, obj: Any) -> bool:
+        known = id(obj) in self.created or self.sources.is_known(obj)
+        if not known:
+            self.journal.born(obj)
+        return not known
+
+    def made_if_container(self, obj: Any) -> Any:
+        """Note the result of an operation that makes a new container."""
+        if type(obj) in (list, dict, set):
+            self.journal.born(obj)
+        return obj
+
+    def is_runtime(self, tensor: Tensor) -> bool:
+        """Whether only the running graph knows a tensor's value."""
+        if tensor.is_symbolic:
+            return True
+        return type(tensor) is not LiteralTensor and id(tensor) not in self.trace.created
+
+    def locate(self) -> Any:
+        """Where in the user's code the interpreter is, to be resolved on demand."""
+        frame: Frame | None = self.frame
+        while frame is not None and frame.transparent:
+            frame = frame.caller
+        if frame is None:
+            return None
+        decoded, pc = frame.decoded, frame.pc - 1
+        return lambda: decoded.location(pc)
+
+    def lines(self) -> frozenset[tuple[str, int]]:
+        """(file, line) of the user's code that ran so far."""
+        found: set[tuple[str, Any]] = set()
+        for decoded, ran in self.ran.items():
+            file, instrs = decoded.code.co_filename, decoded.instrs
+            found.update((file, instrs[pc].position[0]) for pc in ran if instrs[pc].name not in _PROLOGUE)
+            found.update((file, line) for pc, lines in decoded.nop_lines.items() if pc in ran for line in lines)
+        return frozenset((file, line) for file, line in found if line is not None)
+
+    def local_variables(self) -> dict[str, Any]:
+        """What `locals()` returns in the running frame."""
+        found = {}
+        self.resolve_all(self.frame)
+        decoded = self.frame.decoded
+        cells = {*decoded.cell_names, *decoded.free_names}
+        for name, value in zip(decoded.slot_names, self.frame.slots, strict=True):
+            if isinstance(value, types.CellType) and name in cells:
+                value = cell_value(value)
+            if value is not UNBOUND and value is not EMPTY_CELL:
+                found[name] = value
+        return found
+
+    def resolve(self, frame: Frame, slot: int) -> Any:
+        """Read a local variable that nothing was known of so far: from now on it is guarded."""
+        lazy: Lazy = frame.slots[slot]
+        value = frame.slots[slot] = self.arrive(lazy.expression, lazy.value)
+        return value
+
+    def resolve_all(self, frame: Frame) -> None:
+        """Read all local variables of a frame."""
+        for slot, value in enumerate(frame.slots):
+            if type(value) is Lazy:
+                self.resolve(frame, slot)
+
+    def arrive(self, expression: str, value: Any) -> Any:
+        """A value that the entry is called with becomes part of the capture."""
+        return self.sources.argument(expression, value)
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    def run_call(self, frame: Frame) -> Exit:
+        """Run a called function to its end: `Return`, or `Alternatives`; an exception propagates."""
+        barrier = frame.function.__code__ in UNBROKEN
+        self.inside_step += barrier
+        try:
+            result = self.run_frame(frame)
+        finally:
+            self.inside_step -= barrier
+        if isinstance(result, Raise):
+            raise_as_it_is(result.exception)
+        return result
+
+    def computes(self) -> bool:
+        """Whether something was computed with tensors so far: more than host calls that are given none."""
+        values = (value for node in self.trace.root.nodes for value in (*node.inputs, *node.outputs))
+        return bool(self.trace.created) or any(value is not None and value.type is not TOKEN for value in values)
+
+    def refuse_tensorless(self) -> None:
+        """Leave code to Python of which many instructions ran and nothing was computed with tensors."""
+        if not self.computes():
+            refusal = Unsupported(
+                Refusal.NO_TENSORS,
+                f"the first {self.limit:,} instructions of the call compute nothing with tensors",
+                "compile the functions that compute with tensors",
+            )
+            refusal.whole = True
+            raise refusal
+
+    def run_chain(self, frame: Frame) -> Exit:
+        """Run a frame and then the frames that wait for it, to the end of the outermost."""
+        waiting: Frame | None = frame
+        while waiting is not None:
+            waiting, self.depth = waiting.caller, self.depth + 1
+        self.frame = frame
+        error: BaseException | None = None
+        while True:
+            try:
+                if error is not None:
+                    self.unwind(frame, frame.pc - 1, error)
+                    error = None
+                result: Exit | None = self.run(frame, _NO_STOPS)
+            except Unsupported:
+                raise
+            except BaseException as raised:
+                if frame.caller is None:
+                    raise
+                self.frame = frame = frame.caller
+                error = raised
+                continue
+            while result is not None:
+                if frame.caller is None or not isinstance(result, (Return, Alternatives)):
+                    return result
+                self.frame = frame = frame.caller
+                self.depth -= 1
+                if isinstance(result, Return):
+                    try:
+                        frame.receive(result.value)
+                    except TypeError as raised:
+                        error = raised
+                    result = None
+                else:
+                    result = self.branches.continue_call(frame, result, _NO_STOPS)
+
+    def run_frame(self, frame: Frame, exception: BaseException | None = None) -> Exit:
+        """Run a frame until it returns or yields, raising `exception` at its current place first."""
+        if self.depth >= MAX_DEPTH // 4 and len(self.journal.layers) > 1:
+            raise Unsupported(
+                Refusal.TENSOR_CONDITION, "how deep this recursion goes depends on a tensor", "use a while loop"
+            )
+        if self.depth >= MAX_DEPTH:
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL,
+                f"calls are nested more than {MAX_DEPTH} deep, which looks like endless recursion",
+                "use a loop",
+            )
+        self.depth += 1
+        before, self.frame = self.frame, frame
+        try:
+            if exception is not None:
+                set_context(exception, frame.exception)
+                self.propagating = exception
+                frame.pc -= 1
+                while frame.instrs[frame.pc].name != "YIELD_VALUE":
+                    frame.pc -= 1
+                self.unwind(frame, frame.pc, exception)
+            return self.run(frame, _NO_STOPS)
+        finally:
+            self.frame = before
+            self.depth -= 1
+
+    def run(self, frame: Frame, stops: frozenset[int], entered: bool = False) -> Exit:
+        """Execute from the frame's place until it returns, yields or is about to execute an instruction in `stops`.
+
+        Args:
+            frame: the frame.
+            stops: where to stop.
+            entered: whether the first instruction is executed even if it is in `stops`.
+        """
+        instrs = frame.instrs
+        ran = set() if frame.transparent else self.ran.setdefault(frame.decoded, set())
+        ambient = sys.exception()
+        if entered:
+            stops, later = frozenset(), stops
+        while True:
+            pc = frame.pc
+            if pc in stops:
+                return Stop(pc)
+            if not self.inside_step:
+                if self.steps == self.end:
+                    return Suspend(frame)
+                self.steps += 1
+                if self.steps == self.limit:
+                    self.refuse_tensorless()
+            instr = instrs[pc]
+            ran.add(pc)
+            frame.pc = pc + 1
+            if entered:
+                entered, stops = False, later
+            try:
+                handler = instr.handler
+                if handler is None:
+                    handler = bind_handler(frame.decoded, pc)
+                result = handler(self, frame, instr)
+                if TEXTS.refused is not None:  # which native code took for an error of its own
+                    raise TEXTS.refused
+                if result is None:
+                    continue
+                if type(result) is Fork:
+                    result = (
+                        self.branches.fork(frame, pc, result, stops)
+                        if self.inside_step
+                        else self._fork_step(frame, pc, result, stops)
+                    )
+                elif type(result) is Alternatives:
+                    result = self.branches.continue_call(frame, result, stops)
+            except Unsupported as refusal:
+                TEXTS.refused = None
+                if refusal.location is None and not frame.transparent:
+                    refusal.location = frame.decoded.location(pc)
+                raise
+            except BaseException as error:
+                if TEXTS.refused is not None:
+                    caught, TEXTS.refused = TEXTS.refused, None
+                    caught.location = frame.decoded.location(pc)
+                    raise caught from error
+                self.unwind(frame, pc, error, ambient)
+                continue
+            if result is not None:
+                return result
+
+    def _fork_step(self, frame: Frame, pc: int, fork: Fork, stops: frozenset[int]) -> Exit | None:
+        """A branch that is a step of its own: what is refused on its sides is refused here."""
+        self.last_fork = self.steps - 1
+        try:
+            return self.branches.fork(frame, pc, fork, stops)
+        except Unsupported as refusal:
+            if refusal.step is None:
+                while frame.transparent and frame.caller is not None:
+                    frame = frame.caller
+                    pc = frame.pc - 1
+                refusal.condition = self.where(frame, pc)
+            raise
+
+    def execute(self, frame: Frame, pc: int) -> Any:
+        """Execute one instruction; returns what its handler returns."""
+        instr = frame.instrs[pc]
+        return (instr.handler or bind_handler(frame.decoded, pc))(self, frame, instr)
+
+    def unwind(self, frame: Frame, pc: int, error: BaseException, ambient: BaseException | None = None) -> None:
+        """Go to the exception handler that covers an instruction; re-raise if there is none.
+
+        Args:
+            frame: the frame.
+            pc: the instruction that raised.
+            error: the exception.
+            ambient: what the capture itself was handling meanwhile, which is no context in the program.
+        """
+        if self.inside_step and id(error) not in self.raised:
+            self.raised_inside.add(id(error))
+        first = self.raised.setdefault(id(error), (error, self.steps - 1, error.__context__))
+        if error is not self.propagating:
+            if id(error) not in self.created and not self.sources.is_known(error):
+                self.made(error)
+            drop_context(error, ambient, self.handled(frame))
+            chain_native(error, self.handled(frame))
+        elif error.__context__ is ambient is not None:
+            error.__context__ = None
+            set_context(error, self.handled(frame) if first[2] is ambient else first[2])
+        self.journal.left(error, frame, pc)
+        handler = frame.decoded.handler_at(pc)
+        if handler is None:
+            self.propagating = error
+            raise error
+        self.propagating = None
+        frame.awaits = Await.VALUE
+        del frame.stack[handler.depth :]
+        if handler.push_lasti:
+            frame.stack.append(frame.instrs[pc].offset)
+        frame.stack.append(error)
+        frame.pc = handler.target
+
+    def handled(self, frame: Frame | None) -> BaseException | None:
+        """The exception that is being handled in a frame or the nearest of its callers."""
+        while frame is not None and frame.exception is None:
+            frame = frame.caller
+        return None if frame is None else frame.exception
+
+    def where(self, frame: Frame, pc: int) -> Location:
+        """The source location of an instruction."""
+        return frame.decoded.location(pc)
+
+
+def bind_handler(decoded: Decoded, pc: int) -> Any:
+    """Find the handler of an instruction, once."""
+    instr = decoded.instrs[pc]
+    handler = HANDLERS.get(instr.name)
+    if handler is None:
+        raise Unsupported(
+            Refusal.UNSUPPORTED_SYNTAX, f"the bytecode instruction {instr.name} is not known", "please report this"
+        )
+    instr.handler = handler
+    return handler

@@ -1,0 +1,1 @@
+"""What operators, attributes, iteration, calls and builtins do."""

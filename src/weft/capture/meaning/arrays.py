@@ -1,0 +1,80 @@
+"""Data that only the call knows: arrays of NumPy and JAX are inputs of the graph from where they become tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from weft import dtypes
+from weft.capture.python.containers import members
+from weft.capture.python.values import ARRAYS
+from weft.capture.state.guards import Guard
+from weft.core.tensor import Tensor, array_of, wrap
+from weft.errors import Refusal, Unsupported
+from weft.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from weft.capture.meaning.parts import Machine
+_NUMERIC_KINDS: Final = frozenset("biufc")
+
+
+class Arrays:
+    """The part of the interpreter that deals with what is only known when the entry runs, see `Sources.opaque`."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.trace = machine.trace
+        self.sources = machine.sources
+
+    def array_input(self, value: Any) -> Tensor | None:
+        """A new tensor with the data that an array of the call has in each call; None for what makes no tensor."""
+        sources = self.sources
+        if id(value) not in sources.opaque or not isinstance(value, ARRAYS):
+            return None
+        tensor_type = type_of_array(value)
+        if tensor_type is None:
+            return None
+        param = sources.arrays.get(id(value))
+        if param is None:
+            expression = sources.known[id(value)][1]
+            typed = f"{sources.name(type_of_array, 'object')}({expression})"
+            condition = f"{typed} is {sources.name(tensor_type, 'type')}"
+            path = sources.path(expression)
+            sources.guards.setdefault(condition, Guard(condition, "type", path, tensor_type, typed))
+            param = sources.arrays[id(value)] = self.trace.root.add_param(tensor_type, expression)
+            sources.numbers.inputs[param] = f"{sources.name(array_of, 'object')}({expression}, None)"
+        return wrap(param)
+
+    def array_beside(self, value: Any, tensor: Any) -> Any:
+        """A right operand that may be an array of the call: an input of the graph beside a tensor."""
+        array = self.array_input(value) if isinstance(tensor, Tensor) and isinstance(value, np.ndarray) else None
+        return value if array is None else array
+
+    def refuse_opaque(self, *values: Any) -> None:
+        """Refuse to compute while capturing with data whose contents only the call knows."""
+        opaque = self.sources.opaque
+        if not opaque:
+            return
+        pending = list(values)
+        seen: set[int] = set()
+        while pending:
+            value = pending.pop()
+            if id(value) in opaque:
+                kind = type(value)
+                array = isinstance(value, ARRAYS)
+                raise Unsupported(
+                    Refusal.UNKNOWN_CALL,
+                    f"a {kind.__module__}.{kind.__qualname__} is only known when the function is called",
+                    "convert it to a Tensor before, and compute with tensor operations" if array else "",
+                )
+            if issubclass(type(value), (list, tuple, dict)) and id(value) not in seen:
+                seen.add(id(value))
+                pending += members(value)
+
+
+def type_of_array(array: Any) -> TensorType | None:
+    """The type of the tensor that an array makes; None for one that does not hold numbers as they lie in memory."""
+    if array.dtype.kind not in _NUMERIC_KINDS or not array.dtype.isnative:
+        return None
+    return TensorType.of(dtypes.of_np(array.dtype), array.shape)

@@ -1,0 +1,311 @@
+"""Attributes read, set and deleted as Python does, entering the user's own hooks, descriptors and properties."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from weft.capture.meaning.objects import MISSING, PLAIN, class_attribute
+from weft.capture.python.classes import is_data_descriptor
+from weft.capture.python.namespaces import (
+    NATIVE_MEMBERS,
+    attribute_past_hooks,
+    below_hooks,
+    class_namespace,
+    has_hooks,
+    namespace_of,
+)
+from weft.capture.state.journal import EMPTY_CELL, Journaled, slot_value
+from weft.capture.state.lazytext import LazyText, needs_characters
+from weft.core.choice import Choice, class_of
+from weft.core.run_number import RunNumber
+from weft.core.tensor import Parameter, Tensor
+from weft.errors import Refusal, Unsupported
+
+if TYPE_CHECKING:
+    from weft.capture.meaning.parts import Machine
+
+_FRAME_KINDS: Final = (types.TracebackType, types.FrameType)
+#: attributes of iterators and generators that the capture's own have too
+_ITERATOR_ATTRIBUTES: Final = frozenset(
+    {"__next__", "__iter__", "send", "throw", "close", "gi_running", "gi_suspended", "gi_yieldfrom", "gi_code"}
+)
+
+
+class Attributes:
+    """The part of the interpreter that reads and writes attributes."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.sources = machine.sources
+        self.journal = machine.journal
+        self.created = machine.created
+
+    def get_attr(self, obj: Any, name: str) -> Any:
+        """`obj.name`."""
+        kind = type(obj)
+        if issubclass(kind, RunNumber):
+            return getattr(obj.constant(), name)
+        if kind is Parameter and name in obj.__dict__:
+            return self.sources.attribute(obj, name, obj.__dict__[name])
+        if kind is Choice and name == "__class__":
+            return class_of(obj)
+        if kind in PLAIN:
+            return getattr(obj, name)
+        if kind is types.ModuleType:
+            return self._module_attr(obj, name)
+        if kind is super:
+            return self._super_attr(obj, name)
+        if isinstance(obj, Journaled):
+            return self._iterator_attr(obj, name)
+        if kind is LazyText:
+            raise needs_characters()
+        if kind in _FRAME_KINDS and not self.machine.frame.transparent:
+            raise Unsupported(
+                Refusal.UNSUPPORTED_SYNTAX,
+                f"the {kind.__name__} of captured code is looked into, which has none",
+                "look into it outside the compiled function",
+            )
+        if name == "__traceback__" and id(obj) in self.machine.raised and not self.machine.frame.transparent:
+            refusal = Unsupported(Refusal.UNSUPPORTED_SYNTAX, "the traceback of an exception is read")
+            refusal.step, refusal.quiet = self.machine.raised[id(obj)][1], True
+            raise refusal
+        fallback = class_attribute(kind, "__getattr__")
+        if isinstance(fallback, types.FunctionType) and not self.machine.calls.is_native(fallback, obj):
+            own = self._found_attr(obj, name, True)
+            if own is not MISSING:
+                return own
+            return self.machine.calls.call(fallback, [obj, name], {})
+        return self._found_attr(obj, name, False)
+
+    def _module_attr(self, module: Any, name: str) -> Any:
+        namespace = module.__dict__
+        if name not in namespace and not hasattr(types.ModuleType, name):
+            self.sources.not_held(module, name)
+            fallback = namespace.get("__getattr__")
+            if isinstance(fallback, types.FunctionType) and not self.machine.calls.is_native(fallback, None):
+                return self.machine.calls.call(self.sources.attribute(module, "__getattr__", fallback), [name], {})
+        return self.sources.attribute(module, name, getattr(module, name))
+
+    def _iterator_attr(self, obj: Any, name: str) -> Any:
+        """An attribute of one of the capture's own iterators."""
+        kind = obj.stands_for
+        if not hasattr(kind, name) and name != "__class__":
+            raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'", name=name, obj=obj)
+        if name == "__class__":
+            return kind
+        if name in _ITERATOR_ATTRIBUTES:
+            return getattr(obj, name)
+        if name in ("__name__", "__qualname__") and kind is types.GeneratorType:
+            return getattr(obj.frame.function, name)
+        raise Unsupported(
+            Refusal.UNSUPPORTED_SYNTAX,
+            f"{name!r} of a {kind.__name__} is read while capturing",
+            "read it outside the compiled function",
+        )
+
+    def get_attr_or_none(self, obj: Any, name: str) -> Any:
+        """`getattr(obj, name, None)`."""
+        try:
+            return self.get_attr(obj, name)
+        except AttributeError:
+            return None
+
+    def special_method(self, obj: Any, name: str) -> Any:
+        """A special method bound to its object, looked up in the class only; None if there is none."""
+        found = class_attribute(type(obj), name)
+        if found is MISSING:
+            return None
+        if isinstance(found, types.FunctionType):
+            return types.MethodType(found, obj)
+        return found.__get__(obj, type(obj)) if hasattr(type(found), "__get__") else found
+
+    def _found_attr(self, obj: Any, name: str, optional: bool) -> Any:
+        """`obj.name` without `__getattr__`; `MISSING` where that is to be called, if `optional`."""
+        kind = type(obj)
+        try:
+            custom = class_attribute(kind, "__getattribute__")
+            if isinstance(custom, types.FunctionType) and not self.machine.calls.is_native(custom, obj):
+                self.machine.objects.look_up(kind, "__getattribute__")
+                return self.machine.calls.call(custom, [obj, name], {})
+            return self._attr(obj, name, optional)
+        except AttributeError:
+            if optional and not isinstance(class_attribute(kind, name), functools.cached_property):
+                return MISSING
+            raise
+
+    def get_attr_plainly(self, obj: Any, name: str) -> Any:
+        """`obj.name` where the class has no `__getattribute__` and no `__getattr__` to enter."""
+        if type(obj) in PLAIN or issubclass(type(obj), (Journaled, super, types.ModuleType, RunNumber)):
+            return self.get_attr(obj, name)
+        return self._attr(obj, name, True)
+
+    def _attr(self, obj: Any, name: str, optional: bool) -> Any:
+        kind = type(obj)
+        found = class_attribute(kind, name)
+        if type(found) is property and isinstance(found.fget, types.FunctionType):
+            self.machine.objects.look_up(kind, name)
+            if not self.machine.calls.is_native(found.fget, obj):
+                return self.machine.calls.call(found.fget, [obj], {})
+        elif isinstance(found, functools.cached_property):
+            self.machine.objects.look_up(kind, name)
+            namespace: Any = namespace_of(obj)
+            cached = namespace.get(name, MISSING)
+            if cached is MISSING:
+                self.sources.not_held(obj, name)
+                cached = self.machine.calls.call(found.func, [obj], {})
+                self.journal.touch(obj)
+                namespace[name] = cached
+                return cached
+            return self.sources.attribute(obj, name, cached)
+        elif found is not MISSING and not isinstance(found, (types.FunctionType, property)):
+            getter = class_attribute(type(found), "__get__")
+            if isinstance(getter, types.FunctionType) and not self.machine.calls.is_native(getter, found):
+                shadowed = name in (namespace_of(obj) or ()) and not is_data_descriptor(found)
+                if not shadowed:
+                    self.machine.objects.look_up(kind, name)
+                    self.machine.objects.look_up(type(found), "__get__")
+                    return self.machine.calls.call(getter, [found, obj, kind], {})
+        if isinstance(obj, type) and (found is MISSING or not is_data_descriptor(found)):
+            found = class_attribute(obj, name)
+            getter = class_attribute(type(found), "__get__")
+            if isinstance(getter, types.FunctionType) and not self.machine.calls.is_native(getter, found):
+                return self.machine.calls.call(getter, [found, None, obj], {})
+        try:
+            value = attribute_past_hooks(obj, name) if optional or has_hooks(kind) else getattr(obj, name)
+        except AttributeError:
+            if optional:
+                self.machine.objects.look_up(kind, "__getattr__")
+            self.sources.absent(obj, name)
+            raise
+        if (
+            id(obj) in self.sources.opaque
+            and not callable(value)
+            and not isinstance(value, (tuple, str, int, np.dtype))
+        ):
+            self.machine.arrays.refuse_opaque(obj)
+        if name == "__dict__" and id(obj) in self.created:
+            self.journal.namespaces[id(value)] = obj
+            return self.machine.made(value)
+        if (
+            isinstance(obj, type) and type(value) is types.MappingProxyType
+        ):  # the namespace of a class, a new view of it at each look-up
+            self.sources.class_namespace(obj, name, dict(value))
+            return value
+        return value if id(value) in self.created else self.sources.attribute(obj, name, value)
+
+    def _super_attr(self, obj: Any, name: str) -> Any:
+        owner = obj.__self__
+        mro = (owner if isinstance(owner, type) and issubclass(owner, obj.__thisclass__) else type(owner)).__mro__
+        self.sources.inherited(mro[0], obj.__thisclass__, name)
+        for cls in mro[mro.index(obj.__thisclass__) + 1 :]:
+            found = cls.__dict__.get(name, MISSING)
+            if isinstance(found, property) and found.fget is not None:
+                return self.machine.calls.call(found.fget, [owner], {})
+            if found is not MISSING:
+                break
+        return getattr(obj, name)
+
+    def set_attr(self, obj: Any, name: str, value: Any) -> None:
+        """`obj.name = value`."""
+        kind = type(obj)
+        custom = self.machine.objects.look_up(kind, "__setattr__")
+        if isinstance(custom, types.FunctionType) and not self.machine.calls.is_native(
+            custom, None
+        ):  # that of a Cell is the library's
+            self.machine.calls.call(custom, [obj, name, value], {})
+            return
+        self.set_attr_plainly(obj, name, value)
+
+    def set_attr_plainly(self, obj: Any, name: str, value: Any) -> None:
+        """`obj.name = value` where the class has no `__setattr__` of its own to enter."""
+        self._refuse_write(obj, name)
+        found = class_attribute(type(obj), name)
+        if found is not MISSING:
+            self.machine.objects.look_up(type(obj), name)
+        if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
+            if not self.machine.calls.is_native(found.fset, obj):
+                self.machine.calls.call(found.fset, [obj, value], {})
+                return
+        elif found is not MISSING:
+            setter = class_attribute(type(found), "__set__")
+            if isinstance(setter, types.FunctionType) and not self.machine.calls.is_native(setter, found):
+                self.machine.calls.call(setter, [found, obj, value], {})
+                return
+        if isinstance(found, NATIVE_MEMBERS) and not self._journal_restores(obj, found):
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                f"{name!r} of a {type(obj).__name__} from outside is set, which cannot be taken back",
+                "set it outside the compiled function",
+            )
+        namespace: Any = class_namespace(obj) if issubclass(type(obj), type) else namespace_of(obj) or {}
+        if isinstance(found, types.MemberDescriptorType):
+            old = slot_value(obj, found)
+            old = MISSING if old is EMPTY_CELL else old
+        else:
+            old = namespace.get(name, found)
+        if self.machine.objects.depends_on_old(old, value):
+            if old is MISSING:
+                self.sources.absent(obj, name)
+            else:
+                with self.sources.constants():
+                    self.sources.attribute(obj, name, old)
+        self.journal.touch(obj)
+        below_hooks(type(obj), "__setattr__")(obj, name, value)
+
+    def _journal_restores(self, obj: Any, member: Any) -> bool:
+        """Whether a native attribute belongs to an object of the capture's own, or to what the journal keeps."""
+        if member.__name__ in ("__class__", "__dict__"):
+            return id(obj) in self.created and len(self.journal.layers) == 1 and member.__name__ == "__class__"
+        if id(obj) in self.created or isinstance(obj, (BaseException, Tensor, types.CellType)):
+            return True
+        return "__slots__" in member.__objclass__.__dict__ and isinstance(member, types.MemberDescriptorType)
+
+    def _refuse_write(self, obj: Any, name: str) -> None:
+        if isinstance(obj, Journaled) or type(obj) in _FRAME_KINDS:
+            kind: type = obj.stands_for if isinstance(obj, Journaled) else type(obj)
+            raise Unsupported(
+                Refusal.UNSUPPORTED_SYNTAX,
+                f"{name!r} of a {kind.__name__} is written while capturing",
+                "write it outside the compiled function",
+            )
+
+    def delete_attr(self, obj: Any, name: str) -> None:
+        """`del obj.name`."""
+        custom = self.machine.objects.user_method(obj, "__delattr__")
+        if custom is not None:
+            self.machine.calls.call(custom, [obj, name], {})
+            return
+        self.delete_attr_plainly(obj, name)
+
+    def delete_attr_plainly(self, obj: Any, name: str) -> None:
+        """`del obj.name` where the class has no `__delattr__` of its own to enter."""
+        self._refuse_write(obj, name)
+        found = class_attribute(type(obj), name)
+        if (
+            type(found) is property
+            and isinstance(found.fdel, types.FunctionType)
+            and not self.machine.calls.is_native(found.fdel, obj)
+        ):
+            self.machine.calls.call(found.fdel, [obj], {})
+            return
+        deleter = class_attribute(type(found), "__delete__") if found is not MISSING else MISSING
+        if isinstance(deleter, types.FunctionType) and not self.machine.calls.is_native(deleter, found):
+            self.machine.calls.call(deleter, [found, obj], {})
+            return
+        if isinstance(found, NATIVE_MEMBERS) and not self._journal_restores(obj, found):
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                f"{name!r} of a {type(obj).__name__} from outside is deleted, which cannot be taken back",
+                "delete it outside the compiled function",
+            )
+        namespace = namespace_of(obj) or {}
+        if name in namespace:
+            self.sources.attribute(obj, name, namespace[name])
+        elif not isinstance(found, types.MemberDescriptorType):
+            self.sources.not_held(obj, name)
+        self.journal.touch(obj)
+        below_hooks(type(obj), "__delattr__")(obj, name)

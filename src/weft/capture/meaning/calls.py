@@ -1,0 +1,803 @@
+"""Calls: which callables are entered, which run natively at capture time, and which are refused."""
+
+from __future__ import annotations
+
+import array
+import copyreg
+import functools
+import inspect
+import sys
+import types
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from weft.capture.meaning import builtins, host_functions, iterating, iterator_functions, mapping, table  # noqa: F401 - most fill the table
+from weft.capture.meaning.gate import DEFAULT, Reads, Settling, row_of, row_of_class, row_of_method
+from weft.capture.meaning.generators import InterpretedGenerator
+from weft.capture.meaning.iterators import BufferedIterator
+from weft.capture.meaning.lookers import refuse_lifetimes
+from weft.capture.meaning.objects import MISSING, class_attribute
+from weft.capture.meaning.texts import format_text
+from weft.capture.python.classes import in_class, is_changeable, is_opaque_iterator
+from weft.capture.python.exceptions import raise_as_it_is
+from weft.capture.python.namespaces import namespace_of
+from weft.capture.python.packages import (
+    DEBUGGERS,
+    INTERNALS,
+    NATIVE_PACKAGES,
+    PURE_MODULES,
+    is_heap_type,
+    is_ours,
+    module_of,
+)
+from weft.capture.python.users import refuse_callbacks
+from weft.capture.sources.numbers import PURE, is_call_number
+from weft.capture.state.frame import Await, Frame, Raise, Return, check_init, slots_for
+from weft.capture.state.journal import Journaled
+from weft.capture.state.lazytext import LazyText
+from weft.core.primitive import Primitive
+from weft.core.run_number import KINDS, settled
+from weft.core.tensor import Tensor
+from weft.core.transparency import PYTHON_ONLY, STAND_INS, TRANSPARENT
+from weft.errors import Refusal, Unsupported
+
+if TYPE_CHECKING:
+    from weft.capture.meaning.parts import Machine
+
+#: modules whose functions look into generators and other iterators instead of using them up
+_LOOKING_MODULES: Final = frozenset({"inspect", "types", "copy", "weakref", "_weakref"})
+#: native methods of exceptions, which a user's classes have too
+_EXCEPTION_METHODS: Final = frozenset({"with_traceback", "add_note", "split", "subgroup", "derive"})
+_VARIADIC: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+#: modules of C functions that write to their first argument
+_WRITING_MODULES: Final = frozenset({"_heapq", "_bisect", "_collections", "_operator", "operator"})
+#: levels of an exception group beyond which Python's recursion limit may matter
+_DEEP: Final = 50
+#: native functions and methods that take the items of their arguments
+_ITERATING: Final = frozenset(
+    {
+        "__contains__",
+        "__iadd__",
+        "__iand__",
+        "__init__",
+        "__ior__",
+        "__isub__",
+        "__ixor__",
+        "__new__",
+        "_count_elements",
+        "countOf",
+        "difference",
+        "difference_update",
+        "extend",
+        "extendleft",
+        "fromkeys",
+        "fsum",
+        "indexOf",
+        "intersection",
+        "intersection_update",
+        "isdisjoint",
+        "issubset",
+        "issuperset",
+        "join",
+        "prod",
+        "sumprod",
+        "symmetric_difference",
+        "symmetric_difference_update",
+        "union",
+        "update",
+        "writelines",
+    }
+)
+#: special methods of attributes, with the number of arguments besides the object
+_OF_ATTRIBUTES: Final = {"__getattribute__": 1, "__setattr__": 2, "__delattr__": 1}
+_MUTABLE: Final = (list, dict, set, deque, bytearray)
+#: native classes whose instances take over the items of an iterable
+_FILLED: Final = (*_MUTABLE, tuple, frozenset, bytes, array.array)
+#: modules of C functions that use their arguments by their special methods, without going through them
+_USING_MODULES: Final = frozenset({"_heapq", "_bisect", "_operator", "operator"})
+#: library modules with decorators that write to a class; what in them only reads
+_CLASS_MODULES: Final = frozenset({"dataclasses", "enum"})
+_CLASS_READERS: Final = frozenset({"fields", "is_dataclass", "asdict", "astuple", "replace", "field"})
+#: methods that take over the items of a mapping
+_MERGING: Final = frozenset({"__init__", "__ior__", "update"})
+#: methods that change a dict
+_CHANGING: Final = frozenset(
+    {"__delitem__", "__init__", "__ior__", "__setitem__", "clear", "pop", "popitem", "setdefault", "update"}
+)
+#: methods that compare the items of a sequence
+_COMPARING: Final = frozenset(
+    {"__contains__", "__eq__", "__ge__", "__gt__", "__le__", "__lt__", "__ne__", "count", "index", "remove", "sort"}
+)
+_CACHED: Final = type(functools.lru_cache(lambda: None)).__qualname__
+_PARTIAL: Final = ("func", "args", "keywords")
+_NEW_ARGUMENTS: Final = ("__getnewargs__", "__getnewargs_ex__")
+_METHOD_KINDS: Final = (types.BuiltinMethodType, types.MethodWrapperType)
+_DESCRIPTOR_KINDS: Final = (
+    types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType
+)  # fmt: skip
+
+
+def is_of_debugger(callee: Any) -> bool:
+    """Whether a callable is a debugger's, so that it looks at the frames of the program."""
+    if type(callee) is types.FunctionType or isinstance(callee, type):
+        module: Any = module_of(callee) if isinstance(callee, type) else callee.__module__
+        return isinstance(module, str) and module.partition(".")[0] in DEBUGGERS
+    return callee is breakpoint or callee is sys.breakpointhook or callee is sys.__breakpointhook__
+
+
+#: for tests: says of a call (the frame and its instruction) whether it shall run in Python
+forced_break: Callable[[Frame, int], bool] | None = None
+
+
+class Calls:
+    """The part of the interpreter that calls."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.sources = machine.sources
+        self.journal = machine.journal
+        self.gate = machine.gate
+        self.created = machine.created
+
+    def call_and_push(self, frame: Frame, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call and push the result; a call with several outcomes ends the handler with them."""
+        if forced_break is not None and not self.machine.inside_step and forced_break(frame, frame.pc - 1):
+            raise Unsupported(Refusal.FORCED, "a test asks for a break here")
+        if (
+            isinstance(callee, type)
+            and table.handler_for(callee) is None
+            and not is_of_debugger(callee)
+            and (
+                not any(module_of(cls).startswith("weft.") for cls in callee.__mro__)  # a Cell half made cannot wait
+            )
+        ):
+            obj, init = self.make_instance(callee, args, kwargs)
+            frame.stack.append(obj)
+            return None if init is None else self.end_by(frame, Await.NONE, init, [obj, *args], kwargs)
+        return self.end_by(frame, Await.VALUE, callee, args, kwargs)
+
+    def end_by(self, frame: Frame, awaits: Await, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call as the last act of an instruction, so that the capture may end inside of the call.
+
+        Args:
+            frame: the running frame.
+            awaits: what it does with the result.
+            callee: what is called.
+            args: positional arguments.
+            kwargs: keyword arguments.
+
+        Returns:
+            None, or how the call ended if it did not return: what the instruction's handler returns.
+        """
+        frame.awaits = awaits
+        result = self.call_outcome(callee, args, kwargs)
+        if type(result) is not Return:
+            return result
+        frame.receive(result.value)
+        return None
+
+    def call(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call where only one outcome can be handled (from inside another operation)."""
+        self.machine.inside_step += 1
+        try:
+            result = self.call_outcome(callee, args, kwargs)
+        finally:
+            self.machine.inside_step -= 1
+        if type(result) is Return:
+            return result.value
+        raise Unsupported(
+            Refusal.TENSOR_CONDITION,
+            "whether this call raises depends on a tensor, and it is made from inside another operation",
+            "call it in a statement of its own",
+        )
+
+    def call_outcome(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call; returns `Return`, or `Alternatives` if the running graph decides how the call ends."""
+        kind = type(callee)
+        if is_of_debugger(callee):
+            raise Unsupported(Refusal.DEBUGGER, "a debugger stops here", "take the call out when it is not needed")
+        if kind is types.FunctionType:
+            if callee.__code__ in STAND_INS:
+                function = self.sources.part(callee, "__weft_inline__", callee.__weft_inline__)
+                return self.call_outcome(function, args, kwargs)
+            if callee.__code__ in PYTHON_ONLY:
+                raise Unsupported(
+                    Refusal.DISABLED,
+                    f"{callee.__qualname__} is decorated with jit_disable, so it runs in Python",
+                    "call it outside the compiled function, or take the decorator away",
+                )
+            handler = table.handler_for(callee)
+            if handler is not None:
+                return Return(handler(self.machine, args, kwargs))
+            if self.is_native(callee, args[0] if args else None):
+                if callee.__module__ in _LOOKING_MODULES:
+                    refuse_iterators(args)
+                self._refuse_class_writers(callee, (*args, *kwargs.values()))
+                ours = is_ours(callee)
+                if ours:  # `natively` notices what others call
+                    refuse_callbacks(callee, args, kwargs)
+                args, kwargs = self.given(args, kwargs, ours)
+                self.note_native(args, callee.__name__ == "construct")
+                self.machine.arrays.refuse_opaque(args, kwargs)
+                # without a name for the result: whether it is fresh shows in how often it is referred to
+                return Return(
+                    self._made_by_library(
+                        callee(*args, **kwargs) if ours else self.machine.native.call((), callee, *args, **kwargs), args
+                    )
+                )
+            return self.enter(callee, args, kwargs)
+        if kind is types.MethodType:
+            instance = self.sources.part(callee, "__self__", callee.__self__)
+            return self.call_outcome(callee.__func__, [instance, *args], kwargs)
+        handler = table.handler_for(callee)
+        if handler is not None:
+            if not row_of(callee).arrays:
+                self.machine.arrays.refuse_opaque(args, kwargs)
+            return Return(self.handle(handler, callee, args, kwargs))
+        if kind is functools.partial:
+            function, first, named = [self.sources.part(callee, n, getattr(callee, n)) for n in _PARTIAL]
+            return self.call_outcome(function, [*first, *args], {**named, **kwargs})
+        if isinstance(callee, type):
+            return Return(self.construct(callee, args, kwargs))
+        method = self.machine.objects.look_up(kind, "__call__")
+        if isinstance(method, types.FunctionType):
+            return self.call_outcome(method, [callee, *args], kwargs)
+        if method is MISSING:
+            return Return(callee(*args, **kwargs))  # Python's own error
+        if not hasattr(type(method), "__get__"):
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL, f"__call__ of {kind.__name__} is an object of class {type(method).__name__}"
+            )
+        return Return(self.call_native(callee, args, kwargs))
+
+    def handle(self, handler: Any, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Run the handler of a builtin."""
+        if self._is_pure(callee, args, kwargs):
+            return self.sources.numbers.pure(callee, args)
+        return handler(self.machine, *self.gate.arguments(row_of(callee), args, kwargs))
+
+    def _is_pure(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
+        """Whether a call computes a number from numbers of the call."""
+        numbers = (
+            not kwargs and any(map(is_call_number, args)) and all(is_call_number(a) or type(a) in KINDS for a in args)
+        )
+        return numbers and table.is_identified(callee) and callee in PURE
+
+    def given(self, args: list[Any], kwargs: dict[str, Any], library: bool = False) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of a native call, which may read everything in them.
+
+        Args:
+            args: positional arguments.
+            kwargs: keyword arguments.
+            library: whether the framework's own code is called, whose operations take the call's numbers as they are.
+        """
+        if library:
+            for value in (*args, *kwargs.values()):
+                self.sources.inside(value)
+            return args, kwargs
+        return self.gate.arguments(DEFAULT, args, kwargs)
+
+    # -- entering Python code ------------------------------------------------------------------------------------------
+
+    def is_native(self, function: types.FunctionType, first: Any) -> bool:
+        """Whether a Python function runs natively: library code without user code inside."""
+        module = function.__module__
+        if module is None:
+            return False
+        package = module.partition(".")[0]
+        if package == "weft":
+            if function.__code__ in TRANSPARENT or id(function) in self.created:  # made by code that was entered
+                return False
+            return not self.holds_user_code(first)
+        return package in NATIVE_PACKAGES
+
+    def holds_user_code(self, obj: Any) -> bool:
+        """Whether a library Cell has a user's Cell, hook or function inside, so that its methods must be entered."""
+        marker = getattr(type(obj), "__weft_user_code__", None)
+        return marker is not None and bool(marker(obj))
+
+    def enter(self, function: types.FunctionType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Run a Python function in the interpreter."""
+        if id(function) not in self.created:
+            self.sources.function(function)
+        arguments = bind(function, args, kwargs)
+        if function.__code__.co_flags & inspect.CO_VARKEYWORDS:
+            self.machine.made(arguments[-1])
+        frame = Frame(function, slots_for(function, arguments), self.machine.frame)
+        if frame.decoded.is_generator:
+            if frame.decoded.code.co_flags & (0x80 | 0x200):
+                raise Unsupported(Refusal.UNSUPPORTED_SYNTAX, "async code cannot be part of a graph")
+            while frame.instrs[frame.pc].name != "RETURN_GENERATOR":
+                self.machine.execute(frame, frame.pc)  # cells are made before
+                frame.pc += 1
+            return Return(InterpretedGenerator(frame, self.machine))
+        return self.machine.run_call(frame)
+
+    def construct(self, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Make an instance, entering the user's `__new__` and `__init__`."""
+        obj, init = self.make_instance(cls, args, kwargs)
+        if init is not None:
+            check_init(self.call(init, [obj, *args], kwargs))
+        return obj
+
+    def make_instance(self, cls: type, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        """Make an instance up to the call of the user's `__init__`; returns both, None if there is no such call."""
+        meta_call = self.machine.objects.look_up(type(cls), "__call__")
+        if isinstance(meta_call, types.FunctionType) and not self.is_native(meta_call, cls):
+            return self.call(meta_call, [cls, *args], kwargs), None
+        if isinstance(meta_call, types.FunctionType):  # e.g. an Enum lookup
+            return cls(*args, **kwargs), None
+        if class_attribute(cls, "__del__") is not MISSING and module_of(cls) not in PURE_MODULES:
+            refuse_lifetimes(f"{cls.__name__} has __del__, which sees how long its objects live")
+        new, init = self.machine.objects.look_up(cls, "__new__"), self.machine.objects.look_up(cls, "__init__")
+        new = new.__func__ if isinstance(new, staticmethod) else new
+        user_new = isinstance(new, types.FunctionType) and not self.is_native(new, None)
+        user_init = isinstance(init, types.FunctionType) and not self.is_native(init, None)
+        if not user_new and not user_init:
+            obj = self.machine.made(self.call_native_class(cls, args, kwargs))
+            if issubclass(type(obj), BaseException):
+                self.journal.touch(obj)  # its arguments may be tensors, which have to come out of a branch with it
+            return obj, None
+        if user_new:
+            obj = self.call(new, [cls, *args], kwargs)  # one made here or one that it keeps
+        elif new is object.__new__:
+            obj = self.machine.made(object.__new__(cls))
+        elif issubclass(cls, BaseException):
+            obj = self.machine.made(cls.__new__(cls, *args))
+        else:
+            obj = self.machine.made(cls.__new__(cls, *args, **kwargs))
+        kind = type(obj)
+        if cls in kind.__mro__:
+            init = self.machine.objects.look_up(kind, "__init__")
+            if isinstance(init, types.FunctionType) and not self.is_native(init, None):
+                return obj, init
+            self.machine.objects.touch_if_mutable(obj)
+            if isinstance(init, types.FunctionType):
+                refuse_callbacks(init, args, kwargs)
+            kind.__init__(obj, *args, **kwargs)
+        return obj, None
+
+    def call_native_class(self, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Make an instance of a class without Python code of the user's in its construction."""
+        package = module_of(cls).partition(".")[0]
+        self.machine.arrays.refuse_opaque(args, kwargs)
+        init = in_class(cls, "__init__")
+        if package == "weft" and isinstance(init, types.FunctionType):
+            refuse_callbacks(init, args, kwargs)
+        args, kwargs = self.gate.arguments(row_of_class(cls), args, kwargs)
+        if is_heap_type(cls) or package == "weft" or package in NATIVE_PACKAGES or module_of(cls) in PURE_MODULES:
+            if issubclass(cls, _FILLED):
+                args = [self.content_argument(cls, "__init__", a) for a in args]
+            return self.machine.native.call(args, cls, *args, **kwargs)
+        raise Unsupported(
+            Refusal.UNKNOWN_CALL,
+            f"weft cannot look into {module_of(cls)}.{cls.__qualname__}()",
+            "create the object outside the compiled function and pass it in",
+        )
+
+    def note_native(self, args: list[Any], computes: bool = True) -> None:
+        """Library code is about to use its arguments: guard what it may read, and note what it may write.
+
+        Args:
+            args: what it is given.
+            computes: whether it computes with a Cell, so that it neither changes the Cell nor asks what is trained.
+        """
+        first = args[0] if args else None
+        versions = getattr(type(first), "__weft_versions__", None)
+        if versions is not None and self.sources.guarded:
+            for cell in versions(first):
+                self.sources.version(cell)
+                if not computes:
+                    self.sources.trained(cell)
+                    self.journal.touch(cell)
+
+    # -- native callables ----------------------------------------------------------------------------------------------
+
+    def iterable_argument(self, value: Any) -> Any:
+        """An argument that native code may iterate: user-defined iterables are entered through an iterator."""
+        return self.machine.iteration.get_iter(value) if self.machine.iteration.iterates_by_user(value) else value
+
+    def content_argument(self, kind: type, method: str, value: Any) -> Any:
+        """An argument whose items an instance of a native class, or of one derived from it, takes over."""
+        if issubclass(kind, dict) and method in _MERGING and class_attribute(type(value), "keys") is not MISSING:
+            return self.machine.iteration.mapping(value)
+        if issubclass(kind, (list, tuple, bytearray)):
+            return self.sequence_argument(value)
+        items = self.iterable_argument(value)
+        if items is value or not issubclass(kind, (set, frozenset, dict)):
+            return items
+        return Settling(self.gate, items)
+
+    def sequence_argument(self, value: Any) -> Any:
+        """An argument of which native code makes a list, so that it asks for its length, too."""
+        items = self.iterable_argument(value)
+        if items is not value:
+            self.machine.iteration.ask_length(value)
+        return items
+
+    def items_arguments(self, callee: Any, args: list[Any]) -> list[Any]:
+        """The arguments of a native callable; one that takes the items of a user's iterable gets an iterator."""
+        name = getattr(callee, "__name__", "")
+        if name not in _ITERATING:
+            return args
+        owner = getattr(callee, "__self__", None)
+        kind = getattr(callee, "__objclass__", None) or (owner if isinstance(owner, type) else type(owner))
+        return [self.content_argument(kind, name, a) for a in args]
+
+    def call_native(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call a C function or method at capture time if it is known to be harmless."""
+        try:
+            return self._call_harmless(callee, args, kwargs)
+        except (TypeError, AttributeError) as error:
+            text, names = str(error), [type(a).__name__ for a in (*args, *kwargs.values()) if isinstance(a, Journaled)]
+            if not any(name in text for name in names):
+                raise
+        refuse_iterators([*args, *kwargs.values()])  # the message would name the capture's class
+        raise AssertionError(text)
+
+    def _call_harmless(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        owner = getattr(callee, "__self__", None)
+        if not isinstance(owner, _MUTABLE):  # containers hold what they are given without looking at it
+            self.machine.arrays.refuse_opaque(owner, args, kwargs)
+        if isinstance(callee, _DESCRIPTOR_KINDS):
+            return self._call_descriptor(callee, args, kwargs)
+        if isinstance(callee, _METHOD_KINDS) and owner is not None and not isinstance(owner, types.ModuleType):
+            return self._call_method(callee, owner, args, kwargs)
+        if self._is_pure(callee, args, kwargs):
+            return self.sources.numbers.pure(callee, args)
+        args, kwargs = self.given(args, kwargs)
+        if isinstance(callee, (np.ufunc, Primitive)) or isinstance(owner, type):
+            result = callee(*args, **kwargs)
+            return (
+                self.machine.made(result)
+                if getattr(callee, "__name__", "") == "__new__"
+                else self.machine.made_if_fresh(result, 1)
+            )
+        module: Any = getattr(callee, "__module__", None) or module_of(type(callee))
+        if (module in PURE_MODULES and _is_of_module(callee)) or (
+            (module or "").partition(".")[0] in ("numpy", "weft") and "random" not in module
+        ):
+            self._refuse_lazy_text(args)
+            if module in _WRITING_MODULES and args and isinstance(args[0], _MUTABLE):
+                self.journal.touch(args[0])
+            if module in _USING_MODULES and getattr(callee, "__name__", "") not in _ITERATING:
+                self._refuse_users(callee, args)
+                return self.native_result(self.machine.native.call(args, callee, *args, **kwargs))
+            args = self.items_arguments(callee, args)
+            return self.native_result(self.machine.native.call(args, callee, *args, **kwargs))
+        refusal = _unknown(callee)
+        refusal.whole = module in INTERNALS
+        raise refusal
+
+    def _refuse_class_writers(self, callee: types.FunctionType, args: Sequence[Any]) -> None:
+        """Refuse library code that may write to classes from outside or run code of the user's, past the journal."""
+        if callee.__module__ not in _CLASS_MODULES or callee.__name__ in _CLASS_READERS:
+            return
+        for value in args:
+            if not issubclass(type(value), type):
+                continue
+            if id(value) not in self.created and is_changeable(value):
+                raise Unsupported(
+                    Refusal.IMPURE_CALL,
+                    f"{callee.__module__}.{callee.__qualname__} may change the class {value.__name__}",
+                    "define the class outside the compiled function",
+                )
+            for name, attribute in vars(value).items():
+                getter = class_attribute(type(attribute), "__get__")
+                native = isinstance(getter, types.FunctionType) and self.is_native(getter, attribute)
+                if not native and getter is not MISSING and not isinstance(getter, types.WrapperDescriptorType):
+                    raise Unsupported(
+                        Refusal.UNKNOWN_CALL,
+                        f"{callee.__module__}.{callee.__qualname__} may call __get__ of {value.__name__}.{name}",
+                        "define the class outside the compiled function",
+                    )
+
+    def _made_by_library(self, result: Any, args: Sequence[Any]) -> Any:
+        """Note what library code returned, and the functions that it put into classes made here."""
+        for value in args:
+            if issubclass(type(value), type) and id(value) in self.created:
+                for attribute in vars(value).values():
+                    if isinstance(attribute, types.FunctionType) and not self.sources.is_known(attribute):
+                        self.machine.made(attribute)
+        return self.machine.made_if_fresh(result, 1)
+
+    def _refuse_users(self, callee: Any, args: list[Any]) -> None:
+        """Refuse containers of the user's whose special methods code in C would call."""
+        for value in args:
+            if any(
+                self.machine.objects.user_method(value, name) for name in ("__getitem__", "__iter__", "__setitem__")
+            ):
+                raise Unsupported(
+                    Refusal.UNKNOWN_CALL,
+                    f"{_describe(callee)} calls methods of a {type(value).__name__}",
+                    "call it outside the compiled function",
+                )
+
+    def _call_descriptor(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if callee.__name__ in _OF_ATTRIBUTES and len(args) == _OF_ATTRIBUTES[callee.__name__] + 1 and not kwargs:
+            return self._attribute_by(callee, *args)
+        if not args:
+            return callee(**kwargs)  # Python's own error
+        row = row_of_method(args[0], callee.__name__)
+        given, kwargs = self.gate.arguments(row, args[1:], kwargs)
+        self.gate.owner(row, args[0], given)
+        args = [args[0] if row.owner is not Reads.ALL else settled(args[0]), *given]
+        if callee.__objclass__ is dict and isinstance(args[0], OrderedDict) and callee.__name__ in _CHANGING:
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                f"dict.{callee.__name__}() changes an OrderedDict, whose order does not know of it",
+                "call the method of the OrderedDict",
+            )
+        if isinstance(args[0], _MUTABLE):
+            self.journal.touch(args[0])
+        given = self.items_arguments(callee, args[1:])
+        compared = self._compared(callee.__name__, args[0], given, kwargs)
+        return self.machine.made_if_fresh(self.machine.native.call(compared, callee, args[0], *given, **kwargs))
+
+    def _attribute_by(self, callee: Any, owner: Any, *args: Any) -> Any:
+        """Python's own special methods of attributes, called by name, as the program's call them."""
+        if type(args[0]) is not str or (callee.__objclass__ is object and issubclass(type(owner), type)):
+            return callee.__objclass__.__dict__[callee.__name__](owner, *args)  # Python's own error
+        if callee.__name__ == "__getattribute__":
+            return self.machine.attributes.get_attr_plainly(owner, *args)
+        change = (
+            self.machine.attributes.set_attr_plainly
+            if callee.__name__ == "__setattr__"
+            else self.machine.attributes.delete_attr_plainly
+        )
+        return change(owner, *args)
+
+    def _call_method(self, callee: Any, owner: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        name = callee.__name__
+        if name in _OF_ATTRIBUTES and len(args) == _OF_ATTRIBUTES[name] and not kwargs:
+            return self._attribute_by(callee, owner, *args)
+        if name == "__init__":
+            self.machine.objects.touch_if_mutable(owner)
+            return callee(*args, **kwargs)
+        if name in ("__reduce_ex__", "__reduce__") and not isinstance(owner, Tensor):
+            return self._reduce(callee, owner, args)
+        if name == "join" and isinstance(owner, str) and len(args) == 1:
+            return LazyText.join(list(self.machine.iteration.get_iter(args[0])), owner)
+        if name == "format" and isinstance(owner, str):
+            return format_text(self.machine, callee, owner, args, kwargs)
+        row = row_of_method(owner, name)
+        args, kwargs = self.gate.arguments(row, args, kwargs)
+        self.gate.owner(row, owner, args)
+        if isinstance(owner, _MUTABLE):
+            self.journal.touch(owner)
+            if name == "sort" and kwargs.get("key") is not None:
+                kwargs = {**kwargs, "key": self.callback(kwargs["key"])}
+        elif (
+            isinstance(owner, BaseException)
+            and name in _EXCEPTION_METHODS
+            and not self.machine.objects.user_method(owner, "derive")
+        ):
+            if isinstance(owner, BaseExceptionGroup) and _nesting(owner) > _DEEP:
+                raise Unsupported(
+                    Refusal.UNSUPPORTED_SYNTAX,
+                    "a deeply nested exception group is split: whether that exceeds the recursion limit is not known",
+                )
+            self.journal.touch(owner)
+            self._refuse_lazy_text(args)
+            made = callee(*args, **kwargs)
+            for part in made if isinstance(made, tuple) else (made,):
+                self.made_by_exception(part)
+            return made
+        elif host_functions.is_stream_write(owner, name) and id(owner) not in self.created:
+            return host_functions.write_stream(self.machine, callee, args)
+        elif not isinstance(owner, (Tensor, Journaled)) and not _is_harmless(type(owner)):
+            raise _unknown(callee)
+        if id(owner) not in self.created and (name == "__setstate__" or isinstance(owner, array.array)):
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                f"{_describe(callee)} changes an object from outside, which cannot be taken back",
+                "call it outside the compiled function",
+            )
+        args = self.items_arguments(callee, args)
+        if name == "__new__":
+            return self._made_by_new(callee(*args, **kwargs))
+        return self.native_result(
+            self.machine.native.call(self._compared(name, owner, args, kwargs), callee, *args, **kwargs)
+        )
+
+    def _compared(self, name: str, owner: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """What a method in C compares, hashes or shows, None if that is not known."""
+        if name == "sort" and kwargs.get("key") is not None:
+            return None
+        if isinstance(owner, (list, tuple, deque)):
+            return [owner, *args] if name in _COMPARING else []
+        if isinstance(owner, (dict, set, frozenset)) or name in (*_COMPARING, "fromkeys"):
+            return args
+        return [*args, *kwargs.values()] if isinstance(owner, str) else []
+
+    def _made_by_new(self, obj: Any) -> Any:
+        """Note what a `__new__` in C returned, except for values of built-in classes, of which it may keep some."""
+        kind = type(obj)
+        own = kind is object or issubclass(kind, (BaseException, type)) or is_heap_type(kind)
+        return self.machine.made(obj) if own and not self.sources.is_known(obj) else self.machine.made_if_fresh(obj, 1)
+
+    def made_by_exception(self, part: Any) -> Any:
+        """Note a group that was made of another one."""
+        if isinstance(part, BaseException) and not self.sources.is_known(part) and id(part) not in self.created:
+            self.machine.made(part)
+        return part
+
+    def native_result(self, value: Any) -> Any:
+        """What a native call returned: a new container, or an iterator that can then be taken back."""
+        if is_opaque_iterator(value) and not isinstance(value, Journaled) and id(value) not in self.sources.known:
+            return BufferedIterator(self.machine, value)
+        return self.machine.made_if_fresh(value, 1)
+
+    def _reduce(self, callee: Any, owner: Any, args: list[Any]) -> Any:
+        """What an object is copied from: its own `__reduce__`, or all its attributes."""
+        own = self.machine.objects.user_method(owner, "__reduce__")
+        if own is not None:
+            return self.call(own, [owner], {})
+        namespace = namespace_of(owner)
+        if namespace is not None:
+            self.journal.namespaces[id(namespace)] = owner
+            with self.sources.constants():
+                for attribute, value in namespace.items():
+                    self.sources.attribute(owner, attribute, value)
+        state = self.machine.objects.user_method(owner, "__getstate__")
+        if state is None:
+            reduced = self.machine.native.call((), callee, *args)
+            if isinstance(reduced, tuple):  # the items of a container come as iterators
+                return tuple([self.native_result(part) for part in reduced])
+            return reduced
+        arguments = any(class_attribute(type(owner), n) is not MISSING for n in _NEW_ARGUMENTS)
+        if arguments or isinstance(owner, (list, dict)):
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL,
+                f"{type(owner).__name__} is copied by __getstate__ together with other special methods",
+                "define __copy__ and __deepcopy__",
+            )
+        return copyreg.__newobj__, (type(owner),), self.call(state, [owner], {})  # type: ignore[attr-defined]
+
+    def _refuse_lazy_text(self, args: list[Any]) -> None:
+        for value in args:
+            if isinstance(value, LazyText):
+                str(value)
+
+    def callback(self, function: Any) -> Any:
+        """A callable that native code may call, entered by the interpreter when it does."""
+        if function is None or isinstance(function, (types.BuiltinFunctionType, type(str.lower))):
+            return function
+        return lambda *args, **kwargs: self.call(function, list(args), kwargs)
+
+    def resume_generator(self, frame: Frame, exception: BaseException | None) -> tuple[bool, Any]:
+        """Run a generator's frame until it yields (True, value) or returns (False, value)."""
+        frame.caller = self.machine.frame
+        self.machine.inside_step += 1
+        try:
+            result = self.machine.run_frame(frame, exception)
+        except Unsupported as refusal:
+            refusal.in_generator = True
+            raise
+        finally:
+            self.machine.inside_step -= 1
+        if isinstance(result, Return):
+            return False, result.value
+        if isinstance(result, Raise):
+            raise_as_it_is(result.exception)
+        value = getattr(result, "value", None)
+        return True, value
+
+
+def _nesting(group: BaseException) -> int:
+    """How deep exception groups are nested, as far as their first members tell."""
+    depth = 0
+    current: Any = group
+    while isinstance(current, BaseExceptionGroup):
+        depth += 1
+        current = next((e for e in current.exceptions if isinstance(e, BaseExceptionGroup)), None)
+    return depth
+
+
+def _is_of_module(callee: Any) -> bool:
+    """Whether a native callable is a function, or an object of a class that its module shows.
+
+    Classes of extension modules may pass for builtins.
+    """
+    kind = type(callee)
+    if kind in (types.BuiltinFunctionType, type):
+        return True
+    if kind.__qualname__ == _CACHED:  # which calls a function of the user's
+        return False
+    name = module_of(kind)
+    module = sys.modules.get(name)
+    return module is not None and name != "builtins" and getattr(module, kind.__name__, None) is kind
+
+
+def _unknown(callee: Any) -> Unsupported:
+    """The refusal of native code that may do anything."""
+    return Unsupported(
+        Refusal.UNKNOWN_CALL,
+        f"weft cannot look into {_describe(callee)}: it does not know what the call depends on or changes",
+        "call it outside the compiled function and pass the result in",
+    )
+
+
+def _is_harmless(kind: type) -> bool:
+    """Whether methods in C of a class depend on nothing but the object and can be called while capturing."""
+    if any(class_attribute(kind, name) is not MISSING for name in ("__await__", "__anext__", "send")):
+        return False  # they go on with a coroutine, which cannot be taken back
+    if kind.__qualname__ == _CACHED:
+        return False  # nor can what it remembers
+    module = module_of(kind)
+    return module in PURE_MODULES or (module.partition(".")[0] in NATIVE_PACKAGES and "random" not in module)
+
+
+def refuse_iterators(values: list[Any]) -> None:
+    """Refuse the capture's own iterators, which are not what they stand for to native code that looks into them."""
+    for value in values:
+        if isinstance(value, Journaled) and hasattr(value, "stands_for"):
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL,
+                f"a {value.stands_for.__name__} is looked into while capturing",
+                "call it outside the compiled function",
+            )
+
+
+def bind(function: types.FunctionType, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """The values of a function's parameters for a call, in the order of its fast locals.
+
+    Raises:
+        TypeError: as the call itself would.
+    """
+    code = function.__code__
+    count, keyword_only, flags = code.co_argcount, code.co_kwonlyargcount, code.co_flags
+    if not kwargs and len(args) == count and not keyword_only and not flags & _VARIADIC:
+        return list(args)
+    values = _matched(function, args, kwargs)
+    if values is None:
+        function(*args, **kwargs)  # raises Python's own message before any code of the function runs
+        raise TypeError(f"{function.__qualname__}() cannot be called with these arguments")
+    return values
+
+
+def _matched(function: types.FunctionType, args: list[Any], kwargs: dict[str, Any]) -> list[Any] | None:
+    """The values of a function's parameters, None if the arguments do not fit."""
+    code = function.__code__
+    count, positional_only = code.co_argcount, code.co_posonlyargcount
+    named = code.co_varnames[: count + code.co_kwonlyargcount]
+    takes_more, takes_names = bool(code.co_flags & 4), bool(code.co_flags & 8)
+    values = [*args[:count], *[MISSING] * (len(named) - min(len(args), count))]
+    if len(args) > count and not takes_more:
+        return None
+    others: dict[str, Any] = {}
+    for name, value in kwargs.items():
+        position = named.index(name, positional_only) if name in named[positional_only:] else -1
+        if position < 0:
+            if not takes_names:
+                return None
+            others[name] = value
+        elif values[position] is not MISSING:
+            return None
+        else:
+            values[position] = value
+    defaults = function.__defaults__ or ()
+    by_name = function.__kwdefaults__ or {}
+    for position, name in enumerate(named):
+        if values[position] is MISSING:
+            from_end = count - position
+            if 0 < from_end <= len(defaults):
+                values[position] = defaults[-from_end]
+            elif from_end <= 0 and name in by_name:
+                values[position] = by_name[name]
+            else:
+                return None
+    if takes_more:
+        values.append(tuple(args[count:]))
+    if takes_names:
+        values.append(others)
+    return values
+
+
+def _describe(callee: Any) -> str:
+    name = getattr(callee, "__qualname__", None) or type(callee).__qualname__
+    module = getattr(callee, "__module__", None) or module_of(type(getattr(callee, "__self__", callee)))
+    return f"{module}.{name}" if module and module != "builtins" else str(name)

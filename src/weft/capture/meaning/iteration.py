@@ -1,0 +1,271 @@
+"""Iterating over objects as Python does, by iterators that the journal can take back."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from weft.capture.meaning.iterators import (
+    BufferedIterator,
+    OutsideIterator,
+    RestartingIterator,
+    SequenceIterator,
+    SymbolicRange,
+    SymbolicRangeIterator,
+)
+from weft.capture.meaning.objects import MISSING, class_attribute, impostor
+from weft.capture.python.classes import is_opaque_iterator
+from weft.capture.state.journal import Journaled
+from weft.core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from weft.capture.meaning.parts import Machine
+
+#: what is iterated by position with a check of its size, the methods by which Python does that, and the views
+_HASHED: Final = (dict, set, frozenset)
+_HASHED_ITERATION: Final = tuple(kind.__dict__["__iter__"] for kind in _HASHED)
+_DICT_VIEWS: Final[tuple[type, ...]] = (type({}.keys()), type({}.values()), type({}.items()))
+
+
+class Iteration:
+    """The part of the interpreter that iterates."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.sources = machine.sources
+        self.journal = machine.journal
+        self.created = machine.created
+
+    def get_iter(self, obj: Any) -> Any:
+        """`iter(obj)`, as an iterator that the journal can take back."""
+        journal = self.journal
+        if isinstance(obj, OutsideIterator):
+            return obj
+        if id(obj) in self.sources.opaque and is_opaque_iterator(obj):
+            return OutsideIterator(journal, obj)
+        self.machine.arrays.refuse_opaque(obj)
+        if isinstance(obj, Journaled) and hasattr(obj, "__next__"):
+            return obj
+        if isinstance(obj, SymbolicRange):
+            return SymbolicRangeIterator(journal, obj)
+        kind = type(obj)
+        if kind in (list, tuple) and self.sources.is_known(obj):
+            self.sources.length(obj)
+            return SequenceIterator(journal, obj, read=lambda index, item: self.sources.item(obj, index, item))
+        if kind is range and max(abs(obj.start), abs(obj.stop)) >= sys.maxsize >> 1:  # it has no length
+            return RestartingIterator(journal, obj)
+        if kind in (list, tuple, range, str):
+            return SequenceIterator(journal, obj)
+        if isinstance(obj, Tensor):
+            if not obj.shape:
+                raise TypeError("iteration over a 0-d tensor")
+            return SequenceIterator(journal, obj, obj.shape[0])
+        own = self.machine.objects.user_method(obj, "__iter__")
+        if own is None:
+            self.sources.contents(obj)
+            if isinstance(obj, _HASHED) and class_attribute(kind, "__iter__") in _HASHED_ITERATION:
+                return RestartingIterator(journal, obj)
+            if kind in _DICT_VIEWS:  # which goes past what the class of the dict has for iteration
+                return RestartingIterator(journal, obj)
+            if isinstance(obj, list) and class_attribute(kind, "__iter__") is list.__dict__["__iter__"]:
+                return SequenceIterator(journal, obj, item=list.__getitem__)
+            if (
+                class_attribute(kind, "__iter__") is MISSING
+                and self.machine.objects.user_method(obj, "__getitem__") is not None
+            ):
+                return IndexIterator(self.machine, obj)
+        made = self.python_iter(obj)
+        if isinstance(made, Journaled):
+            return made
+        if self.machine.objects.user_method(made, "__next__") is not None:
+            return UserIterator(self.machine, made)
+        if id(made) not in self.created and not (made is not obj and sys.getrefcount(made) <= 2):
+            return OutsideIterator(journal, made)
+        return BufferedIterator(self.machine, made)
+
+    def python_iter(self, obj: Any) -> Any:
+        """`iter(obj)` as Python code sees it: what a user's `__iter__` returns is itself."""
+        own = self.machine.objects.user_method(obj, "__iter__")
+        if own is None:
+            if isinstance(obj, Journaled):
+                return obj
+            if self._is_native_iterable(obj):
+                return iter(obj)
+            return self.get_iter(obj)
+        made = self.machine.calls.call(own, [obj], {})
+        if not isinstance(made, Journaled) and not hasattr(type(made), "__next__"):
+            raise TypeError(f"iter() returned non-iterator of type '{type(made).__name__}'")
+        return made
+
+    def _is_native_iterable(self, obj: Any) -> bool:
+        """Whether Python's own iterator over an object is taken, for lack of one that the journal can take back."""
+        kind = type(obj)
+        if kind in (list, tuple, range, str) or kind in _DICT_VIEWS or isinstance(obj, (Tensor, list, SymbolicRange)):
+            return False
+        if isinstance(obj, _HASHED) and class_attribute(kind, "__iter__") in _HASHED_ITERATION:
+            return False
+        return (
+            class_attribute(kind, "__iter__") is not MISSING
+            or self.machine.objects.user_method(obj, "__getitem__") is None
+        )
+
+    def iterates_by_user(self, obj: Any) -> bool:
+        """Whether taking the items of an object calls a method of the user's."""
+        by_index = class_attribute(type(obj), "__iter__") is MISSING
+        return self.machine.objects.user_method(obj, "__getitem__" if by_index else "__iter__") is not None
+
+    def listed(self, obj: Any) -> Any:
+        """Something native code can make a list or tuple of in place of `obj`, which is asked for its length, too."""
+        items = self.iterate(obj)
+        self.ask_length(obj)
+        return items
+
+    def ask_length(self, iterable: Any) -> None:
+        """Ask a user's iterable how long it may be, as a list does before it takes the items."""
+        if isinstance(iterable, (IndexIterator, UserIterator)):
+            iterable = iterable.obj
+        for method, function in (("__len__", len), ("__length_hint__", operator.length_hint)):
+            own = self.machine.objects.user_method(iterable, method)
+            if own is not None:
+                try:
+                    result = self.machine.calls.call(own, [iterable], {})
+                except TypeError:
+                    continue
+                if not isinstance(result, Tensor):
+                    function(impostor(iterable, **{method: lambda _, result=result: result}))
+                return
+
+    def is_iterable(self, obj: Any) -> bool:
+        """Whether Python finds a way to iterate over an object."""
+        if isinstance(obj, (Tensor, Journaled, SymbolicRange)):
+            return True
+        found = class_attribute(type(obj), "__iter__")
+        if found is MISSING:
+            return class_attribute(type(obj), "__getitem__") is not MISSING and not isinstance(obj, dict)
+        return found is not None
+
+    def mapping(self, obj: Any) -> dict[Any, Any]:
+        """The dictionary to merge in place of any mapping, asked as Python asks it.
+
+        Raises:
+            AttributeError: it has no `keys`.
+        """
+        if issubclass(type(obj), dict):
+            users = any(
+                self.machine.objects.user_method(obj, name) is not None for name in ("__iter__", "keys", "__getitem__")
+            )
+            if not users or class_attribute(type(obj), "__iter__") is dict.__dict__["__iter__"]:
+                self.sources.contents(obj)
+                found: dict[Any, Any] = obj
+                return found
+        keys = self.machine.calls.call(self.machine.attributes.get_attr(obj, "keys"), [], {})
+        return {key: self.machine.objects.get_item(obj, key) for key in self.get_iter(keys)}
+
+    def iterate(self, obj: Any) -> Any:
+        """Something native code can iterate in place of `obj`."""
+        if type(obj) in (list, tuple) and self.sources.is_known(obj):
+            return list(self.get_iter(obj))
+        if type(obj) in (list, tuple, range, str, dict, set, frozenset) or isinstance(obj, Journaled):
+            self.sources.contents(obj)
+            return obj
+        return self.get_iter(obj)
+
+    def advance(self, iterator: SymbolicRangeIterator) -> Any:
+        """The next item of a symbolic range."""
+        return iterator.advance()
+
+
+class UserIterator(Journaled):
+    """An object with a Python `__next__`, entered by the interpreter."""
+
+    __slots__ = ("machine", "obj")
+
+    @property
+    def stands_for(self) -> type:
+        """The class that `type` sees."""
+        return type(self.obj)
+
+    def __init__(self, machine: Any, obj: Any) -> None:
+        self.machine, self.obj = machine, obj
+
+    def __iter__(self) -> UserIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return self.machine.calls.call(class_attribute(type(self.obj), "__next__"), [self.obj], {})
+
+    def journal_contents(self) -> Any:
+        return None
+
+    def journal_restore(self, contents: Any) -> None:
+        """The object itself is journaled when it is written."""
+
+
+class IndexIterator(Journaled):
+    """An object with only a Python `__getitem__`, iterated by index."""
+
+    __slots__ = ("machine", "obj", "position")
+
+    stands_for = type(iter(type("_Indexed", (), {"__getitem__": lambda self, index: index})()))
+
+    def __init__(self, machine: Any, obj: Any) -> None:
+        self.machine, self.obj, self.position = machine, obj, 0
+        machine.journal.born(self)
+
+    def __iter__(self) -> IndexIterator:
+        return self
+
+    def __next__(self) -> Any:
+        if self.position < 0:
+            raise StopIteration
+        self.machine.journal.touch(self)
+        try:
+            item = self.machine.objects.get_item(self.obj, self.position)
+        except (IndexError, StopIteration):
+            self.position = -1
+        else:
+            self.position += 1
+            return item
+        raise StopIteration
+
+    def journal_contents(self) -> Any:
+        return self.position
+
+    def journal_restore(self, contents: Any) -> None:
+        self.position = contents
+
+
+def unpack(machine: Machine, value: Any, count: int) -> list[Any]:
+    """Exactly `count` items of an iterable."""
+    machine.sources.length(value)
+    if type(value) in (tuple, list):
+        items = list(value)
+    else:
+        if not machine.iteration.is_iterable(value):
+            raise TypeError(f"cannot unpack non-iterable {type(value).__name__} object")
+        items = []
+        for item in machine.iteration.get_iter(value):
+            items.append(item)
+            if len(items) > count:
+                raise ValueError(f"too many values to unpack (expected {count})")
+    if len(items) < count:
+        raise ValueError(f"not enough values to unpack (expected {count}, got {len(items)})")
+    if len(items) > count:
+        raise ValueError(f"too many values to unpack (expected {count})")
+    if type(value) not in (tuple, list):
+        return items
+    return [machine.sources.item(value, i, item) for i, item in enumerate(items)]
+
+
+def unpack_starred(machine: Machine, value: Any, before: int, after: int) -> list[Any]:
+    """`before` items, a list of the middle ones, `after` items."""
+    if not machine.iteration.is_iterable(value):
+        raise TypeError(f"cannot unpack non-iterable {type(value).__name__} object")
+    items = list(machine.iteration.get_iter(value))
+    if len(items) < before and not after:
+        raise ValueError(f"not enough values to unpack (expected at least {before}, got {len(items)})")
+    if len(items) < before + after:
+        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})")
+    end = len(items) - after
+    return [*items[:before], machine.made(items[before:end]), *items[end:]]

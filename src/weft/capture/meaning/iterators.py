@@ -1,0 +1,415 @@
+"""Iterators whose position the journal can take back, used in place of Python's own while capturing."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from weft.capture.meaning import arithmetic
+from weft.capture.meaning.generators import CAPTURED_GENERATORS
+from weft.capture.state.journal import Journal, Journaled
+from weft.errors import Refusal, Unsupported
+
+_ABSENT: Final = object()
+#: class of a sequence -> class of Python's iterator over it
+_ITERATORS: Final[dict[type, type]] = {
+    list: type(iter([])), tuple: type(iter(())), str: type(iter("é")), range: type(iter(range(1)))
+}  # fmt: skip
+
+
+class _Touching(Journaled):
+    """An iterator that notes its state in the journal before it moves.
+
+    `stands_for` is the class of the iterator that Python would have here: what `type` and `isinstance` see.
+    """
+
+    __slots__ = ("touch", "stands_for")
+
+    def __init__(self, journal: Journal, stands_for: type) -> None:
+        self.touch = journal.touch
+        self.stands_for = stands_for
+        journal.born(self)
+
+    def __iter__(self) -> Any:
+        return self
+
+
+class SequenceIterator(_Touching):
+    """Items of an indexable object, as many as there are when each is asked for.
+
+    Args:
+        journal: where the position is noted before it moves.
+        sequence: what is iterated.
+        length: the number of items, if it cannot change.
+        item: how to read an item; by default as `sequence[i]`.
+        read: told of each item that is handed out; returns what stands for it.
+    """
+
+    __slots__ = ("sequence", "position", "length", "item", "read")
+
+    def __init__(
+        self,
+        journal: Journal,
+        sequence: Any,
+        length: int | None = None,
+        item: Callable[[Any, int], Any] | None = None,
+        read: Callable[[int, Any], Any] | None = None,
+    ) -> None:
+        kind = next((k for k in _ITERATORS if isinstance(sequence, k)), None)
+        super().__init__(journal, type(iter(())) if kind is None else _ITERATORS[kind])
+        self.read = read
+        self.sequence = sequence
+        self.position = 0
+        self.length = length
+        self.item = operator.getitem if item is None else item
+
+    def __next__(self) -> Any:
+        if self.position < 0:  # it has ended, and stays so even if the sequence grows
+            raise StopIteration
+        self.touch(self)
+        if self.position >= (_count(self.sequence) if self.length is None else self.length):
+            self.position = -1
+            raise StopIteration
+        self.position += 1
+        item = self.item(self.sequence, self.position - 1)
+        return item if self.read is None else self.read(self.position - 1, item)
+
+    def __length_hint__(self) -> int:
+        if self.position < 0:
+            return 0
+        return max(0, (_count(self.sequence) if self.length is None else self.length) - self.position)
+
+    def journal_contents(self) -> Any:
+        return self.position
+
+    def journal_restore(self, contents: Any) -> None:
+        self.position = contents
+
+
+def _count(sequence: Any) -> int:
+    return list.__len__(sequence) if isinstance(sequence, list) else len(sequence)
+
+
+class ReverseIterator(_Touching):
+    """Items of a list, tuple or range from its end."""
+
+    __slots__ = ("sequence", "position")
+
+    def __init__(self, journal: Journal, sequence: Any) -> None:
+        super().__init__(journal, type(reversed(sequence)))
+        self.sequence = sequence
+        self.position = len(sequence) - 1
+
+    def __next__(self) -> Any:
+        if self.position < 0:
+            raise StopIteration
+        self.touch(self)
+        position, self.position = self.position, self.position - 1
+        if position >= len(self.sequence):
+            self.position = -1
+            raise StopIteration
+        return self.sequence[position]
+
+    def __length_hint__(self) -> int:
+        return self.position + 1 if self.position < len(self.sequence) else 0
+
+    def journal_contents(self) -> Any:
+        return self.position
+
+    def journal_restore(self, contents: Any) -> None:
+        self.position = contents
+
+
+def _size(over: Any) -> int:
+    """The number of items of what may change; a range, which does not, may have too many for `len`."""
+    return 0 if type(over) is range else len(over)
+
+
+class RestartingIterator(_Touching):
+    """Items by Python's own iterator, made again after an undo: of dictionaries and sets, it notices changes.
+
+    Args:
+        journal: where the position is noted before it moves.
+        over: what is iterated.
+        make: makes Python's iterator over it.
+    """
+
+    __slots__ = ("over", "make", "source", "position", "length")
+
+    def __init__(self, journal: Journal, over: Any, make: Callable[[Any], Iterator[Any]] = iter) -> None:
+        self.over = over
+        self.make = make
+        self.length = _size(over)
+        self.source: Iterator[Any] | None = make(over)
+        super().__init__(journal, type(self.source))
+        self.position = 0
+
+    def __next__(self) -> Any:
+        self.touch(self)
+        if self.source is None:  # the position was taken back
+            self.source = self.make(self.over)
+            for _ in range(self.position):
+                next(self.source)
+        item = next(self.source)
+        self.position += 1
+        return item
+
+    def is_invalid(self) -> bool:
+        """Whether what is iterated got or lost items meanwhile, so that the next step raises."""
+        return self.position >= 0 and _size(self.over) != self.length
+
+    def journal_contents(self) -> Any:
+        return self.position
+
+    def journal_restore(self, contents: Any) -> None:
+        if contents != self.position:
+            self.position = contents
+            self.source = None
+
+
+class BufferedIterator(_Touching):
+    """Items of an iterator made during the capture, kept so that they can be handed out again after an undo.
+
+    Args:
+        machine: the interpreter.
+        source: the iterator.
+        ahead: items that come before those of the iterator.
+    """
+
+    __slots__ = ("source", "buffer", "position", "noted")
+
+    def __init__(self, machine: Any, source: Iterator[Any], ahead: Iterable[Any] = ()) -> None:
+        super().__init__(machine.journal, type(source))
+        self.source = source
+        self.buffer: list[Any] = [*ahead]
+        self.position = 0
+        self.noted = machine.made_if_fresh
+
+    def __next__(self) -> Any:
+        self.touch(self)
+        if self.position == len(self.buffer):
+            self.buffer.append(self.noted(next(self.source)))
+        self.position += 1
+        return self.buffer[self.position - 1]
+
+    def journal_contents(self) -> Any:
+        return self.position
+
+    def journal_restore(self, contents: Any) -> None:
+        self.position = contents
+
+
+_ITERABLES: Final[tuple[Any, ...]] = ([], (), "", b"", range(0), range(1 << 70), {}, {}.values(), {}.items(), set())
+#: iterators in which nothing of the user's runs
+_OF_PYTHON: Final = frozenset(
+    {zip, enumerate, map, filter, reversed, type(reversed([])), *map(type, map(iter, _ITERABLES))}
+)
+
+
+class OutsideIterator(_Touching):
+    """An iterator that existed before the capture: only Python can advance it, since that cannot be taken back.
+
+    Args:
+        journal: the capture's journal.
+        iterator: the iterator.
+    """
+
+    __slots__ = ("iterator",)
+
+    def __init__(self, journal: Journal, iterator: Iterator[Any]) -> None:
+        super().__init__(journal, type(iterator))
+        self.iterator = iterator
+
+    def __next__(self) -> Any:
+        kind = type(self.iterator)
+        refusal = Unsupported(
+            Refusal.ITERATION,
+            f"the items of this {kind.__name__} are only known when it is advanced",
+            "pass a list or a tuple, or move the loop out of the compiled function",
+        )
+        refusal.quiet = kind in _OF_PYTHON or getattr(self.iterator, "gi_code", None) in CAPTURED_GENERATORS
+        raise refusal
+
+    def journal_contents(self) -> Any:
+        return None
+
+    def journal_restore(self, contents: Any) -> None:
+        """It is never advanced here."""
+
+
+class ZipIterator(_Touching):
+    """`zip` over the capture's iterators."""
+
+    __slots__ = ("parts", "strict")
+
+    def __init__(self, journal: Journal, parts: list[Any], strict: bool) -> None:
+        super().__init__(journal, zip)
+        self.parts = parts
+        self.strict = strict
+
+    def __next__(self) -> tuple[Any, ...]:
+        if not self.parts:
+            raise StopIteration
+        items: list[Any] = []
+        for number, part in enumerate(self.parts):
+            item = next(part, _ABSENT)
+            if item is _ABSENT:
+                if self.strict:
+                    self._check(number)
+                raise StopIteration
+            items.append(item)
+        return tuple(items)
+
+    def _check(self, number: int) -> None:
+        def named(count: int) -> str:
+            return f"arguments 1-{count}" if count > 1 else "argument 1"
+
+        if number > 0:
+            raise ValueError(f"zip() argument {number + 1} is shorter than {named(number)}")
+        for later in range(1, len(self.parts)):
+            if next(self.parts[later], _ABSENT) is not _ABSENT:
+                raise ValueError(f"zip() argument {later + 1} is longer than {named(later)}")
+
+    def journal_contents(self) -> Any:
+        return None
+
+    def journal_restore(self, contents: Any) -> None:
+        """The parts restore themselves."""
+
+
+class MapIterator(_Touching):
+    """Results of a call for each item of the parts (`map`, `filter`, `enumerate`).
+
+    Args:
+        journal: the capture's journal.
+        compute: makes the result from the number of the item and the item.
+        part: the iterator of the items.
+        rebuild: gives the builtin and its arguments that make the same iterator in Python, from here on.
+    """
+
+    __slots__ = ("compute", "part", "count", "rebuild")
+
+    def __init__(
+        self, journal: Journal, stands_for: type, compute: Callable[[int, Any], Any], part: Any,
+        rebuild: Callable[[MapIterator], tuple[Any, ...]] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(journal, stands_for)
+        self.compute = compute
+        self.part = part
+        self.count = 0
+        self.rebuild = rebuild
+
+    def __next__(self) -> Any:
+        while True:
+            item = next(self.part)
+            self.touch(self)
+            self.count += 1
+            result = self.compute(self.count - 1, item)
+            if result is not SKIP:
+                return result
+
+    def journal_contents(self) -> Any:
+        return self.count
+
+    def journal_restore(self, contents: Any) -> None:
+        self.count = contents
+
+
+class CallIterator(_Touching):
+    """Results of a function until it returns a sentinel: `iter(function, sentinel)`.
+
+    Args:
+        journal: where the state is noted before it changes.
+        compute: calls the function; returns whether there is a result, and the result.
+    """
+
+    __slots__ = ("compute", "ended")
+
+    def __init__(self, journal: Journal, compute: Callable[[], tuple[bool, Any]]) -> None:
+        super().__init__(journal, type(iter(int, 1)))
+        self.compute = compute
+        self.ended = False
+
+    def __next__(self) -> Any:
+        if self.ended:
+            raise StopIteration
+        try:
+            more, value = self.compute()
+        except StopIteration:
+            self.touch(self)
+            self.ended = True
+            raise
+        if self.ended:  # the function itself used the iterator up
+            raise StopIteration
+        if not more:
+            self.touch(self)
+            self.ended = True
+            raise StopIteration
+        return value
+
+    def journal_contents(self) -> Any:
+        return self.ended
+
+    def journal_restore(self, contents: Any) -> None:
+        self.ended = contents
+
+
+SKIP = object()
+
+
+class SymbolicRange:
+    """`range` with a bound that only the running graph knows."""
+
+    __slots__ = ("start", "stop", "step")
+
+    def __init__(self, start: Any, stop: Any, step: Any) -> None:
+        self.start, self.stop, self.step = start, stop, step
+
+
+class SymbolicRangeIterator(_Touching):
+    """Iterator of a `SymbolicRange`: the `for` loop over it becomes a `while` of the graph."""
+
+    __slots__ = ("current", "stop", "step")
+
+    def __init__(self, journal: Journal, over: SymbolicRange) -> None:
+        super().__init__(journal, type(iter(range(1))))
+        self.current = over.start
+        self.stop = over.stop
+        self.step = over.step
+
+    def symbolic_test(self) -> Any:
+        """Whether another item exists: a symbolic truth, or a bool where it is known."""
+        compare = operator.lt if self.step > 0 else operator.gt
+        if any(map(arithmetic.is_graph_number, (self.current, self.stop))):
+            return arithmetic.binary(compare, self.current, self.stop)
+        return compare(self.current, self.stop)
+
+    def advance(self) -> Any:
+        """The current item; moves to the next."""
+        self.touch(self)
+        item = self.current
+        self.current = arithmetic.advanced(item, self.step)
+        return item
+
+    def __next__(self) -> Any:
+        more = self.symbolic_test()
+        if not more:  # a symbolic bound refuses here: only a `for` statement can iterate it
+            raise StopIteration
+        return self.advance()
+
+    def journal_contents(self) -> Any:
+        return self.current
+
+    def journal_restore(self, contents: Any) -> None:
+        self.current = contents
+
+
+def refuse_look(iterator: Any, what: str) -> None:
+    """Refuse native code that would look at one of the capture's own iterators."""
+    kind = iterator.stands_for.__name__
+    raise Unsupported(
+        Refusal.UNSUPPORTED_SYNTAX,
+        f"{what} of a {kind} is taken while capturing, which has iterators of its own",
+        "use the items, not the iterator",
+    )

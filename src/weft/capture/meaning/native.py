@@ -1,0 +1,315 @@
+"""Native code that calls the user's special methods: those of its arguments, and those that compare and hash items.
+
+Such a method runs twice while capturing: first in the interpreter, which guards what it reads and refuses what cannot
+be in a graph, then where the native code calls it. One that writes something is left to Python.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import itertools
+import operator
+import sys
+import types
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final
+
+from weft.capture.code.instructions import decode
+from weft.capture.meaning.objects import MISSING, class_attribute
+from weft.capture.python.packages import NATIVE_PACKAGES
+from weft.capture.state.journal import Journaled
+from weft.capture.state.lazytext import LazyText, filling, needs_characters
+from weft.core.choice import Choice
+from weft.core.choice import refuse as refuse_choice
+from weft.core.tensor import Tensor
+from weft.errors import Refusal, Unsupported
+
+if TYPE_CHECKING:
+    from weft.capture.meaning.parts import Machine
+
+#: what native code calls on the items of containers
+_OF_ITEMS: Final = ("__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__", "__ne__", "__repr__")
+#: what else it calls on its arguments
+_OF_ARGUMENTS: Final = (
+    *_OF_ITEMS, "__iter__", "__next__", "__len__", "__length_hint__", "__getitem__", "__contains__", "__reversed__",
+    "keys", "items", "__bool__", "__index__", "__int__", "__float__", "__complex__", "__str__", "__format__",
+    "__bytes__", "__fspath__", "__call__", "__getattr__", "__getattribute__", "__round__", "__trunc__", "__floor__",
+    "__ceil__", "__instancecheck__", "__subclasscheck__",
+)  # fmt: skip
+_PLAIN: Final = frozenset(
+    {int, float, bool, str, complex, bytes, type(None), range, slice, type, types.FunctionType, Tensor, Choice}
+)
+_IN_C: Final = (types.WrapperDescriptorType, types.MethodDescriptorType, types.BuiltinFunctionType)
+_CONTAINERS: Final = (list, tuple, set, frozenset, deque)
+
+
+class Native:
+    """The part of the interpreter that calls native code which compares and hashes."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.journal = machine.journal
+        self.created = machine.created
+        #: whether instances of a class have such methods that are the user's, as far as was asked
+        self.users_classes: dict[tuple[type, bool], bool] = {}
+        #: why the native code that is running must not
+        self.refused: Unsupported | None = None
+
+    def call(self, values: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call native code.
+
+        Args:
+            values: what it compares or hashes, None if that is not known before.
+            function: the native function.
+            args: its positional arguments.
+            kwargs: its keyword arguments.
+
+        Raises:
+            Unsupported: it would call methods of the user's that change something, or they cannot be watched.
+        """
+        if values is not None and not _only_computes(function, values):
+            _refuse_choices(values, None)
+        given = (getattr(function, "__self__", None), *args, *kwargs.values())
+        if LazyText in map(type, given) and not (filling() or _only_stores(function)):
+            raise needs_characters()
+        if values is not None and not self._are_asked(given) and not self._has_users(values):
+            return function(*args, **kwargs)
+        before: Any = sys.getprofile()
+        if before is not None and getattr(before, "__func__", None) is not Native._on_call:
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL,
+                "native code may call methods of the program's own classes, and a profiler hinders watching it",
+            )
+        self.refused = None
+        sys.setprofile(self._on_call)
+        try:
+            result = function(*args, **kwargs)
+        except BaseException:
+            if self.refused is None:
+                raise
+        else:
+            if self.refused is None:
+                return result
+        finally:
+            sys.setprofile(before)
+        raise self.refused  # which native code may have taken for an error of its own
+
+    def _are_asked(self, given: tuple[Any, ...]) -> bool:
+        """Whether native code may call a method of the user's on something that it is given."""
+        for value in given:
+            kind = type(value)
+            if kind is slice and self._are_asked((value.start, value.stop, value.step)):
+                return True
+            if kind not in _PLAIN and self._is_users(kind, False):
+                return True
+        return False
+
+    def _has_users(self, values: Any, seen: frozenset[int] = frozenset()) -> bool:
+        """Whether comparing or hashing any of some values may call a method of the user's."""
+        for value in values:
+            kind = type(value)
+            if kind in _PLAIN:
+                continue
+            if issubclass(kind, dict) and id(value) not in seen:
+                inner: Any = [*dict.keys(value), *dict.values(value)]
+            else:
+                base = next((base for base in _CONTAINERS if issubclass(kind, base)), None)
+                inner = () if base is None or id(value) in seen else list(base.__iter__(value))
+            if self._is_users(kind, True) or self._has_users(inner, seen | {id(value)}):
+                return True
+        return False
+
+    def _is_users(self, kind: type, is_item: bool) -> bool:
+        """Whether a class has methods of the user's that native code calls on items, or on its arguments."""
+        found = self.users_classes.get((kind, is_item))
+        if found is None:
+            found = is_item and issubclass(kind, Journaled)  # whatever its items are
+            for name in _OF_ITEMS if is_item else _OF_ARGUMENTS:
+                method = class_attribute(kind, name)
+                if isinstance(method, types.FunctionType):
+                    found = found or not self.machine.calls.is_native(method, None)
+                elif method is not MISSING:  # an object with `__call__` may be the user's
+                    found = found or not isinstance(method, (*_IN_C, type(None)))
+            self.users_classes[kind, is_item] = found
+        return found
+
+    def _on_call(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        """Native code calls a Python function: whether a special method may run there.
+
+        Other functions are not asked: the garbage collector calls its callbacks at any time.
+        """
+        if event != "call" or not self._is_called_by_library(frame):
+            return
+        args = _arguments(frame)
+        function = _function(frame, args)
+        if function is None or self.machine.calls.is_native(function, args[0]):
+            return
+        try:
+            if function.__code__.co_flags & inspect.CO_GENERATOR:
+                raise Unsupported(
+                    Refusal.UNKNOWN_CALL,
+                    f"native code takes items from the generator {function.__qualname__}()",
+                    "make a list of the items first",
+                )
+            self._try(function, args)
+        except Unsupported as refusal:
+            self.refused = refusal
+            raise
+
+    def _is_called_by_library(self, frame: types.FrameType) -> bool:
+        """Whether a frame begins that native code called, by itself or through library code in Python."""
+        if _is_of_weft(frame):
+            return False
+        caller = frame.f_back
+        while caller is not None and caller.f_code is not _CALLER:
+            package = str(caller.f_globals.get("__name__")).partition(".")[0]
+            if package not in NATIVE_PACKAGES:
+                return False
+            caller = caller.f_back
+        return caller is not None
+
+    def _try(self, function: types.FunctionType, args: list[Any]) -> None:
+        """Run a function that native code is about to call, and take it back."""
+        made = len(self.created)
+        layer = self.journal.push()
+        try:
+            self.machine.calls.call(function, args, {})
+        except Unsupported:
+            raise
+        except BaseException:  # the native code will meet it
+            pass
+        finally:
+            self.journal.pop()
+            inside = set(itertools.islice(self.created, made, None))
+            if function.__name__ == "__init__":  # which may write its own object
+                inside.add(id(args[0]))
+            written = [obj for key, (obj, _) in layer.before.items() if not self.journal.belongs(key, inside)]
+            layer.undo()
+        if written:
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                f"{function.__qualname__}() changes something, and native code calls it",
+                "compare and hash without side effects",
+            )
+
+
+def _only_computes(function: Any, values: Any) -> bool:
+    """Whether a function is an operator on tensors, or a class of tensors: it compares no objects."""
+    if isinstance(function, type) and issubclass(function, Tensor):
+        return True
+    return (
+        type(function) is types.BuiltinFunctionType
+        and function.__module__ == "_operator"
+        and function not in _SEARCHES
+        and not any(issubclass(type(value), _NESTED) for value in values)
+    )
+
+
+def _refuse_choices(values: Any, seen: set[int] | None) -> None:
+    """Refuse choices of tensors among what native code compares, which asks first whether objects are the same."""
+    seen = set() if seen is None else seen
+    for value in values:
+        if type(value) is Choice:
+            refuse_choice("native code compares it")
+        if issubclass(type(value), _NESTED) and id(value) not in seen:
+            seen.add(id(value))
+            base = next(base for base in _NESTED if issubclass(type(value), base))
+            _refuse_choices(dict.values(value) if base is dict else base.__iter__(value), seen)
+
+
+_SEARCHES: Final = (operator.contains, operator.countOf, operator.indexOf)
+_NESTED: Final = (dict, *_CONTAINERS)
+
+
+#: what code does that hashes or compares, and more than that
+_EFFECTS: Final = frozenset({"STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "STORE_DEREF", "RAISE_VARARGS"})
+#: builtins that such code may call
+_FREE: Final = (
+    hash, id, isinstance, issubclass, len, all, any, zip, abs, min, max, sorted, repr, ord, map, sum,
+)  # fmt: skip
+
+
+def hashed_freely(container: Any) -> bool:
+    """Whether a dictionary or set can be made again from its items: hashing and comparing them once more does nothing.
+
+    Args:
+        container: a dictionary, set or frozenset.
+    """
+    base = next(base for base in (dict, set, frozenset) if issubclass(type(container), base))
+    return all(map(_is_hashed_freely, base.__iter__(container)))
+
+
+def _is_hashed_freely(key: Any) -> bool:
+    kind: Any = type(key)
+    base = next((base for base in (tuple, frozenset) if issubclass(kind, base)), None)
+    return _has_free_hash(kind) and (base is None or all(map(_is_hashed_freely, base.__iter__(key))))
+
+
+@functools.lru_cache(maxsize=1024)
+def _has_free_hash(kind: type) -> bool:
+    return all(_is_free(class_attribute(kind, name)) for name in ("__hash__", "__eq__"))
+
+
+def _is_free(method: Any) -> bool:
+    """Whether a special method reads its arguments and constants only, as far as its code shows."""
+    if not isinstance(method, types.FunctionType):
+        return isinstance(method, _IN_C)
+    if (method.__module__ or "").partition(".")[0] in NATIVE_PACKAGES:
+        return True
+    decoded = decode(method.__code__)
+    names = decoded.slot_names
+    for instr in decoded.instrs:
+        if instr.name in _EFFECTS or (instr.name == "LOAD_DEREF" and names[instr.arg] != "__class__"):
+            return False
+        if instr.name == "LOAD_ATTR_METHOD" and not instr.arg.startswith("__"):
+            return False
+        if instr.name == "LOAD_GLOBAL":
+            found = method.__globals__.get(instr.arg, getattr(builtins, instr.arg, None))
+            if not (isinstance(found, type) or found is NotImplemented or any(found is free for free in _FREE)):
+                return False
+    return True
+
+
+#: methods in C that put what they are given somewhere, without looking at it
+_STORING: Final = frozenset(
+    {
+        "append", "appendleft", "insert", "extend", "__setitem__", "setitem", "setdefault", "update", "__new__",
+        "__init__", "__setattr__", "setattr", "set", "put", "with_traceback",
+    }
+)  # fmt: skip
+
+
+def _only_stores(function: Any) -> bool:
+    """Whether native code keeps its arguments as they are: for a text that is not complete, that is all it may do."""
+    if isinstance(function, type):
+        return issubclass(function, (BaseException, tuple, list))
+    return getattr(function, "__name__", "") in _STORING and not isinstance(getattr(function, "__self__", None), str)
+
+
+_CALLER: Final = Native.call.__code__
+
+
+def _is_of_weft(frame: types.FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith("weft.")
+
+
+def _arguments(frame: types.FrameType) -> list[Any]:
+    """The positional arguments of a call that begins."""
+    code, values = frame.f_code, frame.f_locals
+    args = [values[name] for name in code.co_varnames[: code.co_argcount]]
+    if code.co_flags & inspect.CO_VARARGS:
+        args += values[code.co_varnames[code.co_argcount + code.co_kwonlyargcount]]
+    return args
+
+
+def _function(frame: types.FrameType, args: list[Any]) -> types.FunctionType | None:
+    """The special method that is called, found in the class of its object."""
+    for value in args[:1]:
+        for cls in type(value).__mro__:
+            for name, found in cls.__dict__.items():
+                if isinstance(found, types.FunctionType) and found.__code__ is frame.f_code:
+                    special = name in _OF_ARGUMENTS or (name[:2] == "__" and name != "__del__")
+                    return found if special else None
+    return None

@@ -1,0 +1,1 @@
+"""Facts about Python objects, whatever is captured."""

@@ -1,0 +1,79 @@
+"""Facts about classes and what they define, as far as what is guarded depends on them."""
+
+from __future__ import annotations
+
+import abc
+import types
+import typing
+from collections.abc import Iterator
+from typing import Any, Final
+
+from weft.capture.python.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, is_heap_type, module_of
+
+_IMMUTABLE_TYPE: Final = 1 << 8
+#: modules with base classes that hold no state and read none natively
+_BASES: Final = frozenset({"abc", "typing", "builtins"})
+_METACLASSES: Final = frozenset({type, abc.ABCMeta, type(typing.Protocol)})
+_C_METHODS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType)
+
+
+def is_opaque_iterator(value: Any) -> bool:
+    """Whether a value is an iterator whose next item cannot be seen without taking it."""
+    kind = type(value)  # `isinstance` would ask the object for its class
+    return issubclass(kind, Iterator) and not isinstance(getattr(kind, "__next__", None), types.FunctionType)
+
+
+def is_trusted(obj: Any) -> bool:
+    """Whether the attributes of a module or class are taken not to change."""
+    if isinstance(obj, type):
+        return not is_changeable(obj)
+    name: str = obj.__name__
+    return name.partition(".")[0] in TRUSTED_PACKAGES
+
+
+def is_changeable(kind: type) -> bool:
+    """Whether a class is one of the program's own, whose attributes may be replaced at any time."""
+    if not is_heap_type(kind) or kind.__flags__ & _IMMUTABLE_TYPE:
+        return False
+    return module_of(kind).partition(".")[0] not in TRUSTED_PACKAGES
+
+
+def is_plain_instance(kind: type) -> bool:
+    """Whether instances of a class are read by interpreted code only, so that each read can be guarded by itself."""
+    if kind is types.SimpleNamespace:
+        return True
+    if type(kind) not in _METACLASSES or issubclass(kind, BaseException):
+        return False
+    for cls in kind.__mro__[:-1]:
+        module = module_of(cls).partition(".")[0]
+        if module in _BASES and is_heap_type(cls):
+            continue
+        if not is_heap_type(cls) or module in TRUSTED_PACKAGES or module in NATIVE_PACKAGES:
+            return False
+        if any(isinstance(member, _C_METHODS) for member in cls.__dict__.values()):
+            return False
+    return True
+
+
+def is_plain_lookup(kind: type, name: str, found: Any) -> bool:
+    """Whether reading an attribute that a class defines as `found` from the class runs none of the user's code."""
+    meta = type(kind)
+    if in_class(meta, "__getattr__") is not ... or in_class(meta, "__getattribute__") is not type.__getattribute__:
+        return False
+    getters = [in_class(type(value), "__get__") for value in (found, in_class(meta, name))]
+    return type(found) not in (classmethod, staticmethod) and all(
+        getter is ... or isinstance(getter, types.WrapperDescriptorType) for getter in getters
+    )
+
+
+def is_data_descriptor(found: Any) -> bool:
+    """Whether a class attribute goes before an instance's own of that name."""
+    return hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")
+
+
+def in_class(kind: type, name: str) -> Any:
+    """What a class and its bases define under a name, without binding; `...` if nothing."""
+    for cls in kind.__mro__:
+        if name in cls.__dict__:
+            return cls.__dict__[name]
+    return ...

@@ -1,0 +1,80 @@
+"""The dictionaries that hold attributes, past whatever the program's own classes do when they are asked for one."""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Final
+
+from weft.capture.python.packages import is_ours
+
+#: attributes of classes that are read and written in C
+NATIVE_MEMBERS: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
+_CLASS_DICT: Final[Any] = type.__dict__["__dict__"]
+
+
+def namespace_of(obj: Any) -> dict[str, Any] | None:
+    """The dictionary that holds an object's attributes, None for a class and for what has no such dictionary.
+
+    Args:
+        obj: the object; none of its own code runs.
+    """
+    kind = type(obj)
+    if not kind.__dictoffset__ or issubclass(kind, type):
+        return None
+    for cls in kind.__mro__:
+        member: Any = cls.__dict__.get("__dict__")
+        if type(member) in NATIVE_MEMBERS:
+            found = member.__get__(obj)
+            return found if isinstance(found, dict) else None
+    return None
+
+
+def class_namespace(kind: type) -> types.MappingProxyType[str, Any]:
+    """The attributes of a class, past its metaclass."""
+    found: types.MappingProxyType[str, Any] = _CLASS_DICT.__get__(kind)
+    return found
+
+
+def below_hooks(kind: type, name: str) -> Any:
+    """The special method of a class that reads or writes attributes, past those of the program, which call it.
+
+    Args:
+        kind: the class.
+        name: `__getattribute__`, `__setattr__` or `__delattr__`.
+    """
+    for cls in kind.__mro__:
+        found = cls.__dict__.get(name)
+        if found is not None and not is_hook(found):
+            return found
+    return getattr(object, name)
+
+
+def is_hook(found: Any) -> bool:
+    """Whether a special method is Python code that is not the framework's own."""
+    return isinstance(found, types.FunctionType) and not is_ours(found)
+
+
+def has_hooks(kind: type) -> bool:
+    """Whether reading an attribute of an instance, or looking for one, may run code of the program's class."""
+    return any(
+        is_hook(next((cls.__dict__[name] for cls in kind.__mro__ if name in cls.__dict__), None))
+        for name in ("__getattribute__", "__getattr__")
+    )
+
+
+def attribute_past_hooks(obj: Any, name: str) -> Any:
+    """An attribute as Python finds it where no class has `__getattribute__` or `__getattr__`.
+
+    Raises:
+        AttributeError: there is none.
+    """
+    return below_hooks(type(obj), "__getattribute__")(obj, name)
+
+
+def lacks(obj: Any, name: str) -> bool:
+    """Whether an object and its class hold no such attribute, whatever their `__getattr__` says."""
+    try:
+        attribute_past_hooks(obj, name)
+    except AttributeError:
+        return True
+    return False

@@ -1,0 +1,60 @@
+"""What capture takes for granted about packages: which hold no code of the user's, and which never change."""
+
+from __future__ import annotations
+
+import os
+import types
+from typing import Final
+
+from weft import errors
+
+#: the folder of the framework, and that of captures
+WEFT: Final = os.path.join(os.path.dirname(errors.__file__), "")
+CAPTURE: Final = os.path.join(WEFT, "capture", "")
+#: packages whose Python functions run natively: they hold no code that must be captured
+NATIVE_PACKAGES: Final = frozenset(
+    {
+        "numpy", "jax", "jaxlib", "scipy", "re", "enum", "abc", "typing", "string",
+        "textwrap", "json", "fractions", "decimal", "numbers", "dataclasses", "inspect", "reprlib",
+        "operator", "math", "linecache", "keyword",
+        "importlib", "ml_dtypes", "builtins", "statistics",
+    }
+)  # fmt: skip
+#: modules of C functions that depend on nothing but their arguments
+PURE_MODULES: Final = frozenset(
+    {
+        "builtins", "math", "cmath", "_operator", "operator", "itertools", "functools", "_functools", "collections",
+        "_collections", "_collections_abc", "re", "_sre", "string", "_string", "struct", "_struct", "binascii",
+        "unicodedata", "_bisect", "_heapq", "copy", "types", "typing", "_typing", "_abc", "enum", "numpy",
+        "ml_dtypes", "_stat", "array", "_statistics",
+    }
+)  # fmt: skip
+#: C modules that change the interpreter itself: a call of them runs in Python as a whole
+INTERNALS: Final = frozenset({"_testcapi", "_testinternalcapi", "_testlimitedcapi"})
+#: packages of debuggers, which look at the frames of the program
+DEBUGGERS: Final = frozenset({"pdb", "bdb", "ipdb", "IPython", "pudb", "debugpy"})
+#: packages whose modules and classes are taken not to change: the framework and what it stands on
+TRUSTED_PACKAGES: Final = frozenset({"weft", "mindspore", "jax", "jaxlib", "numpy"})
+
+
+#: a flag of classes that are made while the program runs, as those of class statements are
+_HEAP_TYPE: Final = 1 << 9
+
+
+def is_heap_type(cls: type) -> bool:
+    """Whether a class was made by a class statement, or as if by one, and not built into the interpreter."""
+    return bool(cls.__flags__ & _HEAP_TYPE)
+
+
+def is_ours(function: types.FunctionType) -> bool:
+    """Whether a function is the framework's own."""
+    return (function.__module__ or "").startswith("weft.")
+
+
+def module_of(cls: type) -> str:
+    """The module that a class names, "" if none: asking the class itself may be code of a metaclass."""
+    try:
+        found = type.__dict__["__module__"].__get__(cls)
+    except AttributeError:
+        return ""
+    return found if isinstance(found, str) else ""

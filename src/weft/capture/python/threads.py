@@ -1,0 +1,66 @@
+"""Other threads: whether any may look at what a capture writes, or change what it reads.
+
+A capture works on the real objects and takes its writes back, so while it runs nobody else may reach what it wrote.
+Where other threads run, it therefore writes to none of the objects that existed before: such a statement is a break.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures.thread
+import os
+import sys
+import sysconfig
+import threading
+import types
+from typing import Final
+
+from weft.capture.python.packages import WEFT
+
+#: packages with threads of their own that touch none of a program's objects: of notebooks, debuggers, test runners
+_BYSTANDERS: Final = frozenset(
+    {"ipykernel", "IPython", "zmq", "debugpy", "pydevd", "_pydevd_bundle", "execnet", "tqdm", "jax"}
+)
+#: what a pool's thread runs: while it is there itself, and in no function, it waits for work that others give it
+_IDLE: Final = concurrent.futures.thread._worker.__code__
+_PATHS: Final = sysconfig.get_paths()
+#: where code lies that is nobody's program
+_LIBRARIES: Final = tuple(
+    {os.path.join(_PATHS[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {WEFT, "<frozen "}
+)
+
+
+def others_run() -> bool:
+    """Whether another thread runs that may reach the objects of the program.
+
+    Example:
+        >>> from weft.capture.python.threads import others_run
+        >>> isinstance(others_run(), bool)
+        True
+    """
+    me = threading.get_ident()
+    idle = {thread.ident for thread in threading.enumerate() if _is_library_timer(thread)}
+    return any(
+        thread != me and thread not in idle and not _is_bystander(frame)
+        for thread, frame in sys._current_frames().items()
+    )
+
+
+def _is_library_timer(thread: threading.Thread) -> bool:
+    """Whether a thread only waits to call a function of a library that keeps to itself, or to call nothing any more."""
+    if not isinstance(thread, threading.Timer):
+        return False
+    module = str(getattr(thread.function, "__module__", ""))
+    return thread.finished.is_set() or module.partition(".")[0] in _BYSTANDERS
+
+
+def _is_bystander(frame: types.FrameType | None) -> bool:
+    """Whether a thread belongs to a package that keeps to itself, and is not running the program's code."""
+    if frame is not None and frame.f_code is _IDLE:
+        return True
+    known = False
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_LIBRARIES):
+            return False
+        known = known or str(frame.f_globals.get("__name__")).partition(".")[0] in _BYSTANDERS
+        frame = frame.f_back
+    return known

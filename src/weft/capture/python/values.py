@@ -1,0 +1,74 @@
+"""When two values are the same to a program: what `==` takes for equal may differ in kind, in sign, or be no number."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+#: classes whose values are the same if they are equal
+_BY_EQUALITY: Final = (int, bool, str, bytes, type(None))
+#: data that other libraries compute with: its contents are not read while capturing, so nothing of it is guarded
+ARRAYS: Final = (np.ndarray, np.generic, jax.Array)
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two values of the same built-in class cannot be told apart.
+
+    Args:
+        a: a value; of another class than the other's it is another value.
+        b: a value of a class of Python's own, or an object that is only the same as itself.
+    """
+    kind = type(b)
+    if a is b:
+        return True
+    if type(a) is not kind:
+        return False
+    if kind in _BY_EQUALITY:
+        return bool(a == b)
+    if kind is float:
+        return _bits(a) == _bits(b)
+    if kind is complex:
+        return _bits(a.real) == _bits(b.real) and _bits(a.imag) == _bits(b.imag)
+    if kind is tuple:
+        return same_values(a, b)
+    if kind is frozenset:
+        return same_members(a, b)
+    if kind is range:
+        return (a.start, a.stop, a.step) == (b.start, b.stop, b.step)
+    if kind is decimal.Decimal:
+        return bool(a.as_tuple() == b.as_tuple())
+    if kind in (datetime.datetime, datetime.time):
+        zones = a.tzinfo is b.tzinfo or (
+            a.tzinfo is not None and type(a.tzinfo) is type(b.tzinfo) and a.tzinfo == b.tzinfo
+        )
+        return bool(zones and a.fold == b.fold and a.replace(tzinfo=None) == b.replace(tzinfo=None))
+    return bool(a == b)
+
+
+def same_values(a: Any, b: Any) -> bool:
+    """Whether two sequences hold the same values in the same order."""
+    return len(a) == len(b) and all(map(same_value, a, b))
+
+
+def same_members(a: Any, b: Any) -> bool:
+    """Whether two sets hold the same values.
+
+    Args:
+        a: a set, of values of Python's own.
+        b: another.
+    """
+    if len(a) != len(b) or a != b:
+        return False
+    kept = {item: item for item in b}
+    return all(same_value(item, kept[item]) for item in a)
+
+
+def _bits(number: float) -> tuple[float, float]:
+    """What tells a float from others: nan from numbers, and 0.0 from -0.0."""
+    sign = math.copysign(1.0, number)
+    return (sign, -1.0) if number != number else (sign, abs(number))

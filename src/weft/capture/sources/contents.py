@@ -1,0 +1,209 @@
+"""What is read from containers of the outside: items, keys, lengths, or everything, each with its guard.
+
+What the capture itself has written does not count: guards speak of the contents before.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from weft.capture.python.containers import items_of, length, members, native_class, spelled, values_of
+from weft.capture.python.values import same_members, same_values
+from weft.capture.sources.known import Known
+from weft.capture.sources.numbers import ObjectId
+from weft.capture.state.guards import Guard, is_long
+
+#: containers longer than this are compared item by item by identity when all of them is read
+_LONG: Final = 4096
+#: keys that are spelled in a guard
+_SPELLED: Final = (int, str, bool, type(None), bytes)
+_MISSING: Final = object()
+
+
+class Contents(Known):
+    """Reads of containers."""
+
+    def _tracked(self, obj: Any) -> str:
+        """The expression that loads a container whose contents are not all guarded yet, "" for any other object."""
+        return self.known[id(obj)][1] if id(obj) in self.pending else ""
+
+    def _spelled(self, obj: Any, method: str, *operands: str) -> str:
+        """The expression that calls a method of Python's own on a container, whatever its class has in its place."""
+        return spelled(type(obj), method, self.name, *operands)
+
+    def original(self, obj: Any) -> Any:
+        """The contents of a container before the capture wrote it: a list, a dict, a set, bytes or the object."""
+        before = self.before(obj)
+        if isinstance(before, dict):
+            for part in ("list", "dict", "set", "deque", "bytes"):
+                if part in before:
+                    return before[part]
+        return obj
+
+    def item(self, obj: Any, key: Any, value: Any) -> Any:
+        """An item of a container was read; returns what stands for it in the capture."""
+        known = self.known.get(id(obj))
+        if known is None:
+            return value
+        self._key_from_outside(key)
+        before = self.original(obj)
+        if before is not obj:
+            return self._item_of_written(obj, before, key, value)
+        if not _is_spelled(key) or not isinstance(obj, (list, tuple, dict)):
+            self.contents(obj)
+            return value
+        if isinstance(before, dict) and not dict.__contains__(before, key):  # it is what `__missing__` gives
+            self.has(obj, key)
+            return value
+        return self._load_item(obj, key, value)
+
+    def _load_item(self, obj: Any, key: Any, value: Any) -> Any:
+        expression = self.known[id(obj)][1]
+        return self._load(self._item(obj, expression, repr(key)), value, f"{self.path(expression)}[{key!r}]")
+
+    def _item(self, obj: Any, expression: str, key: str) -> str:
+        """The expression for an item of a container."""
+        if issubclass(type(obj), dict) and hasattr(type(obj), "__missing__"):  # which must not be called
+            return self._spelled(obj, "get", expression, key, self.name(_MISSING, "object"))
+        return self._spelled(obj, "__getitem__", expression, key)
+
+    def constant_item(self, obj: Any, key: Any, value: Any) -> None:
+        """An item was read by native code: its value is a constant of the capture."""
+        with self.constants():
+            self.item(obj, key, value)
+
+    def _item_of_written(self, obj: Any, before: Any, key: Any, value: Any) -> Any:
+        """An item of a container that the capture has written: it may be an old one, at another place now."""
+        if isinstance(before, dict) and _is_spelled(key):
+            if dict.get(before, key, _MISSING) is value:
+                return self._load_item(obj, key, value)
+            return value
+        if isinstance(before, list) and type(key) in (int, bool):
+            added = length(obj) - len(before)
+            grown = added >= 0 and all(new is old for new, old in zip(members(obj), before, strict=False))
+            if grown and -added <= key < 0:
+                return value  # one of the new ones, whatever was there before
+            if grown and key < 0:
+                return self._load_item(obj, key + added, value)
+            if grown and key < len(before):
+                return self._load_item(obj, key, value)
+        self.contents(obj)
+        return value
+
+    def _key_from_outside(self, key: Any) -> None:
+        """A container of the outside is asked for a key: if it is a tensor's id, only that tensor has the answer."""
+        if type(key) is ObjectId and id(key.obj) in self.known:
+            expression = self.known[id(key.obj)][1]
+            self._guard(f"id({expression}) == {int(key)}", "identity", f"id({self.path(expression)})")
+
+    def has(self, obj: Any, key: Any) -> None:
+        """Whether a key is in a container was asked."""
+        expression = self._tracked(obj)
+        if not expression:
+            return
+        self._key_from_outside(key)
+        before = self.original(obj)
+        if not isinstance(before, (dict, set, frozenset)) or not _is_spelled(key):
+            self.contents(obj)
+            return
+        path = f"{key!r} in {self.path(expression)}"
+        present = native_class(type(before)).__contains__(before, key)
+        contained = self._spelled(obj, "__contains__", expression, repr(key))
+        self._guard(contained if present else f"not {contained}", "relation", path, present)
+
+    def length(self, obj: Any) -> None:
+        """The length of a container was read."""
+        expression = self._tracked(obj)
+        if expression:
+            self._guard_length(obj, expression, length(self.original(obj)))
+
+    def _guard_length(self, obj: Any, expression: str, count: int) -> None:
+        found = self._spelled(obj, "__len__", expression)
+        self._guard(f"{found} == {count}", "length", self.path(expression), count, found)
+
+    def contents(self, obj: Any) -> None:
+        """Everything in a container was read, one level deep."""
+        expression = self._tracked(obj)
+        if not expression:
+            return
+        self.length(obj)
+        self.pending.discard(id(obj))
+        path = self.path(expression)
+        before = self.original(obj)
+        if isinstance(before, (bytearray, bytes)):
+            kept = self._constant(bytes(members(before)))
+            self._guard(self._spelled(obj, "__eq__", expression, kept), "contents", path)
+        elif isinstance(before, (set, frozenset)):
+            self._guard_members(obj, expression, list(members(before)), path)
+        elif isinstance(before, dict):
+            self._guard_items(obj, expression, before, path)
+        elif length(before) > _LONG:
+            same, kept = self.name(same_items, "object"), self.name(list(members(before)), "constant")
+            self._guard(f"{same}([*{self._spelled(obj, '__iter__', expression)}], {kept})", "contents", path)
+        else:
+            for position, item in enumerate(members(before)):
+                self._read(self._item(obj, expression, str(position)), item, f"{path}[{position}]")
+
+    def _guard_items(self, obj: Any, expression: str, before: dict[Any, Any], path: str) -> None:
+        items = items_of(before)
+        keys = [key for key, _ in items]
+        self._guard_keys(obj, expression, keys, path)
+        if all(map(_is_spelled, keys)):
+            for key, item in items:
+                self._read(self._item(obj, expression, repr(key)), item, f"{path}[{key!r}]")
+            return
+        # by their places: looking up a key may call the program's own `__hash__` and `__eq__`
+        values = f"{self.name(values_of, 'object')}({expression})"
+        if self.guarded:
+            local = f"values{len(self.guards)}"
+            condition = f"({local} := {values}).__class__ is list"
+            self.guards[condition] = Guard(condition, "compute", f"values of {path}")
+            values = local
+        for place, (key, item) in enumerate(items):
+            shown = f"{key!r:.40}" if _is_value(key) and not is_long(key) else f"a {type(key).__name__}"
+            self._read(f"{values}[{place}]", item, f"{path}[{shown}]")
+
+    def _guard_keys(self, obj: Any, expression: str, keys: list[Any], path: str) -> None:
+        listed = f"[*{self._spelled(obj, '__iter__', expression)}]"
+        if all(map(_is_value, keys)):
+            kept = self.name(keys, "constant")
+            plain = all(type(key) is str for key in keys)
+            same = f"{listed} == {kept}" if plain else f"{self.name(same_values, 'object')}({listed}, {kept})"
+            self._guard(same, "keys", path, keys, listed)
+            return
+        self._keep(keys)
+        same, kept = self.name(same_items, "object"), self.name(keys, "constant")
+        self._guard(f"{same}({listed}, {kept})", "keys", f"keys of {path}")  # to show them may call their methods
+
+    def _guard_members(self, obj: Any, expression: str, found: list[Any], path: str) -> None:
+        if all(map(_is_value, found)):
+            kept = self.name(frozenset(found), "constant")
+            listed = f"{{*{self._spelled(obj, '__iter__', expression)}}}"
+            self._guard(f"{self.name(same_members, 'object')}({listed}, {kept})", "contents", path)
+            return
+        self._keep(found)
+        kept = self.name(frozenset(map(id, found)), "constant")
+        self._guard(f"{{*map(id, {self._spelled(obj, '__iter__', expression)})}} == {kept}", "contents", path)
+
+    def _keep(self, objects: Any) -> None:
+        """Objects that are guarded by identity through what holds them load as themselves."""
+        for obj in objects:
+            if not _is_value(obj):
+                self.identity(obj)  # it may be known as something else, such as the argument that is looked up
+                self.root(obj, self.name(obj, "object"))
+
+
+def _is_spelled(key: Any) -> bool:
+    return type(key) in _SPELLED and not is_long(key)
+
+
+def _is_value(key: Any) -> bool:
+    """Whether a key is told from others by its value."""
+    if type(key) is tuple:
+        return all(_is_value(part) for part in key)
+    return type(key) in (*_SPELLED, float, complex)
+
+
+def same_items(items: Any, kept: list[Any]) -> bool:
+    """Whether a sequence holds exactly these objects, in order."""
+    return len(items) == len(kept) and all(a is b for a, b in zip(items, kept, strict=True))

@@ -1,0 +1,304 @@
+"""What a capture knows of outside values: where each came from, and the guards that reading them implies.
+
+A source is a Python expression over a small set of bound names, and so is a guard; guards stand in the order of first
+reads. A container or an instance is guarded by its class when it is loaded; what is in it is guarded when it is read.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import re
+import types
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from weft.capture.python.classes import (
+    is_opaque_iterator,
+    is_plain_instance,
+)
+from weft.capture.python.containers import CONTAINERS, is_container
+from weft.capture.python.namespaces import namespace_of
+from weft.capture.python.values import same_value
+from weft.capture.sources.numbers import Numbers
+from weft.capture.state.guards import Guard, is_long
+from weft.core.tensor import Parameter, Tensor
+from weft.ir.graph import Value
+
+#: classes of values that are compared
+SCALARS: Final = (int, float, str, bytes, complex)
+#: classes of objects that stay themselves
+IDENTITY: Final = (
+    type(None), bool, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type(Ellipsis)
+)  # fmt: skip
+#: values of these classes are guarded by equality
+_EQUAL: Final = (range,)
+#: the contents of longer arrays are read by each call, not guarded
+_ARRAY_LIMIT: Final = 4096
+
+
+class Known(abc.ABC):
+    """The sources and guards of one capture.
+
+    Args:
+        guarded: whether reads imply guards; without, outside values are constants of the capture.
+        varying: paths of numbers that are not constants of this capture, see `weft.capture.sources.numbers`.
+        paths: parameters of the entry with their names in the user's terms.
+    """
+
+    def __init__(self, guarded: bool, varying: Collection[str] = (), paths: Mapping[str, str] | None = None) -> None:
+        self.guarded = guarded
+        #: whether what is read later is a constant
+        self.constant = not guarded
+        self.varying: Collection[str] = varying
+        #: expression -> what it loads, in the user's terms
+        self.paths = dict(paths or {})
+        #: returns the contents of an object before the capture first wrote it, None if it did not
+        self.before: Callable[[Any], Any] = lambda obj: None
+        #: objects that the capture made, by id
+        self.created: Mapping[int, Any] = {}
+        #: objects whose contents are only known when the entry runs, by id
+        self.opaque: dict[int, Any] = {}
+        #: the inputs of the graph that carry arrays of the call, by id of the array, see `weft.capture.meaning.arrays`
+        self.arrays: dict[int, Value] = {}
+        #: parameters of the entry that bring instances of plain classes
+        self._instances: set[str] = set()
+        self._tensors: list[str] = []
+        self._tracebacks: list[tuple[BaseException, types.TracebackType | None]] = []
+        #: names that guard expressions use
+        self.scope: dict[str, Any] = {}
+        #: guards by condition, in the order of first reads
+        self.guards: dict[str, Guard] = {}
+        self.numbers = Numbers(self.guards)
+        self.numbers.spell = self.name
+        #: id -> (object, expression that loads it)
+        self.known: dict[int, tuple[Any, str]] = {}
+        #: ids of known objects in whose place a later call may bring another of the same class
+        self.by_class: set[int] = set()
+        #: ids of known containers of which not everything is guarded
+        self.pending: set[int] = set()
+        #: ids of known objects that the program makes anew for each call
+        self.anew: set[int] = set()
+        self._names: dict[int, str] = {}
+
+    def name(self, obj: Any, prefix: str) -> str:
+        """The name in `scope` of an object that expressions refer to."""
+        found = self._names.get(id(obj))
+        if found is None:
+            found = self._names[id(obj)] = f"{prefix}{len(self._names)}"
+            self.scope[found] = obj
+        return found
+
+    def root(self, obj: Any, expression: str) -> None:
+        """Declare an object that the call itself provides, such as an argument."""
+        if not isinstance(obj, (*SCALARS, *IDENTITY)) and id(obj) not in self.known:
+            self.known[id(obj)] = (obj, expression)
+            if is_container(obj):
+                self.pending.add(id(obj))
+
+    def is_known(self, obj: Any) -> bool:
+        """Whether an object came from outside."""
+        return id(obj) in self.known
+
+    @contextlib.contextmanager
+    def constants(self) -> Iterator[None]:
+        """Within this block numbers are read as constants, since something else than interpreted code holds them."""
+        varying = self.varying
+        self.varying = frozenset()
+        try:
+            yield
+        finally:
+            self.varying = varying
+
+    def _is_original(self, obj: Any, part: str, key: Any, value: Any) -> bool:
+        """Whether a value that was read is the one from before the capture, not one that the capture wrote."""
+        before = self.before(obj)
+        if before is None:
+            return True
+        if isinstance(obj, types.CellType):
+            return before is value
+        if not isinstance(before, dict):
+            return True
+        if part == "attributes" and key in before.get("slots", ()):
+            part = "slots"
+        items: Any = before.get(part)
+        if part == "attributes" and items is not None and key not in items:
+            return key not in (namespace_of(obj) or ())  # it is what the class has
+        try:
+            return items[key] is value
+        except (KeyError, IndexError, TypeError):
+            return part not in before
+
+    def identity(self, obj: Any) -> None:
+        """Something depends on which object this is, or may read from it what is not guarded by itself."""
+        if id(obj) in self.by_class:
+            expression = self.known[id(obj)][1]
+            self._guard(f"{expression} is {self.name(obj, 'object')}", "identity", self.path(expression), obj)
+            if self.guarded:
+                self.by_class.discard(id(obj))
+
+    def distinct(self, a: Any, b: Any) -> None:
+        """Two objects were told apart by identity."""
+        if a is not b and type(a) is type(b) and (id(a) in self.by_class or id(b) in self.by_class):
+            first, second = self.known.get(id(a)), self.known.get(id(b))
+            if first is not None and second is not None:
+                path = f"{self.path(first[1])} is {self.path(second[1])}"
+                self._guard(f"{first[1]} is not {second[1]}", "identity", path)
+
+    def written(self, obj: Any) -> None:
+        """The capture writes an outside object: it must be none of the others that the capture knows."""
+        if id(obj) in self.known:
+            for other, _ in tuple(self.known.values()):
+                if type(other) is type(obj):
+                    self.distinct(obj, other)
+
+    def path(self, expression: str) -> str:
+        """What an expression loads, in the user's terms."""
+        return self.paths.get(expression, expression)
+
+    def _expression(self, obj: Any) -> str:
+        known = self.known.get(id(obj))
+        return known[1] if known is not None else self.name(obj, "object")
+
+    def _guard(self, condition: str, kind: str, path: str, expected: Any = None, expression: str = "") -> None:
+        if self.guarded and condition not in self.guards:
+            self.guards[condition] = Guard(condition, kind, path, expected, expression)
+
+    def _guard_class(self, expression: str, kind: type, path: str) -> None:
+        spelled = kind.__name__ if kind in (*CONTAINERS[:-2], *SCALARS) else self.name(kind, "class")
+        self._guard(f"{expression}.__class__ is {spelled}", "type", path, kind, f"{expression}.__class__")
+
+    def _load(self, expression: str, value: Any, path: str) -> Any:
+        """Guard a value that interpreted code reads; returns what stands for it, which may be a number of the call."""
+        if path in self.varying and type(value) in (int, float):
+            return self.numbers.base(expression, value, path)
+        return self._read(expression, value, path)
+
+    def _read(self, expression: str, value: Any, path: str) -> Any:
+        """Record the guard of a value and, if parts of it may be read later, its source; returns the value."""
+        kind = type(value)
+        if id(value) in self.anew:
+            self._same(expression, value, path)
+        elif self.guarded and (is_opaque_iterator(value) or hasattr(kind, "__weft_parts__")):
+            self._made_anew(expression, value)
+        elif isinstance(value, types.FunctionType) and value.__closure__ and self._belongs_to_argument(expression):
+            self._read_object(expression, value, path)
+        elif isinstance(value, IDENTITY):
+            constant = self._constant(value)
+            what = "value" if value is None or kind is bool else "identity"
+            self._guard(f"{expression} is {constant}", what, path, value, expression)
+            if isinstance(value, types.FunctionType | types.ModuleType | type):
+                self._know(value, constant if self.guarded else expression, path)
+            elif isinstance(value, types.BuiltinFunctionType):
+                self._builtin(expression, value)
+        elif kind in SCALARS or kind in _EQUAL or isinstance(value, np.generic):
+            self._read_scalar(expression, value, path)
+        elif isinstance(value, Tensor) or is_container(value) or is_plain_instance(kind):
+            self._read_replaceable(expression, value, path)
+        else:
+            if is_opaque_iterator(value):
+                self.opaque[id(value)] = value
+            self._read_object(expression, value, path)
+        return value
+
+    def _same(self, expression: str, value: Any, path: str) -> None:
+        """Guard that a place holds an object that another place holds too."""
+        known = self.known[id(value)][1]
+        if known != expression:
+            self._guard(f"{expression} is {known}", "identity", f"{path} is {self.path(known)}")
+
+    def _read_scalar(self, expression: str, value: Any, path: str) -> None:
+        kind = type(value)
+        spelled = kind.__name__ if kind in SCALARS else self.name(kind, "class")
+        same = f"{expression} == {self._constant(value)}"
+        if kind in _EQUAL:
+            self._guard_same(expression, value, path)
+            return
+        if isinstance(value, np.generic):
+            same = f"{expression}.tobytes() == {value.tobytes()!r}"
+        elif kind is complex or (kind is float and (value == 0 or value != value)):
+            same = f"repr({expression}) == {repr(value)!r}"  # 0.0 == -0.0, and nan is equal to nothing
+        self._guard(f"{expression}.__class__ is {spelled} and {same}", "value", path, value, expression)
+
+    def _guard_same(self, expression: str, value: Any, path: str) -> None:
+        """Guard that a place holds a value that cannot be told from this one, or this object."""
+        same = f"{self.name(same_value, 'object')}({expression}, {self.name(value, 'constant')})"
+        self._guard(same, "value", path, value, expression)
+
+    def _read_replaceable(self, expression: str, value: Any, path: str) -> None:
+        """A tensor, a container or an instance: another of the same kind may stand in its place next time."""
+        known = self.known.get(id(value))
+        if known is not None:
+            self._same(expression, value, path)
+            return
+        if isinstance(value, Parameter) and expression not in self.paths:
+            self._read_object(expression, value, path)
+            return
+        self._know(value, expression, path)
+        if expression.isidentifier() and is_plain_instance(type(value)):
+            self._instances.add(expression)
+        if isinstance(value, Tensor):
+            kind = "Tensor" if type(value) is Tensor else self.name(type(value), "class")
+            check = f"({expression}._type or {expression}.type) is {self.name(value.type, 'type')}"
+            self._guard(f"{expression}.__class__ is {kind} and {check}", "type", path, value.type, expression)
+        else:
+            self._guard_class(expression, type(value), path)
+            if is_container(value):
+                self.pending.add(id(value))
+        if self.guarded:
+            self.by_class.add(id(value))
+
+    def _read_object(self, expression: str, value: Any, path: str) -> None:
+        """An object of which nobody knows what may be read from it: it stays itself."""
+        if self._belongs_to_argument(expression) and type(value).__weakrefoffset__:
+            same = f"{self.name(weakref.ref(value), 'reference')}() is {expression} is not None"
+            self._guard(same, "identity", path)
+            self._know(value, expression, path)
+            return
+        name = self.name(value, "object")
+        self._guard(f"{expression} is {name}", "identity", path, value, expression)
+        self._know(value, name if self.guarded else expression, path)
+        if isinstance(value, np.ndarray) and value.size > _ARRAY_LIMIT:
+            self.opaque[id(value)] = value
+        elif isinstance(value, np.ndarray):
+            same = f"{self.name(np.array_equal, 'object')}({name}, {self.name(value.copy(), 'constant')})"
+            self._guard(same, "contents", path)
+
+    def _belongs_to_argument(self, expression: str) -> bool:
+        """Whether what an expression loads is part of an instance that a call brings.
+
+        An entry must not keep what may lead back to that instance (a stored function that holds one of its methods), or
+        the instance would live as long as the entry. Cells own their entries, so they are left out.
+        """
+        root = re.split(r"[.\[]", expression, maxsplit=1)[0]
+        return root != expression and root in self._instances
+
+    def _know(self, value: Any, expression: str, path: str) -> None:
+        self.known.setdefault(id(value), (value, expression))
+        for prefix in ("global ", "closure variable "):
+            if path.startswith(prefix):
+                path = path.removeprefix(prefix).strip("'")
+        self.paths.setdefault(expression, path)
+
+    def _builtin(self, expression: str, value: Any) -> None:
+        """A method of a built-in class: what it is bound to is read when it is called."""
+        owner = value.__self__
+        if owner is not None and not isinstance(owner, (types.ModuleType, type)):
+            self._read(f"{expression}.__self__", owner, f"{self.path(expression)}.__self__")
+
+    def _constant(self, value: Any) -> str:
+        spelled = type(value) in (bool, int, str, bytes) and not is_long(value)
+        return repr(value) if spelled else self._object(value)
+
+    def _object(self, value: Any) -> str:
+        """An expression for an object itself."""
+        if value is None or value is True or value is False or value is ...:
+            return "..." if value is ... else repr(value)
+        return self.name(value, "constant")
+
+    @abc.abstractmethod
+    def _made_anew(self, expression: str, value: Any) -> bool:
+        """Guard a value of a kind that programs make anew for each call by what it is made of, not by identity."""

@@ -1,0 +1,220 @@
+"""Python numbers that change from call to call: known to a capture by an expression over what the call brings.
+
+A counter, a learning rate, an int argument: after its second value such a number is no longer a constant of the graph.
+Python arithmetic on it builds an expression that each call evaluates again; a condition on it is a guard, so that
+`if step % 10 == 0` stays a Python condition; beside a tensor it is an input of the graph. Whatever else needs its value
+gets the value, and a guard.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+from weft import dtypes
+from weft.capture.state.guards import Guard, is_long
+from weft.core import trace as trace_module
+from weft.core.number import STORAGE, limits
+from weft.core.run_number import KINDS, RunNumber
+from weft.core.tensor import Tensor, wrap
+from weft.dtypes import DType
+from weft.ir.graph import Value
+from weft.ir.types import TensorType
+
+_LABEL_LIMIT: Final = 60
+#: functions whose result depends on their arguments alone, and is a number if they are numbers
+PURE: Final = frozenset(
+    {
+        abs, round, int, float, bool, min, max,
+        *(f for name, f in vars(math).items() if callable(f) and name not in ("prod", "fsum", "dist", "sumprod")),
+    }
+)  # fmt: skip
+
+
+class CallNumber(RunNumber):
+    """A Python number of the call, with its value in the call that is being captured.
+
+    Whatever native code asks of it makes its value a constant of the capture.
+
+    Args:
+        numbers: the numbers of the capture.
+        value: the value now.
+        text: how to compute it, over the names of `parts`.
+        label: the same in the user's terms.
+        parts: the numbers in `text`.
+    """
+
+    __slots__ = ("numbers", "value", "text", "label", "parts", "name", "pinned", "tensor")
+
+    def __init__(self, numbers: Numbers, value: Any, text: str, label: str, parts: tuple[CallNumber, ...]) -> None:
+        super().__init__(type(value))
+        self.numbers = numbers
+        self.value = value
+        self.text = text
+        self.label = label
+        self.parts = parts
+        #: the local variable of the entry that holds it, "" before it is needed
+        self.name = ""
+        self.pinned = False
+        self.tensor: Tensor | None = None
+
+    def operand(self, dtype: DType | None = None) -> Any:
+        return self.numbers.operand(self, dtype)
+
+    def constant(self) -> Any:
+        return self.numbers.constant(self)
+
+
+class ObjectId(int):
+    """The `id()` of a tensor that the call brings, or of an object that it makes: what leaves is the id in the call.
+
+    Calls bring and make new objects all the time, and programs use their ids as keys for a while, so it is not guarded.
+    """
+
+    obj: Any
+
+    @classmethod
+    def of(cls, obj: Any) -> ObjectId:
+        """The id of an object."""
+        made = cls(id(obj))
+        made.obj = obj
+        return made
+
+
+def is_call_number(value: Any) -> bool:
+    """Whether a value is a number that this capture knows by an expression."""
+    return type(value) is CallNumber
+
+
+class Numbers:
+    """The call's numbers in one capture.
+
+    Args:
+        guards: the guards of the capture; steps and conditions are appended.
+    """
+
+    def __init__(self, guards: dict[str, Guard]) -> None:
+        self.guards = guards
+        #: local variables of the entry that hold numbers
+        self.names: list[str] = []
+        #: parameters of the graph that carry numbers, with the expressions that load them
+        self.inputs: dict[Value, str] = {}
+        self._bases: dict[str, CallNumber] = {}
+        #: names a class or function in the scope of the guards
+        self.spell: Callable[[Any, str], str] = lambda obj, prefix: ""
+
+    def base(self, expression: str, value: Any, path: str) -> CallNumber:
+        """A number loaded from outside; its type is guarded."""
+        found = self._bases.get(expression)
+        if found is None:
+            kind = type(value)
+            found = self._bases[expression] = CallNumber(self, value, expression, path, ())
+            found.name = self._fresh()
+            condition = f"({found.name} := {expression}).__class__ is {kind.__name__}"
+            self._add(Guard(condition, "type", path, kind, expression))
+        return found
+
+    def call(self, function: Callable[..., Any], args: list[Any], text: str, label: str) -> Any:
+        """The result of a pure function of numbers.
+
+        Args:
+            function: the function.
+            args: its arguments, some of them `CallNumber`.
+            text: the expression with a `{}` for each argument.
+            label: the same in the user's terms.
+        """
+        values = [arg.value if type(arg) is CallNumber else arg for arg in args]
+        try:
+            value = function(*values)
+        except Exception:
+            for arg in args:
+                if type(arg) is CallNumber:
+                    self.constant(arg)
+            raise
+        if type(value) not in KINDS:
+            return function(*[self.constant(arg) if type(arg) is CallNumber else arg for arg in args])
+        parts = tuple([arg for arg in args if type(arg) is CallNumber])
+        spelled = text.format(*["{}" if type(arg) is CallNumber else self._literal(arg) for arg in args])
+        labels = [_enclosed(arg.label) if type(arg) is CallNumber else self._literal(arg) for arg in args]
+        return CallNumber(self, value, spelled, label.format(*labels), parts)
+
+    def pure(self, function: Any, args: list[Any]) -> Any:
+        """The result of a function in `PURE`."""
+        places = ", ".join("{}" for _ in args)
+        name = self.spell(function, "function")
+        return self.call(function, args, f"{name}({places})", f"{function.__name__}({places})")
+
+    def infix(self, function: Callable[..., Any], symbol: str, left: Any, right: Any) -> Any:
+        """The result of an operator between two numbers."""
+        return self.call(function, [left, right], f"({{}} {symbol} {{}})", f"{{}} {symbol} {{}}")
+
+    def prefix(self, function: Callable[..., Any], symbol: str, value: Any) -> Any:
+        """The result of an operator on one number."""
+        return self.call(function, [value], f"({symbol}{{}})", f"{symbol}{{}}")
+
+    def name_of(self, number: CallNumber) -> str:
+        """The local variable of the entry that holds a number; computes it there."""
+        if not number.name:
+            text = number.text.format(*[self.name_of(part) for part in number.parts])
+            number.name = self._fresh()
+            kind = type(number.value).__name__
+            self._add(Guard(f"({number.name} := {text}).__class__ is {kind}", "compute", number.label))
+        return number.name
+
+    def constant(self, number: CallNumber) -> Any:
+        """The value, guarded from now on."""
+        if not number.pinned:
+            number.pinned = True
+            name, value = self.name_of(number), number.value
+            if type(value) is bool:
+                self._add(Guard(name if value else f"not {name}", "relation", number.label, value))
+            elif type(value) is float and (value == 0 or value != value):
+                self._add(Guard(f"repr({name}) == {repr(value)!r}", "pinned", number.label, value, name))
+            else:
+                self._add(Guard(f"{name} == {self._literal(value)}", "pinned", number.label, value, name))
+        return number.value
+
+    def truth(self, number: CallNumber) -> bool:
+        """Whether a number counts as true, guarded; its value stays open."""
+        if type(number.value) is not bool:
+            number = self.call(operator.ne, [number, 0], "({} != {})", "{} != {}")
+        found: bool = self.constant(number)
+        return found
+
+    def operand(self, number: CallNumber, dtype: DType | None = None) -> Any:
+        """The number as an input of the graph; one that does not fit the graph stays a constant."""
+        value = number.value
+        least, most = limits(dtype if dtype is not None and dtype.category == 1 else dtypes.int64)
+        if number.pinned or (type(value) is int and not least <= value <= most):
+            return self.constant(number)
+        if number.tensor is None:
+            trace = trace_module.current()
+            assert trace is not None
+            name, kind = self.name_of(number), type(value)
+            param = trace.root.add_param(TensorType.of(STORAGE[kind], (), kind), "")
+            self.inputs[param] = f"{self.spell(STORAGE[kind].np_dtype.type, 'object')}({name})"
+            number.tensor = wrap(param)
+        if number.kind is int:
+            self._add(Guard(f"{least} <= {self.name_of(number)} <= {most}", "relation", number.label, True))
+        return number.tensor
+
+    def _fresh(self) -> str:
+        self.names.append(f"n{len(self.names)}")
+        return self.names[-1]
+
+    def _add(self, guard: Guard) -> None:
+        self.guards.setdefault(guard.condition, guard)
+
+    def _literal(self, value: Any) -> str:
+        if type(value) is float and not math.isfinite(value):
+            return f"float('{value}')"
+        if is_long(value):
+            return self.spell(value, "constant")
+        return f"({value!r})" if repr(value)[:1] == "-" else repr(value)
+
+
+def _enclosed(label: str) -> str:
+    short = label if len(label) <= _LABEL_LIMIT else label[: _LABEL_LIMIT - 3] + "..."
+    return f"({short})" if " " in short and not short.startswith("global ") else short

@@ -1,0 +1,481 @@
+"""Where outside values came from: arguments, globals, closures, attributes and settings, as they are read."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import fractions
+import functools
+import gc
+import types
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from weft import context
+from weft.autodiff.session import HANDLE_HOOKS
+from weft.capture.python.classes import (
+    in_class,
+    is_changeable,
+    is_data_descriptor,
+    is_opaque_iterator,
+    is_plain_lookup,
+    is_trusted,
+)
+from weft.capture.python.containers import is_container, items_of, length, members
+from weft.capture.python.namespaces import class_namespace, lacks, namespace_of
+from weft.capture.python.spelling import spelled_attribute, spelled_namespace
+from weft.capture.python.values import ARRAYS
+from weft.capture.sources.contents import Contents
+from weft.capture.sources.known import IDENTITY, SCALARS
+from weft.capture.state.journal import EMPTY_CELL, slot_value, slots_of
+from weft.core.tensor import Parameter, Tensor
+from weft.errors import Refusal, Unsupported
+
+#: immutable values that are compared, not identified
+VALUES: Final = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, np.dtype)
+VIEWS: Final = tuple(map(type, ({}.keys(), {}.values(), {}.items())))
+#: levels of containers beyond which Python's recursion limit may matter
+_DEEP: Final = 100
+#: tensor arguments that are checked to be different objects; beyond it, aliases are told apart where one is written
+_DISTINCT_LIMIT: Final = 4
+
+
+class Sources(Contents):
+    """The sources and guards of one capture, see `Known` for its arguments."""
+
+    def argument(self, expression: str, value: Any) -> Any:
+        """An argument of the call, guarded under every policy; returns what stands for it in the capture."""
+        before, self.guarded = self.guarded, True
+        try:
+            if isinstance(value, Tensor) and id(value) not in self.known:
+                if len(self._tensors) < _DISTINCT_LIMIT:
+                    for other in self._tensors:
+                        self._guard(f"{expression} is not {other}", "identity", f"{self.path(expression)} is another")
+                self._tensors.append(expression)
+            if self._made_anew(expression, value):
+                return value
+            found = self._load(expression, value, self.path(expression))
+            if self.constant:  # nothing is guarded later
+                self._whole(value)
+            return found
+        finally:
+            self.guarded = before
+
+    def _made_anew(self, expression: str, value: Any) -> bool:
+        """Guard an argument of a kind that programs make anew for each call by what it is made of, not by identity."""
+        kind = type(value)
+        path = self.path(expression)
+        parts: tuple[str, ...] = ()
+        if id(value) in self.anew:
+            self._same(expression, value, path)
+            return True
+        if id(value) in self.known:
+            return False
+        made_of = getattr(kind, "__weft_parts__", ())
+        if isinstance(value, ARRAYS) or is_opaque_iterator(value) or made_of is None:
+            self.opaque[id(value)] = value
+        elif made_of:
+            parts = made_of
+        elif kind is types.FunctionType:
+            code, namespace = self.name(value.__code__, "object"), self.name(value.__globals__, "globals")
+            self._guard(f"{expression}.__code__ is {code}", "identity", f"code of {path}")
+            self._guard(f"{expression}.__globals__ is {namespace}", "identity", f"globals of {path}")
+        elif kind is types.MethodType:
+            parts = ("__func__", "__self__")
+        elif isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
+            if isinstance(value.__self__, (types.ModuleType, type, type(None))):
+                return False
+            self._guard(f"{expression}.__name__ == {self._constant(value.__name__)}", "value", path)
+            parts = ("__self__",)
+        elif isinstance(value, BaseException):
+            parts = ("args",)
+            self._tracebacks.append((value, value.__traceback__))
+            if value.__traceback__ is not None:
+                self._know(value.__traceback__, f"{expression}.__traceback__", path)
+        elif kind is super:
+            parts = ("__thisclass__", "__self__")
+        elif kind is slice:
+            parts = ("start", "stop", "step")
+        elif isinstance(value, VALUES):
+            self._guard_same(expression, value, path)
+        elif kind in VIEWS:
+            self._know(value, expression, path)
+            self._guard_class(expression, kind, path)
+            self.argument(f"{self.name(mapping_of, 'object')}({expression})", mapping_of(value))
+            return True
+        elif kind is not types.CellType:
+            return False
+        self.anew.add(id(value))
+        self._know(value, expression, path)
+        self._guard_class(expression, kind, path)
+        with self.constants():  # native code reads them as they are
+            for part in parts:
+                self.paths.setdefault(f"{expression}.{part}", f"{path}.{part}")
+                self.argument(f"{expression}.{part}", getattr(value, part))
+        if isinstance(value, BaseExceptionGroup):  # native code takes it apart
+            count = len(value.exceptions)
+            self._guard(
+                f"len({expression}.exceptions) == {count}", "length", path, count, f"len({expression}.exceptions)"
+            )
+            for number, member in enumerate(value.exceptions):
+                self.argument(f"{expression}.exceptions[{number}]", member)
+        return True
+
+    def restore_tracebacks(self) -> None:
+        """Take the frames of the capture out of the exceptions that came from outside."""
+        for error, traceback in self._tracebacks:
+            error.__traceback__ = traceback
+
+    def _whole(self, value: Any) -> None:
+        """Guard all that an argument holds: containers by their contents, instances by identity."""
+        if not (isinstance(value, Tensor) or is_container(value)):
+            self.identity(value)
+        if is_container(value) and id(value) in self.pending:
+            self.contents(value)
+            for item in members(value):
+                self._whole(item)
+
+    def mutable(self, expression: str, value: Any) -> None:
+        """An argument marked mutable: only its type, and the keys or length of a container, are guarded."""
+        before, self.guarded = self.guarded, True
+        path = self.path(expression)
+        self._guard_class(expression, type(value), path)
+        if isinstance(value, dict):
+            self._guard_keys(value, expression, [key for key, _ in items_of(value)], path)
+        elif isinstance(value, (list, tuple)):
+            self._guard_length(value, expression, length(value))
+        self.guarded = before
+
+    def global_(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
+        """A global was read."""
+        if not self._is_original(namespace, "dict", name, value):
+            return value
+        return self._load(f"{self.name(namespace, 'globals')}[{name!r}]", value, f"global {name!r}")
+
+    def builtin(self, namespace: dict[str, Any], builtins: dict[str, Any], name: str, value: Any) -> None:
+        """A builtin was read, since no global has its name."""
+        before = self.before(namespace)
+        if before is None or name not in before["dict"]:
+            self._guard(f"{name!r} not in {self.name(namespace, 'globals')}", "absent", f"global {name!r}")
+        self._guard(
+            f"{self.name(builtins, 'builtins')}[{name!r}] is {self._object(value)}", "identity", f"builtin {name!r}"
+        )
+
+    def cell(self, cell: types.CellType, value: Any, name: str = "") -> Any:
+        """A closure variable was read; only cells that existed before the capture have a source."""
+        if self.is_known(cell) and self._is_original(cell, "", None, value):
+            path = f"closure variable {name!r}" if name else "a closure variable"
+            expression = f"{self.known[id(cell)][1]}.cell_contents"
+            if id(cell) in self.anew and isinstance(value, types.FunctionType) and self._made_anew(expression, value):
+                return value
+            return self._load(expression, value, path)
+        return value
+
+    def attribute(self, obj: Any, name: str, value: Any) -> Any:
+        """An attribute was read."""
+        known = self.known.get(id(obj))
+        if known is not None and (namespace := namespace_of(obj)) is not None and id(namespace) in self.known:
+            self.tie(obj, namespace)
+        if not self._is_original(obj, "class" if isinstance(obj, type) else "attributes", name, value):
+            return value
+        if self._is_of_written_class(obj, name):
+            return value
+        if isinstance(obj, (types.ModuleType, type)) and is_trusted(obj):
+            return value
+        if known is None:
+            if not isinstance(obj, (types.ModuleType, type)) or id(obj) in self.created:
+                return value
+            owner = self.name(obj, "module" if isinstance(obj, types.ModuleType) else "class")
+            self.paths.setdefault(owner, obj.__name__)
+        else:
+            owner = known[1]
+        expression = spelled_attribute(type(obj), owner, name, self.name)
+        path = f"{self.path(owner)}.{name}"
+        if isinstance(value, types.MethodType):
+            self._method(obj, owner, name, value, path)
+            return value
+        if isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
+            if value.__self__ is not obj:  # made anew by each look-up if it is bound to an object
+                self._guard(f"{expression} == {self._constant(value)}", "identity", path)
+                self._builtin(expression, value)
+            return value
+        if name == "__dict__":
+            if isinstance(value, types.MappingProxyType):  # made anew by each look-up
+                items = dict(value)
+                self._read(f"dict({expression})", items, path)
+                self.contents(items)
+                return value
+            return self._read(self.namespace(obj, owner), value, path)
+        return self._load(expression, value, path)
+
+    def tie(self, obj: Any, namespace: Any) -> None:
+        """Attributes of an object are read or written: what else the capture knows their dictionary by must be it."""
+        by_itself, known = self.known.get(id(namespace)), self.known.get(id(obj))
+        if by_itself is None or known is None or isinstance(obj, types.ModuleType):
+            return
+        path = f"{self.path(by_itself[1])} is {self.path(known[1])}.__dict__"
+        same = f"{self.name(namespace_of, 'object')}({known[1]}) is {by_itself[1]}"
+        if by_itself[1] != self.namespace(obj, known[1]):
+            self._guard(same, "identity", path)
+
+    def _is_of_written_class(self, obj: Any, name: str) -> bool:
+        """Whether an attribute is found in a class that the capture wrote it to: what was there before is not read."""
+        if isinstance(obj, types.ModuleType) or name in (namespace_of(obj) or ()):
+            return False
+        for cls in type(obj).__mro__:
+            if name in cls.__dict__:
+                before = self.before(cls)
+                return before is not None and before["class"].get(name, ...) is not cls.__dict__[name]
+        return False
+
+    def _method(self, obj: Any, owner: str, name: str, value: types.MethodType, path: str) -> None:
+        """A method was looked up on an object: the class has it, and the object does not hide it."""
+        kind = type(obj)
+        expression = spelled_attribute(kind, owner, name, self.name)
+        own = value.__self__ is obj and not isinstance(obj, (type, types.ModuleType))
+        if own and in_class(kind, name) is value.__func__ and is_changeable(kind):
+            self.class_attribute(kind, name, value.__func__)
+            self.not_held(obj, name)
+            return
+        self._guard(f"{expression}.__func__ is {self.name(value.__func__, 'object')}", "identity", path)
+        if value.__self__ is not obj and not isinstance(obj, type):
+            self._read(f"{expression}.__self__", value.__self__, f"{path}.__self__")
+
+    def class_attribute(self, kind: type, name: str, found: Any) -> None:
+        """A name was looked up in a class and its bases, without binding.
+
+        Args:
+            kind: the class.
+            name: the name.
+            found: what was found; `...` if nothing.
+        """
+        if not self.guarded or not is_changeable(kind) or id(kind) in self.created:
+            return
+        if not self._is_original(kind, "class", name, found):
+            return
+        owner = self.name(kind, "class")
+        path = f"{kind.__name__}.{name}"
+        if is_plain_lookup(kind, name, found):
+            read = getattr(kind, name, ...)
+            if read is ... is found:
+                self._guard(f"not hasattr({owner}, {name!r})", "absent", path)
+                return
+            if read is found:
+                loaded = spelled_attribute(type(kind), owner, name, self.name)
+                self._guard(f"{loaded} is {self._object(found)}", "identity", path)
+                return
+        look_up = self.name(in_class, "object")
+        self._guard(f"{look_up}({owner}, {name!r}) is {self._object(found)}", "identity", path)
+
+    def inherited(self, kind: type, after: type, name: str) -> None:
+        """A name was looked up in the bases of a class that follow another one, as `super()` does."""
+        if not self.guarded or id(kind) in self.created:
+            return
+        owner = self.name(kind, "class")
+        mro = kind.__mro__
+        self._guard(f"{owner}.__mro__ is {self._object(mro)}", "identity", f"bases of {kind.__name__}")
+        for cls in mro[mro.index(after) + 1 :]:
+            if is_changeable(cls):
+                own = f"{self.name(cls, 'class')}.__dict__"
+                if name not in cls.__dict__:
+                    self._guard(f"{name!r} not in {own}", "absent", f"{cls.__name__}.{name}")
+                    continue
+                value = self._object(cls.__dict__[name])
+                self._guard(f"{own}[{name!r}] is {value}", "identity", f"{cls.__name__}.{name}")
+            if name in cls.__dict__:
+                return
+
+    def namespace(self, obj: Any, expression: str) -> str:
+        """The expression for the dictionary of an object's attributes."""
+        return spelled_namespace(type(obj), expression, self.name)
+
+    def absent(self, obj: Any, name: str) -> None:
+        """An attribute was looked for and not found, neither in the object nor in its class."""
+        self._absent(obj, name, lambda owner: f"{self.name(lacks, 'object')}({owner}, {name!r})")
+
+    def not_held(self, obj: Any, name: str) -> None:
+        """What is found in an object's class is not hidden by an attribute of the object."""
+        if namespace_of(obj) is not None:
+            self._absent(obj, name, lambda owner: f"{name!r} not in {self.namespace(obj, owner)}")
+
+    def _absent(self, obj: Any, name: str, condition: Callable[[str], str]) -> None:
+        known = self.known.get(id(obj))
+        before = self.before(obj)
+        if known is None and not isinstance(obj, types.ModuleType):
+            return
+        if isinstance(before, dict):  # the capture may have deleted it
+            slots: dict[str, Any] = before.get("slots", {})
+            if slots[name] is not EMPTY_CELL if name in slots else name in before.get("attributes", ()):
+                return
+        owner = self.name(obj, "module") if known is None else known[1]
+        self._guard(condition(owner), "absent", f"{self.path(owner)}.{name}")
+
+    def class_namespace(self, kind: type, name: str, held: dict[str, Any]) -> None:
+        """The whole namespace of a class was read."""
+        before = self.before(kind)
+        held = held if before is None else before["class"]
+        same, kept = self.name(same_namespace, "object"), self.name(held, "constant")
+        known = self._expression(kind)
+        self._guard(f"{same}({known}, {kept})", "contents", f"{self.path(known)}.{name}")
+
+    def part(self, whole: Any, name: str, value: Any) -> Any:
+        """A part of a callable that is being called: the instance of a method, the arguments of a `partial`."""
+        known = self.known.get(id(whole))
+        if known is not None:
+            path = "self" if name == "__self__" else f"{self.path(known[1])}.{name}"
+            if known[1] in self.scope and isinstance(whole, (types.MethodType, functools.partial)):
+                self._part_of_constant(value, path)
+            else:
+                self._read(f"{known[1]}.{name}", value, path)
+            if name in ("args", "keywords"):
+                self.contents(value)
+        return value
+
+    def _part_of_constant(self, value: Any, path: str) -> None:
+        """What an object that stays itself and cannot be changed holds stays itself, too."""
+        if not isinstance(value, (*SCALARS, *IDENTITY)) and id(value) not in self.known:
+            self._know(value, self.name(value, "object"), path)
+            if is_container(value):
+                self.pending.add(id(value))
+
+    def function(self, function: types.FunctionType) -> None:
+        """A function that existed before was entered: its code and its closure are read."""
+        if not self.guarded:
+            return
+        known = self.known.get(id(function))
+        expression = known[1] if known is not None else self.name(function, "object")
+        name = function.__name__
+        code = self.name(function.__code__, "object")
+        self._guard(f"{expression}.__code__ is {code}", "identity", f"code of {name}")
+        for part in ("__defaults__", "__kwdefaults__"):
+            defaults = getattr(function, part)
+            self._read(f"{expression}.{part}", defaults, f"defaults of {name}")
+            if defaults:
+                self.contents(defaults)
+        for index, cell in enumerate(function.__closure__ or ()):
+            if id(cell) not in self.created:  # a class made in the capture closes over its variables
+                self.root(cell, f"{expression}.__closure__[{index}]")
+
+    def version(self, cell: Any) -> None:
+        """Library code read from a Cell: its version stands for all its attributes."""
+        expression = self._expression(cell)
+        path = f"settings of {self.path(expression)}" if self.is_known(cell) else f"settings of {type(cell).__name__}"
+        before = self.before(cell)
+        version = cell._version if before is None else before["attributes"]["_version"]
+        self._guard(f"{expression}._version == {version}", "version", path, version, f"{expression}._version")
+
+    def trained(self, cell: Any) -> None:
+        """Library code asked which parameters of a Cell are trained; the Cell's version stands for which it has."""
+        for name, parameter in cell._params.items():
+            if isinstance(parameter, Parameter):
+                before = self.before(parameter)
+                attributes = before.get("attributes") if isinstance(before, dict) else None
+                flag = parameter.requires_grad if attributes is None else attributes["requires_grad"]
+                asked = f"{self._expression(parameter)}.requires_grad"
+                path = f"{self.path(self._expression(cell))}.{name}.requires_grad"
+                self._guard(f"{asked} is {flag}", "value", path, flag, asked)
+
+    def hooks(self, tensor: Tensor) -> None:
+        """The hooks of a tensor from outside were read, or that there is none in the whole program."""
+        if id(tensor) in self.created or tensor.is_symbolic:
+            return
+        if not HANDLE_HOOKS:
+            self._guard(f"not {self.name(HANDLE_HOOKS, 'object')}", "absent", "hooks of tensors")
+            return
+        found = tuple(HANDLE_HOOKS.get(id(tensor), ()))
+        asked = f"{self.name(hooks_of, 'function')}({self._expression(tensor)})"
+        self._guard(f"{asked} == {self._constant(found)}", "value", f"hooks of {self.path(self._expression(tensor))}")
+
+    def answer(self, obj: Any, method: str, argument: Any, result: Any) -> None:
+        """An object was asked something that it answers without effect: the guard asks it again."""
+        asked = f"{self._expression(obj)}.{method}({self._constant(argument)})"
+        what = f"{method} of a {type(obj).__name__}"
+        self._guard(f"{asked} is {self._constant(result)}", "relation", what, result)
+
+    def setting(self, get: Any, args: list[Any], kwargs: dict[str, Any], found: Any) -> None:
+        """A setting of the process was asked for."""
+        asked = ", ".join([*map(repr, args), *[f"{name}={value!r}" for name, value in kwargs.items()]])
+        call = f"{self.name(get, 'function')}({asked})"
+        self._guard(f"{call} == {self._constant(found)}", "setting", f"context setting {asked}", found, call)
+
+    def settings(self) -> None:
+        """What a graph depends on besides what the program reads: settings of the process, shapes of parameters."""
+        before, self.guarded = self.guarded, True
+        module, now = self.name(context, "module"), self.name(context.FINGERPRINT, "constant")
+        self._guard(f"{module}.FINGERPRINT is {now}", "setting", "context settings", context.FINGERPRINT)
+        parameters = self.name(Parameter, "class")
+        self._guard(f"{parameters}.reshaped == {Parameter.reshaped}", "setting", "shapes of parameters")
+        self.guarded = before
+
+    def inside(self, value: Any, seen: set[int] | None = None, depth: int = 0) -> None:
+        """Native code is given a value and may read everything that is in it.
+
+        Raises:
+            Unsupported: containers are nested so deeply that the program's recursion limit may matter.
+        """
+        seen = set() if seen is None else seen
+        if id(value) in seen or isinstance(value, (*SCALARS, *IDENTITY, Tensor)):
+            return
+        seen.add(id(value))
+        if depth > _DEEP:
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL,
+                f"containers nested more than {_DEEP} deep are looked into: whether that exceeds Python's recursion "
+                "limit is only known in Python",
+                "use flatter data",
+            )
+        if type(value) in VIEWS:
+            value = mapping_of(value)
+        if is_container(value):
+            self.contents(value)
+            if not isinstance(value, bytearray):
+                for item in list(members(value)):
+                    self.inside(item, seen, depth + 1)
+        elif type(value) is slice:
+            for part in (value.start, value.stop, value.step):
+                self.inside(part, seen, depth + 1)
+        elif id(value) in self.anew and isinstance(value, BaseException):
+            self.inside(value.args, seen, depth + 1)
+        elif id(value) in self.by_class or is_changeable(type(value)):
+            self.identity(value)
+            with self.constants():
+                for item in self._held(value):
+                    self.inside(item, seen, depth + 1)
+
+    def _held(self, obj: Any) -> list[Any]:
+        """Everything that an instance holds, read."""
+        namespace = namespace_of(obj) or {}
+        held: list[Any] = []
+        if id(obj) not in self.known:  # made by the capture
+            slots = [slot_value(obj, member) for member in slots_of(type(obj))]
+            return [*namespace.values(), *(item for item in slots if item is not EMPTY_CELL)]
+        owner = self.known[id(obj)][1]
+        for name, item in tuple(namespace.items()):
+            if type(name) is str and not is_data_descriptor(in_class(type(obj), name)):
+                held.append(self.attribute(obj, name, item))
+            elif self._is_original(namespace, "dict", name, item):
+                place = f"{self.namespace(obj, owner)}[{self._constant(name)}]"
+                held.append(self._load(place, item, f"{self.path(owner)}.__dict__[{name!r}]"))
+        for member in slots_of(type(obj)):
+            item = slot_value(obj, member)
+            if item is not EMPTY_CELL:
+                held.append(self.attribute(obj, member.__name__, item))
+        return held
+
+
+def hooks_of(tensor: Tensor) -> tuple[Any, ...]:
+    """The hooks of a tensor on which no gradient runs yet."""
+    return tuple(HANDLE_HOOKS.get(id(tensor), ()))
+
+
+def mapping_of(view: Any) -> Any:
+    """The dictionary that a view shows."""
+    return gc.get_referents(view)[0]
+
+
+def same_namespace(kind: type, items: dict[str, Any]) -> bool:
+    """Whether a class holds exactly these attributes."""
+    namespace = class_namespace(kind)
+    return len(namespace) == len(items) and all(namespace.get(key, ...) is item for key, item in items.items())

@@ -1,0 +1,1 @@
+"""What a capture in progress consists of: frames, the journal of writes, guards, events."""

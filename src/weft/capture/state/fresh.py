@@ -1,0 +1,65 @@
+"""What native code made: the objects that nobody else can hold yet."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import fractions
+import re
+import sys
+import types
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import numpy as np
+
+from weft.capture.python.namespaces import namespace_of
+from weft.capture.python.packages import module_of
+from weft.capture.state.journal import Journaled
+from weft.core.tensor import Tensor
+
+#: what never changes and tells nobody which object it is may stay the same object in every call
+_VALUES: Final = (
+    type(None), bool, int, float, complex, str, bytes, range, slice, types.GenericAlias, types.UnionType,
+    type(Ellipsis), type(NotImplemented), decimal.Decimal, fractions.Fraction, datetime.date, datetime.time,
+    datetime.timedelta, datetime.tzinfo, re.Pattern, re.Match, np.generic, np.dtype,
+)  # fmt: skip
+#: what is noted elsewhere, or stays itself
+_THEMSELVES: Final = (type, types.FunctionType, types.ModuleType, Tensor, Journaled)
+#: an object that one container holds is held by the loop's variable and by the call that counts, too
+_HELD_ONCE: Final = 3
+
+
+def is_value(obj: Any) -> bool:
+    """Whether an object is as good as another one like it."""
+    kind = type(obj)
+    if issubclass(kind, np.ndarray):  # one that shows another's memory is no object of its own
+        return obj.base is not None
+    if issubclass(kind, _VALUES):
+        return not kind.__dictoffset__
+    if hasattr(kind, "__weft_parts__"):
+        return False
+    return issubclass(kind, _THEMSELVES) or module_of(kind).partition(".")[0] == "weft"
+
+
+def note_parts(obj: Any, note: Callable[[Any], Any]) -> None:
+    """Tell of everything in a new object that nothing else holds.
+
+    Args:
+        obj: the object.
+        note: called with each part; says whether it was not known.
+    """
+    for part in _parts(obj):
+        if sys.getrefcount(part) <= _HELD_ONCE and not is_value(part) and note(part):
+            note_parts(part, note)
+
+
+def _parts(obj: Any) -> Iterable[Any]:
+    kind = type(obj)
+    if issubclass(kind, dict):
+        return dict.values(obj)
+    for base in (list, tuple, set, frozenset, deque):
+        if issubclass(kind, base):
+            return base.__iter__(obj)
+    return dict.values(namespace_of(obj) or {})

@@ -1,0 +1,401 @@
+"""The journal: contents of mutable objects before their first write, so that writes can be undone, merged and replayed.
+
+Captured code writes to real objects (so that `len`, slicing and library code see what Python would show them); the
+journal takes everything back when a branch or the capture ends.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import types
+from collections import deque
+from collections.abc import Callable, Container, Sequence
+from typing import Any, Final
+
+from weft.capture.python.containers import items_of, native_class
+from weft.capture.python.namespaces import class_namespace, namespace_of
+from weft.core.tensor import Tensor
+from weft.errors import Refusal, Unsupported
+
+EMPTY_CELL: Final = object()
+#: what functions have besides their code and attributes
+OF_FUNCTIONS: Final = (
+    "__name__", "__qualname__", "__doc__", "__module__", "__defaults__", "__kwdefaults__", "__annotations__"
+)  # fmt: skip
+
+#: classes of which the journal keeps more than the attributes of an instance
+_WITH_CONTENTS: Final = (
+    Tensor, types.CellType, list, dict, set, deque, bytearray, BaseException, types.FunctionType, type
+)  # fmt: skip
+_CHAIN: Final = ("__cause__", "__context__", "__suppress_context__")
+#: what raising an exception changes in it; the last follows from the first
+_OF_RAISED: Final = ("__cause__", "__context__", "__traceback__", "__suppress_context__")
+
+
+class Journaled:
+    """Base of the capture's own mutable objects (iterators, generators), which name their state."""
+
+    __slots__ = ()
+
+    #: the class that `type` sees, of those that user code can hold
+    stands_for: Any
+
+    def journal_contents(self) -> Any:
+        """The state, as a value that later changes do not touch."""
+        raise NotImplementedError
+
+    def journal_restore(self, contents: Any) -> None:
+        """Take on a state returned by `journal_contents`."""
+        raise NotImplementedError
+
+
+def slots_of(kind: type) -> list[types.MemberDescriptorType]:
+    """The slots that a class statement gave the instances of a class, as their descriptors; not those hidden since."""
+    members = [
+        member
+        for cls in kind.__mro__
+        if "__slots__" in cls.__dict__
+        for member in cls.__dict__.values()
+        if isinstance(member, types.MemberDescriptorType)
+    ]
+    return [member for member in members if inspect.getattr_static(kind, member.__name__, None) is member]
+
+
+def slot_value(obj: Any, member: types.MemberDescriptorType) -> Any:
+    """What an object has in a slot, `EMPTY_CELL` if nothing."""
+    try:
+        return member.__get__(obj, type(obj))
+    except AttributeError:
+        return EMPTY_CELL
+
+
+def _has_more(kind: type) -> bool:
+    """Whether instances of a class keep anything that the journal knows besides their attributes."""
+    return issubclass(kind, _WITH_CONTENTS) or bool(slots_of(kind))
+
+
+def contents_of(obj: Any) -> Any:
+    """A shallow copy of an object's mutable state, but for its attributes: its `__dict__` has a record of its own."""
+    kind = type(obj)  # `isinstance` would also ask the user's `__class__`
+    if issubclass(kind, Tensor):
+        return ((obj._data, obj._node, getattr(obj, "_index", 0), obj._type), None)
+    if issubclass(kind, Journaled):
+        return obj.journal_contents()
+    if issubclass(kind, types.CellType):
+        return cell_value(obj)
+    parts: dict[str, Any] = {}
+    if issubclass(kind, list):
+        parts["list"] = list.copy(obj)
+    elif issubclass(kind, dict):
+        # a copy does not hash the keys again, which may be the user's; a subclass may iterate differently
+        plain = kind.__iter__ is dict.__iter__
+        parts["dict"] = dict.copy(obj) if plain else dict(items_of(obj))
+    elif issubclass(kind, set):
+        parts["set"] = set().union(obj)
+    elif issubclass(kind, deque):
+        parts["deque"] = list(deque.__iter__(obj))
+    elif issubclass(kind, bytearray):
+        parts["bytes"] = bytes(bytearray.__iter__(obj))
+    elif issubclass(kind, BaseException):
+        parts["args"] = obj.args
+        parts["chain"] = (obj.__cause__, obj.__context__, obj.__suppress_context__)
+    elif issubclass(kind, types.FunctionType):
+        parts["slots"] = {name: getattr(obj, name) for name in OF_FUNCTIONS}
+    if issubclass(kind, type):
+        parts["class"] = dict(class_namespace(obj))
+    for member in slots_of(kind):
+        parts.setdefault("slots", {})[member.__name__] = slot_value(obj, member)
+    return parts
+
+
+def restore(obj: Any, contents: Any) -> None:
+    """Give an object back the state that `contents_of` returned."""
+    kind = type(obj)
+    if issubclass(kind, Tensor):
+        obj._data, obj._node, obj._index, obj._type = contents[0]
+        return
+    if issubclass(kind, Journaled):
+        obj.journal_restore(contents)
+        return
+    if kind is types.CellType:
+        if contents is EMPTY_CELL:
+            if cell_value(obj) is not EMPTY_CELL:
+                del obj.cell_contents
+        else:
+            obj.cell_contents = contents
+        return
+    if _holds(obj, contents):
+        pass  # iterators over it go on
+    elif "list" in contents:
+        list.__setitem__(obj, slice(None), contents["list"])
+    elif "dict" in contents:
+        _restore_dict(obj, contents["dict"])
+    elif "set" in contents:
+        set.clear(obj)
+        set.update(obj, contents["set"])
+    elif "deque" in contents:
+        restore_sequence(obj, contents["deque"])
+    elif "bytes" in contents:
+        bytearray.__setitem__(obj, slice(None), contents["bytes"])
+    if issubclass(kind, BaseException):
+        for name, value in zip(("args", *_CHAIN), (contents["args"], *contents["chain"]), strict=True):
+            BaseException.__setattr__(obj, name, value)
+    if "class" in contents:
+        namespace = class_namespace(obj)
+        for name in set(namespace) - set(contents["class"]):
+            type.__delattr__(obj, name)
+        for name, value in contents["class"].items():
+            if namespace.get(name, EMPTY_CELL) is not value:
+                type.__setattr__(obj, name, value)
+    if "slots" in contents and kind is types.FunctionType:
+        for name, value in contents["slots"].items():
+            setattr(obj, name, value)
+    elif "slots" in contents:
+        for member in slots_of(kind):
+            value = contents["slots"][member.__name__]
+            if value is not EMPTY_CELL:
+                member.__set__(obj, value)
+            elif slot_value(obj, member) is not EMPTY_CELL:
+                member.__delete__(obj)
+
+
+def restore_sequence(target: Any, items: Sequence[Any]) -> None:
+    """Give a deque or a bytearray other items; its iterators go on where items were only replaced."""
+    native = native_class(type(target))
+    if native.__len__(target) == len(items):
+        for index, item in enumerate(items):
+            native.__setitem__(target, index, item)
+    else:
+        native.clear(target)
+        native.extend(target, items)
+
+
+def _holds(obj: Any, contents: dict[str, Any]) -> bool:
+    """Whether a container holds what it held, in the same order."""
+    if "dict" in contents:
+        before, now = list(contents["dict"].items()), items_of(obj)
+        pairs = zip(before, now, strict=False)
+        return len(before) == len(now) and all(old[0] is new[0] and old[1] is new[1] for old, new in pairs)
+    for part, kind in (("list", list), ("deque", deque), ("set", set)):
+        if part in contents:
+            before = contents[part]
+            ids = set if part == "set" else list
+            return len(before) == kind.__len__(obj) and ids(map(id, before)) == ids(map(id, kind.__iter__(obj)))
+    return False
+
+
+def _restore_dict(target: dict[Any, Any], contents: dict[Any, Any]) -> None:
+    kind = native_class(type(target))
+    kind.clear(target)
+    if kind is dict:
+        dict.update(target, contents)
+        return
+    for key, value in contents.items():
+        kind.__setitem__(target, key, value)
+
+
+def cell_value(cell: types.CellType) -> Any:
+    """The contents of a closure cell, `EMPTY_CELL` if it has none."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return EMPTY_CELL
+
+
+def _described(obj: Any, owner: Any) -> str:
+    kind = type(obj if owner is None else owner)
+    return "a variable" if kind is types.CellType else f"a {kind.__name__}"
+
+
+class Layer:
+    """The objects written since a point in time, with their contents at that point."""
+
+    __slots__ = ("before", "side")
+
+    def __init__(self, side: bool = False) -> None:
+        #: whether what is written since holds on one side of a branch only
+        self.side = side
+        #: id -> (the object, its contents before the first write)
+        self.before: dict[int, tuple[Any, Any]] = {}
+
+    def after(self) -> dict[int, tuple[Any, Any]]:
+        """The same objects with their contents now."""
+        return {key: (obj, contents_of(obj)) for key, (obj, _) in self.before.items()}
+
+    def undo(self) -> None:
+        """Give every object its contents back."""
+        for obj, contents in reversed(tuple(self.before.values())):
+            restore(obj, contents)
+
+
+class Journal:
+    """A stack of layers: one for the capture, one more for each branch side in progress."""
+
+    def __init__(self) -> None:
+        self.layers = [Layer()]
+        #: objects made during the capture, in order, kept alive so that their ids stay theirs
+        self.created: dict[int, Any] = {}
+        #: those of them that were made on one side of a branch; elsewhere they exist once an outcome brings them
+        self.made_on_sides: set[int] = set()
+        #: id -> the step that made the object
+        self.births: dict[int, int] = {}
+        #: id of a namespace that the capture knows -> the object whose `__dict__` it is
+        self.namespaces: dict[int, Any] = {}
+        #: id of a dictionary that an object keeps about itself -> that object and the name of the attribute
+        self.registries: dict[int, tuple[Any, str]] = {}
+        #: id of an exception of the program -> where it left frames, the innermost first
+        self.ways: dict[int, list[tuple[Any, int]]] = {}
+        #: id of an exception that was raised -> itself, and what Python notes in it, as it was before
+        self._before_raise: dict[int, tuple[BaseException, tuple[Any, ...]]] = {}
+        #: returns the step that is running
+        self.clock: Any = lambda: -1
+        #: whether other threads may reach what existed before the capture, so that it must not be written
+        self.shared = False
+        #: told of an object that one side of a branch is about to write: what the other side leaves is read, too
+        self.on_side_write: Callable[[Any], None] = lambda obj: None
+
+    def born(self, obj: Any) -> None:
+        """Note that an object was made during the capture."""
+        self.created[id(obj)] = obj
+        self.births[id(obj)] = self.clock()
+
+    def about_to_raise(self, error: BaseException) -> None:
+        """Note what Python changes in an exception that is raised."""
+        if id(error) not in self.created:
+            written = self.original(error)  # by the program, before it raises it
+            cause, context, suppress = (
+                (error.__cause__, error.__context__, error.__suppress_context__)
+                if written is None
+                else written["chain"]
+            )
+            noted = (cause, context, error.__traceback__, suppress)
+            self._before_raise.setdefault(id(error), (error, noted))
+
+    def restore_exceptions(self) -> None:
+        """Give exceptions from outside back what Python noted in them before the capture."""
+        for error, noted in self._before_raise.values():
+            for name, value in zip(_OF_RAISED, noted, strict=True):
+                setattr(error, name, value)
+
+    def left(self, error: BaseException, frame: Any, pc: int) -> None:
+        """Note that an exception leaves a frame, or a `try` in it, at an instruction."""
+        way = self.ways.setdefault(id(error), [])
+        instr = frame.instrs[pc]
+        raised_again = instr.name == "RERAISE" or (instr.name == "RAISE_VARARGS" and instr.arg == 0)
+        if not raised_again and not any(place == pc and known is frame for known, place in way):
+            way.append((frame, pc))
+
+    def came_the_way_of(self, part: BaseException, whole: BaseException) -> None:
+        """Note that a part was split off an exception group, whose traceback it has."""
+        if part is not whole and id(part) not in self.created:
+            self.born(part)
+        self.ways.setdefault(id(part), list(self.ways.get(id(whole), ())))
+
+    def owner(self, key: int) -> Any:
+        """The object that a record belongs to, by the record's id: that of a namespace or registry; None for others."""
+        found = self.namespaces.get(key)
+        return self.registries.get(key, (None,))[0] if found is None else found
+
+    def belongs(self, key: int, keys: Container[int]) -> bool:
+        """Whether a record, or the object that it belongs to, is among these."""
+        return key in keys or ((owner := self.owner(key)) is not None and id(owner) in keys)
+
+    def exists(self, key: int) -> bool:
+        """Whether an object is in the state that the capture has come to, by its id."""
+        owner = self.owner(key)
+        return (key if owner is None else id(owner)) not in self.made_on_sides or any(
+            key in layer.before for layer in self.layers
+        )
+
+    def touch(self, obj: Any) -> None:
+        """Note the contents of an object that is about to be written, those of its attributes included."""
+        namespace = self.namespace(obj)
+        kind = type(obj)
+        if namespace is None:
+            self.touch_itself(obj)
+            return
+        self.touch_itself(namespace)
+        if not issubclass(kind, types.ModuleType):  # whose functions use it as their globals
+            # registries that an object keeps of itself (a Cell's parameters and sub-cells) change with its attributes
+            for name, value in tuple(namespace.items()):
+                if type(name) is str and name[:1] == "_" and isinstance(value, dict):
+                    if id(value) not in self.namespaces:
+                        self.registries.setdefault(id(value), (obj, name))
+                    self.touch_itself(value)
+            if _has_more(kind):
+                self.touch_itself(obj)
+
+    def namespace(self, obj: Any) -> dict[str, Any] | None:
+        """The dictionary of an object's attributes, None if it has none; noted as that object's."""
+        namespace = namespace_of(obj)
+        if namespace is not None:
+            self.namespaces.setdefault(id(namespace), obj)
+        return namespace
+
+    def touch_itself(self, obj: Any) -> None:
+        """Note what is written in an object past its attributes: a tensor's value, a container's items."""
+        if obj is builtins.__dict__:
+            refusal = Unsupported(
+                Refusal.IMPURE_CALL,
+                "the builtins are changed, which capture and the code that goes on after a break use themselves",
+                "change them outside the compiled function",
+            )
+            refusal.whole = True
+            raise refusal
+        before = self.layers[-1].before
+        key = id(obj)
+        if key not in before:
+            if self.shared and not self._is_own(obj):
+                raise Unsupported(
+                    Refusal.IMPURE_CALL,
+                    f"{_described(obj, self.owner(key))} from outside is written while other threads run, which would "
+                    "see values that only the graph has",
+                    "",
+                )
+            if self.on_a_side():
+                self.on_side_write(obj)
+            before[key] = (obj, contents_of(obj))
+
+    def _is_own(self, obj: Any) -> bool:
+        """Whether no other thread can reach an object, or it is a tensor, of which only the value is written."""
+        kind = type(obj)
+        return issubclass(kind, (Tensor, Journaled, types.FrameType)) or self.belongs(id(obj), self.created)
+
+    def original(self, obj: Any) -> Any:
+        """The contents of an object before the capture first wrote it, None if it has not.
+
+        Its attributes are the part "attributes", wherever they were written.
+        """
+        noted = self.noted(obj)
+        namespace = namespace_of(obj)
+        if namespace is None:
+            return noted
+        attributes = self.noted(namespace)
+        if attributes is None:
+            return {**noted, "attributes": namespace} if isinstance(noted, dict) else noted
+        parts = noted if noted is not None else contents_of(obj) if _has_more(type(obj)) else {}
+        return {**(parts if isinstance(parts, dict) else {}), "attributes": attributes["dict"]}
+
+    def noted(self, obj: Any) -> Any:
+        """What was noted of an object before the capture first wrote it, without its attributes; None if nothing."""
+        key = id(obj)
+        for layer in self.layers:
+            noted = layer.before.get(key)
+            if noted is not None:
+                return noted[1]
+        return None
+
+    def on_a_side(self) -> bool:
+        """Whether what is written now holds on one side of a branch only."""
+        return any(layer.side for layer in self.layers)
+
+    def push(self, side: bool = True) -> Layer:
+        """Begin a layer; what is written holds on one side of a branch only, unless `side` is False."""
+        layer = Layer(side)
+        self.layers.append(layer)
+        return layer
+
+    def pop(self) -> Layer:
+        """End the newest layer, leaving the objects as they are now and unnoted."""
+        return self.layers.pop()

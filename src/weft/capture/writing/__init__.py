@@ -1,0 +1,1 @@
+"""The generated code of an entry."""

@@ -1,0 +1,164 @@
+"""The code of an entry: guards, inputs, the call of the executable, results, as one generated function."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from weft.capture.leaving.entry import MISS, Entry, Failed
+from weft.capture.leaving.generators import Yielded
+from weft.capture.leaving.steps import raised_again
+from weft.capture.leaving.suspension import (
+    Suspension,
+    drive,
+)
+from weft.capture.sources.sources import Sources
+from weft.capture.state.guards import check_lines
+from weft.capture.writing.writer import Writer
+from weft.compile.executable import Executable
+from weft.compile.segment import Segment
+from weft.core.tensor import Tensor, view, wrap
+from weft.ir.graph import Graph, Value
+from weft.ir.types import TOKEN, TensorType
+
+
+def assemble(
+    graph: Graph,
+    handles: dict[Value, Tensor],
+    numbers: dict[Value, str],
+    writer: Writer,
+    parameters: list[str],
+    stored: dict[int, Tensor],
+    computes: bool = True,
+    refused_if_followed: Callable[[], None] | None = None,
+) -> Entry:
+    """Compile the entry's code: guards, inputs, the executable's call, results.
+
+    Args:
+        graph: the graph.
+        handles: the outside tensors that its parameters stand for.
+        numbers: the numbers that they stand for.
+        writer: the statements that make the results.
+        parameters: names of the entry's parameters.
+        stored: the outside tensors that are always written, by output.
+        computes: whether something is computed with tensors.
+        refused_if_followed: told of a call that a gradient follows, which the entry is not for; None if it is.
+    """
+    sources = writer.sources
+    scope: dict[str, Any] = {
+        **writer.scope, "MISS": MISS, "copy": view, "again": raised_again, "leaf_of": wrap, "Suspension": Suspension,
+        "drive": drive, "Yielded": Yielded,
+    }  # fmt: skip
+    loads: list[str | None] = []
+    datas: list[str] = []
+    wrapped: list[str] = []  # the inputs as tensors, for a call that a gradient follows
+    donatable: list[int] = []
+    written = {id(handle) for handle in stored.values()}
+    for position, param in enumerate(graph.params):
+        if param.type is TOKEN or param in numbers:
+            number = numbers.get(param)
+            loads.append(None)
+            datas.append("()" if number is None else number)
+            wrapped.append("None" if number is None else f"leaf_of({number})")
+            continue
+        handle = handles[param]
+        known = sources.known.get(id(handle))
+        loaded = known is not None and (not writer.once or known[1].isidentifier())
+        expression = known[1] if known is not None and loaded else sources.name(handle, "handle")
+        loads.append(expression)
+        wrapped.append(expression)
+        datas.append(f"{expression}._data")
+        if id(handle) in written and writer.condition is None:
+            donatable.append(position)
+    failed: Failed | None = None
+    segment = Segment(graph, donatable)
+    scope["segment"] = segment
+    _compile_once(scope, segment.executable)
+    held = "".join(f", {name}" for name in sources.numbers.names)  # numbers of the call, which the checks computed
+    tensors = [load for load in loads if load is not None]
+    followed = " or ".join(f"{load}._node is not None" for load in tensors)
+    body: list[str] = []
+    guards = [] if writer.once else list(sources.guards.values())
+    body += check_lines(guards, "MISS")
+    if followed:
+        inputs = "".join(f"{text}, " for text in wrapped)
+        if refused_if_followed is not None:
+            scope["refuse"] = refused_if_followed
+            body += [f"if {followed}:", "    refuse()", "    return MISS"]
+        body += [f"if {followed}:", f"    return rebuild(segment.follow(({inputs})), {', '.join(parameters)}{held})"]
+    if not graph.outputs:
+        body.append("outs = ()")
+    elif donatable:
+        body.append(f"outs = call([{', '.join(datas)}])")
+    else:
+        body.append(f"outs = run({', '.join(datas)})")
+    if writer.condition is not None:
+        scope["failed"] = failed = Failed()
+        body.append(f"if not outs[{writer.condition}]: return failed()")
+        writer.lines.insert(0, f"if not leaf({writer.condition}): return failed()")
+    types_of = {i: value.type for i, value in enumerate(graph.outputs)}
+    first = 0 if writer.condition is None else 1
+    body += [line for text in writer.lines[first:] for line in _inline(text, types_of, sources)]
+    signature = ", ".join(parameters)
+    source = f"def entry({signature}):\n" + "".join(f"    {line}\n" for line in body)
+    source += f"def rebuild(outs, {signature}{held}):\n    leaf = outs.__getitem__\n"
+    source += "    def store(handle, position): handle.rebind(outs[position])\n"
+    if any("number(" in line for line in writer.lines):
+        source += "    def number(position): return outs[position].item()\n"
+    source += "".join(f"    {line}\n" for line in writer.lines)
+    scope |= sources.scope
+    exec(compile(source, f"<weft entry {graph.name}>", "exec"), scope)
+    guards = list(sources.guards.values())
+    names = dict(sources.scope, Tensor=Tensor)
+    return Entry(scope["entry"], segment, guards, source, parameters, names, computes, failed)
+
+
+def drop_unused(graph: Graph) -> None:
+    """Take the parameters of a graph away that nothing uses."""
+    used: set[Value | None] = set(graph.outputs)
+    for node in graph.nodes:
+        used.update(node.inputs)
+    graph.params[:] = [param for param in graph.params if param in used]
+    for index, param in enumerate(graph.params):
+        param.index = index
+
+
+def _compile_once(scope: dict[str, Any], executable: Executable) -> None:
+    """Put the calls of an executable into an entry's scope; the first, which compiles, is made by one thread alone."""
+    lock = threading.RLock()
+
+    def first(name: str) -> Callable[..., Any]:
+        def call_alone(*args: Any) -> Any:
+            with lock:
+                result = getattr(executable, name)(*args)
+            scope[name] = getattr(executable, name)
+            return result
+
+        return call_alone
+
+    scope["run"] = first("run")
+    scope["call"] = first("call")
+
+
+def _inline(text: str, types_of: dict[int, Any], sources: Sources) -> list[str]:
+    """The statement for raw arrays: `leaf` and `store` written out."""
+    stripped = text.lstrip()
+    indent = text[: len(text) - len(stripped)]
+    if stripped.startswith("store("):
+        target, position = stripped[6:-1].rsplit(", ", 1)
+        kind = sources.name(types_of[int(position)], "type")
+        return [
+            f"{indent}stored = {target}",
+            f"{indent}stored._data = outs[{position}]; stored._node = None; stored._type = {kind}",
+        ]
+    name, _, value = stripped.partition(" = ")
+    if value.startswith("number("):
+        return [f"{indent}{name} = outs[{value[7:-1]}].item()"]
+    if value.startswith("leaf("):
+        position = value[5:-1]
+        kind = types_of[int(position)]
+        spelled = sources.name(TensorType.of(kind.dtype, kind.shape), "type")
+        made = f"{name} = new(Tensor); {name}._data = outs[{position}]; {name}._node = None; {name}._type = {spelled}"
+        return [indent + made]
+    return [text]

@@ -1,0 +1,549 @@
+"""What leaves a capture: the statements of an entry that rebuild results and replay writes.
+
+Results are written as Python source, so that a call costs what it would cost by hand. The same text serves twice: on
+raw arrays in the fast function, and on tensors where a gradient follows an input.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import inspect
+import types
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container
+from typing import Any, Final, NoReturn
+
+from weft.capture.leaving.entries import Owner
+from weft.capture.leaving.tracebacks import Place, Way
+from weft.capture.meaning.generators import InterpretedGenerator
+from weft.capture.meaning.iterators import (
+    SymbolicRange,
+)
+from weft.capture.meaning.native import hashed_freely
+from weft.capture.python.containers import items_of, members, spelled
+from weft.capture.python.exceptions import raise_chained
+from weft.capture.python.namespaces import namespace_of
+from weft.capture.python.packages import is_heap_type, module_of
+from weft.capture.python.spelling import spelled_namespace
+from weft.capture.sources.numbers import CallNumber, ObjectId
+from weft.capture.sources.rebuilding import (
+    make_function,
+    set_state,
+)
+from weft.capture.sources.sources import VIEWS, Sources, mapping_of
+from weft.capture.state.frame import Lazy, MaybeUnbound
+from weft.capture.state.guards import is_long
+from weft.capture.state.journal import (
+    EMPTY_CELL,
+    OF_FUNCTIONS,
+    Journal,
+    Journaled,
+    cell_value,
+    slot_value,
+    slots_of,
+)
+from weft.capture.state.lazytext import LazyText
+from weft.capture.writing.iterators import iterator, range_of
+from weft.core.choice import Choice
+from weft.core.number import GraphNumber
+from weft.core.tensor import Tensor
+from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Value
+
+_IMMUTABLE: Final = (
+    type(None), bool, int, float, complex, str, bytes, range, type, types.BuiltinFunctionType, types.ModuleType,
+    type(Ellipsis), type(NotImplemented),
+)  # fmt: skip
+_NEW = object.__new__
+#: immutable classes that programs derive from -> how to get the value itself from an instance, past the user's methods
+_PLAIN: Final[dict[type, Callable[[Any], Any]]] = {
+    int: int.__pos__, float: float.__pos__, complex: complex.__pos__, str: str.__str__,
+    bytes: lambda value: bytes.__getitem__(value, slice(None)),
+    tuple: lambda value: tuple.__getitem__(value, slice(None)), frozenset: frozenset,
+}  # fmt: skip
+_C_MEMBERS: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
+#: special methods that make copies: a user's would be called at another time, and more often, than in Python
+_COPIED_BY: Final = (
+    "__new__", "__reduce_ex__", "__reduce__", "__getnewargs__", "__getnewargs_ex__", "__getstate__", "__setstate__",
+    "__setattr__", "append", "extend", "__setitem__",
+)  # fmt: skip
+
+
+class Writer:
+    """Writes the statements that rebuild values from the results of a graph.
+
+    Args:
+        sources: how to load outside objects again.
+        journal: knows the objects made during the capture.
+        outputs: graph values so far; new ones are appended as they are needed.
+        use: the root graph's value of a tensor.
+        is_constant: whether a concrete tensor was made during the capture.
+        owner: the compiled callable.
+        last_fork: the last step that was a branch on a tensor.
+        raised: the exceptions that were raised during the capture, with the step that raised each, by id.
+        once: whether the statements run in the captured call only, so that outside objects are not loaded again.
+    """
+
+    def __init__(
+        self, sources: Sources, journal: Journal, use: Any, is_constant: Any, owner: Owner, last_fork: int,
+        raised: dict[int, tuple[BaseException, int, BaseException | None]], once: bool = False,
+    ) -> None:  # fmt: skip
+        self.once = once
+        self.owner = owner
+        self.raised = raised
+        self.last_fork = last_fork
+        self.sources = sources
+        self.journal = journal
+        self.created = journal.created
+        self.use = use
+        self.is_constant = is_constant
+        self.outputs: list[Value] = []
+        #: how often a tensor can be reached from what the capture leaves, by its id
+        self.reached: Callable[[], Counter[int]] = Counter
+        self.scope: dict[str, Any] = {"Tensor": Tensor, "new": _NEW}
+        self.lines: list[str] = []
+        self._positions: dict[Value, int] = {}
+        self._names: dict[int, str] = {}
+        #: expression of an outside object -> the local name that it is loaded into
+        self._loads: dict[str, str] = {}
+        self._alive: list[Any] = []
+        #: position of an output that is a number -> the local name that it is loaded into
+        self._numbers: dict[int, str] = {}
+        #: position of the output that says whether the graph's assumptions held, None if it made none
+        self.condition: int | None = None
+        #: objects that are being reduced
+        self._open: set[int] = set()
+        self._count = 0
+
+    @property
+    def written(self) -> Container[int]:
+        """The ids of the objects that were written so far."""
+        return self._names
+
+    def constant(self, value: Any) -> str:
+        """A name for an object that is the same in every call."""
+        return self.sources.name(value, "constant")
+
+    def output(self, value: Value) -> int:
+        """The position of a value among the graph's outputs."""
+        found = self._positions.get(value)
+        if found is None:
+            found = self._positions[value] = len(self.outputs)
+            self.outputs.append(value)
+        return found
+
+    def fresh(self) -> str:
+        """A new local name."""
+        self._count += 1
+        return f"v{self._count}"
+
+    def expression(self, value: Any) -> str:
+        """An expression for a value in the results, after the statements written so far."""
+        if type(value) in (bool, int, str, type(None)):
+            return self.constant(value) if is_long(value) else repr(value)
+        if type(value) is CallNumber:
+            return self.sources.numbers.name_of(value)
+        if type(value) is GraphNumber:
+            return self._number(value)
+        found = self._names.get(id(value))
+        if found is not None:
+            return found
+        self._alive.append(value)
+        text = self._build(value)
+        if not text.isidentifier() and type(value) is not Lazy:  # it is one object, wherever it stands
+            name = self.fresh()
+            self.lines.append(f"{name} = {text}")
+            text = name
+        self._names[id(value)] = text
+        return text
+
+    def outside(self, value: Any) -> str:
+        known = self.sources.known.get(id(value))
+        if known is None or (self.once and not known[1].isidentifier()):
+            return self.constant(value)
+        expression = known[1]
+        return expression if expression.isidentifier() else self._loads.setdefault(expression, f"o{len(self._loads)}")
+
+    def load_first(self) -> None:
+        """Put the loads of outside objects before the writes, which may replace what the expressions go through."""
+        self.lines[:0] = [f"{name} = {expression}" for expression, name in self._loads.items()]
+
+    def _build(self, value: Any) -> str:
+        kind = type(value)  # `isinstance` would also ask the user's `__class__`
+        if issubclass(kind, Tensor):
+            return self._tensor(value)
+        if kind is ObjectId:
+            return f"id({self.expression(value.obj)})"
+        if issubclass(kind, LazyText):
+            return self._text(value)
+        if issubclass(kind, Lazy):
+            return value.expression
+        if issubclass(kind, SymbolicRange):
+            return range_of(self, value)
+        if issubclass(kind, Journaled):
+            return iterator(self, value)
+        if issubclass(kind, super):
+            made: Any = value
+            return self._assigned(f"super({self.expression(made.__thisclass__)}, {self.expression(made.__self__)})")
+        if issubclass(kind, types.MethodType) and isinstance(value.__self__, Journaled):
+            return self._assigned(f"{self.expression(value.__self__)}.{value.__func__.__name__}")
+        if issubclass(kind, types.MethodType):
+            function, owner = self.expression(value.__func__), self.expression(value.__self__)
+            return self._assigned(f"{self.constant(types.MethodType)}({function}, {owner})")
+        if issubclass(kind, (types.BuiltinMethodType, types.MethodWrapperType)) and not isinstance(
+            value.__self__, (types.ModuleType, type, type(None))
+        ):
+            return self._assigned(self._builtin_method(value))
+        if kind in VIEWS and id(value) not in self.sources.known:
+            view = ("keys", "values", "items")[VIEWS.index(kind)]
+            return self._assigned(f"{self.expression(mapping_of(value))}.{view}()")
+        if issubclass(kind, (BaseException, types.TracebackType, types.FrameType)):
+            self._check_raised(value)
+        if kind is slice and id(value) not in self.sources.known:
+            parts = (value.start, value.stop, value.step)
+            return self._assigned(f"slice({', '.join(self.expression(part) for part in parts)})")
+        made_here = id(value) in self.created
+        if made_here and getattr(kind, "__weft_parts__", ()) is None:
+            self.refuse(value)
+        if kind is dict and value is namespace_of(of := self.journal.namespaces.get(id(value))):
+            return self.namespace(type(of), self.expression(of))
+        if made_here and issubclass(kind, (dict, set, frozenset)) and not hashed_freely(value):
+            self.refuse(value)
+        if issubclass(kind, tuple(_PLAIN)) and made_here and _is_of_python(kind):
+            return self._object(value)
+        if (issubclass(kind, _IMMUTABLE) and not (made_here and issubclass(kind, type))) or not (
+            made_here or issubclass(kind, tuple)
+        ):
+            return self.outside(value)
+        if issubclass(kind, tuple):
+            return self.outside(value) if self.sources.is_known(value) else self._tuple(value)
+        if kind is frozenset:
+            return self._assigned(f"frozenset(({''.join(self.expression(item) + ', ' for item in value)}))")
+        if issubclass(kind, types.FunctionType):
+            return self._function(value)
+        if issubclass(kind, type):
+            self.refuse(value)
+        if issubclass(kind, (types.CellType, list, dict, set)) or _is_of_python(kind):
+            return self._object(value)
+        return self._reduced(value)
+
+    def _builtin_method(self, value: Any) -> str:
+        """A bound method of a built-in class."""
+        owner, name = value.__self__, value.__name__
+        found = inspect.getattr_static(type(owner), name, None)
+        if isinstance(found, types.FunctionType):  # what `super()` found below a method of the user's
+            found = next(c.__dict__[name] for c in type(owner).__mro__ if not _is_python(c.__dict__.get(name)))
+            return f"{self.constant(found)}.__get__({self.expression(owner)})"
+        return f"({self.expression(owner)}).{name}"
+
+    def _reduced(self, value: Any) -> str:
+        """An object of a class without Python code, made anew as `copy` would."""
+        kind = type(value)
+        users = any(isinstance(getattr(kind, name, None), types.FunctionType) for name in _COPIED_BY)
+        if users or module_of(kind) == "itertools":  # whose objects cannot be copied from Python 3.14 on
+            self.refuse(value)
+        try:
+            reduced = value.__reduce_ex__(4)
+        except (TypeError, AttributeError):
+            self.refuse(value)
+        if isinstance(reduced, str) or id(value) in self._open:  # known by a name; holds itself
+            self.refuse(value)
+        self._open.add(id(value))
+        make, args, state, items, pairs = (*reduced, None, None, None)[:5]
+        for part in args:
+            if type(part) in (list, dict, set) and id(part) not in self.sources.known:
+                self.journal.born(part)  # it is the object's own
+        if make is copyreg.__newobj__:  # type: ignore[attr-defined]
+            make = args[0].__new__
+        name = self.fresh()
+        given = "".join(f"{self.expression(argument)}, " for argument in args)
+        self.lines.append(f"{name} = {self.constant(make)}({given.removesuffix(', ')})")
+        self._names[id(value)] = name
+        if items is not None:
+            self.lines += [f"{name}.append({self.expression(item)})" for item in items]
+        if pairs is not None:
+            self.lines += [f"{name}[{self.expression(key)}] = {self.expression(item)}" for key, item in pairs]
+        if state is not None:
+            self.lines.append(f"{self.constant(set_state)}({name}, {self.expression(self._state(value, state))})")
+        if isinstance(value, BaseException):
+            self._raised(name, value)
+        return name
+
+    def _raised(self, name: str, value: BaseException) -> None:
+        """What an exception got where it was raised: what it is chained to, and its traceback."""
+        self.chain(name, (None, None, False), (value.__cause__, value.__context__, value.__suppress_context__))
+        places = [
+            Place(frame.decoded, pc, frame.globals)
+            for frame, pc in self.journal.ways.get(id(value), ())
+            if not str(frame.globals.get("__name__")).startswith("weft.")
+        ]
+        if places:
+            self.lines.append(f"{self.constant(Way(places))}.mark({name})")
+        elif value.__traceback__ is not None and id(value) not in self.raised:
+            self.lines.append(f"{name}.__traceback__ = {self.expression(value.__traceback__)}")
+
+    def _state(self, value: Any, state: Any) -> Any:
+        """The state of an object, its namespace as a dictionary of its own."""
+        if type(state) is tuple:
+            parts = [self._state(value, part) for part in state]
+            return state if all(new is old for new, old in zip(parts, state, strict=True)) else tuple(parts)
+        own = namespace_of(value)
+        if own is not None and state is own:
+            namespace = dict(own)
+            self.journal.born(namespace)
+            return namespace
+        return state
+
+    def state(self, value: Any) -> str:
+        """An expression for a value of a frame that goes on later."""
+        if type(value) is MaybeUnbound:
+            refusal = Unsupported(Refusal.TENSOR_CONDITION, "whether a variable is bound depends on a tensor")
+            refusal.step = self.last_fork
+            raise refusal
+        return self.expression(value)
+
+    def _check_raised(self, value: Any) -> None:
+        """Refuse what has to have frames of the program: then it is raised in Python."""
+        if id(value) in self.sources.known:
+            return
+        if isinstance(value, BaseException):
+            steps = [self.raised[id(value)][1]] if id(value) in self.raised and value.__traceback__ else []
+        else:
+            steps = [noted[1] for noted in self.raised.values()]
+        if steps:
+            refusal = Unsupported(Refusal.OUTPUT, f"the traceback of a {type(value).__name__} is still needed")
+            refusal.step, refusal.quiet = max(steps), True
+            raise refusal
+
+    def refuse(self, value: Any) -> NoReturn:
+        """Refuse an object that cannot be rebuilt: the attempt ends before the step that made it."""
+        what = "a generator" if isinstance(value, InterpretedGenerator) else f"an object of type {type(value).__name__}"
+        refusal = Unsupported(
+            Refusal.OUTPUT, f"{what} made here is still needed outside the graph, which cannot hold it",
+            "return or keep lists and tensors instead",
+        )  # fmt: skip
+        refusal.step = self.journal.births.get(id(value), -1)
+        refusal.in_callback = getattr(type(value), "__weft_parts__", ()) is None  # a transform made it
+        raise refusal
+
+    def _choice(self, choice: Choice) -> str:
+        """A tensor that is one of several: the running graph says which."""
+        handles: dict[int, Tensor] = {}
+        which = self._which(choice, handles)
+        names = [self.expression(handle) for handle in handles.values()]
+        if self._may_be_own(choice):
+            names.append(self.fresh())
+            self.lines.append(f"{names[-1]} = leaf({self.output(self.use(choice))})")
+        if type(which) is int:
+            return names[which - 1]
+        if len(names) == 1:
+            return names[0]
+        found, name = self.fresh(), self.fresh()
+        self.lines.append(f"{found} = number({self.output(self.use(which))})")
+        tests = "".join(f"{text} if {found} == {number} else " for number, text in enumerate(names[:-1], 1))
+        self.lines.append(f"{name} = {tests}{names[-1]}")
+        return name
+
+    def _which(self, choice: Choice, handles: dict[int, Tensor]) -> Any:
+        """The number of the tensor that a choice is, from 1 on, among those that are needed; 0 for one of its own."""
+        which: Any = 0
+        for case in choice.cases:
+            handle = case.handle
+            number: Any = 0
+            if type(handle) is Choice and self._is_unshared(handle):
+                number = self._which(handle, handles)
+            elif not self._is_unshared(handle):
+                handles.setdefault(id(handle), handle)
+                number = list(handles).index(id(handle)) + 1
+            which = case.pick(number, which)
+        return which
+
+    def _may_be_own(self, choice: Choice) -> bool:
+        """Whether a choice may be a tensor that needs no identity."""
+        return choice.own or any(
+            self._is_unshared(case.handle) and (type(case.handle) is not Choice or self._may_be_own(case.handle))
+            for case in choice.cases
+        )
+
+    def _is_unshared(self, tensor: Tensor) -> bool:
+        """Whether a candidate of a choice was made by the capture, and is only known as that."""
+        outside = id(tensor) in self.sources.known or self._was_outside(tensor)
+        return not outside and self.reached()[id(tensor)] == 1
+
+    def _was_outside(self, tensor: Tensor) -> bool:
+        """Whether a tensor existed before the capture, as far as it shows without a source."""
+        written = self.journal.noted(tensor)
+        data = tensor._data if written is None else written[0][0]
+        return data.__class__ is not Value and not self.is_constant(tensor)
+
+    def _tensor(self, tensor: Tensor) -> str:
+        if type(tensor) is Choice:
+            return self._choice(tensor)
+        if not tensor.is_symbolic:
+            if id(tensor) in self.created or self.is_constant(tensor):
+                return f"copy({self.constant(tensor)})"
+            return self.outside(tensor)
+        if self._was_outside(tensor) or id(tensor) in self.sources.known:
+            return self.outside(tensor)  # it was written: the write is replayed on the handle itself
+        name = self.fresh()
+        self.lines.append(f"{name} = leaf({self.output(self.use(tensor))})")
+        return name
+
+    def _number(self, number: GraphNumber) -> str:
+        """A number of the graph, read once."""
+        position = self.output(self.use(number.tensor))
+        found = self._numbers.get(position)
+        if found is None:
+            found = self._numbers[position] = self.fresh()
+            self.lines.append(f"{found} = number({position})")
+        return found
+
+    def _text(self, value: LazyText) -> str:
+        parts = [
+            repr(part) if isinstance(part, str) else self._hole(self.expression(part[0]), part[1])
+            for part in value.parts
+        ]
+        return f"''.join(({', '.join(parts)},))"
+
+    def _hole(self, value: str, spec: str) -> str:
+        return f"repr({value})" if spec == "!r" else f"format({value}, {spec!r})"
+
+    def _tuple(self, value: tuple[Any, ...]) -> str:
+        items = [self.expression(item) for item in value]
+        inside = ", ".join(items) + ("," if len(items) == 1 else "")
+        if type(value) is tuple:
+            return self._assigned(f"({inside})")
+        if hasattr(value, "_fields"):
+            return self._assigned(f"{self.constant(type(value))}({inside})")
+        return self._assigned(f"{self.constant(type(value))}(({inside}))")
+
+    def _assigned(self, text: str) -> str:
+        """A name for what an expression makes, which is one object wherever it is used."""
+        name = self.fresh()
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def _function(self, value: types.FunctionType) -> str:
+        name = self.fresh()
+        cells = []
+        for cell in value.__closure__ or ():
+            cells.append(self.expression(cell))
+        defaults = self.expression(value.__defaults__)
+        make = self.constant(make_function)
+        self.lines.append(f"{name} = {make}({self.constant(value)}, {defaults}, ({''.join(c + ', ' for c in cells)}))")
+        self._names[id(value)] = name
+        plain = types.FunctionType(value.__code__, value.__globals__, closure=value.__closure__)
+        for attribute in OF_FUNCTIONS:
+            item = getattr(value, attribute)
+            if attribute != "__defaults__" and item is not getattr(plain, attribute) and item != {}:
+                self.lines.append(f"{name}.{attribute} = {self.expression(item)}")
+        self._fill_namespace(name, value)
+        return name
+
+    def _fill_namespace(self, name: str, value: Any) -> None:
+        """Give an object that was made anew its attributes."""
+        namespace = namespace_of(value)
+        if namespace:
+            for key, item in tuple(namespace.items()):
+                place = f"{self.namespace(type(value), name)}[{self.expression(key)}]"
+                self.lines.append(f"{place} = {self.expression(item)}")
+
+    def _object(self, value: Any) -> str:
+        """A container, a value or an instance made during the capture: made anew, then filled (it may hold itself)."""
+        name, kind = self.fresh(), type(value)
+        if id(kind) in self.created:
+            self.refuse(kind)
+        self._names[id(value)] = name
+        if issubclass(kind, types.CellType):
+            self.lines.append(f"{name} = {self.constant(types.CellType)}()")
+            contents = cell_value(value)
+            if contents is not EMPTY_CELL:
+                self.lines.append(f"{name}.cell_contents = {self.state(contents)}")
+            return name
+        base: Any = next((b for b in (list, dict, set) if issubclass(kind, b)), None)
+        if issubclass(kind, defaultdict):
+            self.lines.append(f"{name} = {self.constant(kind)}({self.expression(value.default_factory)})")
+        elif kind is base:
+            self.lines.append(f"{name} = {base.__name__}()")
+        else:
+            native = next(c.__dict__["__new__"] for c in kind.__mro__ if _is_native_new(c.__dict__.get("__new__")))
+            needed = value.args[:2] if issubclass(kind, BaseExceptionGroup) else self._plain(value)
+            given = "".join(f", {self.expression(argument)}" for argument in needed)
+            self.lines.append(f"{name} = {self.constant(native)}({self.constant(kind)}{given})")
+        if base is list:
+            items = [self.expression(item) for item in members(value)]
+            self.write(kind, "extend", name, f"[{', '.join(items)}]")
+        elif base is dict:
+            for key, item in items_of(value):
+                self.write(kind, "__setitem__", name, self.expression(key), self.expression(item))
+        elif base is set:
+            items = [self.expression(item) for item in members(value)]
+            if items:
+                self.write(kind, "update", name, f"({', '.join(items)},)")
+        self._fill_namespace(name, value)
+        for member in slots_of(kind):
+            item = slot_value(value, member)
+            if item is not EMPTY_CELL:
+                self.lines.append(f"{self.constant(member)}.__set__({name}, {self.expression(item)})")
+        if issubclass(kind, BaseException):
+            self.lines.append(f"{name}.args = {self.expression(value.args)}")
+            self._raised(name, value)
+        return name
+
+    def _plain(self, value: Any) -> tuple[Any, ...]:
+        """What an immutable value of a user's class is as one of the built-in class, to make another from."""
+        for base, plain in _PLAIN.items():
+            if issubclass(type(value), base):
+                made = plain(value)
+                if base is frozenset:  # its items may be other ones in each call
+                    self.journal.born(made)
+                return (made,)
+        return ()
+
+    def raise_created(self, error: BaseException) -> None:
+        """Raise an exception that the capture made."""
+        made = self.expression(error)
+        chained = error.__context__ is not None
+        self.lines.append(f"{self.constant(raise_chained)}({made})" if chained else f"raise {made}")
+
+    def chain(self, target: str, before: tuple[Any, ...], after: tuple[Any, ...]) -> None:
+        """Replay what an exception names as its cause and its context."""
+        for part, old, new in zip(("__cause__", "__context__", "__suppress_context__"), before, after, strict=True):
+            if new is not old or (part == "__suppress_context__" and before[0] is not after[0]):
+                self.lines.append(f"{target}.{part} = {self.expression(new)}")
+
+    def write(self, kind: type, method: str, target: str, *args: str) -> None:
+        """Change a container by a method of Python's own."""
+        self.lines.append(spelled(kind, method, lambda native, _: self.constant(native), target, *args))
+
+    def namespace(self, kind: type, target: str) -> str:
+        """The expression for the dictionary of an object's attributes."""
+        return spelled_namespace(kind, target, self.sources.name)
+
+
+def _is_of_python(kind: type) -> bool:
+    """Whether instances of a class are what their attributes, and their items or arguments, say."""
+    return (
+        all(
+            cls in (object, list, dict, set, *_PLAIN)
+            or (module_of(cls) == "builtins" and issubclass(cls, BaseException) and cls is not kind)
+            or (is_heap_type(cls) and not _is_of_c(cls))
+            for cls in kind.__mro__
+        )
+        and module_of(kind) != "builtins"
+    )
+
+
+def _is_of_c(cls: type) -> bool:
+    """Whether a class that can be changed comes from code in C, which may keep more than attributes show."""
+    if isinstance(vars(cls).get("__new__"), types.BuiltinFunctionType):
+        return True
+    return any(isinstance(m, _C_MEMBERS) and m.__objclass__ is cls for m in vars(cls).values())
+
+
+def _is_native_new(new: Any) -> bool:
+    return isinstance(new, types.BuiltinFunctionType)
+
+
+def _is_python(attribute: Any) -> bool:
+    return attribute is None or isinstance(attribute, types.FunctionType)

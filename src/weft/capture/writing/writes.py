@@ -1,0 +1,195 @@
+"""Writes of outside objects, replayed by each call: the differences between their contents before and after."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from weft.capture.python.spelling import stores_plainly
+from weft.capture.state.journal import (
+    EMPTY_CELL,
+    Journaled,
+    contents_of,
+    restore_sequence,
+)
+from weft.capture.writing.writer import Writer
+from weft.core.tensor import Tensor
+from weft.core.trace import Trace
+from weft.ir.graph import Value
+
+
+class Writes:
+    """Writes the statements that replay what the capture wrote.
+
+    Args:
+        writer: writes the values.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+
+    def effects(self, trace: Trace) -> dict[int, Tensor]:
+        """Replay all writes to outside objects; returns the tensors whose new values the graph gives, by position."""
+        stored: dict[int, Tensor] = {}
+        sources, journal = self.writer.sources, self.writer.journal
+        before: dict[int, tuple[Any, Any]] = {}
+        for layer in journal.layers:
+            for key, noted in layer.before.items():
+                before.setdefault(key, noted)
+        for key, (obj, contents) in before.items():
+            if journal.belongs(key, self.writer.created) and not sources.is_known(obj):
+                continue
+            if isinstance(obj, Tensor):
+                data, _ = contents
+                if data[0].__class__ is Value or key in trace.created:
+                    continue
+                now, _ = contents_of(obj)
+                if now[0] is not data[0]:
+                    sources.written(obj)
+                    stored[self._tensor(obj)] = obj
+            elif isinstance(obj, Journaled):
+                if sources.is_known(obj):
+                    raise AssertionError(f"{obj!r} cannot have come from outside")
+            elif isinstance(obj, types.FrameType):
+                continue
+            elif key in journal.namespaces:
+                self._attributes(journal.namespaces[key], obj, contents["dict"], contents_of(obj)["dict"])
+            elif key in journal.registries and not sources.is_known(obj):
+                self._registry(*journal.registries[key], contents["dict"], contents_of(obj)["dict"])
+            else:
+                sources.written(obj)
+                self._object(obj, contents, contents_of(obj))
+        return stored
+
+    def _tensor(self, tensor: Tensor) -> int:
+        """Replay the write of an outside handle; returns the position of its new value."""
+        position = self.writer.output(self.writer.use(tensor))
+        self.writer.lines.append(f"store({self.writer.outside(tensor)}, {position})")
+        return position
+
+    def _object(self, obj: Any, before: Any, after: Any) -> None:
+        """Replay the changes of an outside object."""
+        target, kind = self.writer.outside(obj), type(obj)
+        if isinstance(obj, types.CellType):
+            if after is not EMPTY_CELL:
+                self.writer.lines.append(f"{target}.cell_contents = {self.writer.state(after)}")
+            return
+        if "list" in after and _identities(after["list"]) != _identities(before["list"]):
+            count = len(before["list"])
+            if _identities(after["list"][:count]) == _identities(before["list"]):  # it only grew
+                items = [self.writer.expression(item) for item in after["list"][count:]]
+                self.writer.write(kind, "extend", target, f"[{', '.join(items)}]")
+            elif count == len(after["list"]):  # items were replaced
+                self.writer.sources.length(obj)
+                for index, (old, new) in enumerate(zip(before["list"], after["list"], strict=True)):
+                    if old is not new:
+                        self.writer.write(kind, "__setitem__", target, str(index), self.writer.expression(new))
+            else:
+                self.writer.sources.contents(obj)
+                items = [self.writer.expression(item) for item in after["list"]]
+                self.writer.write(kind, "__setitem__", target, "slice(None)", f"[{', '.join(items)}]")
+        if "dict" in after:
+            old, new = _identities(before["dict"]), _identities(after["dict"])
+            reorder = old != new
+            if not set(old) <= set(new):
+                self.writer.sources.contents(obj)
+            self._dictionary(kind, target, before["dict"], after["dict"], reorder)
+        if "chain" in after:
+            if after["args"] is not before["args"]:
+                self.writer.lines.append(f"{target}.args = {self.writer.expression(after['args'])}")
+            self.writer.chain(target, before["chain"], after["chain"])
+        if any(part in after for part in ("set", "deque", "bytes")):
+            self.writer.sources.contents(obj)
+        if "set" in after and set(_identities(after["set"])) != set(_identities(before["set"])):
+            items = [self.writer.expression(item) for item in after["set"]]
+            self.writer.write(kind, "clear", target)
+            self.writer.write(kind, "update", target, f"({''.join(i + ', ' for i in items)})")
+        for part in ("deque", "bytes"):
+            if part in after:
+                items = [self.writer.expression(item) for item in after[part]]
+                self.writer.lines.append(
+                    f"{self.writer.constant(restore_sequence)}({target}, ({''.join(i + ', ' for i in items)}))"
+                )
+        for part in ("slots", "class"):
+            for key, value in after.get(part, {}).items():
+                if before.get(part, {}).get(key, EMPTY_CELL) is value:
+                    continue
+                if value is EMPTY_CELL:
+                    self._call(self._attribute_hook(kind, "__delattr__"), target, repr(key))
+                else:
+                    self._call(
+                        self._attribute_hook(kind, "__setattr__"), target, repr(key), self.writer.expression(value)
+                    )
+            for key in before.get(part, {}):
+                if key not in after.get(part, {}):
+                    self._call(self._attribute_hook(kind, "__delattr__"), target, repr(key))
+
+    def _attributes(self, owner: Any, namespace: Any, before: dict[Any, Any], after: dict[Any, Any]) -> None:
+        """Replay the changes of an outside object's attributes, past what its class does when they are written."""
+        if _identities(before) == _identities(after) and _identities(before.values()) == _identities(after.values()):
+            return
+        self.writer.sources.tie(owner, namespace)
+        self.writer.sources.written(owner)
+        kind, target = type(owner), self.writer.outside(owner)
+        if _counts(kind, before, after) and before["_version"] != after["_version"]:
+            changes = after["_version"] - before["_version"]  # which a Cell counts where they are made
+            self.writer.lines.append(f"{self.writer.namespace(kind, target)}['_version'] += {changes}")
+            after = {**after, "_version": before["_version"]}
+        if list(before) == list(after)[: len(before)] and all(stores_plainly(kind, key) for key in after):
+            for key, value in after.items():
+                if before.get(key, EMPTY_CELL) is not value:
+                    self.writer.lines.append(f"{target}.{key} = {self.writer.expression(value)}")
+        else:
+            self._dictionary(dict, self.writer.namespace(kind, target), before, after, True)
+
+    def _registry(self, owner: Any, name: str, before: dict[Any, Any], after: dict[Any, Any]) -> None:
+        """Replay the changes of a dictionary that an object keeps about itself."""
+        target = f"{self.writer.namespace(type(owner), self.writer.outside(owner))}[{name!r}]"
+        self._dictionary(dict, target, before, after, False)
+
+    def _attribute_hook(self, kind: type, name: str) -> Any:
+        return getattr(type if issubclass(kind, type) else object, name)
+
+    def _call(self, function: Any, *args: str) -> None:
+        self.writer.lines.append(f"{self.writer.constant(function)}({', '.join(args)})")
+
+    def _dictionary(
+        self, kind: type, target: str, before: dict[Any, Any], after: dict[Any, Any], reorder: bool
+    ) -> None:
+        # keys by identity: to look one up may call the program's own `__hash__` and `__eq__`
+        old, new = {id(key): value for key, value in before.items()}, dict.fromkeys(_identities(after))
+        for key in before:
+            if id(key) not in new:
+                self.writer.write(kind, "pop", target, self.writer.expression(key), "None")
+        if reorder:
+            moved = _put_again(list(old), list(new))
+            for key in before:
+                if id(key) in moved:
+                    self.writer.write(kind, "pop", target, self.writer.expression(key), "None")
+            old = {key: value for key, value in old.items() if key not in moved}
+        for key, value in after.items():
+            if id(key) not in old or old[id(key)] is not value:
+                self.writer.write(
+                    kind, "__setitem__", target, self.writer.expression(key), self.writer.expression(value)
+                )
+
+
+def _counts(kind: type, *contents: dict[Any, Any]) -> bool:
+    """Whether an object is a Cell, which counts its changes."""
+    return hasattr(kind, "__weft_versions__") and all(type(items.get("_version")) is int for items in contents)
+
+
+def _put_again(before: list[int], after: list[int]) -> set[int]:
+    """The keys of a dictionary that were taken out and put in again: whatever comes after an old one out of order."""
+    place = {key: number for number, key in enumerate(before)}
+    last = -1
+    for number, key in enumerate(after):
+        if place.get(key, -1) <= last:
+            return {key for key in after[number:] if key in place}
+        last = place[key]
+    return set()
+
+
+def _identities(items: Iterable[Any]) -> list[int]:
+    return [id(item) for item in items]

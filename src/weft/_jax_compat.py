@@ -67,6 +67,12 @@ _compilations = 0
 on_compilation(_forget_traces)
 
 
+def compiled_programs(function: Any) -> int:
+    """For how many shapes and dtypes a function made by `jax.jit` holds compiled code."""
+    count: int = function._cache_size()
+    return count
+
+
 def default_platform() -> str:
     """The platform that computations run on: ``"cpu"``, ``"gpu"`` or ``"tpu"``."""
     return jax.default_backend()

@@ -10,7 +10,10 @@ import pytest
 
 import weft
 from weft import Tensor
+from weft._jax_compat import compiled_programs
 from weft.compile import compilations
+from weft.core import primitive as primitive_module
+from weft.core.primitive import Primitive
 
 PROGRAM = """
 import gc, logging, sys
@@ -70,3 +73,17 @@ def test_a_tensor_of_a_new_shape_compiles_nothing() -> None:
     finally:
         compilations.listeners.remove(heard.append)
     assert heard == []
+
+
+def test_operations_run_alone_keep_few_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ever new shapes and attributes, forwards and backwards: what is compiled for old ones is dropped."""
+    monkeypatch.setattr(primitive_module, "PROGRAMS", 12)
+    monkeypatch.setattr(primitive_module, "_COUNTED", 1)
+    reshape, add = Primitive.table["Reshape"], Primitive.table["Add"]
+    gradient = weft.grad(lambda x: (x.reshape((1, -1)) + 1).sum())
+    for size in range(1, 30):
+        np.testing.assert_array_equal(gradient(Tensor(np.ones(size, np.float32))).asnumpy(), np.ones(size, np.float32))
+        assert len(reshape.executables) <= 13
+        assert sum(compiled_programs(run) for run in [*add.executables.values(), *add.pullbacks.values()]) <= 13
+    three = Tensor(np.ones(3, np.float32))
+    np.testing.assert_array_equal((three + three).asnumpy(), np.full(3, 2, np.float32))  # compiled again

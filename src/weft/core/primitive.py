@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from marshal import dumps, loads
@@ -11,6 +12,7 @@ from typing import Any, ClassVar, Final
 import jax
 
 from weft import dtypes
+from weft._jax_compat import compiled_programs, on_compilation
 from weft.ir.types import TensorType
 
 #: effects a primitive may have; passes ask for these, never for names
@@ -23,6 +25,10 @@ IO = "io"  # visible outside the program, ordered: takes a token first and gives
 PACKED: Final = 2
 #: results of inference that a primitive remembers
 _TYPES: Final = 4096
+#: compiled programs that a primitive keeps, for all attributes and shapes together; beyond it all are dropped
+PROGRAMS: Final = 192
+#: compilations between two times that the programs are counted
+_COUNTED: Final = 32
 #: classes whose values, left as they are, equal nothing else in a key
 _OWN: Final = frozenset({int, str, type(None), dtypes.DType})
 _PACKABLE: Final = frozenset({int, str, type(None), bool, float, complex})
@@ -87,6 +93,8 @@ class Primitive:
         "packs", "asks", "__weakref__",
     )  # fmt: skip
     table: ClassVar[dict[str, Primitive]] = {}
+    #: all primitives, those without a name in the table too
+    everyone: ClassVar[weakref.WeakSet[Primitive]] = weakref.WeakSet()
     #: counts the replacements of derivative rules, so that graphs derived before are derived again
     rules_epoch: ClassVar[int] = 0
 
@@ -130,6 +138,7 @@ class Primitive:
         self.types: dict[Any, tuple[TensorType, ...]] = {}
         self.pullbacks: dict[Any, Callable[..., Any]] = {}
         self.generic: Primitive | None = None
+        Primitive.everyone.add(self)
         if register:
             Primitive.table[name] = self
 
@@ -163,6 +172,18 @@ class Primitive:
             found = self.executables[key] = self.executables.get(key) or jax.jit(self.bound(attrs))
         return found
 
+    def make_room(self) -> None:
+        """Drop the compiled programs if there are too many, as where each call brings a new shape."""
+        kept = [*self.executables.values(), *self.pullbacks.values()]
+        if len(kept) <= PROGRAMS and sum(map(compiled_programs, kept)) <= PROGRAMS:
+            return
+        for run in kept:
+            run.clear_cache()  # type: ignore[attr-defined]
+        for attributes in list(self.executables):
+            if attributes:  # operator methods hold the executable without attributes
+                del self.executables[attributes]
+        self.pullbacks.clear()
+
     def infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         """Types of the outputs for these attributes and operand types, memoised."""
         found = self.types.get((self.key(attrs), inputs))
@@ -193,3 +214,17 @@ class Primitive:
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
+
+
+def _count_programs(name: str, seconds: float) -> None:
+    """Once in a while, see whether some primitive holds too many compiled programs."""
+    global _compilations
+    del name, seconds
+    _compilations += 1
+    if _compilations % _COUNTED == 0:
+        for primitive in list(Primitive.everyone):
+            primitive.make_room()
+
+
+_compilations = 0
+on_compilation(_count_programs)

@@ -29,14 +29,15 @@ def closest(entries: Sequence[Entry], values: Sequence[object]) -> list[Differen
 
 
 def changing_numbers(differences: Iterable[Difference]) -> set[str]:
-    """The paths of ints and floats that differ and kept their type: they become inputs of the next graph."""
-    return {
-        difference.guard.path
-        for difference in differences
-        if difference.guard.kind == "value"
-        and type(difference.guard.expected) in (int, float)
-        and type(difference.found) is type(difference.guard.expected)
-    }
+    """What becomes an input of the next graph: ints and floats that differ and kept their type, lengths that differ."""
+    found = set()
+    for difference in differences:
+        guard, kind = difference.guard, type(difference.guard.expected)
+        if guard.kind == "length":
+            found.add(f"len({guard.path})")
+        elif guard.kind == "value" and kind in (int, float) and type(difference.found) is kind:
+            found.add(guard.path)
+    return found
 
 
 def another_form(key: tuple[object, ...], others: Iterable[tuple[object, ...]]) -> str:

@@ -86,6 +86,7 @@ class Interpreter:
         trace.on_write = self.journal.touch_itself
         trace.write_text = hole
         sources.before = self.journal.original
+        sources.places = self.journal.places
         sources.created = self.created
         trace.location = self.locate
         trace.read = sources.contents

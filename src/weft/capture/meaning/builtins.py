@@ -153,6 +153,8 @@ _LEN = _special(len, "__len__")
 
 @handles(len)
 def _len(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if len(args) == 1 and not kwargs and type(args[0]) in (list, tuple, dict, set, frozenset):
+        return machine.sources.counted(args[0])
     for value in args:
         machine.sources.length(value)
     return _LEN(machine, args, kwargs)

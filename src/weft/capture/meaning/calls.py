@@ -101,6 +101,8 @@ _USING_MODULES: Final = frozenset({"_heapq", "_bisect", "_operator", "operator"}
 #: library modules with decorators that write to a class; what in them only reads
 _CLASS_MODULES: Final = frozenset({"dataclasses", "enum"})
 _CLASS_READERS: Final = frozenset({"fields", "is_dataclass", "asdict", "astuple", "replace", "field"})
+#: methods of lists that put items elsewhere, with the number of arguments that say where
+_PLACING: Final = {"append": 0, "insert": 1, "pop": 1, "clear": 0, "reverse": 0}
 #: methods that take over the items of a mapping
 _MERGING: Final = frozenset({"__init__", "__ior__", "update"})
 #: methods that change a dict
@@ -531,8 +533,10 @@ class Calls:
                 f"dict.{callee.__name__}() changes an OrderedDict, whose order does not know of it",
                 "call the method of the OrderedDict",
             )
+        if isinstance(args[0], list) and callee.__name__ == "pop":
+            return self._pop(callee.__get__(args[0]), args[0], given)
         if isinstance(args[0], _MUTABLE):
-            self.journal.touch(args[0])
+            self._touch(args[0], callee.__name__, given)
         given = self.items_arguments(callee, args[1:])
         compared = self._compared(callee.__name__, args[0], given, kwargs)
         return self.machine.made_if_fresh(self.machine.native.call(compared, callee, args[0], *given, **kwargs))
@@ -566,8 +570,10 @@ class Calls:
         row = row_of_method(owner, name)
         args, kwargs = self.gate.arguments(row, args, kwargs)
         self.gate.owner(row, owner, args)
+        if name == "pop" and isinstance(owner, list):
+            return self._pop(callee, owner, args)
         if isinstance(owner, _MUTABLE):
-            self.journal.touch(owner)
+            self._touch(owner, name, args)
             if name == "sort" and kwargs.get("key") is not None:
                 kwargs = {**kwargs, "key": self.callback(kwargs["key"])}
         elif (
@@ -602,6 +608,26 @@ class Calls:
         return self.native_result(
             self.machine.native.call(self._compared(name, owner, args, kwargs), callee, *args, **kwargs)
         )
+
+    def _touch(self, owner: Any, name: str, args: list[Any]) -> None:
+        """Note a container before one of its own methods writes it."""
+        if isinstance(owner, list) and name in _PLACING:
+            where = args[: _PLACING[name]]
+            self.journal.touch_list(owner, name, *where, *[None] * (len(args) - len(where)))
+        else:
+            self.journal.touch(owner)
+
+    def _pop(self, callee: Any, owner: list[Any], args: list[Any]) -> Any:
+        """`list.pop`: only the item that it returns is read."""
+        place = args[0] if args else -1
+        count = list.__len__(owner)
+        value = MISSING
+        if type(place) is int and -count <= place < count:
+            place %= count
+            value = self.sources.item(owner, place, list.__getitem__(owner, place))
+        self._touch(owner, "pop", args)
+        popped = self.machine.native.call([], callee, *args)
+        return self.native_result(popped) if value is MISSING or value is popped else value
 
     def _compared(self, name: str, owner: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """What a method in C compares, hashes or shows, None if that is not known."""

@@ -92,7 +92,7 @@ _FUNCTIONS: Final[dict[Any, Row]] = {
 _METHODS: Final[dict[tuple[type, str], Row]] = {
     (list, "append"): Row(_NOTHING, (_NOTHING,)),
     (list, "extend"): Row(_NOTHING, (_ITEMS,)),
-    (list, "insert"): Row(_ITEMS, (_ALL, _NOTHING)),
+    (list, "insert"): Row(_LENGTH, (_ALL, _NOTHING)),
     (list, "__setitem__"): Row(_LENGTH, (_ALL, _NOTHING)),
     (list, "__len__"): Row(_LENGTH),
     (deque, "append"): Row(_NOTHING, (_NOTHING,)),
@@ -126,6 +126,9 @@ _METHODS: Final[dict[tuple[type, str], Row]] = {
                      "__delitem__", "__add__", "__mul__", "__rmul__")
         if hasattr(kind, name)
     },
+    (list, "pop"): Row(_LENGTH),  # what it returns is read by `Calls`
+    (list, "reverse"): Row(_LENGTH),
+    (list, "clear"): Row(_NOTHING),
 }  # fmt: skip
 for _class, _name in _METHODS:
     if not hasattr(_class, _name):

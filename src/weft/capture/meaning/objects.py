@@ -449,7 +449,10 @@ class Objects:
                 self.sources.length(obj)
             self.sources.identity(key)
             self._read_old_item(obj, key, value)
-            self.touch_if_mutable(obj)
+            if isinstance(obj, list) and type(key) is int:
+                self.journal.touch_list(obj, "__setitem__", key, None)
+            else:
+                self.touch_if_mutable(obj)
             if isinstance(obj, np.ndarray):
                 raise Unsupported(
                     Refusal.UNKNOWN_CALL,
@@ -480,8 +483,12 @@ class Objects:
             self.machine.calls.call(own, [obj, key], {})
             return
         key = self.gate.read(Reads.ALL, key)
-        self.sources.has(obj, key) if isinstance(obj, dict) else self.sources.contents(obj)
-        self.touch_if_mutable(obj)
+        if isinstance(obj, list) and type(key) is int:
+            self.sources.length(obj)
+            self.journal.touch_list(obj, "__delitem__", key)
+        else:
+            self.sources.has(obj, key) if isinstance(obj, dict) else self.sources.contents(obj)
+            self.touch_if_mutable(obj)
         self.machine.native.call((key,) if isinstance(obj, dict) else (), operator.delitem, obj, key)
 
     def touch_if_mutable(self, obj: Any) -> None:

@@ -5,6 +5,7 @@ What the capture itself has written does not count: guards speak of the contents
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Final
 
 from weft.capture.python.containers import items_of, length, members, native_class, spelled, values_of
@@ -87,6 +88,11 @@ class Contents(Known):
                 return self._load_item(obj, key + added, value)
             if grown and key < len(before):
                 return self._load_item(obj, key, value)
+            places = self.places.get(id(obj))
+            if places is not None:
+                self.length(obj)
+                place = places[key]
+                return value if place is None else self._load_item(obj, place, value)
         self.contents(obj)
         return value
 
@@ -116,6 +122,18 @@ class Contents(Known):
         expression = self._tracked(obj)
         if expression:
             self._guard_length(obj, expression, length(self.original(obj)))
+
+    def counted(self, obj: Any) -> Any:
+        """The length of a container for interpreted code: where it changed between calls, a number of the call."""
+        expression = self._tracked(obj)
+        path = f"len({self.path(expression)})"
+        if not expression or path not in self.varying:
+            self.length(obj)
+            return length(obj)
+        before = length(self.original(obj))
+        number = self.numbers.base(self._spelled(obj, "__len__", expression), before, path)
+        added = length(obj) - before
+        return self.numbers.infix(operator.add, "+", number, added) if added else number
 
     def _guard_length(self, obj: Any, expression: str, count: int) -> None:
         found = self._spelled(obj, "__len__", expression)

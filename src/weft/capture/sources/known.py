@@ -58,6 +58,8 @@ class Known(abc.ABC):
         self.paths = dict(paths or {})
         #: returns the contents of an object before the capture first wrote it, None if it did not
         self.before: Callable[[Any], Any] = lambda obj: None
+        #: where the items of written lists stood before, see `Journal.places`
+        self.places: Mapping[int, list[int | None] | None] = {}
         #: objects that the capture made, by id
         self.created: Mapping[int, Any] = {}
         #: objects whose contents are only known when the entry runs, by id

@@ -7,6 +7,7 @@ journal takes everything back when a branch or the capture ends.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import inspect
 import types
 from collections import deque
@@ -244,6 +245,9 @@ class Journal:
         self.namespaces: dict[int, Any] = {}
         #: id of a dictionary that an object keeps about itself -> that object and the name of the attribute
         self.registries: dict[int, tuple[Any, str]] = {}
+        #: id of a written list -> where each of its items stood before the capture wrote it, None for a new one; None
+        #: for a list that was written in another way than by `touch_list`, or on one side of a branch
+        self.places: dict[int, list[int | None] | None] = {}
         #: id of an exception of the program -> where it left frames, the innermost first
         self.ways: dict[int, list[tuple[Any, int]]] = {}
         #: id of an exception that was raised -> itself, and what Python notes in it, as it was before
@@ -326,6 +330,21 @@ class Journal:
             if _has_more(kind):
                 self.touch_itself(obj)
 
+    def touch_list(self, items: list[Any], method: str, *args: Any) -> None:
+        """Note the contents of a list that one of its own methods is about to write, and where its items go.
+
+        Args:
+            items: the list.
+            method: the name of the method.
+            args: its arguments, None for what is stored.
+        """
+        places = self.places.get(id(items), list(range(list.__len__(items))))
+        self.touch(items)
+        if places is not None and len(self.layers) == 1:
+            with contextlib.suppress(IndexError, TypeError, ValueError):  # which the method itself will raise
+                getattr(places, method)(*args)
+            self.places[id(items)] = places
+
     def namespace(self, obj: Any) -> dict[str, Any] | None:
         """The dictionary of an object's attributes, None if it has none; noted as that object's."""
         namespace = namespace_of(obj)
@@ -345,6 +364,8 @@ class Journal:
             raise refusal
         before = self.layers[-1].before
         key = id(obj)
+        if issubclass(type(obj), list):
+            self.places[key] = None
         if key not in before:
             if self.shared and not self._is_own(obj):
                 raise Unsupported(

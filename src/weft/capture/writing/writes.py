@@ -6,6 +6,7 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+from weft.capture.python.containers import spelled
 from weft.capture.python.spelling import stores_plainly
 from weft.capture.state.journal import (
     EMPTY_CELL,
@@ -75,20 +76,8 @@ class Writes:
             if after is not EMPTY_CELL:
                 self.writer.lines.append(f"{target}.cell_contents = {self.writer.state(after)}")
             return
-        if "list" in after and _identities(after["list"]) != _identities(before["list"]):
-            count = len(before["list"])
-            if _identities(after["list"][:count]) == _identities(before["list"]):  # it only grew
-                items = [self.writer.expression(item) for item in after["list"][count:]]
-                self.writer.write(kind, "extend", target, f"[{', '.join(items)}]")
-            elif count == len(after["list"]):  # items were replaced
-                self.writer.sources.length(obj)
-                for index, (old, new) in enumerate(zip(before["list"], after["list"], strict=True)):
-                    if old is not new:
-                        self.writer.write(kind, "__setitem__", target, str(index), self.writer.expression(new))
-            else:
-                self.writer.sources.contents(obj)
-                items = [self.writer.expression(item) for item in after["list"]]
-                self.writer.write(kind, "__setitem__", target, "slice(None)", f"[{', '.join(items)}]")
+        if "list" in after:
+            self._list(obj, target, before["list"], after["list"])
         if "dict" in after:
             old, new = _identities(before["dict"]), _identities(after["dict"])
             reorder = old != new
@@ -124,6 +113,44 @@ class Writes:
             for key in before.get(part, {}):
                 if key not in after.get(part, {}):
                     self._call(self._attribute_hook(kind, "__delattr__"), target, repr(key))
+
+    def _list(self, obj: Any, target: str, before: list[Any], after: list[Any]) -> None:
+        """Give an outside list its new items: old ones by their places, or, where those are not known, as they are."""
+        kind, writer, count = type(obj), self.writer, len(before)
+        places = writer.journal.places.get(id(obj))
+        if places is None and _identities(after[:count]) == _identities(before):
+            places = [*range(count), *[None] * (len(after) - count)]
+        elif places is None and len(after) == count:
+            places = [place if old is new else None for place, (old, new) in enumerate(zip(before, after, strict=True))]
+        if places is None:
+            writer.sources.contents(obj)
+            items = [writer.expression(item) for item in after]
+            writer.write(kind, "__setitem__", target, "slice(None)", f"[{', '.join(items)}]")
+            return
+        new = {place: writer.expression(after[place]) for place, old in enumerate(places) if old is None}
+        kept = [place for place in places if place is not None]
+        if kept == list(range(count)) == places[:count]:  # it only grew
+            if new:
+                writer.write(kind, "extend", target, f"[{', '.join(new.values())}]")
+            return
+        if not after:
+            writer.write(kind, "clear", target)
+            return
+        writer.sources.length(obj)
+        if len(after) == count and all(place == old for place, old in enumerate(places) if old is not None):
+            for place, item in new.items():  # items were replaced
+                writer.write(kind, "__setitem__", target, str(place), item)
+        elif kept == sorted(kept) and places[: len(kept)] == kept:  # items were taken out, others put at the end
+            for place in sorted(set(range(count)).difference(kept), reverse=True):
+                writer.write(kind, "pop", target, str(place))
+            if new:
+                writer.write(kind, "extend", target, f"[{', '.join(new.values())}]")
+        else:
+            old_items = writer.fresh()
+            iterated = spelled(kind, "__iter__", lambda native, _: writer.constant(native), target)
+            writer.lines.append(f"{old_items} = [*{iterated}]")
+            items = [new[place] if old is None else f"{old_items}[{old}]" for place, old in enumerate(places)]
+            writer.write(kind, "__setitem__", target, "slice(None)", f"[{', '.join(items)}]")
 
     def _attributes(self, owner: Any, namespace: Any, before: dict[Any, Any], after: dict[Any, Any]) -> None:
         """Replay the changes of an outside object's attributes, past what its class does when they are written."""

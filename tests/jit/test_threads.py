@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.helpers.compiled import entries
-from weft import Tensor, nn
+from weft import Parameter, Tensor, nn
 from weft.jit import jit
 
 THREADS = 32
@@ -151,3 +151,38 @@ def test_xla_compiles_once_for_each_key() -> None:
     finally:
         jax.monitoring.unregister_event_duration_listener(listen)
     assert len(compiled) == len(inputs)
+
+
+def test_no_thread_sees_what_another_captures() -> None:
+    """One thread captures functions that write a parameter, others read it, compute with it and write it."""
+    weight = Parameter(np.ones(3, np.float32))
+    counts = [Parameter(np.zeros((), np.float32)) for _ in range(4)]
+    done = threading.Event()
+
+    def work(number: int) -> None:
+        if number == 0:
+            try:
+                for turn in range(40):
+
+                    @jit
+                    def step(x: Any, turn: int = turn) -> Any:
+                        weight.set_data(weight * 1 + 0 * turn)
+                        weight.set_data(weight + 0)
+                        return x + weight
+
+                    np.testing.assert_array_equal(step(Tensor(np.ones(3, np.float32))).asnumpy(), np.full(3, 2))
+            finally:
+                done.set()
+            return
+        compiled = jit(lambda x: x * weight)
+        made = 0
+        while not done.is_set():
+            assert weight.asnumpy().tolist() == [1, 1, 1]
+            assert (weight * 2).asnumpy().tolist() == [2, 2, 2]
+            assert "symbolic" not in repr(weight)
+            assert compiled(Tensor(np.ones(3, np.float32))).asnumpy().tolist() == [1, 1, 1]
+            counts[number - 1].set_data(counts[number - 1] + 1)
+            made += 1
+        assert counts[number - 1].item() == made
+
+    in_threads(work, 5)

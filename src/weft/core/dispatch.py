@@ -128,6 +128,9 @@ def _apply_general(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[A
     if trace is None:
         if _watches:
             _notice()
+        if any(d.__class__ is Value for d in datas):
+            trace_module.await_others()
+            datas = [None if t is None else t._data for t in inputs]
         results = primitive.executable(attrs)(*datas)
         if not primitive.multiple:
             results = (results,)

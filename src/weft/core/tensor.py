@@ -156,6 +156,9 @@ class Tensor:
     def concrete(self, use: str) -> Array:
         """The device array; a symbolic tensor refuses, naming the use that needs a value."""
         data = self._data
+        if data.__class__ is Value and _await_others is not None:
+            _await_others()
+            data = self._data
         if data.__class__ is Value or (_is_runtime is not None and _is_runtime(self)):
             raise Unsupported(
                 Refusal.TENSOR_VALUE,
@@ -244,6 +247,8 @@ class Tensor:
     def __repr__(self) -> str:
         if (hole := _written(self, "!r")) is not None:
             return hole
+        if self._data.__class__ is Value and _await_others is not None:
+            _await_others()
         if self._data.__class__ is Value:  # outside of a capture
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, symbolic)"
         return formatting.representation(self)
@@ -563,6 +568,8 @@ _on_read: Any = None
 
 #: whether only the running graph knows a tensor's value, installed while a trace is active
 _is_runtime: Any = None
+#: waits for the traces of other threads; None while there is none
+_await_others: Any = None
 
 
 def _written(tensor: Tensor, spec: str) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -293,11 +293,15 @@ class Trace:
 
 class _Local(threading.local):
     trace: Trace | None = None
+    #: how many traces this thread has begun and not ended
+    begun = 0
 
 
 _local = _Local()
 _active = 0
-_active_lock = threading.Lock()
+_active_lock = threading.Condition()
+#: seconds that a thread waits for the traces of others; only one that waits for this thread lasts so long
+_PATIENCE: Final = 60.0
 
 
 def current() -> Trace | None:
@@ -310,12 +314,22 @@ def any_active() -> int:
     return _active
 
 
+def await_others() -> None:
+    """Wait until no other thread traces: meanwhile tensors that this thread shares hold values of its graph, and what
+    is written to them is put back.
+    """
+    if _active and not _local.begun:
+        with _active_lock:
+            _active_lock.wait_for(lambda: not _active, _PATIENCE)
+
+
 def _on_write(tensor: Tensor, source: Tensor) -> Tensor:
     """Tell the trace of a write; what is written becomes a value of the graph, so that a handle with an array is one
     that the trace has not written.
     """
     trace = _local.trace
     if trace is None:
+        await_others()
         return source
     if trace.on_write is not None:
         trace.on_write(tensor)
@@ -356,6 +370,7 @@ def _is_runtime(tensor: Tensor) -> bool:
 def _set_runtime_test(active: bool) -> None:
     tensor_module._is_runtime = _is_runtime if active else None
     tensor_module._hole = _hole if active else None
+    tensor_module._await_others = await_others if active else None
 
 
 def _on_create(tensor: Tensor) -> None:
@@ -399,17 +414,20 @@ def tracing(trace: Trace) -> Iterator[Trace]:
             tensor_module.observe(_on_write, _on_create, _on_parameter, _on_read)
             _notify(True)
     _local.trace = trace
+    _local.begun += 1
     trace.outer = before
     choices = _exchange(None) if before is None else None
     try:
         yield trace
     finally:
         _local.trace = before
+        _local.begun -= 1
         if before is None:
             _exchange(choices)
         with _active_lock:
             _active -= 1
             if _active == 0:
+                _active_lock.notify_all()
                 tensor_module.observe(None, None, None, None)
                 _notify(False)
 

@@ -100,6 +100,7 @@ class Dispatcher:
         """Call the function: run the entry that fits, capturing one if there is none."""
         if self.is_absent():
             return self.function(*args, **kwargs)
+        trace_module.await_others()
         if self.options.signature is not None:
             self.options.signature.check(self.function, args, kwargs)
         return self.entries_for(args).call(args, kwargs)

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 import pytest
 
+from weft import jit, ops
 from weft.autodiff.custom import call_with_bprop, hook_gradient
 from weft.autodiff.grad import GradOperation, grad, jvp, value_and_grad, vjp
 from weft.autodiff.jacobian import jacfwd, jacrev
@@ -196,3 +197,35 @@ def test_large_seeds_are_not_embedded() -> None:
     trace, _ = build(grad(lambda x: sin(x)), Tensor(np.zeros((200, 200), np.float32)))
     assert not trace.externals
     assert all(node.op.name != "Constant" for node in trace.root.walk())
+
+
+def _written_in_a_branch(v: Any) -> Any:
+    if v.sum() > 0:
+        ops.assign(v, v + 1)
+    return v * v
+
+
+def _written_in_a_loop(v: Any) -> Any:
+    while v.sum() < 10:
+        ops.assign(v, v + 1)
+    return v * v
+
+
+def _written_with_a_constant(v: Any) -> Any:
+    w = v * v
+    ops.assign(v, Tensor(Y))
+    return w * v
+
+
+@pytest.mark.parametrize("function", [_written_in_a_branch, _written_in_a_loop, _written_with_a_constant])
+def test_an_argument_that_the_differentiated_function_writes_is_the_callers(function: Any) -> None:
+    def program(x: Any) -> Any:
+        return grad(function)(x), x * 2
+
+    for values in (X, -X):
+        x, expected = Tensor(values), Tensor(values)
+        function(expected)
+        found = [[*map(np.asarray, call(x := Tensor(values))), x.asnumpy()] for call in (program, jit(program))]
+        for eager, compiled in zip(*found, strict=True):
+            np.testing.assert_allclose(eager, compiled)
+        np.testing.assert_allclose(found[0][2], expected.asnumpy())

@@ -55,7 +55,8 @@ class Session:
         #: the differentiated arguments as the function gets them
         self.templates: list[Any] = []
         self.positions: Sequence[int] = ()
-        self.rebound: list[tuple[Tensor, Tensor]] = []
+        #: differentiated tensors of the caller, the handle that the function gets in place of each, and its data then
+        self.rebound: list[tuple[Tensor, Tensor, Any]] = []
         #: the leaf of each weight
         self.weights: list[TapeNode] = []
         #: weight, its leaf, the node, index and data it had before, and the data it has meanwhile
@@ -176,7 +177,7 @@ def _track(session: Session, value: Any) -> Any:
         session.leaves.append(leaf)
         handle = tracked(value._data if trace is None else _own_value(trace, value, leaf), leaf, 0)
         handle._type = value._type
-        session.rebound.append((value, handle))
+        session.rebound.append((value, handle, handle._data))
         return handle
     if isinstance(value, Parameter):
         if all(value is not done[0] for done in session.saved):
@@ -267,14 +268,12 @@ def _restore(session: Session) -> None:
         elif not session.followed:
             cut(weight)
     unfollow(session.chosen, None if session.followed else cut)
-    written = WRITES.handles
-    if written:
-        for original, handle in session.rebound:
-            if id(handle) in written:
-                original.rebind(handle)
+    for original, handle, data in session.rebound:
+        if handle._data is not data:  # written, by whatever way: also by a branch or a loop of a graph
+            original.rebind(handle)
     if session.owns_writes:
-        if written and not session.followed:
-            for handle in list(written.values()):
+        if WRITES.handles and not session.followed:
+            for handle in list(WRITES.handles.values()):
                 cut(handle)
         WRITES.handles = session.previous_writes
 

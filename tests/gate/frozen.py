@@ -99,7 +99,7 @@ class Frozen:
                 return str(obj.dtype), obj.shape, self.form(obj.tolist(), depth)
             return str(obj.dtype), obj.shape, Array(obj)
         if isinstance(obj, (set, frozenset)):
-            return tuple(self.form(item, depth) for item in sorted(obj, key=repr))
+            return tuple(self.form(item, depth) for item in sorted(obj, key=self.place))
         if isinstance(obj, (bytearray, memoryview)):
             return (bytes(obj),)
         if isinstance(obj, (range, slice, types.MappingProxyType)):
@@ -118,6 +118,10 @@ class Frozen:
         if hasattr(obj, "__next__"):
             return self.drained(obj, depth)
         return self.contents(obj, depth)
+
+    def place(self, item: Any) -> tuple[str, int]:
+        """Where an item of a set comes, wherever it is in memory."""
+        return _ADDRESS.sub("0x", repr(item)), self.numbers.get(id(item), -1)
 
     def contents(self, obj: Any, depth: int) -> tuple[Any, ...]:
         """Items and attributes."""

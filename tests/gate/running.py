@@ -14,7 +14,7 @@ from typing import Any, Final
 import jax
 
 from tests.gate.matrix import programs
-from tests.gate.programs import CALLS, POLICIES, Finding, Program, check
+from tests.gate.programs import CALLS, POLICIES, Finding, Program, TooSlow, check
 
 #: seconds for a program, all policies together
 LIMIT: Final = 60
@@ -23,10 +23,6 @@ SHARES: Final = 60
 #: programs after which compiled code is thrown away
 _KEPT: Final = 400
 _count = 0
-
-
-class TooSlow(BaseException):
-    """A program that does not come to an end."""
 
 
 def _too_slow(*_: Any) -> None:
@@ -41,7 +37,7 @@ def run(program: Program, policies: Sequence[str] = tuple(POLICIES)) -> dict[str
         jax.clear_caches()
         gc.collect()
     previous = signal.signal(signal.SIGALRM, _too_slow)
-    signal.alarm(LIMIT)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT, 1)  # again and again: capture may take the exception for the program's
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -49,7 +45,7 @@ def run(program: Program, policies: Sequence[str] = tuple(POLICIES)) -> dict[str
     except TooSlow:
         found = [_slow(program)]
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
     return {
         "program": program.name,

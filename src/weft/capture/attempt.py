@@ -14,7 +14,7 @@ from weft.capture.leaving.entries import Owner
 from weft.capture.leaving.entry import Entry
 from weft.capture.leaving.generators import yield_point
 from weft.capture.leaving.shapes import shape_of, values_of
-from weft.capture.leaving.suspension import BreakPoint, Continuation
+from weft.capture.leaving.suspension import BreakPoint, Continuation, continuation_at
 from weft.capture.machine.interpreter import Interpreter
 from weft.capture.meaning.generators import refuse_abandoned
 from weft.capture.meaning.native_warnings import refused_warnings
@@ -270,7 +270,8 @@ class Attempt:
         else:
             assert isinstance(result, Suspend)
             self._write_suspension(writer, result)
-        refuse_abandoned(interpreter.created, interpreter.journal.births, writer.written)
+        ended = isinstance(result, Return)
+        refuse_abandoned(interpreter.created, interpreter.journal.births, writer.written, ended)
         return stored
 
     def _write_suspension(self, writer: Writer, suspend: Suspend) -> None:
@@ -289,6 +290,8 @@ class Attempt:
         expected = None if isinstance(reason, Unsupported) or self.end.inside else reason
         calls_back = reason.in_callback if isinstance(reason, Unsupported) else self.end.inside
         self.point = BreakPoint(self.owner, tuple(shapes), site, expected, calls_back)
+        if site is not None and isinstance(reason, Unsupported) and reason.whole:  # Python knows how long objects live
+            self.point.go_on = continuation_at(self.owner, self.point.shapes).leave(site) or self.point.go_on
         made = f"Suspension({writer.constant(self.point)}, ({''.join(value + ', ' for value in values)}))"
         writer.lines.append(f"return drive({made})" if self.continuation is None else f"return {made}")
 
@@ -333,7 +336,7 @@ def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Altern
             writer.raise_created(outcome.payload)
         else:
             writer.lines.append(f"raise again({writer.constant(outcome.payload)})")
-        refuse_abandoned(interpreter.created, interpreter.journal.births, writer.written)
+        refuse_abandoned(interpreter.created, interpreter.journal.births, writer.written, True)
         writer._names, writer._numbers = names, numbers
         block = ["    " + line for line in writer.lines[first:]]
         writer.lines[first:] = [f"if which == {number}:", *block]

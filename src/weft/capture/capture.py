@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from weft import context
 from weft.capture.attempt import Attempt, End
@@ -21,7 +21,7 @@ from weft.capture.python.spelling import is_spelled
 from weft.capture.state.events import BreakSite, Captured
 from weft.capture.state.frame import Exit
 from weft.core.transparency import TRANSPARENT, UNBROKEN
-from weft.errors import Unsupported
+from weft.errors import Refusal, Unsupported
 
 _PYTHON_STACK: Final = 20_000
 
@@ -121,7 +121,9 @@ class Program(Owner):
             if whole and attempt.whole_call is not None:
                 return attempt.in_python(refused), attempt
             if whole and continuation is not None and continuation.idle is not None:
-                entry = attempt.rest_in_python(continuation)
+                reason = refused.reason
+                seen = isinstance(reason, Unsupported) and reason.kind is Refusal.LIFETIME
+                entry = attempt.rest_in_python(continuation, cast(Unsupported, reason) if seen else None)
                 if entry is not None:
                     return entry, attempt
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Container
+from contextlib import _GeneratorContextManagerBase
 from typing import Any, Final
 
 from weft.capture.code.instructions import CLOSE_RETURNS
@@ -200,23 +201,22 @@ class InterpretedGenerator(Journaled):
         self.started, self.finished = contents
 
 
-def refuse_abandoned(created: dict[int, Any], births: dict[int, int], kept: Container[int]) -> None:
-    """Refuse generators left inside a `try` or `with`: Python runs the rest of it once nobody holds them.
+def refuse_abandoned(created: dict[int, Any], births: dict[int, int], kept: Container[int], ended: bool) -> None:
+    """Refuse generators whose `try` or `with` Python ends once nobody holds them: it knows when that is.
 
     Args:
         created: the objects made during the capture.
         births: the step that made each, by id.
         kept: ids of objects that live on, generators included.
-
-    Raises:
-        Unsupported: there is such a generator.
+        ended: whether the call has ended, so that it leaves none of them any more.
     """
+    closed = {id(vars(o).get("gen")) for o in created.values() if issubclass(type(o), _GeneratorContextManagerBase)}
     for obj in created.values():
-        if type(obj) is InterpretedGenerator and id(obj) not in kept and obj.gi_suspended and obj.frame.protected():
-            refusal = Unsupported(
-                Refusal.UNSUPPORTED_SYNTAX,
-                f"the generator {obj.frame.function.__name__}() is left inside a try or with statement",
-                "close it, or use it up",
-            )
-            refusal.step = births.get(id(obj))
+        if type(obj) is not InterpretedGenerator or obj.finished or id(obj) in closed:  # a `with` closes that one
+            continue
+        frame, place = obj.frame, max(obj.frame.pc - 1, 0)
+        if obj.gi_suspended and frame.protected(place) if id(obj) not in kept else not ended and frame.watched():
+            why = f"the generator {frame.function.__name__}() ends a try or with statement when nobody holds it"
+            refusal = Unsupported(Refusal.LIFETIME, why, "close it, or use it up", frame.decoded.location(place))
+            refusal.step, refusal.whole = births.get(id(obj)), True
             raise refusal

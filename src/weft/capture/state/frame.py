@@ -145,9 +145,13 @@ class Frame(Journaled):
         self.stack.append(value)
         self.pc = send.target
 
-    def protected(self) -> bool:
-        """Whether a suspended generator stands where closing it runs more than the compiler's own clean-up."""
-        handler = self.decoded.handler_at(self.pc - 1)
+    def watched(self) -> bool:
+        """Whether a generator has a `yield` where closing it runs more than the compiler's own clean-up."""
+        return any(instr.name == "YIELD_VALUE" and self.protected(pc) for pc, instr in enumerate(self.instrs))
+
+    def protected(self, pc: int) -> bool:
+        """Whether closing a generator that stands at an instruction runs more than the compiler's own clean-up."""
+        handler = self.decoded.handler_at(pc)
         while handler is not None:
             pc, kinds, matches = handler.target, None, False
             while (name := self.instrs[pc].name) not in ("RERAISE", "STOPITERATION_ERROR", "CLEANUP_THROW"):

@@ -262,12 +262,23 @@ def unbound(x: Any, log: list[Any]) -> Any:
     return y * 2
 
 
+def wrong_format_of_a_tensor(x: Any, log: list[Any]) -> Any:
+    log.append("before")
+    log.append(f"{x.sum():.1f}")
+    log.append(f"{x.sum():03d}")
+
+
+def wrong_format_of_a_number(x: Any, log: list[Any]) -> Any:
+    log.append("before")
+    log.append(format(int(x.sum()), "s"))
+
+
 PROGRAMS: list[Callable[[Any, list[Any]], Any]] = [
     plain_raise, after_break, in_callee, in_deep_callee, from_python, index_in_graph, raised_from,
     raised_from_with_break_in_handler, raised_from_none, while_handling, bare_raise, bare_raise_after_break,
     bare_raise_in_callee, through_finally, through_with, through_with_break_outside, swallowed_then_raised, in_loop,
     group, in_generator, in_comprehension, kept_and_raised, on_tensor_condition, in_finally_of_tensor_condition,
-    unbound,
+    unbound, wrong_format_of_a_number,
 ]  # fmt: skip
 
 
@@ -308,6 +319,12 @@ def test_exceptions_are_those_of_python(program: Callable[..., Any]) -> None:
         files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
         inner = files[files.index(__file__, 1) :]
         assert [file for file in inner if is_frameworks(file) or file.startswith("<")] == []
+
+
+def test_a_wrong_format_of_a_tensor_is_met_in_its_place() -> None:
+    compiled = jit(wrong_format_of_a_tensor)
+    for _ in range(2):
+        assert run(compiled)[1] == run(wrong_format_of_a_tensor)[1] == ["before", "3.0"]
 
 
 def _fails(x: Any) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from weft.capture.python.packages import NATIVE_PACKAGES
+from weft.core.run_number import RunNumber
 from weft.core.tensor import Parameter
 from weft.errors import Refusal, Unsupported
 from weft.ops.host import Text
@@ -29,7 +30,7 @@ class LazyText(Text):
         """The text of one tensor or number; that of a parameter does not depend on its value."""
         if isinstance(tensor, Parameter) and (tensor.shape or spec in ("", "!s", "!r")):
             return format(Parameter.__repr__(tensor), "" if spec.startswith("!") else spec)
-        return LazyText(((tensor, spec),))
+        return LazyText(((tensor, _shown_as(tensor, spec)),))
 
     @staticmethod
     def join(texts: Iterable[Any], separator: str = "") -> Any:
@@ -140,8 +141,29 @@ def hole(tensor: Any, spec: str) -> str:
     holes = TEXTS.holes
     if holes is None or _in_library():
         raise needs_characters()
-    mark: str = holes.mark(tensor, spec)
+    mark: str = holes.mark(tensor, _shown_as(tensor, spec))
     return mark
+
+
+def _shown_as(tensor: Any, spec: str) -> str:
+    """A format specification by which every value of a tensor or number can be shown: Python raises at once, not later.
+
+    Raises:
+        Unsupported: some value cannot be.
+    """
+    if spec not in ("", "!s", "!r"):
+        sample: Any = ""
+        if isinstance(tensor, RunNumber):
+            sample = tensor.kind()
+        elif not tensor.shape:
+            sample = tensor.dtype.np_dtype.type(0).item()
+        try:
+            format(sample, spec)
+        except (ValueError, TypeError, OverflowError):
+            raise needs_characters() from None
+        if spec[-1] == "c":
+            raise needs_characters()
+    return spec
 
 
 def written(text: LazyText) -> str:

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 import pytest
 
+from weft import jit, nn
 from weft.autodiff.custom import HookBackward, InsertGradientOf, call_with_bprop, cell_backward_hook
 from weft.autodiff.grad import grad
 from weft.autodiff.registry import bprop_getters
@@ -133,3 +134,60 @@ def test_registered_rule_inside_vmap() -> None:
     with bprop_getters.replaced(mul, doubled):
         np.testing.assert_allclose(mapped(Tensor(X), Tensor(Y)).asnumpy(), Y + 1)
     np.testing.assert_allclose(mapped(Tensor(X), Tensor(Y)).asnumpy(), Y)
+
+
+class _Noted(nn.Cell):
+    """Its derivative is constant, so that a call with zeros shows in the gradient too."""
+
+    def __init__(self, name: str, log: list[str]) -> None:
+        super().__init__()
+        self.label, self.log = name, log
+
+    def construct(self, v: Any) -> Any:
+        return v * v
+
+    def bprop(self, v: Any, out: Any, dout: Any) -> Any:
+        self.log.append(self.label)
+        return (dout * 0 + 7,)
+
+
+def _chosen(a: Any, b: Any, x: Any) -> Any:
+    t, u = a(x), b(x)
+    return (t if x.sum() > 0 else u).sum()
+
+
+def _two_results(a: Any, b: Any, x: Any) -> Any:
+    return (a(x) * 2).sum(), b(x) * 3
+
+
+def _in_a_loop(a: Any, b: Any, x: Any) -> Any:
+    t, u = a(x), b(x)
+    while x.sum() < 3:
+        x = x + t
+    return (x + u * 0).sum()
+
+
+def _left_early(a: Any, b: Any, x: Any) -> Any:
+    t = a(x)
+    return x.sum() if x.sum() > 0 else (t * b(x)).sum()
+
+
+@pytest.mark.parametrize("function", [_chosen, _two_results, _in_a_loop, _left_early])
+def test_a_rule_is_called_where_a_gradient_arrives_and_nowhere_else(function: Any) -> None:
+    log: list[str] = []
+    a, b = _Noted("a", log), _Noted("b", log)
+
+    def program(x: Any) -> Any:
+        return function(a, b, x)
+
+    def first(result: Any) -> Any:
+        return result[0] if isinstance(result, tuple) else result
+
+    compiled = jit(program)
+    for values in ([1.0, 2.0], [-1.0, -2.0], [3.0, 1.0]):
+        found = []
+        for call in (program, compiled):
+            log.clear()
+            gradient = grad(lambda v, call=call: first(call(v)))(Tensor(values))
+            found.append((gradient.asnumpy().tolist(), sorted(log)))
+        assert found[0] == found[1]

@@ -2,7 +2,8 @@
 
 Hooks and rules of the user's run in the backward pass, each time there is one, and in Python. So where a gradient
 follows a graph with such code in it, the stretches between are compiled graphs with a tape entry each, and the marks
-are entries as in eager code. A branch or loop with such code inside runs as Python's would.
+are entries as in eager code. A branch or loop runs as Python's would, whether such code is inside or not: what it does
+not use gets no gradient, where a graph would give it zeros, and code before it would be called with them.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Pieces:
         self._regions: dict[Graph, Pieces] = {}
         pending: list[Node] = []
         for position, node in enumerate(graph.nodes):
-            if _node_asks(node):
+            if node.op in (IF, WHILE) or _node_asks(node):
                 self._cut(pending, graph.nodes[position:])
                 self.pieces.append(node)
                 pending = []

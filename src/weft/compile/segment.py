@@ -12,7 +12,7 @@ from weft.compile.pieces import Pieces, asks
 from weft.core.primitive import Primitive
 from weft.core.tape import SYMBOL, Edge, TapeNode
 from weft.core.tensor import Tensor, tracked, view, wrap
-from weft.ir.graph import Graph
+from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN
 from weft.ops.shape import zeros_of
 from weft.passes.pipeline import optimize
@@ -92,6 +92,8 @@ class Derivative:
         pair = differentiate(graph, followed)
         self.gradients = pair.gradients
         self.output_types = [value.type for value in graph.outputs]
+        #: for each gradient, the outputs whose gradients it depends on
+        self.sources = _dependencies(pair.backward, pair.saved)
         self._forward = Executable(optimize(pair.forward), (), record, prefix + FORWARD)
         self._backward = Executable(optimize(pair.backward), (), record, prefix + BACKWARD)
         self._joint: Segment | None = None
@@ -109,16 +111,15 @@ class Derivative:
         ]
 
         def pull(douts: list[Any], needs: list[bool], record: bool) -> Sequence[Tensor | None]:
-            seeds = [
-                zeros_of(wrap(out)) if dout is None else dout
-                for dout, out, kind in zip(douts, outputs, self.output_types, strict=True)
-                if kind is not TOKEN
-            ]
+            kinds = self.output_types
+            arrived = [(d, out) for d, out, kind in zip(douts, outputs, kinds, strict=True) if kind is not TOKEN]
+            seeds = [zeros_of(wrap(out)) if dout is None else dout for dout, out in arrived]
             if record:
                 results = self.joint().follow([*frozen, *seeds])
             else:
                 results = [wrap(g) for g in self._backward.run(*saved, *[seed._data for seed in seeds])]
-            return [None if place is None else results[place] for place in self.gradients]
+            given = {i for i, (dout, _) in enumerate(arrived) if dout is not None}
+            return [None if p is None or self.sources[p].isdisjoint(given) else results[p] for p in self.gradients]
 
         node = TapeNode(edges, count, pull)
         return [
@@ -133,3 +134,12 @@ class Derivative:
             graph.outputs = graph.outputs[len(self.output_types) :]
             self._joint = Segment(optimize(graph), (), self._record, f"{self._prefix}gradient of ")
         return self._joint
+
+
+def _dependencies(graph: Graph, first: int) -> list[set[int]]:
+    """For each output of a graph the parameters that lead to it, by their number from a first one on."""
+    found: dict[Value | None, set[int]] = {value: {i} for i, value in enumerate(graph.params[first:])}
+    for node in graph.nodes:
+        leading = set[int]().union(*(found.get(value, ()) for value in node.inputs))
+        found.update((value, leading) for value in node.outputs)
+    return [found.get(value, set()) for value in graph.outputs]

@@ -33,8 +33,11 @@ class IfToSelect(Pass):
     elements: int = 1 << 16
 
     def apply(self, graph: Graph) -> Graph:
-        for inner in graphs_of(graph):
-            self._convert(inner)
+        graphs = graphs_of(graph)
+        # a gradient must not come to code of the user's through the side that did not run, not even with zeros
+        if not any(getattr(node.op, "asks", False) for inner in graphs for node in inner.nodes):
+            for inner in graphs:
+                self._convert(inner)
         return graph
 
     def _convert(self, graph: Graph) -> None:

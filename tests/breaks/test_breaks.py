@@ -14,7 +14,7 @@ from break_programs import PROGRAMS, Scale, expected, noted, sample, work
 from profiling import profiled
 
 from tests.helpers.values import plain
-from weft import jit
+from weft import Tensor, jit
 from weft.core import dispatch
 from weft.core import trace as trace_module
 from weft.jit import compiled_of
@@ -166,3 +166,21 @@ def test_no_break(program: Any, capsys: pytest.CaptureFixture[str], caplog: pyte
         assert [record.getMessage() for record in caplog.records] == eager_records
         assert [str(w.message) for w in found_warnings] == [str(w.message) for w in eager_warnings]
     assert compiled_of(compiled).history.breaks == {}
+
+
+def test_a_side_that_was_captured_twice_prints_once(capsys: pytest.CaptureFixture[str]) -> None:
+    def program(x: Any) -> Any:
+        count, kept = 0, []
+        while x.sum() < 4 and count < 2:
+            count += 1
+            x = x - 1
+            if x.min() > 2:  # the sides do not merge at the loop's header, and are followed to the end
+                continue
+            print("in", count)
+            kept.append(count)
+        return x * 2, kept
+
+    compiled = jit(program)
+    for values in ([3.0, 4.0], [-1.0, 0.0], [1.0, 0.5]):
+        found = [(str(call(Tensor(values))), capsys.readouterr().out) for call in (program, compiled)]
+        assert found[0] == found[1]

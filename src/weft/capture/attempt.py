@@ -325,6 +325,8 @@ def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Altern
         for obj, contents in outcome.heap.values():
             interpreter.journal.touch(obj)
             restore(obj, settled_contents(contents))
+        if interpreter.trace.token is not None:
+            writer.output(interpreter.trace.use(interpreter.trace.token))
         first = len(writer.lines)
         names, numbers = dict(writer._names), dict(writer._numbers)
         stored = Writes(writer).effects(interpreter.trace)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from weft.core.control import IF, WHILE, effect_of
-from weft.core.primitive import IO
+from weft.core.control import IF, WHILE
 from weft.ir.graph import Graph, Node, Value
 from weft.passes.base import Pass
 from weft.passes.rewrite import renumber, replace
@@ -18,7 +17,7 @@ class DropDead(Pass):
     """Dead code elimination, through the boundaries of regions.
 
     ==============================================================  ==========================================
-    a node without IO whose results are unread                      dropped
+    a node whose results are unread, IO whose token is too          dropped
     an unread `If` result                                           dropped, with what only it needs
     a carried value that only its own next value reads              dropped
     an operand that no region reads, or that stands there twice     dropped
@@ -37,7 +36,7 @@ def _sweep(graph: Graph, done: set[int]) -> None:
     live: set[Value | None] = set(graph.outputs)
     kept = []
     for node in reversed(graph.nodes):
-        if live.isdisjoint(node.outputs) and effect_of(node) != IO:
+        if live.isdisjoint(node.outputs):
             continue
         if node.regions:
             if node.op is IF:
@@ -101,10 +100,10 @@ def _prune_while(node: Node, live: set[Value | None], done: set[int]) -> None:
 
 
 def _needed(graph: Graph, outputs: Sequence[Value]) -> set[Value | None]:
-    """Everything that some outputs, and the IO of a graph, depend on."""
+    """Everything that some outputs of a graph depend on."""
     needed: set[Value | None] = set(outputs)
     for node in reversed(graph.nodes):
-        if not needed.isdisjoint(node.outputs) or effect_of(node) == IO:
+        if not needed.isdisjoint(node.outputs):
             needed.update(node.inputs)
     return needed
 

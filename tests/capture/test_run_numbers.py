@@ -191,3 +191,16 @@ def test_products_with_jacobians_of_sides_that_leave_different_things() -> None:
         return weft.jvp(f, x, x * 0 + 1)[1]
 
     check(program, [np.array([-1.0, -2.0]), np.array([1.0, 2.0])])
+
+
+def test_what_one_of_several_outcomes_assumes() -> None:
+    def program(x: Any, y: Any) -> Any:
+        if x.sum() > 0:
+            n = 10 // int(y.sum())
+            return x * n, [n]
+        return [], x
+
+    compiled = jit(program)
+    for x, y in (([3.0, 4.0], [1.0, 1.0]), ([3.0, 3.0], [1.0, -1.0]), ([-3.0, 3.0], [1.0, -1.0])):
+        found = [str(seen(lambda f=f: f(Tensor(x), Tensor(y)))) for f in (program, compiled)]
+        assert found[0] == found[1]

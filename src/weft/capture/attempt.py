@@ -325,9 +325,15 @@ def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Altern
         for obj, contents in outcome.heap.values():
             interpreter.journal.touch(obj)
             restore(obj, settled_contents(contents))
-        if interpreter.trace.token is not None:
-            writer.output(interpreter.trace.use(interpreter.trace.token))
-        first = len(writer.lines)
+        first, trace = len(writer.lines), interpreter.trace
+        if trace.token is not None:
+            writer.output(trace.use(trace.token))
+        if trace.holds is not None:  # what this outcome assumes, besides what all do
+            holds = writer.fresh()
+            writer.lines += [
+                f"{holds} = number({writer.output(trace.use(trace.holds))})",
+                f"if not {holds}: return failed()",
+            ]
         names, numbers = dict(writer._names), dict(writer._numbers)
         stored = Writes(writer).effects(interpreter.trace)
         handles = set(map(id, stored.values()))

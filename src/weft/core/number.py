@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -86,10 +86,14 @@ class GraphNumber(RunNumber):
         )
 
 
+_LEAST: Final = -(1 << 63)
+_MOST: Final = (1 << 63) - 1
+
+
 def limits(dtype: DType) -> tuple[int, int]:
     """The least and the greatest number of an integer element type that a Python int of a graph can have."""
     info = np.iinfo(dtype.np_dtype)
-    return max(int(info.min), -(1 << 63)), min(int(info.max), (1 << 63) - 1)
+    return max(int(info.min), _LEAST), min(int(info.max), _MOST)
 
 
 def require(condition: Tensor, what: str) -> None:
@@ -146,7 +150,17 @@ def as_number(value: Any, kind: type) -> Tensor:
 
 
 def apply_constant(value: Any, kind: type) -> Tensor:
-    """The constant tensor that stores a Python number in a graph."""
+    """The constant tensor that stores a Python number in a graph.
+
+    Raises:
+        Unsupported: it is an int of more than 64 bits.
+    """
+    if kind is int and not _LEAST <= value <= _MOST:
+        raise Unsupported(
+            Refusal.TENSOR_VALUE,
+            "an int of more than 64 bits would be in the graph",
+            "compute with it outside the compiled function",
+        )
     tensor = Tensor(np.asarray(kind(value), STORAGE[kind].np_dtype))
     trace = trace_module.current()
     if trace is not None:

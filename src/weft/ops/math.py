@@ -6,6 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from weft import dtypes
 from weft.core.declare import add_method, op, operator_class
@@ -18,6 +19,16 @@ __all__ = [
     "real_div", "reciprocal", "remainder", "square", "sub", "subtract", "true_divide", "truncate_div",
     "truncate_mod",
 ]  # fmt: skip
+
+
+def _exact(input: Any, other: Any) -> Any:
+    """Operands of which XLA must not know that one is a constant, where they may be Python numbers.
+
+    It makes ``x`` of ``x + 0``, also for ``-0.0``, multiplies by ``1 / c`` for ``x / c`` and by ``c * d`` for
+    ``x * c * d``.
+    """
+    is_number = input.ndim == other.ndim == 0 and jnp.issubdtype(input.dtype, jnp.floating)
+    return lax.optimization_barrier((input, other)) if is_number else (input, other)
 
 
 @op(
@@ -47,7 +58,7 @@ def add(input: Any, other: Any) -> Any:
         [2. 3.]
     """
     input, other = operands("add", input, other)
-    return jnp.add(input, other)
+    return jnp.add(*_exact(input, other))
 
 
 @op(
@@ -77,7 +88,7 @@ def sub(input: Any, other: Any) -> Any:
     input, other = operands("sub", input, other)
     if input.dtype == jnp.bool_:
         raise TypeError("sub: bool tensors cannot be subtracted; use logical_xor")
-    return jnp.subtract(input, other)
+    return jnp.subtract(*_exact(input, other))
 
 
 @op(
@@ -106,12 +117,12 @@ def mul(input: Any, other: Any) -> Any:
         [3. 6.]
     """
     input, other = operands("mul", input, other)
-    return jnp.multiply(input, other)
+    return jnp.multiply(*_exact(input, other))
 
 
 def _divide(name: str, input: Any, other: Any) -> Any:
     input, other = operands(name, input, other)
-    return jnp.divide(floating(input), floating(other))
+    return jnp.divide(*_exact(floating(input), floating(other)))
 
 
 def _div_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:

@@ -10,6 +10,7 @@ import string
 from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.state.lazytext import Holes, needs_characters
+from weft.core.run_number import settled
 
 if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
@@ -38,6 +39,8 @@ def texted(machine: Machine, values: Any, function: Any, *args: Any, **kwargs: A
 def percent(machine: Machine, function: Any, template: str, values: Any) -> Any:
     """``template % values``."""
     machine.sources.inside(values)
+    if any("*" in field for field in _CONVERSION.findall(template)):  # which takes an int of Python's own
+        values = settled(values)
     with Holes() as holes:
         made = machine.native.call((values,), function, template, values)
     if holes.parts:

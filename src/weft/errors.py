@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import enum
 import linecache
+import threading
 from dataclasses import dataclass
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,16 @@ class WeftError(Exception):
     """Base of the errors that the framework itself defines."""
 
 
+class _Noted(threading.local):
+    """What is refused while this thread captures: it holds even if native code takes it for an error of its own."""
+
+    watching = False
+    newest: Unsupported | None = None
+
+
+NOTED: Final = _Noted()
+
+
 class Unsupported(WeftError, RuntimeError):
     """A program, or a part of it, cannot be captured as a graph.
 
@@ -124,6 +136,8 @@ class Unsupported(WeftError, RuntimeError):
         self.condition: Location | None = None
         #: the step of the capture that cannot be in the graph; None for the one that was running
         self.step: int | None = None
+        if NOTED.watching:
+            NOTED.newest = self
 
     def __str__(self) -> str:
         head = f"cannot capture this as a graph [{self.kind.value}]"

@@ -31,7 +31,7 @@ from weft.core.containers import is_mutable
 from weft.core.number import STORAGE, number_of
 from weft.core.tensor import LiteralTensor, Tensor
 from weft.core.trace import Trace
-from weft.errors import Location, Refusal, Unsupported
+from weft.errors import NOTED, Location, Refusal, Unsupported
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TensorType
 from weft.passes.pipeline import optimize
@@ -124,6 +124,8 @@ class Attempt:
 
     def build(self, begin: Callable[[Attempt], Exit]) -> Entry | End:
         """Capture; returns the entry, or where a further attempt has to end."""
+        before = NOTED.watching, NOTED.newest
+        NOTED.watching, NOTED.newest = True, None
         try:
             with refused_warnings():
                 return self._build(begin)
@@ -135,6 +137,7 @@ class Attempt:
             raised = self.interpreter.raised.get(id(error))
             return End(-1 if raised is None else raised[1], error, id(error) in self.interpreter.raised_inside)
         finally:
+            NOTED.watching, NOTED.newest = before
             self.sources.restore_tracebacks()
             self.interpreter.journal.restore_exceptions()
 

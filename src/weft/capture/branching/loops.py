@@ -35,7 +35,7 @@ from weft.capture.state.journal import EMPTY_CELL, contents_of, restore
 from weft.core.number import number_of
 from weft.core.run_number import KINDS, RunNumber
 from weft.core.tensor import Tensor
-from weft.errors import Refusal, Unsupported
+from weft.errors import NOTED, Refusal, Unsupported
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TensorType, ValueType
 
@@ -433,6 +433,7 @@ def _compare(before: Any, after: Any, path: Path, places: dict[Path, None], chan
             if not isinstance(before, Tensor) and before == after:
                 return
         except Exception as error:
+            NOTED.newest = None
             raise LoopChange(f"a {type(before).__name__} is replaced") from error
     if before is EMPTY_CELL or after is EMPTY_CELL:
         raise LoopChange("a variable is bound only inside the loop")

@@ -22,16 +22,17 @@ from weft.capture.meaning.gate import Gate
 from weft.capture.meaning.iteration import Iteration
 from weft.capture.meaning.native import Native
 from weft.capture.meaning.objects import Objects
+from weft.capture.meaning.stand_ins import refuse_stand_ins
 from weft.capture.python.exceptions import chain_native, drop_context, raise_as_it_is, set_context
 from weft.capture.sources.sources import Sources
 from weft.capture.state.frame import UNBOUND, Await, Exit, Fork, Frame, Lazy, Raise, Return, Stop, Suspend
 from weft.capture.state.fresh import is_value, note_parts
 from weft.capture.state.journal import EMPTY_CELL, Journal, cell_value
-from weft.capture.state.lazytext import TEXTS, hole
+from weft.capture.state.lazytext import hole
 from weft.core.tensor import LiteralTensor, Tensor
 from weft.core.trace import Trace
 from weft.core.transparency import UNBROKEN
-from weft.errors import Location, Refusal, Unsupported
+from weft.errors import NOTED, Location, Refusal, Unsupported
 from weft.ir.types import TOKEN
 
 _NO_STOPS: Final[frozenset[int]] = frozenset()
@@ -63,6 +64,7 @@ class Interpreter:
         #: objects made during this capture, by id
         self.created = self.journal.created
         self.native = Native(self)
+        self.native.users_classes = {}
         self.gate = Gate(sources, self.native.call)
         self.depth = 0
         #: after how many steps without tensors the code is left to Python; -1 for never
@@ -314,8 +316,8 @@ class Interpreter:
                 if handler is None:
                     handler = bind_handler(frame.decoded, pc)
                 result = handler(self, frame, instr)
-                if TEXTS.refused is not None:  # which native code took for an error of its own
-                    raise TEXTS.refused
+                if NOTED.newest is not None:  # which native code took for an error of its own
+                    raise NOTED.newest
                 if result is None:
                     continue
                 if type(result) is Fork:
@@ -327,15 +329,14 @@ class Interpreter:
                 elif type(result) is Alternatives:
                     result = self.branches.continue_call(frame, result, stops)
             except Unsupported as refusal:
-                TEXTS.refused = None
                 if refusal.location is None and not frame.transparent:
                     refusal.location = frame.decoded.location(pc)
                 raise
             except BaseException as error:
-                if TEXTS.refused is not None:
-                    caught, TEXTS.refused = TEXTS.refused, None
-                    caught.location = frame.decoded.location(pc)
-                    raise caught from error
+                refuse_stand_ins(error)
+                if NOTED.newest is not None:
+                    NOTED.newest.location = NOTED.newest.location or frame.decoded.location(pc)
+                    raise NOTED.newest from error
                 self.unwind(frame, pc, error, ambient)
                 continue
             if result is not None:

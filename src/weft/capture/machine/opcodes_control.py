@@ -116,7 +116,7 @@ def _return_generator(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("GET_YIELD_FROM_ITER")
 def _get_yield_from_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
-    frame.stack[-1] = machine.iteration.python_iter(frame.stack[-1])
+    frame.stack[-1] = machine.iteration.iterator(frame.stack[-1])
 
 
 @handles("SEND")

@@ -8,10 +8,9 @@ import numpy as np
 
 from weft import dtypes
 from weft.capture.python.containers import members
-from weft.capture.python.values import ARRAYS
+from weft.capture.python.values import ARRAYS, only_the_call_knows
 from weft.capture.state.guards import Guard
 from weft.core.tensor import Tensor, array_of, wrap
-from weft.errors import Refusal, Unsupported
 from weft.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -61,13 +60,7 @@ class Arrays:
         while pending:
             value = pending.pop()
             if id(value) in opaque:
-                kind = type(value)
-                array = isinstance(value, ARRAYS)
-                raise Unsupported(
-                    Refusal.UNKNOWN_CALL,
-                    f"a {kind.__module__}.{kind.__qualname__} is only known when the function is called",
-                    "convert it to a Tensor before, and compute with tensor operations" if array else "",
-                )
+                raise only_the_call_knows(value)
             if issubclass(type(value), (list, tuple, dict)) and id(value) not in seen:
                 seen.add(id(value))
                 pending += members(value)

@@ -14,6 +14,7 @@ import numpy as np
 
 from weft import context, dtypes
 from weft.capture.meaning import arithmetic
+from weft.capture.meaning.gate import Reads
 from weft.capture.meaning.iterators import refuse_look
 from weft.capture.meaning.objects import MISSING, class_attribute, impostor
 from weft.capture.meaning.table import Handler, handles
@@ -179,7 +180,7 @@ def _tensor(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
 @handles(Tensor.from_numpy)
 def _from_numpy(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     array = machine.arrays.array_input(args[0]) if len(args) == 1 and type(args[0]) is np.ndarray else None
-    return Tensor.from_numpy(*args, **kwargs) if array is None else array
+    return Tensor.from_numpy(*machine.gate.read(Reads.ALL, tuple(args)), **kwargs) if array is None else array
 
 
 @handles(context.get_context)

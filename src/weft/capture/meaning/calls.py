@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft.capture.meaning import builtins, host_functions, iterating, iterator_functions, mapping, table  # noqa: F401 - most fill the table
-from weft.capture.meaning.gate import DEFAULT, Reads, Settling, row_of, row_of_class, row_of_method
+from weft.capture.meaning.gate import DEFAULT, Settling, definer_of, row_of, row_of_class, row_of_method
 from weft.capture.meaning.generators import InterpretedGenerator
 from weft.capture.meaning.iterators import BufferedIterator
 from weft.capture.meaning.lookers import refuse_lifetimes
@@ -39,7 +39,7 @@ from weft.capture.state.frame import Await, Frame, Raise, Return, check_init, sl
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText
 from weft.core.primitive import Primitive
-from weft.core.run_number import KINDS, settled
+from weft.core.run_number import KINDS, RunNumber
 from weft.core.tensor import Tensor
 from weft.core.transparency import PYTHON_ONLY, STAND_INS, TRANSPARENT
 from weft.errors import Refusal, Unsupported
@@ -117,8 +117,9 @@ _CACHED: Final = type(functools.lru_cache(lambda: None)).__qualname__
 _PARTIAL: Final = ("func", "args", "keywords")
 _NEW_ARGUMENTS: Final = ("__getnewargs__", "__getnewargs_ex__")
 _METHOD_KINDS: Final = (types.BuiltinMethodType, types.MethodWrapperType)
+_CLASS_METHOD: Final = types.ClassMethodDescriptorType
 _DESCRIPTOR_KINDS: Final = (
-    types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType
+    types.WrapperDescriptorType, types.MethodDescriptorType, _CLASS_METHOD
 )  # fmt: skip
 
 
@@ -339,7 +340,7 @@ class Calls:
         user_new = isinstance(new, types.FunctionType) and not self.is_native(new, None)
         user_init = isinstance(init, types.FunctionType) and not self.is_native(init, None)
         if not user_new and not user_init:
-            obj = self.machine.made(self.call_native_class(cls, args, kwargs))
+            obj = self._made_by_new(self.call_native_class(cls, args, kwargs))
             if issubclass(type(obj), BaseException):
                 self.journal.touch(obj)  # its arguments may be tensors, which have to come out of a branch with it
             return obj, None
@@ -347,19 +348,16 @@ class Calls:
             obj = self.call(new, [cls, *args], kwargs)  # one made here or one that it keeps
         elif new is object.__new__:
             obj = self.machine.made(object.__new__(cls))
-        elif issubclass(cls, BaseException):
-            obj = self.machine.made(cls.__new__(cls, *args))
         else:
-            obj = self.machine.made(cls.__new__(cls, *args, **kwargs))
+            obj = self.machine.made(
+                self.call_native(new, [cls, *args], {} if issubclass(cls, BaseException) else kwargs)
+            )
         kind = type(obj)
         if cls in kind.__mro__:
             init = self.machine.objects.look_up(kind, "__init__")
             if isinstance(init, types.FunctionType) and not self.is_native(init, None):
                 return obj, init
-            self.machine.objects.touch_if_mutable(obj)
-            if isinstance(init, types.FunctionType):
-                refuse_callbacks(init, args, kwargs)
-            kind.__init__(obj, *args, **kwargs)
+            self.call(init, [obj, *args], kwargs)
         return obj, None
 
     def call_native_class(self, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -420,34 +418,32 @@ class Calls:
             self.machine.iteration.ask_length(value)
         return items
 
-    def items_arguments(self, callee: Any, args: list[Any]) -> list[Any]:
-        """The arguments of a native callable; one that takes the items of a user's iterable gets an iterator."""
+    def items_arguments(self, callee: Any, kind: type, args: list[Any]) -> list[Any]:
+        """The arguments of a native callable; one that takes the items of a user's iterable gets an iterator.
+
+        Args:
+            callee: the function or method.
+            kind: the class that has it, or whose instances it makes.
+            args: positional arguments.
+        """
         name = getattr(callee, "__name__", "")
-        if name not in _ITERATING:
+        if name not in _ITERATING or (name in ("__init__", "__new__") and not issubclass(kind, _FILLED)):
             return args
-        owner = getattr(callee, "__self__", None)
-        kind = getattr(callee, "__objclass__", None) or (owner if isinstance(owner, type) else type(owner))
         return [self.content_argument(kind, name, a) for a in args]
 
     def call_native(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call a C function or method at capture time if it is known to be harmless."""
-        try:
-            return self._call_harmless(callee, args, kwargs)
-        except (TypeError, AttributeError) as error:
-            text, names = str(error), [type(a).__name__ for a in (*args, *kwargs.values()) if isinstance(a, Journaled)]
-            if not any(name in text for name in names):
-                raise
-        refuse_iterators([*args, *kwargs.values()])  # the message would name the capture's class
-        raise AssertionError(text)
-
-    def _call_harmless(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         owner = getattr(callee, "__self__", None)
-        if not isinstance(owner, _MUTABLE):  # containers hold what they are given without looking at it
-            self.machine.arrays.refuse_opaque(owner, args, kwargs)
         if isinstance(callee, _DESCRIPTOR_KINDS):
-            return self._call_descriptor(callee, args, kwargs)
+            try:
+                owner = args[0].constant() if issubclass(type(args[0]), RunNumber) else args[0]
+                bound = callee.__get__(None, owner) if type(callee) is _CLASS_METHOD else callee.__get__(owner)
+            except (TypeError, IndexError):
+                return self.machine.native.call((), callee, *args, **kwargs)  # Python's own error
+            return self._call_method(bound, callee.__objclass__, owner, args[1:], kwargs)
         if isinstance(callee, _METHOD_KINDS) and owner is not None and not isinstance(owner, types.ModuleType):
-            return self._call_method(callee, owner, args, kwargs)
+            return self._call_method(callee, definer_of(callee, owner), owner, args, kwargs)
+        self.machine.arrays.refuse_opaque(owner, args, kwargs)
         if self._is_pure(callee, args, kwargs):
             return self.sources.numbers.pure(callee, args)
         args, kwargs = self.given(args, kwargs)
@@ -468,7 +464,7 @@ class Calls:
             if module in _USING_MODULES and getattr(callee, "__name__", "") not in _ITERATING:
                 self._refuse_users(callee, args)
                 return self.native_result(self.machine.native.call(args, callee, *args, **kwargs))
-            args = self.items_arguments(callee, args)
+            args = self.items_arguments(callee, type(None), args)
             return self.native_result(self.machine.native.call(args, callee, *args, **kwargs))
         refusal = _unknown(callee)
         refusal.whole = module in INTERNALS
@@ -518,29 +514,6 @@ class Calls:
                     "call it outside the compiled function",
                 )
 
-    def _call_descriptor(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if callee.__name__ in _OF_ATTRIBUTES and len(args) == _OF_ATTRIBUTES[callee.__name__] + 1 and not kwargs:
-            return self._attribute_by(callee, *args)
-        if not args:
-            return callee(**kwargs)  # Python's own error
-        row = row_of_method(args[0], callee.__name__)
-        given, kwargs = self.gate.arguments(row, args[1:], kwargs)
-        self.gate.owner(row, args[0], given)
-        args = [args[0] if row.owner is not Reads.ALL else settled(args[0]), *given]
-        if callee.__objclass__ is dict and isinstance(args[0], OrderedDict) and callee.__name__ in _CHANGING:
-            raise Unsupported(
-                Refusal.IMPURE_CALL,
-                f"dict.{callee.__name__}() changes an OrderedDict, whose order does not know of it",
-                "call the method of the OrderedDict",
-            )
-        if isinstance(args[0], list) and callee.__name__ == "pop":
-            return self._pop(callee.__get__(args[0]), args[0], given)
-        if isinstance(args[0], _MUTABLE):
-            self._touch(args[0], callee.__name__, given)
-        given = self.items_arguments(callee, args[1:])
-        compared = self._compared(callee.__name__, args[0], given, kwargs)
-        return self.machine.made_if_fresh(self.machine.native.call(compared, callee, args[0], *given, **kwargs))
-
     def _attribute_by(self, callee: Any, owner: Any, *args: Any) -> Any:
         """Python's own special methods of attributes, called by name, as the program's call them."""
         if type(args[0]) is not str or (callee.__objclass__ is object and issubclass(type(owner), type)):
@@ -554,25 +527,39 @@ class Calls:
         )
         return change(owner, *args)
 
-    def _call_method(self, callee: Any, owner: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def _call_method(self, callee: Any, definer: type, owner: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call a method in C of an object.
+
+        Args:
+            callee: the method, bound to the object.
+            definer: the class that has it.
+            owner: the object.
+            args: positional arguments besides it.
+            kwargs: keyword arguments.
+        """
         name = callee.__name__
+        if not isinstance(owner, _MUTABLE):  # containers hold what they are given without looking at it
+            self.machine.arrays.refuse_opaque(owner, args, kwargs)
         if name in _OF_ATTRIBUTES and len(args) == _OF_ATTRIBUTES[name] and not kwargs:
             return self._attribute_by(callee, owner, *args)
-        if name == "__init__":
-            self.machine.objects.touch_if_mutable(owner)
-            return callee(*args, **kwargs)
         if name in ("__reduce_ex__", "__reduce__") and not isinstance(owner, Tensor):
             return self._reduce(callee, owner, args)
         if name == "join" and isinstance(owner, str) and len(args) == 1:
             return LazyText.join(list(self.machine.iteration.get_iter(args[0])), owner)
         if name == "format" and isinstance(owner, str):
             return format_text(self.machine, callee, owner, args, kwargs)
-        row = row_of_method(owner, name)
+        row = row_of_method(definer, name, owner)
         args, kwargs = self.gate.arguments(row, args, kwargs)
         self.gate.owner(row, owner, args)
-        if name == "pop" and isinstance(owner, list):
+        if name == "pop" and definer is list:
             return self._pop(callee, owner, args)
         if isinstance(owner, _MUTABLE):
+            if definer is dict and isinstance(owner, OrderedDict) and name in _CHANGING:
+                raise Unsupported(
+                    Refusal.IMPURE_CALL,
+                    f"dict.{name}() changes an OrderedDict, whose order does not know of it",
+                    "call the method of the OrderedDict",
+                )
             self._touch(owner, name, args)
             if name == "sort" and kwargs.get("key") is not None:
                 kwargs = {**kwargs, "key": self.callback(kwargs["key"])}
@@ -594,7 +581,9 @@ class Calls:
             return made
         elif host_functions.is_stream_write(owner, name) and id(owner) not in self.created:
             return host_functions.write_stream(self.machine, callee, args)
-        elif not isinstance(owner, (Tensor, Journaled)) and not _is_harmless(type(owner)):
+        elif name == "__init__" and (id(owner) in self.created or _is_harmless(definer)):
+            self.machine.objects.touch_if_mutable(owner)
+        elif not isinstance(owner, (Tensor, Journaled)) and not _is_harmless(definer):
             raise _unknown(callee)
         if id(owner) not in self.created and (name == "__setstate__" or isinstance(owner, array.array)):
             raise Unsupported(
@@ -602,7 +591,7 @@ class Calls:
                 f"{_describe(callee)} changes an object from outside, which cannot be taken back",
                 "call it outside the compiled function",
             )
-        args = self.items_arguments(callee, args)
+        args = self.items_arguments(callee, definer, args)
         if name == "__new__":
             return self._made_by_new(callee(*args, **kwargs))
         return self.native_result(
@@ -665,9 +654,7 @@ class Calls:
         namespace = namespace_of(owner)
         if namespace is not None:
             self.journal.namespaces[id(namespace)] = owner
-            with self.sources.constants():
-                for attribute, value in namespace.items():
-                    self.sources.attribute(owner, attribute, value)
+        self.sources.held(owner)
         state = self.machine.objects.user_method(owner, "__getstate__")
         if state is None:
             reduced = self.machine.native.call((), callee, *args)

@@ -12,7 +12,7 @@ import functools
 import math
 import operator
 import types
-from collections import OrderedDict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -31,6 +31,8 @@ class Reads(enum.Enum):
     NOTHING = enum.auto()
     #: the items of a container, which are taken over as they are
     ITEMS = enum.auto()
+    #: as `dict.update` does: the items of a dictionary, and everything in pairs
+    PAIRS = enum.auto()
     #: of a container, what belongs to the first argument, a key
     KEY = enum.auto()
     #: how many items a container has
@@ -61,18 +63,17 @@ DEFAULT: Final = Row()
 _BY_HANDLER: Final = Row(rest=Reads.NOTHING)
 #: the same, for one that does not look into what it is given
 _UNSEEN: Final = Row(rest=Reads.NOTHING, arrays=True)
-_NOTHING, _ITEMS, _KEY, _LENGTH, _ALL = Reads
+_NOTHING, _ITEMS, _PAIRS, _KEY, _LENGTH, _ALL = Reads
 
 #: functions and classes
 _FUNCTIONS: Final[dict[Any, Row]] = {
     **dict.fromkeys(
         (
             isinstance, type, getattr, hasattr, setattr, delattr, list, tuple, set, dict, zip, enumerate, map, iter,
-            next, Tensor,
+            next, Tensor, Tensor.from_numpy,
         ),
         _UNSEEN,
     ),
-    Tensor.from_numpy: Row(arrays=True),
     **dict.fromkeys(
         (
             len, filter, sum, any, all, min, max, sorted, int, float, repr, str, divmod, range, format, abs, round,
@@ -88,7 +89,7 @@ _FUNCTIONS: Final[dict[Any, Row]] = {
     ),
 }  # fmt: skip
 
-#: methods of containers by class and name
+#: methods by the class that has them and name
 _METHODS: Final[dict[tuple[type, str], Row]] = {
     (list, "append"): Row(_NOTHING, (_NOTHING,)),
     (list, "extend"): Row(_NOTHING, (_ITEMS,)),
@@ -106,7 +107,7 @@ _METHODS: Final[dict[tuple[type, str], Row]] = {
     (dict, "__contains__"): Row(_KEY),
     (dict, "__setitem__"): Row(_NOTHING, (_ALL, _NOTHING)),
     (dict, "setdefault"): Row(_ITEMS, (_ALL, _NOTHING)),
-    (dict, "update"): Row(_ITEMS, (_ITEMS,), _NOTHING),
+    (dict, "update"): Row(_ITEMS, (_PAIRS,), _NOTHING),
     (dict, "__len__"): Row(_LENGTH),
     (dict, "copy"): Row(_ITEMS),
     (dict, "keys"): Row(_ITEMS),
@@ -115,7 +116,16 @@ _METHODS: Final[dict[tuple[type, str], Row]] = {
     (dict, "pop"): Row(_ITEMS, (_ALL, _NOTHING)),
     (dict, "popitem"): Row(_ITEMS),
     (dict, "clear"): Row(_ITEMS),
-    (OrderedDict, "move_to_end"): Row(_ITEMS),
+    **{
+        (OrderedDict, name): Row(_ITEMS, (_ALL, _NOTHING) if name in ("setdefault", "pop") else ())
+        for name in ("setdefault", "pop", "copy", "keys", "values", "items", "popitem", "clear", "move_to_end")
+    },
+    (OrderedDict, "update"): Row(_ITEMS, (_PAIRS,), _NOTHING),
+    (defaultdict, "copy"): Row(_ITEMS),
+    (list, "__init__"): Row(_ITEMS, (_ITEMS,)),
+    (deque, "__init__"): Row(_ITEMS, (_ITEMS,)),
+    (dict, "__init__"): Row(_ITEMS, (_PAIRS,), _NOTHING),
+    (object, "__init__"): Row(_NOTHING, rest=_NOTHING),
     (set, "__len__"): Row(_LENGTH),
     (frozenset, "__len__"): Row(_LENGTH),
     (tuple, "__len__"): Row(_LENGTH),
@@ -131,8 +141,8 @@ _METHODS: Final[dict[tuple[type, str], Row]] = {
     (list, "clear"): Row(_NOTHING),
 }  # fmt: skip
 for _class, _name in _METHODS:
-    if not hasattr(_class, _name):
-        raise TypeError(f"{_class.__name__} has no method {_name}")
+    if _name not in _class.__dict__:
+        raise TypeError(f"{_class.__name__} has no method {_name} of its own")
 
 
 def row_of(callee: Any) -> Row:
@@ -144,15 +154,32 @@ def row_of(callee: Any) -> Row:
     return _FUNCTIONS.get(callee, DEFAULT)
 
 
-def row_of_method(owner: Any, name: str) -> Row:
-    """What a native method reads of its object and of its arguments."""
-    if not is_container(owner):
-        return DEFAULT
-    for cls in type(owner).__mro__:
-        row = _METHODS.get((cls, name))
-        if row is not None:
-            return row
-    return DEFAULT
+def definer_of(callee: Any, owner: Any) -> type:
+    """The class that has a native method, which is bound to an object."""
+    found: type | None = getattr(callee, "__objclass__", None)
+    if found is not None:
+        return found
+    kind = type(owner)
+    classes: tuple[type, ...] = kind.__mro__
+    for cls in (*owner.__mro__, *classes) if issubclass(kind, type) else classes:
+        if type(cls.__dict__.get(callee.__name__, definer_of)) is not types.FunctionType:
+            return cls
+    return kind
+
+
+def row_of_method(definer: type, name: str, owner: Any) -> Row:
+    """What a native method reads of its object and of its arguments.
+
+    Args:
+        definer: the class that has it.
+        name: its name.
+        owner: the object.
+    """
+    if name == "__new__" and isinstance(owner, type):
+        return row_of_class(owner)
+    if name == "__init__" and issubclass(definer, BaseException):
+        return row_of_class(definer)
+    return _METHODS.get((definer, name), DEFAULT)
 
 
 def _settle_attributes(value: Any, seen: set[int]) -> None:
@@ -182,7 +209,7 @@ _PARSING: Final = (OSError, UnicodeError, BaseExceptionGroup)
 def row_of_class(cls: type) -> Row:
     """What the construction of an instance reads, where no code of the user's takes part in it."""
     if issubclass(cls, BaseException) and not issubclass(cls, _PARSING):
-        return _BY_HANDLER  # it keeps them
+        return Row(_NOTHING, rest=_NOTHING)  # it keeps them
     if issubclass(cls, (list, tuple, deque)):
         return Row(rest=_ITEMS)
     return DEFAULT
@@ -222,7 +249,7 @@ class Gate:
         if reads is Reads.LENGTH:
             self.sources.length(value)
             return value
-        if reads is Reads.ITEMS:
+        if reads is Reads.ITEMS or (reads is Reads.PAIRS and issubclass(type(value), dict)):
             if is_container(value):
                 self.sources.contents(value)
                 return value

@@ -63,18 +63,14 @@ def _is_bound(value: Any) -> bool:
 @handles(iter)
 def _iter(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if len(args) == 1:
-        made = machine.iteration.python_iter(args[0])
-        if isinstance(made, Journaled) or machine.objects.user_method(made, "__next__") is not None or made is args[0]:
-            return made
-        return machine.iteration.get_iter(machine.made(made))
+        return machine.iteration.iterator(args[0])
     function, sentinel = args
     if not callable(function):
         return iter(function, sentinel)
 
     def compute() -> tuple[bool, Any]:
         value = machine.calls.call(function, [], {})
-        equal = machine.objects.truth(machine.objects.compare("==", value, sentinel))
-        return not equal, value
+        return not machine.objects.same_or_equal(sentinel, value), value
 
     return CallIterator(machine.journal, compute)
 
@@ -220,6 +216,8 @@ def _container(kind: Any) -> Handler:
                 args = [machine.iteration.mapping(args[0])]
             elif kind is dict:
                 args = [[_pair(machine, item) for item in machine.iteration.iterate(args[0])]]
+            elif kind in (tuple, frozenset) and kind is type(args[0]):
+                return args[0]
             elif kind in (list, tuple):
                 args = [machine.iteration.listed(args[0])]
             elif not issubclass(type(args[0]), (set, frozenset, dict)):

@@ -6,6 +6,7 @@ import operator
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from weft.capture.meaning.gate import Reads
 from weft.capture.meaning.iterators import (
     BufferedIterator,
     OutsideIterator,
@@ -35,6 +36,7 @@ class Iteration:
         self.machine = machine
         self.sources = machine.sources
         self.journal = machine.journal
+        self.gate = machine.gate
         self.created = machine.created
 
     def get_iter(self, obj: Any) -> Any:
@@ -84,6 +86,13 @@ class Iteration:
             return OutsideIterator(journal, made)
         return BufferedIterator(self.machine, made)
 
+    def iterator(self, obj: Any) -> Any:
+        """`iter(obj)` as the program gets it."""
+        made = self.python_iter(obj)
+        if isinstance(made, Journaled) or self.machine.objects.user_method(made, "__next__") is not None or made is obj:
+            return made
+        return self.get_iter(self.machine.made(made))
+
     def python_iter(self, obj: Any) -> Any:
         """`iter(obj)` as Python code sees it: what a user's `__iter__` returns is itself."""
         own = self.machine.objects.user_method(obj, "__iter__")
@@ -91,6 +100,8 @@ class Iteration:
             if isinstance(obj, Journaled):
                 return obj
             if self._is_native_iterable(obj):
+                if not is_opaque_iterator(obj):
+                    self.gate.read(Reads.ITEMS, obj)
                 return iter(obj)
             return self.get_iter(obj)
         made = self.machine.calls.call(own, [obj], {})

@@ -82,19 +82,11 @@ class Native:
                 Refusal.UNKNOWN_CALL,
                 "native code may call methods of the program's own classes, and a profiler hinders watching it",
             )
-        self.refused = None
         sys.setprofile(self._on_call)
         try:
-            result = function(*args, **kwargs)
-        except BaseException:
-            if self.refused is None:
-                raise
-        else:
-            if self.refused is None:
-                return result
+            return function(*args, **kwargs)
         finally:
             sys.setprofile(before)
-        raise self.refused  # which native code may have taken for an error of its own
 
     def _are_asked(self, given: tuple[Any, ...]) -> bool:
         """Whether native code may call a method of the user's on something that it is given."""
@@ -146,17 +138,13 @@ class Native:
         function = _function(frame, args)
         if function is None or self.machine.calls.is_native(function, args[0]):
             return
-        try:
-            if function.__code__.co_flags & inspect.CO_GENERATOR:
-                raise Unsupported(
-                    Refusal.UNKNOWN_CALL,
-                    f"native code takes items from the generator {function.__qualname__}()",
-                    "make a list of the items first",
-                )
-            self._try(function, args)
-        except Unsupported as refusal:
-            self.refused = refusal
-            raise
+        if function.__code__.co_flags & inspect.CO_GENERATOR:
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL,
+                f"native code takes items from the generator {function.__qualname__}()",
+                "make a list of the items first",
+            )
+        self._try(function, args)
 
     def _is_called_by_library(self, frame: types.FrameType) -> bool:
         """Whether a frame begins that native code called, by itself or through library code in Python."""
@@ -172,7 +160,7 @@ class Native:
 
     def _try(self, function: types.FunctionType, args: list[Any]) -> None:
         """Run a function that native code is about to call, and take it back."""
-        made = len(self.created)
+        made, noted = len(self.created), len(self.journal.namespaces)
         layer = self.journal.push()
         try:
             self.machine.calls.call(function, args, {})
@@ -187,6 +175,8 @@ class Native:
                 inside.add(id(args[0]))
             written = [obj for key, (obj, _) in layer.before.items() if not self.journal.belongs(key, inside)]
             layer.undo()
+            for key in tuple(itertools.islice(self.journal.namespaces, noted, None)):
+                del self.journal.namespaces[key]  # the object is native code's own
         if written:
             raise Unsupported(
                 Refusal.IMPURE_CALL,

@@ -302,9 +302,7 @@ class Objects:
             self.sources.inside(item)
             found: Any = False
             for other in container:
-                if Choice in (type(item), type(other)) and item is not other:
-                    refuse_choice("it is looked for among others")
-                equal = item is other or self.truth(self.compare("==", other, item))
+                equal = self.same_or_equal(other, item)
                 if equal is True:
                     return True
                 if equal is not False:
@@ -322,10 +320,16 @@ class Objects:
             )
         if not self.machine.iteration.is_iterable(container):
             return operator.contains(container, item)  # Python's own error
-        for other in self.machine.iteration.get_iter(container):
-            if other is item or self.truth(self.compare("==", other, item)):
+        for other in self.machine.iteration.get_iter(container):  # noqa: SIM110 - no generator: its frame would turn StopIteration
+            if self.same_or_equal(other, item):
                 return True
         return False
+
+    def same_or_equal(self, one: Any, other: Any) -> Any:
+        """What native code takes for equal: the same object, or one that compares equal."""
+        if Choice in (type(one), type(other)) and one is not other:
+            refuse_choice("it is looked for among others")
+        return one is other or self.truth(self.compare("==", one, other))
 
     def is_of_graph(self, value: Any) -> bool:
         """Whether only the running graph knows the value of a tensor or a number."""

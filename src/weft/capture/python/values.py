@@ -10,6 +10,8 @@ from typing import Any, Final
 import jax
 import numpy as np
 
+from weft.errors import Refusal, Unsupported
+
 #: classes whose values are the same if they are equal
 _BY_EQUALITY: Final = (int, bool, str, bytes, type(None))
 #: data that other libraries compute with: its contents are not read while capturing, so nothing of it is guarded
@@ -72,3 +74,13 @@ def _bits(number: float) -> tuple[float, float]:
     """What tells a float from others: nan from numbers, and 0.0 from -0.0."""
     sign = math.copysign(1.0, number)
     return (sign, -1.0) if number != number else (sign, abs(number))
+
+
+def only_the_call_knows(value: Any) -> Unsupported:
+    """The refusal to read data while capturing of which nothing is guarded."""
+    kind = type(value)
+    return Unsupported(
+        Refusal.UNKNOWN_CALL,
+        f"a {kind.__module__}.{kind.__qualname__} is only known when the function is called",
+        "convert it to a Tensor before, and compute with tensor operations" if isinstance(value, ARRAYS) else "",
+    )

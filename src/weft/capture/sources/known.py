@@ -34,6 +34,8 @@ SCALARS: Final = (int, float, str, bytes, complex)
 IDENTITY: Final = (
     type(None), bool, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type(Ellipsis)
 )  # fmt: skip
+#: one object, wherever the program makes it
+_EMPTY: Final = ()
 #: values of these classes are guarded by equality
 _EQUAL: Final = (range,)
 #: the contents of longer arrays are read by each call, not guarded
@@ -96,7 +98,7 @@ class Known(abc.ABC):
 
     def root(self, obj: Any, expression: str) -> None:
         """Declare an object that the call itself provides, such as an argument."""
-        if not isinstance(obj, (*SCALARS, *IDENTITY)) and id(obj) not in self.known:
+        if not isinstance(obj, (*SCALARS, *IDENTITY)) and id(obj) not in self.known and obj is not _EMPTY:
             self.known[id(obj)] = (obj, expression)
             if is_container(obj):
                 self.pending.add(id(obj))
@@ -196,7 +198,7 @@ class Known(abc.ABC):
                 self._know(value, constant if self.guarded else expression, path)
             elif isinstance(value, types.BuiltinFunctionType):
                 self._builtin(expression, value)
-        elif kind in SCALARS or kind in _EQUAL or isinstance(value, np.generic):
+        elif kind in SCALARS or kind in _EQUAL or isinstance(value, np.generic) or value is _EMPTY:
             self._read_scalar(expression, value, path)
         elif isinstance(value, Tensor) or is_container(value) or is_plain_instance(kind):
             self._read_replaceable(expression, value, path)

@@ -26,7 +26,7 @@ from weft.capture.python.classes import (
 from weft.capture.python.containers import is_container, items_of, length, members
 from weft.capture.python.namespaces import class_namespace, lacks, namespace_of
 from weft.capture.python.spelling import spelled_attribute, spelled_namespace
-from weft.capture.python.values import ARRAYS
+from weft.capture.python.values import ARRAYS, only_the_call_knows
 from weft.capture.sources.contents import Contents
 from weft.capture.sources.known import IDENTITY, SCALARS
 from weft.capture.state.journal import EMPTY_CELL, slot_value, slots_of
@@ -413,9 +413,11 @@ class Sources(Contents):
         """Native code is given a value and may read everything that is in it.
 
         Raises:
-            Unsupported: containers are nested so deeply that the program's recursion limit may matter.
+            Unsupported: only the call knows it, or it is nested so deeply that the recursion limit may matter.
         """
         seen = set() if seen is None else seen
+        if id(value) in self.opaque:
+            raise only_the_call_knows(value)
         if id(value) in seen or isinstance(value, (*SCALARS, *IDENTITY, Tensor)):
             return
         seen.add(id(value))
@@ -440,9 +442,24 @@ class Sources(Contents):
             self.inside(value.args, seen, depth + 1)
         elif id(value) in self.by_class or is_changeable(type(value)):
             self.identity(value)
-            with self.constants():
-                for item in self._held(value):
-                    self.inside(item, seen, depth + 1)
+            for item in self.held(value):
+                self.inside(item, seen, depth + 1)
+
+    def held(self, obj: Any) -> list[Any]:
+        """Native code reads all that an instance holds: items, values of attributes, and which attributes it has."""
+        if is_container(obj):
+            self.contents(obj)
+        if id(obj) in self.known:
+            expression, before, namespace = self.known[id(obj)][1], self.before(obj), namespace_of(obj)
+            if namespace is not None:
+                names = before.get("attributes", namespace) if isinstance(before, dict) else namespace
+                path = f"attributes of {self.path(expression)}"
+                self._guard_keys(namespace, self.namespace(obj, expression), list(names), path)
+            for member in slots_of(type(obj)):
+                if slot_value(obj, member) is EMPTY_CELL:
+                    self.absent(obj, member.__name__)
+        with self.constants():
+            return self._held(obj)
 
     def _held(self, obj: Any) -> list[Any]:
         """Everything that an instance holds, read."""

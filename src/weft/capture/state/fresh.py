@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from weft.capture.python.classes import is_opaque_iterator
 from weft.capture.python.namespaces import namespace_of
 from weft.capture.python.packages import module_of
 from weft.capture.state.journal import Journaled
@@ -41,6 +42,19 @@ def is_value(obj: Any) -> bool:
     if hasattr(kind, "__weft_parts__"):
         return False
     return issubclass(kind, _THEMSELVES) or module_of(kind).partition(".")[0] == "weft"
+
+
+def is_of_this_call(obj: Any, was_outside: Callable[[Tensor], bool]) -> bool:
+    """Whether an object that nobody knows cannot be the same in every call: it moves on, or holds what the graph has.
+
+    Args:
+        obj: the object.
+        was_outside: says whether a tensor was there before the capture.
+    """
+    if is_opaque_iterator(obj):
+        return True
+    tensors = [part for part in _parts(obj) if issubclass(type(part), Tensor)]
+    return any(tensor.is_symbolic and not was_outside(tensor) for tensor in tensors)
 
 
 def note_parts(obj: Any, note: Callable[[Any], Any]) -> None:

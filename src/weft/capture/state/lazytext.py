@@ -64,13 +64,12 @@ class LazyText(Text):
 
 
 def needs_characters() -> Unsupported:
-    """The refusal of what looks at a text that is not complete; it holds even if library code catches it."""
-    TEXTS.refused = Unsupported(
+    """The refusal of what looks at a text that is not complete."""
+    return Unsupported(
         Refusal.TENSOR_VALUE,
         "text that contains the value of a tensor is only known when the graph runs",
         "print it, or build the text outside the compiled function",
     )
-    return TEXTS.refused
 
 
 class _Texts(threading.local):
@@ -78,8 +77,6 @@ class _Texts(threading.local):
 
     #: the holes of the text that native code puts together
     holes: Holes | None = None
-    #: what was refused, until the interpreter meets it
-    refused: Unsupported | None = None
 
 
 TEXTS: Final = _Texts()

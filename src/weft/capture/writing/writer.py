@@ -32,6 +32,7 @@ from weft.capture.sources.rebuilding import (
 )
 from weft.capture.sources.sources import VIEWS, Sources, mapping_of
 from weft.capture.state.frame import Lazy, MaybeUnbound
+from weft.capture.state.fresh import is_of_this_call
 from weft.capture.state.guards import is_long
 from weft.capture.state.journal import (
     EMPTY_CELL,
@@ -159,6 +160,8 @@ class Writer:
 
     def outside(self, value: Any) -> str:
         known = self.sources.known.get(id(value))
+        if known is None and is_of_this_call(value, self._was_outside):
+            self.refuse(value)
         if known is None or (self.once and not known[1].isidentifier()):
             return self.constant(value)
         expression = known[1]
@@ -292,6 +295,8 @@ class Writer:
             namespace = dict(own)
             self.journal.born(namespace)
             return namespace
+        if type(state) in (list, dict, set) and id(state) not in self.sources.known:
+            self.journal.born(state)  # it is the object's own
         return state
 
     def state(self, value: Any) -> str:
@@ -425,9 +430,7 @@ class Writer:
 
     def _function(self, value: types.FunctionType) -> str:
         name = self.fresh()
-        cells = []
-        for cell in value.__closure__ or ():
-            cells.append(self.expression(cell))
+        cells = [self.expression(cell) for cell in value.__closure__ or ()]
         defaults = self.expression(value.__defaults__)
         make = self.constant(make_function)
         self.lines.append(f"{name} = {make}({self.constant(value)}, {defaults}, ({''.join(c + ', ' for c in cells)}))")

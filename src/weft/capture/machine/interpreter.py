@@ -21,6 +21,7 @@ from weft.capture.meaning.calls import Calls
 from weft.capture.meaning.gate import Gate
 from weft.capture.meaning.iteration import Iteration
 from weft.capture.meaning.native import Native
+from weft.capture.meaning.native_calls import NativeCalls
 from weft.capture.meaning.objects import Objects
 from weft.capture.meaning.stand_ins import refuse_stand_ins
 from weft.capture.python.exceptions import chain_native, drop_context, raise_as_it_is, set_context
@@ -101,6 +102,7 @@ class Interpreter:
         self.arrays = Arrays(self)
         self.iteration = Iteration(self)
         self.calls = Calls(self)
+        self.natives = NativeCalls(self)
         self.branches = Branches(self)
 
     # -- facts -------------------------------------------------------------------------------------------------------

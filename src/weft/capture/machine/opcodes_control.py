@@ -400,7 +400,7 @@ def _prep_reraise_star(machine: Machine, frame: Frame, instr: Instr) -> None:
     parts = [e for e in ended if _same_origin(e, original)]
     raised = [e for e in ended if not _same_origin(e, original)]
     leaves = {id(leaf) for part in parts for leaf in _leaves(part)}
-    kept = machine.calls.made_by_exception(original.subgroup(lambda e: id(e) in leaves)) if leaves else None
+    kept = machine.natives.made_by_exception(original.subgroup(lambda e: id(e) in leaves)) if leaves else None
     if kept is not None:
         machine.journal.came_the_way_of(kept, original)
     if not raised:

@@ -121,7 +121,7 @@ def _rounding(function: Any, before: Handler | None) -> Handler:
     def handler(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if len(args) == 1 and not kwargs and type(args[0]) is GraphNumber:
             return arithmetic.unary(function, args[0])
-        return machine.calls.call_native(function, args, kwargs) if before is None else before(machine, args, kwargs)
+        return machine.natives.call(function, args, kwargs) if before is None else before(machine, args, kwargs)
 
     return handler
 

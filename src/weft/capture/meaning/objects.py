@@ -170,7 +170,7 @@ class Objects:
                     result = self.machine.calls.call(other, [right, left], {})
                     if result is not NotImplemented:
                         return result
-                right = self.machine.calls.sequence_argument(right)
+                right = self.machine.natives.sequence_argument(right)
                 return self.machine.native.call((left, right), inplace_function, left, right)
         shown = INPLACE[number % len(BINARY)][0] if inplace else function
         own, other = self.user_method(left, method), self.user_method(right, reflected)
@@ -464,7 +464,7 @@ class Objects:
                     "use a Tensor for values of the graph",
                 )
             if isinstance(key, slice) and isinstance(obj, list):
-                items = self.machine.calls.iterable_argument(value)  # it is the iterator that is asked for its length
+                items = self.machine.natives.iterable_argument(value)  # it is the iterator that is asked for its length
                 value = items if items is value else self.machine.iteration.listed(items)
         self.machine.native.call((key,) if isinstance(obj, dict) else (), operator.setitem, obj, key, value)
 

@@ -28,6 +28,7 @@ PROGRAMS: Final = (
     ("r = v.bit_length(), int.bit_length(v), Num(v).__add__(2)", "int", "own int", "run-time small int"),
     ("r = []\nlist.extend(r, v)\nlist.append(r, v[0])", "list of run-time", "list of tensors"),
     ("def inner():\n    yield from v\nr = list(inner())", "named tuple", "dict", "set", "str"),
+    ("i = iter(v)\nnext(i)\nr = iter(v), i", "tensor", "list of tensors"),
     # data that only the call knows
     ("r = {0: 1}\nr.update([v])", "array", "array nested"),
     ("r = [v] == [1.5], [v, 1] != [2, 1]", "array", "scalar"),
@@ -40,6 +41,9 @@ PROGRAMS: Final = (
     ("r = keyed(k=v), (v, ())", "tuple", "tuple kept attribute", "tuple nested"),
     ("r = tuple(v), tuple(v) is v", "tuple", "equal tuples", "named tuple"),
     ("r = frozenset(v), frozenset(v) is v", "frozenset", "set", "frozenset global"),
+    ("r = v is (1, 2), operator.is_(v, (1, 2)), operator.is_not(v, 1)", "branch tuple", "branch int", "tuple"),
+    # what cannot be taken back
+    ("v *= 2\nr = operator.imul(v, 2), operator.iadd(v, v)", "array kept attribute", "array kept", "list kept", "int"),
     # what is refused stays refused, and messages show Python's own classes
     ("r = len(v) if v else -1", "run-time sum", "int"),
     ("r = b'a-b 1'.__contains__(v), b'abc'.count(v)", "int tensor", "run-time small int"),

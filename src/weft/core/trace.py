@@ -121,6 +121,8 @@ class Trace:
         self.externals: dict[int, tuple[Tensor, Value]] = {}
         #: tensors made during this trace; they are constants, or no one else's handles
         self.created: dict[int, Tensor] = {}
+        #: objects that stand for one of two, by id
+        self.merged: dict[int, Any] = {}
         #: the IO token as a handle, so that branches and loops merge it like any tensor
         self.token: Tensor | None = None
         self._first_token: Value | None = None

@@ -197,11 +197,10 @@ class Joiner:
         (value_a, bound_a), (value_b, bound_b) = binding(a), binding(b)
         if value_a is ABSENT and value_b is ABSENT:
             return UNBOUND
-        value = self.merge(value_a, value_b, name)
-        return MaybeUnbound(value, self.leaf(bound_a, bound_b, name))
+        return MaybeUnbound(self.merge(value_a, value_b, name), self.leaf(bound_a, bound_b, name))
 
     def _remember(self, a: Any, b: Any, merged: Any) -> Any:
-        self._pairs[id(a), id(b)] = self.created[id(merged)] = merged
+        self._pairs[id(a), id(b)] = self.created[id(merged)] = self.trace.merged[id(merged)] = merged
         self._alive += (a, b)
         return merged
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import types
 from typing import Any, Final
@@ -346,9 +347,12 @@ class Interpreter:
 
     def _fork_step(self, frame: Frame, pc: int, fork: Fork, stops: frozenset[int]) -> Exit | None:
         """A branch that is a step of its own: what is refused on its sides is refused here."""
-        self.last_fork = self.steps - 1
+        self.last_fork = step = self.steps - 1
+        merged = len(self.trace.merged)
         try:
-            return self.branches.fork(frame, pc, fork, stops)
+            result = self.branches.fork(frame, pc, fork, stops)
+            self.journal.births.update(dict.fromkeys(itertools.islice(self.trace.merged, merged, None), step))
+            return result
         except Unsupported as refusal:
             if refusal.step is None:
                 while frame.transparent and frame.caller is not None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import operator
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.code.instructions import Instr
 from weft.capture.machine.handlers import handles
-from weft.capture.meaning import arithmetic, iteration, methods, operators
+from weft.capture.meaning import arithmetic, iteration, methods, operators, table
 from weft.capture.meaning.gate import Reads
 from weft.capture.python.containers import items_of
 from weft.capture.python.exceptions import function_text
@@ -19,6 +20,7 @@ from weft.capture.state.lazytext import LazyText
 from weft.core.choice import same
 from weft.core.number import GraphNumber
 from weft.core.run_number import RunNumber, settled
+from weft.errors import Refusal, Unsupported
 
 if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
@@ -266,13 +268,22 @@ def _compare_op(machine: Machine, frame: Frame, instr: Instr) -> Any:
     return None
 
 
+def _by_identity(function: Any) -> Any:
+    def handler(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        found = _is_same(machine, *args) if len(args) == 2 and not kwargs else function(*args, **kwargs)
+        if function is operator.is_not:
+            return (not found) if type(found) is bool else arithmetic.negated(found)
+        return found
+
+    return table.handles(function)(handler)
+
+
+_IS: Final = tuple(map(_by_identity, (operator.is_, operator.is_not)))
+
+
 @handles("IS_OP")
 def _is_op(machine: Machine, frame: Frame, instr: Instr) -> None:
-    right, left = frame.stack.pop(), frame.stack[-1]
-    found = _is_same(machine, left, right)
-    if instr.arg:
-        found = (not found) if type(found) is bool else arithmetic.negated(found)
-    frame.stack[-1] = found
+    frame.stack[-2:] = [_IS[instr.arg](machine, frame.stack[-2:], {})]
 
 
 def _is_same(machine: Machine, left: Any, right: Any) -> Any:
@@ -288,6 +299,11 @@ def _is_same(machine: Machine, left: Any, right: Any) -> Any:
         if kinds[0] is not kinds[1]:
             return False
         left, right = settled(left), settled(right)
+    steps = [machine.journal.births.get(id(side)) for side in (left, right) if id(side) in machine.trace.merged]
+    if steps and left is not right and type(left) is type(right):
+        refusal = Unsupported(Refusal.TENSOR_CONDITION, "which of two objects this is depends on a tensor")
+        refusal.whole, refusal.step = None in steps, min((step for step in steps if step is not None), default=None)
+        raise refusal
     found = same(left, right, machine.sources.distinct)
     return found if type(found) is bool else GraphNumber(bool, found)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import math
-import operator
 import re
 import sys
 import types
@@ -17,7 +16,7 @@ from weft.capture.meaning import arithmetic
 from weft.capture.meaning.gate import Reads
 from weft.capture.meaning.iterators import refuse_look
 from weft.capture.meaning.objects import MISSING, class_attribute, impostor
-from weft.capture.meaning.table import Handler, handles
+from weft.capture.meaning.table import TWO_OPERANDS, Handler, handles
 from weft.capture.meaning.texts import texted
 from weft.capture.sources.numbers import ObjectId
 from weft.capture.state.frame import UNBOUND, Lazy
@@ -365,13 +364,6 @@ def _vars(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return vars(0)  # raises Python's own error
 
 
-_NUMBERS = {
-    operator.add: 0, operator.and_: 1, operator.floordiv: 2, operator.lshift: 3, operator.matmul: 4, operator.mul: 5,
-    operator.mod: 6, operator.or_: 7, operator.pow: 8, operator.rshift: 9, operator.sub: 10, operator.truediv: 11,
-    operator.xor: 12,
-}  # fmt: skip
-
-
 def _binary_function(number: int) -> Handler:
     return lambda machine, args, kwargs: machine.objects.binary(number, *args)
 
@@ -380,8 +372,8 @@ for _one in (math.floor, math.ceil, math.trunc):
     handles(_one)(_rounding(_one, None))
 
 
-for _operator, _number_of in _NUMBERS.items():
-    handles(_operator)(_binary_function(_number_of))
+for _place, _operator in enumerate(TWO_OPERANDS):
+    handles(_operator)(_binary_function(_place))
 
 
 @handles(id)

@@ -70,7 +70,7 @@ _FUNCTIONS: Final[dict[Any, Row]] = {
     **dict.fromkeys(
         (
             isinstance, type, getattr, hasattr, setattr, delattr, list, tuple, set, dict, zip, enumerate, map, iter,
-            next, Tensor, Tensor.from_numpy,
+            next, Tensor, Tensor.from_numpy, operator.is_, operator.is_not,
         ),
         _UNSEEN,
     ),
@@ -80,9 +80,9 @@ _FUNCTIONS: Final[dict[Any, Row]] = {
             math.floor, math.ceil, math.trunc, frozenset, bool, print, super, vars, globals, locals,
             functools.reduce, pow,
             object.__setattr__, builtins.__build_class__, Tensor.item,
-            *(getattr(operator, name) for name in (
-                "add", "and_", "floordiv", "lshift", "matmul", "mul", "mod", "or_", "pow", "rshift", "sub", "truediv",
-                "xor",
+            *(getattr(operator, inplace + name) for inplace in ("__", "__i") for name in (
+                "add__", "and__", "floordiv__", "lshift__", "matmul__", "mul__", "mod__", "or__", "pow__", "rshift__",
+                "sub__", "truediv__", "xor__",
             )),
         ),
         _BY_HANDLER,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import operator
 import types
 from collections import defaultdict, deque
@@ -457,12 +458,6 @@ class Objects:
                 self.journal.touch_list(obj, "__setitem__", key, None)
             else:
                 self.touch_if_mutable(obj)
-            if isinstance(obj, np.ndarray):
-                raise Unsupported(
-                    Refusal.UNKNOWN_CALL,
-                    "a NumPy array is written inside a graph",
-                    "use a Tensor for values of the graph",
-                )
             if isinstance(key, slice) and isinstance(obj, list):
                 items = self.machine.natives.iterable_argument(value)  # it is the iterator that is asked for its length
                 value = items if items is value else self.machine.iteration.listed(items)
@@ -497,6 +492,11 @@ class Objects:
 
     def touch_if_mutable(self, obj: Any) -> None:
         """Note an object in the journal before native code writes to it."""
+        if isinstance(obj, (np.ndarray, array.array, memoryview)):
+            kind = "a NumPy array" if isinstance(obj, np.ndarray) else f"a {type(obj).__name__}"
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL, f"{kind} is written inside a graph", "use a Tensor for values of the graph"
+            )
         if not isinstance(obj, (int, float, str, bytes, tuple, frozenset, Tensor)):
             self.journal.touch(obj)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import sys
 import types
 from collections.abc import Callable
@@ -51,6 +52,13 @@ def refused(name: str, do: str) -> Handler:
     return handler
 
 
+_OPERATORS: Final = (
+    "add", "and_", "floordiv", "lshift", "matmul", "mul", "mod", "or_", "pow", "rshift", "sub", "truediv", "xor",
+)  # fmt: skip
+#: functions that are operators of two operands, then those that are in-place ones, in the order of CPython's BINARY_OP
+TWO_OPERANDS: Final = [
+    getattr(operator, name) for name in (*_OPERATORS, *["i" + name.strip("_") for name in _OPERATORS])
+]
 #: builtin -> (least, most positional arguments, names of keyword arguments) that its handler understands
 _SHAPES: Final[dict[Any, tuple[int, int, frozenset[str]]]] = {
     **dict.fromkeys(
@@ -58,6 +66,7 @@ _SHAPES: Final[dict[Any, tuple[int, int, frozenset[str]]]] = {
         (0, 1, frozenset()),
     ),
     **dict.fromkeys((divmod, hasattr, delattr, isinstance), (2, 2, frozenset())),
+    **dict.fromkeys(TWO_OPERANDS, (2, 2, frozenset())),
     bytes: (0, 3, frozenset({"encoding", "errors"})),
     round: (1, 2, frozenset({"ndigits"})),
     format: (1, 2, frozenset()),

@@ -464,10 +464,11 @@ class Sources(Contents):
     def _held(self, obj: Any) -> list[Any]:
         """Everything that an instance holds, read."""
         namespace = namespace_of(obj) or {}
-        held: list[Any] = []
+        slots = [(member.__name__, slot_value(obj, member)) for member in slots_of(type(obj))]
+        filled = [(name, item) for name, item in slots if item is not EMPTY_CELL]
         if id(obj) not in self.known:  # made by the capture
-            slots = [slot_value(obj, member) for member in slots_of(type(obj))]
-            return [*namespace.values(), *(item for item in slots if item is not EMPTY_CELL)]
+            return [*namespace.values(), *(item for _, item in filled)]
+        held = [self.attribute(obj, name, item) for name, item in filled]
         owner = self.known[id(obj)][1]
         for name, item in tuple(namespace.items()):
             if type(name) is str and not is_data_descriptor(in_class(type(obj), name)):
@@ -475,10 +476,6 @@ class Sources(Contents):
             elif self._is_original(namespace, "dict", name, item):
                 place = f"{self.namespace(obj, owner)}[{self._constant(name)}]"
                 held.append(self._load(place, item, f"{self.path(owner)}.__dict__[{name!r}]"))
-        for member in slots_of(type(obj)):
-            item = slot_value(obj, member)
-            if item is not EMPTY_CELL:
-                held.append(self.attribute(obj, member.__name__, item))
         return held
 
 

@@ -114,7 +114,7 @@ def _sequence_iterator(writer: Writing, value: SequenceIterator) -> str:
         kind = next((kind for kind in (list, str, range) if isinstance(sequence, kind)), tuple)
         return f"{writer.constant(advanced)}(iter({'range(0)' if kind is range else kind.__name__ + '()'}), 1)"
     if isinstance(sequence, Tensor):
-        return f"map({writer.expression(sequence)}.__getitem__, range({position}, {len(sequence)}))"
+        return f"{writer.constant(iterator_at)}(tuple({writer.expression(sequence)}), {position})"
     if type(sequence) not in (list, tuple, str, range):
         writer.refuse(value)
     if isinstance(sequence, list) and id(sequence) not in writer.created and id(sequence) not in writer.sources.known:

@@ -152,9 +152,7 @@ class Writer:
         self._alive.append(value)
         text = self._build(value)
         if not text.isidentifier() and type(value) is not Lazy:  # it is one object, wherever it stands
-            name = self.fresh()
-            self.lines.append(f"{name} = {text}")
-            text = name
+            text = self._assigned(text)
         self._names[id(value)] = text
         return text
 
@@ -390,9 +388,7 @@ class Writer:
             return self.outside(tensor)
         if self._was_outside(tensor) or id(tensor) in self.sources.known:
             return self.outside(tensor)  # it was written: the write is replayed on the handle itself
-        name = self.fresh()
-        self.lines.append(f"{name} = leaf({self.output(self.use(tensor))})")
-        return name
+        return self._assigned(f"leaf({self.output(self.use(tensor))})")
 
     def _number(self, number: GraphNumber) -> str:
         """A number of the graph, read once."""

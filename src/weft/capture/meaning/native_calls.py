@@ -315,7 +315,9 @@ class NativeCalls:
 
     def _touch(self, owner: Any, name: str, args: list[Any]) -> None:
         """Note a container before one of its own methods writes it."""
-        if isinstance(owner, list) and name in _PLACING:
+        if isinstance(owner, list) and name == "extend" and args and type(args[0]) in (list, tuple):
+            self.journal.touch_list(owner, name, [None] * len(args[0]))
+        elif isinstance(owner, list) and name in _PLACING:
             where = args[: _PLACING[name]]
             self.journal.touch_list(owner, name, *where, *[None] * (len(args) - len(where)))
         else:

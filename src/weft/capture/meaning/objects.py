@@ -149,7 +149,9 @@ class Objects:
             if method == "__mod__" and isinstance(left, bytes):  # which shows all of what it is given
                 right = self.gate.read(Reads.ALL, right)
             if inplace:
-                if not isinstance(left, (int, float, str, tuple, Tensor)) or isinstance(left, Parameter):
+                if type(left) is list and method == "__add__" and type(right) in (list, tuple):
+                    self.journal.touch_list(left, "extend", [None] * len(right))
+                elif not isinstance(left, (int, float, str, tuple, Tensor)) or isinstance(left, Parameter):
                     self.touch_if_mutable(left)
                 result = self.machine.native.call((left, right), INPLACE[number % len(BINARY)][0], left, right)
                 return result if result is left else self.machine.made_if_container(result)

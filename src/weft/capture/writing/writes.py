@@ -120,10 +120,8 @@ class Writes:
         places = writer.journal.places.get(id(obj))
         if places is None and _identities(after[:count]) == _identities(before):
             places = [*range(count), *[None] * (len(after) - count)]
-        elif places is None and len(after) == count:
-            places = [place if old is new else None for place, (old, new) in enumerate(zip(before, after, strict=True))]
         if places is None:
-            writer.sources.contents(obj)
+            writer.sources.contents(obj)  # any of the old items may stand anywhere
             items = [writer.expression(item) for item in after]
             writer.write(kind, "__setitem__", target, "slice(None)", f"[{', '.join(items)}]")
             return

@@ -25,6 +25,8 @@ KEEPING: Final[set[types.CodeType]] = set()
 STAND_INS: Final[set[types.CodeType]] = set()
 #: the code of functions that compiled code must leave to Python
 PYTHON_ONLY: Final[set[types.CodeType]] = set()
+#: the code of transparent functions that do what is C code in Python, so that no frame of theirs is seen
+FRAMELESS: Final[set[types.CodeType]] = set()
 #: modules of the standard library that call the user's code back (`__deepcopy__`, a logger's `process`), make
 #: containers of its objects, or speak of its lines
 TRANSPARENT_MODULES: Final = frozenset({"copy", "copyreg", "logging", "warnings"})
@@ -62,6 +64,19 @@ def unbroken(function: _Function) -> _Function:
         The same function.
     """
     UNBROKEN.update(_codes(function))
+    return transparent(function)
+
+
+def frameless(function: _Function) -> _Function:
+    """Mark a function that capture enters in place of C code of Python's: it calls the user's methods without a frame.
+
+    Args:
+        function: a plain Python function.
+
+    Returns:
+        The same function.
+    """
+    FRAMELESS.update(_codes(function))
     return transparent(function)
 
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.leaving.step_functions import step_function, waiting_step
 from weft.capture.leaving.steps import VALUE, Step
+from weft.core.transparency import FRAMELESS
 
 if TYPE_CHECKING:
     from weft.capture.leaving.shapes import FrameShape
 
 #: how many of the frames of a call stand on Python's stack while a step runs
 _NESTED_FRAMES: Final = 40
-#: the module of the functions that stand on no stack
-_UNSEEN: Final = "weft.capture.meaning.operators"
 
 
 def run_text(shapes: Sequence[FrameShape], step: Step, names: Sequence[str], scope: dict[str, Any]) -> str:
@@ -51,7 +50,7 @@ def nested_text(
     end = sum(shape.size for shape in waiting)
     for depth in range(len(waiting) - 1, max(-1, len(waiting) - _NESTED_FRAMES), -1):
         shape = waiting[depth]
-        if shape.function.__globals__.get("__name__") == _UNSEEN:
+        if shape.function.__code__ in FRAMELESS:
             end -= shape.size
             continue
         given = names[end - shape.size : end]

@@ -24,7 +24,7 @@ from weft.capture.meaning.objects import (
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText
 from weft.core.run_number import RunNumber
-from weft.core.transparency import transparent
+from weft.core.transparency import frameless
 
 if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
@@ -36,7 +36,7 @@ _NUMBERS: Final = (int, float, complex)
 _LIBRARY: Final = (RunNumber, LazyText, Journaled)
 
 
-@transparent
+@frameless
 def operate(
     operation: Any, left: Any, right: Any, method: Any, first: Any, second: Any, then: Any, identity: bool | None
 ) -> Any:
@@ -62,7 +62,7 @@ def operate(
     return result
 
 
-@transparent
+@frameless
 def operate_in_place(method: Any, left: Any, right: Any, otherwise: Callable[[Any, Any], Any]) -> Any:
     """An augmented assignment that the left operand decides, or the operation without assignment."""
     result = method(left, right)
@@ -71,14 +71,14 @@ def operate_in_place(method: Any, left: Any, right: Any, otherwise: Callable[[An
     return result
 
 
-@transparent
+@frameless
 def is_in(method: Any, container: Any, item: Any, inverted: bool) -> Any:
     """`item in container`, or `not in`, that the container decides."""
     found = bool(method(container, item))
     return not found if inverted else found
 
 
-@transparent
+@frameless
 def get_or_ask(getter: Any, obj: Any, otherwise: Any, name: str) -> Any:
     """An attribute that a property has, or that `__getattr__` gives where the property has none."""
     try:
@@ -88,7 +88,7 @@ def get_or_ask(getter: Any, obj: Any, otherwise: Any, name: str) -> Any:
     return otherwise(obj, name)
 
 
-@transparent
+@frameless
 def compute_cached(function: Any, obj: Any, name: str) -> Any:
     """An attribute that a `functools.cached_property` computes."""
     value = obj.__dict__[name] = function(obj)

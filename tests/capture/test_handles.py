@@ -531,3 +531,30 @@ def test_tensors_that_only_the_choice_knows_are_not_told_apart() -> None:
     np.testing.assert_allclose(program(x).asnumpy(), [3.0, 5.0])
     ((entry,),) = compiled_of(program).entries.values()
     assert ".item()" not in entry.source
+
+
+def carried_tuple(x: Any) -> Any:
+    held = (x, 1.0)
+    first = held
+    while held[0].sum() < 10:
+        held = (held[0] + 1, 2.0)
+    return held is first, held[1]
+
+
+def replaced_list(x: Any) -> Any:
+    held = [x]
+    first = held
+    while x.sum() < 10:
+        x = x + 1
+        if x.sum() > 8:
+            held = [x]
+    return held is first, held == first
+
+
+@pytest.mark.parametrize("function", [carried_tuple, replaced_list])
+@pytest.mark.parametrize("policy", [{}, {"mode": "PIJit"}], ids=["auto", "PIJit"])
+def test_a_container_that_a_loop_carries_may_be_the_one_before_it(function: Any, policy: dict[str, Any]) -> None:
+    compiled = weft.jit(function, **policy)
+    for start in (1.0, 20.0, 3.0, 20.0):
+        x = Tensor(np.full(2, start, np.float32))
+        assert compiled(x) == function(x)

@@ -19,6 +19,7 @@ from weft.capture.branching.merge import Joiner
 from weft.capture.branching.outcomes import Alternatives, Iterated, Label, Outcome, Side
 from weft.capture.code.flow import flow_of
 from weft.capture.meaning.arithmetic import chosen, is_at, shifted
+from weft.capture.meaning.parts import Part
 from weft.capture.python.exceptions import raise_as_it_is
 from weft.capture.python.packages import CAPTURE, WEFT
 from weft.capture.state.frame import UNBOUND, Exit, Fork, Frame, Raise, Return, Stop, Yield
@@ -37,14 +38,11 @@ if TYPE_CHECKING:
 _DUPLICATION_LIMIT = 64
 
 
-class Branches:
+class Branches(Part):
     """The part of the interpreter that runs and merges the sides of branches."""
 
     def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.trace = machine.trace
-        self.journal = machine.journal
-        self.created = machine.created
+        super().__init__(machine)
         self.loops = Loops(machine, self)
         #: branches that were followed past their join because their sides did not merge there
         self.duplications = 0

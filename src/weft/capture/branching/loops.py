@@ -342,9 +342,11 @@ def _replaced(machine: Any, value: Any, keys: list[Any], leaf: Any) -> Any:
     item = _replaced(machine, value[key], rest, leaf)
     if isinstance(value, tuple):
         items = [item if i == key else v for i, v in enumerate(value)]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    copy = value.copy()
-    copy[key] = item
+        copy: Any = type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    else:
+        copy = value.copy()
+        copy[key] = item
+    machine.trace.merged[id(copy)] = copy  # it stands for the one before the loop, too
     return machine.made(copy)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft import dtypes
+from weft.capture.meaning.parts import Part
 from weft.capture.python.containers import members
 from weft.capture.python.values import ARRAYS, only_the_call_knows
 from weft.capture.state.guards import Guard
@@ -14,17 +15,12 @@ from weft.core.tensor import Tensor, array_of, wrap
 from weft.ir.types import TensorType
 
 if TYPE_CHECKING:
-    from weft.capture.meaning.parts import Machine
+    pass
 _NUMERIC_KINDS: Final = frozenset("biufc")
 
 
-class Arrays:
+class Arrays(Part):
     """The part of the interpreter that deals with what is only known when the entry runs, see `Sources.opaque`."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.trace = machine.trace
-        self.sources = machine.sources
 
     def array_input(self, value: Any) -> Tensor | None:
         """A new tensor with the data that an array of the call has in each call; None for what makes no tensor."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft.capture.meaning.objects import MISSING, PLAIN, class_attribute
+from weft.capture.meaning.parts import Part
 from weft.capture.python.classes import is_data_descriptor
 from weft.capture.python.namespaces import (
     NATIVE_MEMBERS,
@@ -26,7 +27,7 @@ from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 
 if TYPE_CHECKING:
-    from weft.capture.meaning.parts import Machine
+    pass
 
 _FRAME_KINDS: Final = (types.TracebackType, types.FrameType)
 #: attributes of iterators and generators that the capture's own have too
@@ -35,14 +36,8 @@ _ITERATOR_ATTRIBUTES: Final = frozenset(
 )
 
 
-class Attributes:
+class Attributes(Part):
     """The part of the interpreter that reads and writes attributes."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.sources = machine.sources
-        self.journal = machine.journal
-        self.created = machine.created
 
     def get_attr(self, obj: Any, name: str) -> Any:
         """`obj.name`."""

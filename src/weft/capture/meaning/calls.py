@@ -14,6 +14,7 @@ from weft.capture.meaning.gate import DEFAULT, row_of
 from weft.capture.meaning.generators import InterpretedGenerator
 from weft.capture.meaning.lookers import refuse_lifetimes
 from weft.capture.meaning.objects import MISSING, class_attribute
+from weft.capture.meaning.parts import Part
 from weft.capture.python.classes import is_changeable
 from weft.capture.python.exceptions import raise_as_it_is
 from weft.capture.python.packages import (
@@ -30,7 +31,7 @@ from weft.core.transparency import PYTHON_ONLY, STAND_INS, TRANSPARENT
 from weft.errors import Refusal, Unsupported
 
 if TYPE_CHECKING:
-    from weft.capture.meaning.parts import Machine
+    pass
 
 #: modules whose functions look into generators and other iterators instead of using them up
 _LOOKING_MODULES: Final = frozenset({"inspect", "types", "copy", "weakref", "_weakref"})
@@ -58,15 +59,8 @@ def is_of_debugger(callee: Any) -> bool:
 forced_break: Callable[[Frame, int], bool] | None = None
 
 
-class Calls:
+class Calls(Part):
     """The part of the interpreter that calls."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.sources = machine.sources
-        self.journal = machine.journal
-        self.gate = machine.gate
-        self.created = machine.created
 
     def call_and_push(self, frame: Frame, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call and push the result; a call with several outcomes ends the handler with them."""

@@ -16,6 +16,7 @@ from weft.capture.meaning.iterators import (
     SymbolicRangeIterator,
 )
 from weft.capture.meaning.objects import MISSING, class_attribute, impostor
+from weft.capture.meaning.parts import Part
 from weft.capture.python.classes import is_opaque_iterator
 from weft.capture.state.journal import Journaled
 from weft.core.tensor import Tensor
@@ -29,15 +30,8 @@ _HASHED_ITERATION: Final = tuple(kind.__dict__["__iter__"] for kind in _HASHED)
 _DICT_VIEWS: Final[tuple[type, ...]] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
-class Iteration:
+class Iteration(Part):
     """The part of the interpreter that iterates."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.sources = machine.sources
-        self.journal = machine.journal
-        self.gate = machine.gate
-        self.created = machine.created
 
     def get_iter(self, obj: Any) -> Any:
         """`iter(obj)`, as an iterator that the journal can take back."""

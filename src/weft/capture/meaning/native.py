@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.code.instructions import decode
 from weft.capture.meaning.objects import MISSING, class_attribute
+from weft.capture.meaning.parts import Part
 from weft.capture.python.packages import NATIVE_PACKAGES
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText, filling, needs_characters
@@ -45,17 +46,13 @@ _IN_C: Final = (types.WrapperDescriptorType, types.MethodDescriptorType, types.B
 _CONTAINERS: Final = (list, tuple, set, frozenset, deque)
 
 
-class Native:
+class Native(Part):
     """The part of the interpreter that calls native code which compares and hashes."""
 
     def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.journal = machine.journal
-        self.created = machine.created
+        super().__init__(machine)
         #: whether instances of a class have such methods that are the user's, as far as was asked
         self.users_classes: dict[tuple[type, bool], bool] = {}
-        #: why the native code that is running must not
-        self.refused: Unsupported | None = None
 
     def call(self, values: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call native code.

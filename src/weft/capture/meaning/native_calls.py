@@ -16,6 +16,7 @@ from weft.capture.meaning import builtins, host_functions, iterating, iterator_f
 from weft.capture.meaning.gate import Settling, definer_of, row_of_class, row_of_method
 from weft.capture.meaning.iterators import BufferedIterator
 from weft.capture.meaning.objects import MISSING, class_attribute
+from weft.capture.meaning.parts import Part
 from weft.capture.meaning.texts import format_text
 from weft.capture.python.classes import in_class, is_opaque_iterator
 from weft.capture.python.namespaces import namespace_of
@@ -36,7 +37,7 @@ from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 
 if TYPE_CHECKING:
-    from weft.capture.meaning.parts import Machine
+    pass
 
 
 #: native methods of exceptions, which a user's classes have too
@@ -108,15 +109,8 @@ _DESCRIPTOR_KINDS: Final = (
 )  # fmt: skip
 
 
-class NativeCalls:
+class NativeCalls(Part):
     """The part of the interpreter that calls what is written in C."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.sources = machine.sources
-        self.journal = machine.journal
-        self.gate = machine.gate
-        self.created = machine.created
 
     def is_pure(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
         """Whether a call computes a number from numbers of the call."""

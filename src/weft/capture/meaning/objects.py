@@ -12,6 +12,7 @@ import numpy as np
 
 from weft.capture.meaning import arithmetic
 from weft.capture.meaning.gate import Reads
+from weft.capture.meaning.parts import Part
 from weft.capture.meaning.texts import percent, texted
 from weft.capture.python.containers import is_container
 from weft.capture.python.packages import is_heap_type, is_ours
@@ -27,7 +28,7 @@ from weft.errors import Refusal, Unsupported
 from weft.ops.select import where
 
 if TYPE_CHECKING:
-    from weft.capture.meaning.parts import Machine
+    pass
 
 PLAIN: Final = frozenset(
     {
@@ -99,16 +100,8 @@ def leaf_kind(value: Any) -> Any:
     return arithmetic.kind_of(value) if arithmetic.is_number(value) else None
 
 
-class Objects:
+class Objects(Part):
     """The part of the interpreter that reads and writes objects."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.trace = machine.trace
-        self.sources = machine.sources
-        self.journal = machine.journal
-        self.gate = machine.gate
-        self.created = machine.created
 
     def user_method(self, obj: Any, name: str) -> types.FunctionType | None:
         """The special method of an object if it is Python code that must be entered."""

@@ -152,3 +152,23 @@ class Machine(Protocol):
     def execute(self, frame: Frame, pc: int) -> Any: ...
     def unwind(self, frame: Frame, pc: int, error: BaseException, ambient: BaseException | None = None) -> None: ...
     def handled(self, frame: Frame | None) -> BaseException | None: ...
+
+
+class Part:
+    """A part of the interpreter: it holds the machine, and what all parts of it share.
+
+    Args:
+        machine: the interpreter, whose other parts it may ask while it runs.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.trace = machine.trace
+        self.sources = machine.sources
+        self.journal = machine.journal
+        self.created = machine.created
+
+    @property
+    def gate(self) -> Gate:
+        """The gate to native code."""
+        return self.machine.gate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -103,21 +103,6 @@ def is_long(value: Any) -> bool:
     if type(value) is int:
         return value.bit_length() > _SPELLED_BITS
     return type(value) in (str, bytes) and len(value) > _SPELLED_LENGTH
-
-
-def compile_check(guards: Iterable[Guard], scope: Mapping[str, Any], parameters: Iterable[str]) -> Callable[..., bool]:
-    """All guards of an entry as one function of its parameters, as the entry itself checks them.
-
-    Args:
-        guards: the guards.
-        scope: the names that their conditions use.
-        parameters: names of the parameters.
-    """
-    lines = [f"def check({', '.join(parameters)}):", *[f"    {line}" for line in check_lines(guards, "False")]]
-    names = dict(scope)
-    exec(compile("\n".join([*lines, "    return True"]), "<weft guards>", "exec"), names)
-    found: Callable[..., bool] = names["check"]
-    return found
 
 
 def check_lines(guards: Iterable[Guard], otherwise: str) -> list[str]:

@@ -27,7 +27,7 @@ def _exact(input: Any, other: Any) -> Any:
     It makes ``x`` of ``x + 0``, also for ``-0.0``, multiplies by ``1 / c`` for ``x / c`` and by ``c * d`` for
     ``x * c * d``.
     """
-    is_number = input.ndim == other.ndim == 0 and jnp.issubdtype(input.dtype, jnp.floating)
+    is_number = input.ndim == other.ndim == 0 and input.dtype == other.dtype == jnp.float64
     return lax.optimization_barrier((input, other)) if is_number else (input, other)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.helpers.rounds import rounds
 from weft import Tensor
 from weft.testing import assert_compiles
 
@@ -85,9 +86,7 @@ def shown(value: Any, a: Any, before: list[Any]) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(
-    "first", [0, 12, *(pytest.param(first, marks=pytest.mark.slow) for first in range(24, 300, 12))]
-)
+@pytest.mark.parametrize("first", rounds(24, 300, 12))
 def test_lists_are_rearranged_as_in_python(first: int) -> None:
     for seed in range(first, first + 12):
         source = program(seed)

@@ -272,11 +272,9 @@ class NativeCalls(Part):
             self._touch(owner, name, args)
             if name == "sort" and kwargs.get("key") is not None:
                 kwargs = {**kwargs, "key": self.machine.calls.callback(kwargs["key"])}
-        elif (
-            isinstance(owner, BaseException)
-            and name in _EXCEPTION_METHODS
-            and not self.machine.objects.user_method(owner, "derive")
-        ):
+        elif isinstance(owner, BaseException) and name in _EXCEPTION_METHODS:
+            if self.machine.objects.user_method(owner, "derive"):  # which the method calls
+                raise _unknown(callee)
             if isinstance(owner, BaseExceptionGroup) and _nesting(owner) > _DEEP:
                 raise Unsupported(
                     Refusal.UNSUPPORTED_SYNTAX,
@@ -309,10 +307,10 @@ class NativeCalls(Part):
 
     def _touch(self, owner: Any, name: str, args: list[Any]) -> None:
         """Note a container before one of its own methods writes it."""
+        where = args[: _PLACING.get(name, 0)]
         if isinstance(owner, list) and name == "extend" and args and type(args[0]) in (list, tuple):
             self.journal.touch_list(owner, name, [None] * len(args[0]))
-        elif isinstance(owner, list) and name in _PLACING:
-            where = args[: _PLACING[name]]
+        elif isinstance(owner, list) and name in _PLACING and all(type(place) is int for place in where):
             self.journal.touch_list(owner, name, *where, *[None] * (len(args) - len(where)))
         else:
             self.journal.touch(owner)

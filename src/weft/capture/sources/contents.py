@@ -127,10 +127,12 @@ class Contents(Known):
         """The length of a container for interpreted code: where it changed between calls, a number of the call."""
         expression = self._tracked(obj)
         path = f"len({self.path(expression)})"
-        if not expression or path not in self.varying:
+        before = self.original(obj)
+        by_methods = before is obj or self.places.get(id(obj)) is not None  # how many were added depends on no contents
+        if not expression or path not in self.varying or not by_methods:
             self.length(obj)
             return length(obj)
-        before = length(self.original(obj))
+        before = length(before)
         number = self.numbers.base(self._spelled(obj, "__len__", expression), before, path)
         added = length(obj) - before
         return self.numbers.infix(operator.add, "+", number, added) if added else number

@@ -1,20 +1,19 @@
 """Random programs do compiled what they do eagerly: values, identity, exceptions, output, state, gradients.
 
-150 programs run by default. All of them (`WEFT_RANDOM_PROGRAMS` is their number, `first:last` a range)::
+150 programs always run, 3,000 with `make slow`. With the failing programs made smaller::
 
-    WEFT_RANDOM_PROGRAMS=3000 pytest tests/random_programs
-    python -m tests.random_programs --seeds 0:3000        # with the failing programs made smaller
+    python -m tests.random_programs --seeds 0:3000
 """
 
 from __future__ import annotations
 
 import ast
 import collections
-import os
 from typing import Final
 
 import pytest
 
+from tests.helpers.rounds import rounds
 from tests.random_programs.child import finding
 from tests.random_programs.compare import check, play
 from tests.random_programs.features import FEATURES, features
@@ -24,20 +23,15 @@ from tests.random_programs.program import program
 from tests.random_programs.shrink import shrink
 
 _SAMPLE: Final = 150
-_GROUP: Final = 30
+_ALL: Final = 3000
+_GROUP: Final = 15
 #: in how many programs of the sample each construct runs at least
 _LEAST: Final = 3
 
 
-def _seeds() -> range:
-    first, _, last = os.environ.get("WEFT_RANDOM_PROGRAMS", str(_SAMPLE)).rpartition(":")
-    return range(int(first or 0), int(last))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(_seeds().start, _seeds().stop, _GROUP))
+@pytest.mark.parametrize("first", rounds(_SAMPLE, _ALL, _GROUP))
 def test_programs_do_compiled_what_they_do_eagerly(first: int) -> None:
-    seeds = range(first, min(first + _GROUP, _seeds().stop))
+    seeds = range(first, first + _GROUP)
     found: dict[int, list[str]] = {}
     with_graphs = 0
     for seed in seeds:
@@ -49,7 +43,6 @@ def test_programs_do_compiled_what_they_do_eagerly(first: int) -> None:
     assert with_graphs >= 0.6 * len(seeds)
 
 
-@pytest.mark.slow
 def test_sample_exercises_every_construct() -> None:
     counts: collections.Counter[str] = collections.Counter()
     raised = 0

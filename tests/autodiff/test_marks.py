@@ -11,13 +11,13 @@ import pytest
 
 from weft import jit, nn
 from weft.autodiff.custom import HookBackward, InsertGradientOf, call_with_bprop, cell_backward_hook
-from weft.autodiff.grad import grad
+from weft.autodiff.grad import grad, value_and_grad
 from weft.autodiff.registry import bprop_getters
 from weft.autodiff.session import stop_gradient
 from weft.autodiff.tree import tensors_of
 from weft.compile.differentiate import joint_graph
 from weft.compile.lower import lower
-from weft.core.tensor import Tensor, wrap
+from weft.core.tensor import Parameter, Tensor, wrap
 from weft.core.trace import Trace, tracing
 from weft.ir.graph import Graph
 from weft.ops.math import mul
@@ -190,4 +190,36 @@ def test_a_rule_is_called_where_a_gradient_arrives_and_nowhere_else(function: An
             log.clear()
             gradient = grad(lambda v, call=call: first(call(v)))(Tensor(values))
             found.append((gradient.asnumpy().tolist(), sorted(log)))
+        assert found[0] == found[1]
+
+
+def _followed_on_one_path(a: Any, w: Any, x: Any) -> Any:
+    v = x
+    if x.max() > 1:
+        v = x + w
+    return (a(v) * 2).sum()
+
+
+def _followed_after_a_loop(a: Any, w: Any, x: Any) -> Any:
+    v = x
+    while v.sum() < 3:
+        v = v + w
+    return a(v).sum()
+
+
+@pytest.mark.parametrize("function", [_followed_on_one_path, _followed_after_a_loop])
+def test_a_gradient_taken_inside_asks_a_rule_only_where_it_arrives(function: Any) -> None:
+    log: list[str] = []
+    noted, weight = _Noted("a", log), Parameter(Tensor([1.0, 0.5]), name="w")
+
+    def program(x: Any) -> Any:
+        return value_and_grad(lambda v: function(noted, weight, v), None, [weight])(x)
+
+    compiled = jit(program)
+    for values in ([0.5, -1.0], [2.0, 3.0], [0.25, 0.5], [4.0, 1.0]):
+        found = []
+        for call in (program, compiled):
+            log.clear()
+            result, gradients = call(Tensor(values))
+            found.append((result.item(), [g.asnumpy().tolist() for g in gradients], list(log)))
         assert found[0] == found[1]

@@ -16,6 +16,7 @@ from weft.core.dispatch import PrimitiveNode
 from weft.core.tape import RELEASED, SYMBOL, TapeNode
 from weft.core.tensor import Tensor, wrap
 from weft.core.transparency import keeps, transparent
+from weft.errors import Refusal, Unsupported
 from weft.ops.math import add
 
 #: gradients that arrived at the outputs of entries, as far as the pass has come
@@ -176,6 +177,7 @@ class Walk:
             if node.__class__ is PrimitiveNode:
                 primitive = node.primitive
                 if primitive.asks:
+                    refuse_if_partly_followed()
                     self.function, self.args, self.keywords = call_of_rule(node, douts, record)
                     return
             del pending[node]
@@ -323,3 +325,17 @@ def _pull_all(
         if gradient is not None:
             pending[target] = [wrap(gradient)]
     return True
+
+
+def refuse_if_partly_followed() -> None:
+    """Refuse a rule of the program where a gradient follows what one path of a graph computes, but not another.
+
+    In Python the rule runs if a gradient arrives. Here one arrives whichever path ran.
+    """
+    trace = trace_module.current()
+    if trace is not None and trace.watched and trace.partly_followed:
+        raise Unsupported(
+            Refusal.TENSOR_CONDITION,
+            "whether a gradient arrives at a rule or hook of the program depends on a tensor",
+            "compute with the parameters on all paths",
+        )

@@ -121,6 +121,7 @@ def apply_if(trace: Trace, condition: Tensor, operands: Sequence[Tensor], region
         types = tuple([output.type for output in then.outputs])
         return [wrap(v) for v in trace.append(IF, (used, *values), (), types, own)]
     followed = tuple([edge is not None for edge in edges])
+    trace.partly_followed |= _reached(then, followed) != _reached(orelse, followed)
     pullbacks = [differentiate(region, followed) for region in (then, orelse)]
     saved = [[v.type for v in p.forward.outputs[len(then.outputs) :]] for p in pullbacks]
     sides = []
@@ -167,6 +168,15 @@ def apply_if(trace: Trace, condition: Tensor, operands: Sequence[Tensor], region
         return gradients_of
 
     return _with_entry(trace, edges, outputs, pull)
+
+
+def _reached(region: Graph, followed: Sequence[bool]) -> list[bool]:
+    """Which outputs of a region a gradient follows, given which of its parameters it follows."""
+    reached = {param for param, follow in zip(region.params, followed, strict=True) if follow}
+    for node in region.nodes:
+        if not getattr(node.op, "no_gradient", "") and not reached.isdisjoint(v for v in node.inputs if v is not None):
+            reached.update(node.outputs)
+    return [output in reached for output in region.outputs]
 
 
 def _with_entry(trace: Trace, edges: Any, outputs: Sequence[Value], pull: Any) -> list[Tensor]:
@@ -236,6 +246,9 @@ def apply_while(trace: Trace, carry: Sequence[Tensor], invariants: Sequence[Tens
     edges = edges_of(operands, trace.graph)
     if edges is None:
         return _append_while(trace, carry, invariants, _owned(body, trace.graph))
+    before = [edge is not None for edge in edges]
+    after = [reached or own for reached, own in zip(_reached(body, before), before, strict=False)]
+    trace.partly_followed |= after != before[:count]
     counted = copy_graph(body, trace.graph)
     _count_trips(counted, count)
     trips = apply(FULL, (), ((), 0, dtypes.int64))

@@ -123,6 +123,8 @@ class Trace:
         self.created: dict[int, Tensor] = {}
         #: objects that stand for one of two, by id
         self.merged: dict[int, Any] = {}
+        #: whether a gradient follows what one path computes and not what another does, where they meet
+        self.partly_followed = False
         #: the IO token as a handle, so that branches and loops merge it like any tensor
         self.token: Tensor | None = None
         self._first_token: Value | None = None

@@ -55,6 +55,7 @@ class Program(Owner):
             loaded = attempt.sources.name(function, "function")
             attempt.sources.paths[loaded] = getattr(function, "__name__", type(function).__name__)
             attempt.sources.root(function, loaded)
+            attempt.sources.kind(function, loaded)
             if self.guarded and not is_transparent(function):
                 given_names = names[: len(args)]
                 for key, name in zip(kwargs, names[len(args) :], strict=True):

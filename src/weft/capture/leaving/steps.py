@@ -97,6 +97,8 @@ def step_of(decoded: Decoded, pc: int, stack: Sequence[Any]) -> Step | None:
         stack: what is on the stack: `NULL` where that is.
     """
     instr = decoded.instrs[pc]
+    if instr.name == "LOAD_DEREF":
+        return Step(0, [Outcome(pc + 1, (VALUE,))], [_return(0, load(decoded.slot_names[instr.arg]))], {})
     builder = _BUILDERS.get(instr.name)
     return None if builder is None else builder(instr, pc, stack)
 

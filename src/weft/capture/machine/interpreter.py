@@ -13,6 +13,7 @@ from weft.capture.code.instructions import Decoded
 from weft.capture.machine import (
     opcodes,  # noqa: F401 - they fill the table of handlers
     opcodes_control,  # noqa: F401 - they fill the table of handlers
+    opcodes_names,  # noqa: F401 - they fill the table of handlers
 )
 from weft.capture.machine.handlers import HANDLERS
 from weft.capture.meaning.arrays import Arrays

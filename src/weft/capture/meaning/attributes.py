@@ -34,6 +34,8 @@ _FRAME_KINDS: Final = (types.TracebackType, types.FrameType)
 _ITERATOR_ATTRIBUTES: Final = frozenset(
     {"__next__", "__iter__", "send", "throw", "close", "gi_running", "gi_suspended", "gi_yieldfrom", "gi_code"}
 )
+#: what look-ups give that is guarded by its value
+_VALUES: Final = (int, float, complex, str, bytes, tuple, type(None), np.generic)
 
 
 class Attributes(Part):
@@ -49,6 +51,8 @@ class Attributes(Part):
         if kind is Choice and name == "__class__":
             return class_of(obj)
         if kind in PLAIN:
+            if kind is Parameter and class_attribute(kind, name) is MISSING:
+                self.sources.absent(obj, name)
             return getattr(obj, name)
         if kind is types.ModuleType:
             return self._module_attr(obj, name)
@@ -190,7 +194,13 @@ class Attributes(Part):
         ):  # the namespace of a class, a new view of it at each look-up
             self.sources.class_namespace(obj, name, dict(value))
             return value
-        return value if id(value) in self.created else self.sources.attribute(obj, name, value)
+        if id(value) in self.created:
+            return value
+        made_by_look_up = type(found) is types.GetSetDescriptorType and not isinstance(value, _VALUES)
+        if made_by_look_up and found.__get__(obj, kind) is not value:  # as a view of an array is
+            self.sources.inside(obj)
+            return self.machine.made(value)
+        return self.sources.attribute(obj, name, value)
 
     def _super_attr(self, obj: Any, name: str) -> Any:
         owner = obj.__self__

@@ -515,6 +515,8 @@ class Objects(Part):
         if value is MISSING:
             value = frame.builtins.get(name, MISSING)
             if value is MISSING:
+                self.sources.is_defined(frame.globals, name, False)
+                self.sources.is_defined(frame.builtins, name, False, "builtins")
                 raise NameError(f"name '{name}' is not defined", name=name)
             if not frame.transparent:
                 self.sources.builtin(frame.globals, frame.builtins, name, value)

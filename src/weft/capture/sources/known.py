@@ -25,6 +25,7 @@ from weft.capture.python.namespaces import namespace_of
 from weft.capture.python.values import same_value
 from weft.capture.sources.numbers import Numbers
 from weft.capture.state.guards import Guard, is_long
+from weft.capture.state.journal import HELD_NONE
 from weft.core.tensor import Parameter, Tensor
 from weft.ir.graph import Value
 
@@ -123,7 +124,7 @@ class Known(abc.ABC):
         if before is None:
             return True
         if isinstance(obj, types.CellType):
-            return before is value
+            return before is value or (before is HELD_NONE and value is None)
         if not isinstance(before, dict):
             return True
         if part == "attributes" and key in before.get("slots", ()):
@@ -264,12 +265,18 @@ class Known(abc.ABC):
             return
         name = self.name(value, "object")
         self._guard(f"{expression} is {name}", "identity", path, value, expression)
+        self.kind(value, name)
         self._know(value, name if self.guarded else expression, path)
         if isinstance(value, np.ndarray) and value.size > _ARRAY_LIMIT:
             self.opaque[id(value)] = value
         elif isinstance(value, np.ndarray):
             same = f"{self.name(np.array_equal, 'object')}({name}, {self.name(value.copy(), 'constant')})"
             self._guard(same, "contents", path)
+
+    def kind(self, obj: Any, expression: str) -> None:
+        """An object that stays itself may be given another class of the program's."""
+        if hasattr(type(obj), "__weft_versions__"):
+            self._guard_class(expression, type(obj), self.path(expression))
 
     def _belongs_to_argument(self, expression: str) -> bool:
         """Whether what an expression loads is part of an instance that a call brings.

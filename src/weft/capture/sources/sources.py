@@ -29,7 +29,7 @@ from weft.capture.python.spelling import spelled_attribute, spelled_namespace
 from weft.capture.python.values import ARRAYS, only_the_call_knows
 from weft.capture.sources.contents import Contents
 from weft.capture.sources.known import IDENTITY, SCALARS
-from weft.capture.state.journal import EMPTY_CELL, slot_value, slots_of
+from weft.capture.state.journal import EMPTY_CELL, cell_value, slot_value, slots_of
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 
@@ -172,6 +172,20 @@ class Sources(Contents):
                 return value
             return self._load(expression, value, path)
         return value
+
+    def is_bound(self, cell: types.CellType, bound: bool, name: str) -> None:
+        """Whether a closure variable has a value was asked."""
+        if self.is_known(cell) and self.before(cell) is None:
+            found = f"{self.name(cell_value, 'object')}({self.known[id(cell)][1]})"
+            condition = f"{found} {'is not' if bound else 'is'} {self.name(EMPTY_CELL, 'object')}"
+            self._guard(condition, "absent", f"closure variable {name!r}", bound)
+
+    def is_defined(self, namespace: dict[str, Any], name: str, defined: bool, what: str = "globals") -> None:
+        """Whether a name is in a namespace was asked."""
+        before = self.before(namespace)
+        if before is None:
+            condition = f"{name!r} {'in' if defined else 'not in'} {self.name(namespace, what)}"
+            self._guard(condition, "absent", f"global {name!r}", defined)
 
     def attribute(self, obj: Any, name: str, value: Any) -> Any:
         """An attribute was read."""
@@ -365,6 +379,7 @@ class Sources(Contents):
         before = self.before(cell)
         version = cell._version if before is None else before["attributes"]["_version"]
         self._guard(f"{expression}._version == {version}", "version", path, version, f"{expression}._version")
+        self.kind(cell, expression)
 
     def trained(self, cell: Any) -> None:
         """Library code asked which parameters of a Cell are trained; the Cell's version stands for which it has."""

@@ -20,6 +20,8 @@ from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 
 EMPTY_CELL: Final = object()
+#: the noted contents of a closure cell that held None
+HELD_NONE: Final = object()
 #: what functions have besides their code and attributes
 OF_FUNCTIONS: Final = (
     "__name__", "__qualname__", "__doc__", "__module__", "__defaults__", "__kwdefaults__", "__annotations__"
@@ -188,12 +190,19 @@ def _holds(obj: Any, contents: dict[str, Any]) -> bool:
 
 def _restore_dict(target: dict[Any, Any], contents: dict[Any, Any]) -> None:
     kind = native_class(type(target))
-    kind.clear(target)
+    now, before = items_of(target), list(contents.items())
+    if all(old[0] is new[0] for old, new in zip(before, now, strict=False)) and len(before) <= len(now):
+        for _ in range(len(now) - len(before)):  # only got items: what iterates over it stays where it is
+            kind.popitem(target)
+    else:
+        kind.clear(target)
+        now = []
     if kind is dict:
-        dict.update(target, contents)
+        dict.update(target, contents)  # does not hash the keys again, which may be the user's
         return
-    for key, value in contents.items():
-        kind.__setitem__(target, key, value)
+    for number, (key, value) in enumerate(before):
+        if number >= len(now) or now[number][1] is not value:
+            kind.__setitem__(target, key, value)
 
 
 def cell_value(cell: types.CellType) -> Any:
@@ -404,7 +413,7 @@ class Journal:
         for layer in self.layers:
             noted = layer.before.get(key)
             if noted is not None:
-                return noted[1]
+                return HELD_NONE if noted[1] is None else noted[1]
         return None
 
     def on_a_side(self) -> bool:

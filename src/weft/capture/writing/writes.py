@@ -75,6 +75,8 @@ class Writes:
         if isinstance(obj, types.CellType):
             if after is not EMPTY_CELL:
                 self.writer.lines.append(f"{target}.cell_contents = {self.writer.state(after)}")
+            elif before is not EMPTY_CELL:
+                self.writer.lines.append(f"del {target}.cell_contents")
             return
         if "list" in after:
             self._list(obj, target, before["list"], after["list"])

@@ -1,0 +1,174 @@
+"""Instructions that read and write local variables, closure variables and globals."""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, Any
+
+from weft.capture.code.instructions import Instr
+from weft.capture.machine.handlers import handles
+from weft.capture.state.frame import UNBOUND, Fork, Frame, Lazy, MaybeUnbound
+from weft.capture.state.journal import EMPTY_CELL, cell_value
+
+if TYPE_CHECKING:
+    from weft.capture.meaning.parts import Machine
+
+
+@handles("LOAD_FAST")
+def _load_fast(machine: Machine, frame: Frame, instr: Instr) -> Any:
+    value = frame.slots[instr.arg]
+    if type(value) is MaybeUnbound:
+        return _maybe_unbound(frame, instr, value)
+    if type(value) is Lazy:
+        value = machine.resolve(frame, instr.arg)
+    if value is UNBOUND:
+        _unbound(frame, instr)
+    frame.stack.append(value)
+    return None
+
+
+def _maybe_unbound(frame: Frame, instr: Instr, variable: MaybeUnbound) -> Fork:
+    """Decide whether a variable is bound, then execute the instruction again."""
+    place = frame.pc - 1
+
+    def bound() -> int:
+        frame.slots[instr.arg] = variable.value
+        return place
+
+    def unbound() -> int:
+        frame.slots[instr.arg] = UNBOUND
+        return place
+
+    return Fork(variable.bound, bound, unbound, place, place)
+
+
+@handles("LOAD_CLOSURE")
+def _load_closure(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.stack.append(frame.slots[instr.arg])
+
+
+@handles("MAKE_CELL")
+def _make_cell(machine: Machine, frame: Frame, instr: Instr) -> None:
+    value = frame.slots[instr.arg]
+    frame.slots[instr.arg] = machine.made(types.CellType() if value is UNBOUND else types.CellType(value))
+
+
+@handles("LOAD_FAST_AND_CLEAR")
+def _load_fast_and_clear(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.stack.append(frame.slots[instr.arg])
+    frame.slots[instr.arg] = UNBOUND
+
+
+@handles("STORE_FAST", "STORE_FAST_MAYBE_NULL")
+def _store_fast(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.slots[instr.arg] = frame.stack.pop()
+
+
+@handles("DELETE_FAST")
+def _delete_fast(machine: Machine, frame: Frame, instr: Instr) -> Any:
+    value = frame.slots[instr.arg]
+    if type(value) is MaybeUnbound:
+        return _maybe_unbound(frame, instr, value)
+    if value is UNBOUND:
+        _unbound(frame, instr)
+    frame.slots[instr.arg] = UNBOUND
+    return None
+
+
+def _unbound(frame: Frame, instr: Instr) -> None:
+    name = frame.decoded.slot_names[instr.arg]
+    raise UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
+
+
+@handles("LOAD_DEREF")
+def _load_deref(machine: Machine, frame: Frame, instr: Instr) -> Any:
+    cell = frame.slots[instr.arg]
+    value = cell_value(cell)
+    if type(value) is MaybeUnbound:
+        return _maybe_empty(machine, frame, instr, value)
+    if value is EMPTY_CELL:
+        _unbound_cell(machine, frame, instr)
+    frame.stack.append(machine.objects.read_cell(cell, value, frame.decoded.slot_names[instr.arg]))
+    return None
+
+
+def _maybe_empty(machine: Machine, frame: Frame, instr: Instr, variable: MaybeUnbound) -> Fork:
+    """Decide whether a variable in a cell is bound, then execute the instruction again."""
+    place, cell = frame.pc - 1, frame.slots[instr.arg]
+
+    def bound() -> int:
+        machine.journal.touch(cell)
+        cell.cell_contents = variable.value
+        return place
+
+    def unbound() -> int:
+        machine.journal.touch(cell)
+        del cell.cell_contents
+        return place
+
+    return Fork(variable.bound, bound, unbound, place, place)
+
+
+def _unbound_cell(machine: Machine, frame: Frame, instr: Instr) -> None:
+    name = frame.decoded.slot_names[instr.arg]
+    machine.sources.is_bound(frame.slots[instr.arg], False, name)
+    if name in frame.decoded.free_names:
+        raise NameError(
+            f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope",
+            name=name,
+        )
+    _unbound(frame, instr)
+
+
+@handles("STORE_DEREF")
+def _store_deref(machine: Machine, frame: Frame, instr: Instr) -> None:
+    cell = frame.slots[instr.arg]
+    value, old = frame.stack.pop(), cell_value(cell)
+    if old is not EMPTY_CELL and type(old) is not MaybeUnbound and machine.objects.depends_on_old(old, value):
+        with machine.sources.constants():
+            machine.objects.read_cell(cell, old)
+    machine.journal.touch(cell)
+    cell.cell_contents = value
+
+
+@handles("DELETE_DEREF")
+def _delete_deref(machine: Machine, frame: Frame, instr: Instr) -> Any:
+    cell = frame.slots[instr.arg]
+    value = cell_value(cell)
+    if type(value) is MaybeUnbound:
+        return _maybe_empty(machine, frame, instr, value)
+    if value is EMPTY_CELL:
+        _unbound_cell(machine, frame, instr)
+    machine.sources.is_bound(cell, True, frame.decoded.slot_names[instr.arg])
+    machine.journal.touch(cell)
+    del cell.cell_contents
+    return None
+
+
+@handles("LOAD_GLOBAL")
+def _load_global(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.stack.append(machine.objects.read_global(frame, instr.arg))
+
+
+@handles("LOAD_NAME")
+def _load_name(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.stack.append(machine.objects.read_global(frame, instr.arg))
+
+
+@handles("STORE_GLOBAL")
+def _store_global(machine: Machine, frame: Frame, instr: Instr) -> None:
+    value = frame.stack.pop()
+    if instr.arg in frame.globals and machine.objects.depends_on_old(frame.globals[instr.arg], value):
+        with machine.sources.constants():
+            machine.objects.read_global(frame, instr.arg)
+    machine.journal.touch(frame.globals)
+    frame.globals[instr.arg] = value
+
+
+@handles("DELETE_GLOBAL")
+def _delete_global(machine: Machine, frame: Frame, instr: Instr) -> None:
+    machine.sources.is_defined(frame.globals, instr.arg, instr.arg in frame.globals)
+    if instr.arg not in frame.globals:
+        raise NameError(f"name '{instr.arg}' is not defined", name=instr.arg)
+    machine.journal.touch(frame.globals)
+    del frame.globals[instr.arg]

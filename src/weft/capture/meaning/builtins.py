@@ -16,7 +16,7 @@ from weft.capture.meaning import arithmetic
 from weft.capture.meaning.gate import Reads
 from weft.capture.meaning.iterators import refuse_look
 from weft.capture.meaning.objects import MISSING, class_attribute, impostor
-from weft.capture.meaning.table import TWO_OPERANDS, Handler, handles
+from weft.capture.meaning.table import TWO_OPERANDS, Handler, handles, refused
 from weft.capture.meaning.texts import texted
 from weft.capture.sources.numbers import ObjectId
 from weft.capture.state.frame import UNBOUND, Lazy
@@ -29,6 +29,7 @@ from weft.core.number import GraphNumber
 from weft.core.run_number import KINDS, RunNumber, settled
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
+from weft.ops import random
 
 if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
@@ -182,11 +183,20 @@ def _from_numpy(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> An
     return Tensor.from_numpy(*machine.gate.read(Reads.ALL, tuple(args)), **kwargs) if array is None else array
 
 
-@handles(context.get_context)
-def _get_context(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    found = context.get_context(*args, **kwargs)
-    machine.sources.setting(context.get_context, args, kwargs, found)
-    return found
+def _setting(get: Any) -> Handler:
+    """A function that reads a setting of the process."""
+
+    def handler(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        found = get(*args, **kwargs)
+        machine.sources.setting(get, args, kwargs, found)
+        return found
+
+    return handler
+
+
+for _get in (context.get_context, random.get_seed):
+    handles(_get)(_setting(_get))
+handles(random.set_seed)(refused("set_seed", "set the seed outside the compiled function"))
 
 
 @handles(pow)
@@ -277,7 +287,9 @@ def _isinstance(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> An
         check = class_attribute(type(kinds), "__instancecheck__")
         if isinstance(check, types.FunctionType) and not machine.calls.is_native(check, kinds):
             return machine.objects.truth(machine.calls.call(check, [kinds, value], {}))
-    return isinstance(value, kinds)
+    found = isinstance(value, kinds)
+    machine.sources.instance(value, kinds, found)
+    return found
 
 
 @handles(type)

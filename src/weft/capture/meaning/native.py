@@ -7,6 +7,7 @@ be in a graph, then where the native code calls it. One that writes something is
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import inspect
 import itertools
@@ -14,7 +15,10 @@ import operator
 import sys
 import types
 from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from weft.capture.code.instructions import decode
 from weft.capture.meaning.objects import MISSING, class_attribute
@@ -71,6 +75,13 @@ class Native(Part):
         given = (getattr(function, "__self__", None), *args, *kwargs.values())
         if LazyText in map(type, given) and not (filling() or _only_stores(function)):
             raise needs_characters()
+        arrays = _arrays_in(given)
+        if arrays:
+            with self._unwritten(arrays):
+                return self._watched(values, function, given, args, kwargs)
+        return self._watched(values, function, given, args, kwargs)
+
+    def _watched(self, values: Any, function: Any, given: Any, args: Any, kwargs: Any) -> Any:
         if values is not None and not self._are_asked(given) and not self._has_users(values):
             return function(*args, **kwargs)
         before: Any = sys.getprofile()
@@ -84,6 +95,26 @@ class Native(Part):
             return function(*args, **kwargs)
         finally:
             sys.setprofile(before)
+
+    @contextlib.contextmanager
+    def _unwritten(self, arrays: list[Any]) -> Iterator[None]:
+        """Refuse native code that writes to arrays from outside, with what it wrote put back."""
+        before = []
+        for array in arrays:
+            while type(array.base) is np.ndarray:  # a view writes to another one
+                array = array.base
+            if id(array) not in self.created and array.flags.writeable:
+                before.append((array, array.copy()))
+        try:
+            yield
+        finally:
+            written = [(array, old) for array, old in before if array.tobytes() != old.tobytes()]
+            for array, old in written:
+                array[...] = old
+            if written:
+                raise Unsupported(
+                    Refusal.IMPURE_CALL, "native code writes to a NumPy array from outside", "use a Tensor"
+                )
 
     def _are_asked(self, given: tuple[Any, ...]) -> bool:
         """Whether native code may call a method of the user's on something that it is given."""
@@ -182,6 +213,18 @@ class Native(Part):
             )
 
 
+def _arrays_in(given: Iterable[Any]) -> list[Any]:
+    """The NumPy arrays among some values, and in tuples and lists among them."""
+    found: list[Any] = []
+    for value in given:
+        kind = type(value)
+        if kind is np.ndarray:
+            found.append(value)
+        elif kind is tuple or kind is list:
+            found += [item for item in value if type(item) is np.ndarray]
+    return found
+
+
 def _only_computes(function: Any, values: Any) -> bool:
     """Whether a function is an operator on tensors, or a class of tensors: it compares no objects."""
     if isinstance(function, type) and issubclass(function, Tensor):
@@ -275,7 +318,7 @@ def _only_stores(function: Any) -> bool:
     return getattr(function, "__name__", "") in _STORING and not isinstance(getattr(function, "__self__", None), str)
 
 
-_CALLER: Final = Native.call.__code__
+_CALLER: Final = Native._watched.__code__
 
 
 def _is_of_weft(frame: types.FrameType) -> bool:

@@ -189,7 +189,7 @@ class NativeCalls(Part):
             return self.sources.numbers.pure(callee, args)
         args, kwargs = self.machine.calls.given(args, kwargs)
         if isinstance(callee, (np.ufunc, Primitive)) or isinstance(owner, type):
-            result = callee(*args, **kwargs)
+            result = self.machine.native.call((), callee, *args, **kwargs)
             return (
                 self.machine.made(result)
                 if getattr(callee, "__name__", "") == "__new__"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from typing import Any, Final
+
+import jax
+import numpy as np
 
 from weft.errors import Refusal, Unsupported
 
@@ -98,3 +103,18 @@ def spelled(kind: type, method: str, name: Callable[[Any, str], str], container:
     if method in _SYNTAX:
         return _SYNTAX[method].format(container, *args)
     return f"{container}.{method}({', '.join(args)})"
+
+
+def has_unknown_items(obj: Any) -> bool:
+    """Whether an object is a container in C of which nobody here knows what may change in it, and how."""
+    kind = type(obj)
+    methods = (inspect.getattr_static(kind, name, None) for name in ("__getitem__", "__len__"))
+    return not issubclass(kind, _KNOWN_ITEMS) and any(isinstance(method, _IN_C) for method in methods)
+
+
+_IN_C: Final = (types.WrapperDescriptorType, types.MethodDescriptorType)
+#: classes in C with items that never change, or that are guarded otherwise
+_KNOWN_ITEMS: Final = (
+    *CONTAINERS, str, bytes, range, type, types.GenericAlias, types.UnionType, np.ndarray, np.generic, np.dtype,
+    jax.Array,
+)  # fmt: skip

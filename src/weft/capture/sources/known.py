@@ -20,7 +20,7 @@ from weft.capture.python.classes import (
     is_opaque_iterator,
     is_plain_instance,
 )
-from weft.capture.python.containers import CONTAINERS, is_container
+from weft.capture.python.containers import CONTAINERS, has_unknown_items, is_container
 from weft.capture.python.namespaces import namespace_of
 from weft.capture.python.values import same_value
 from weft.capture.sources.numbers import Numbers
@@ -267,7 +267,7 @@ class Known(abc.ABC):
         self._guard(f"{expression} is {name}", "identity", path, value, expression)
         self.kind(value, name)
         self._know(value, name if self.guarded else expression, path)
-        if isinstance(value, np.ndarray) and value.size > _ARRAY_LIMIT:
+        if (isinstance(value, np.ndarray) and value.size > _ARRAY_LIMIT) or has_unknown_items(value):
             self.opaque[id(value)] = value
         elif isinstance(value, np.ndarray):
             same = f"{self.name(np.array_equal, 'object')}({name}, {self.name(value.copy(), 'constant')})"

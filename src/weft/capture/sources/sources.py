@@ -409,6 +409,26 @@ class Sources(Contents):
         what = f"{method} of a {type(obj).__name__}"
         self._guard(f"{asked} is {self._constant(result)}", "relation", what, result)
 
+    def instance(self, value: Any, kinds: Any, found: bool) -> None:
+        """Whether a value is an instance was asked: classes that are told later who belongs to them are asked again."""
+        pending, asked = [kinds], False
+        while pending and not asked:
+            kind = pending.pop()
+            if isinstance(kind, (tuple, types.UnionType)):
+                pending += kind if isinstance(kind, tuple) else kind.__args__
+            else:
+                asked = issubclass(type(type(kind)), type) and type(kind) is not type and is_changeable(kind)
+        if not asked:
+            return
+        known = self.known.get(id(value))
+        named = self.name(kinds, "object")
+        if known is None or self.before(value) is not None:
+            found = issubclass(type(value), kinds)
+            condition = f"issubclass({self.name(type(value), 'class')}, {named}) is {found}"
+        else:
+            condition = f"isinstance({known[1]}, {named}) is {found}"
+        self._guard(condition, "relation", f"classes of a {type(value).__name__}", found)
+
     def setting(self, get: Any, args: list[Any], kwargs: dict[str, Any], found: Any) -> None:
         """A setting of the process was asked for."""
         asked = ", ".join([*map(repr, args), *[f"{name}={value!r}" for name, value in kwargs.items()]])
@@ -455,6 +475,12 @@ class Sources(Contents):
                 self.inside(part, seen, depth + 1)
         elif id(value) in self.anew and isinstance(value, BaseException):
             self.inside(value.args, seen, depth + 1)
+        elif isinstance(value, BaseException) and id(value) in self.known:
+            self.identity(value)
+            with self.constants():
+                self.inside(self.attribute(value, "args", value.args), seen, depth + 1)
+                for item in self.held(value):
+                    self.inside(item, seen, depth + 1)
         elif id(value) in self.by_class or is_changeable(type(value)):
             self.identity(value)
             for item in self.held(value):

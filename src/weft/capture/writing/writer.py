@@ -13,6 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container
 from typing import Any, Final, NoReturn
 
+import numpy as np
+
 from weft.capture.leaving.entries import Owner
 from weft.capture.leaving.tracebacks import Place, Way
 from weft.capture.meaning.generators import InterpretedGenerator
@@ -205,7 +207,8 @@ class Writer:
             parts = (value.start, value.stop, value.step)
             return self._assigned(f"slice({', '.join(self.expression(part) for part in parts)})")
         made_here = id(value) in self.created
-        if made_here and getattr(kind, "__weft_parts__", ()) is None:
+        is_view = issubclass(kind, np.ndarray) and isinstance(value.base, np.ndarray)  # what is written to it is shared
+        if made_here and (getattr(kind, "__weft_parts__", ()) is None or is_view):
             self.refuse(value)
         if kind is dict and value is namespace_of(of := self.journal.namespaces.get(id(value))):
             return self.namespace(type(of), self.expression(of))

@@ -51,7 +51,7 @@ class Iteration(Part):
             return SequenceIterator(journal, obj, read=lambda index, item: self.sources.item(obj, index, item))
         if kind is range and max(abs(obj.start), abs(obj.stop)) >= sys.maxsize >> 1:  # it has no length
             return RestartingIterator(journal, obj)
-        if kind in (list, tuple, range, str):
+        if kind in (list, tuple, range, str, bytes):
             return SequenceIterator(journal, obj)
         if isinstance(obj, Tensor):
             if not obj.shape:
@@ -106,7 +106,11 @@ class Iteration(Part):
     def _is_native_iterable(self, obj: Any) -> bool:
         """Whether Python's own iterator over an object is taken, for lack of one that the journal can take back."""
         kind = type(obj)
-        if kind in (list, tuple, range, str) or kind in _DICT_VIEWS or isinstance(obj, (Tensor, list, SymbolicRange)):
+        if (
+            kind in (list, tuple, range, str, bytes)
+            or kind in _DICT_VIEWS
+            or isinstance(obj, (Tensor, list, SymbolicRange))
+        ):
             return False
         if isinstance(obj, _HASHED) and class_attribute(kind, "__iter__") in _HASHED_ITERATION:
             return False

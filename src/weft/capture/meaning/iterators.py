@@ -14,7 +14,8 @@ from weft.errors import Refusal, Unsupported
 _ABSENT: Final = object()
 #: class of a sequence -> class of Python's iterator over it
 _ITERATORS: Final[dict[type, type]] = {
-    list: type(iter([])), tuple: type(iter(())), str: type(iter("é")), range: type(iter(range(1)))
+    list: type(iter([])), tuple: type(iter(())), str: type(iter("é")), bytes: type(iter(b"")),
+    range: type(iter(range(1))),
 }  # fmt: skip
 
 

@@ -257,6 +257,8 @@ class Journal:
         #: id of a written list -> where each of its items stood before the capture wrote it, None for a new one; None
         #: for a list that was written in another way than by `touch_list`, or on one side of a branch
         self.places: dict[int, list[int | None] | None] = {}
+        #: ids of written lists that were cleared on the way
+        self.cleared: set[int] = set()
         #: id of an exception of the program -> where it left frames, the innermost first
         self.ways: dict[int, list[tuple[Any, int]]] = {}
         #: id of an exception that was raised -> itself, and what Python notes in it, as it was before
@@ -350,6 +352,8 @@ class Journal:
         places = self.places.get(id(items), list(range(list.__len__(items))))
         self.touch(items)
         if places is not None and len(self.layers) == 1:
+            if method == "clear":
+                self.cleared.add(id(items))
             with contextlib.suppress(IndexError, TypeError, ValueError):  # which the method itself will raise
                 getattr(places, method)(*args)
             self.places[id(items)] = places

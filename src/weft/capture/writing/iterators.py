@@ -111,11 +111,11 @@ def _restarting_iterator(writer: Writing, value: RestartingIterator) -> str:
 def _sequence_iterator(writer: Writing, value: SequenceIterator) -> str:
     sequence, position = value.sequence, value.position
     if position < 0:
-        kind = next((kind for kind in (list, str, range) if isinstance(sequence, kind)), tuple)
+        kind = next((kind for kind in (list, str, bytes, range) if isinstance(sequence, kind)), tuple)
         return f"{writer.constant(advanced)}(iter({'range(0)' if kind is range else kind.__name__ + '()'}), 1)"
     if isinstance(sequence, Tensor):
         return f"{writer.constant(iterator_at)}(tuple({writer.expression(sequence)}), {position})"
-    if type(sequence) not in (list, tuple, str, range):
+    if type(sequence) not in (list, tuple, str, bytes, range):
         writer.refuse(value)
     if isinstance(sequence, list) and id(sequence) not in writer.created and id(sequence) not in writer.sources.known:
         rest = "".join(f"{writer.expression(item)}, " for item in sequence[position:])  # our own copy

@@ -129,12 +129,12 @@ class Writes:
             return
         new = {place: writer.expression(after[place]) for place, old in enumerate(places) if old is None}
         kept = [place for place in places if place is not None]
+        if id(obj) in writer.journal.cleared:
+            writer.write(kind, "clear", target)
+            count, places = 0, [None] * len(after)
         if kept == list(range(count)) == places[:count]:  # it only grew
             if new:
                 writer.write(kind, "extend", target, f"[{', '.join(new.values())}]")
-            return
-        if not after:
-            writer.write(kind, "clear", target)
             return
         writer.sources.length(obj)
         if len(after) == count and all(place == old for place, old in enumerate(places) if old is not None):

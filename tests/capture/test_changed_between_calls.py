@@ -1,0 +1,308 @@
+"""Programs of strangers: what changes between calls, from inside and outside of a compiled function, is seen.
+
+Each program is a generator that is given a decorator and yields what can be observed. It runs plainly and compiled.
+"""
+
+from __future__ import annotations
+
+import abc
+import array
+import collections
+import contextlib
+import ctypes
+import functools
+import types
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from weft import Parameter, Tensor, nn
+
+X = Tensor([1.0, 2.0])
+
+
+def best_of_a_closure(deco: Any) -> Iterator[Any]:
+    best = None
+
+    @deco
+    def f(x: Any) -> Any:
+        nonlocal best
+        if best is None or x.sum() > best:
+            best = x.sum()
+        return x - best
+
+    for values in ([1.0, 2.0], [3.0, 0.5], [0.0, 1.0]):
+        yield f(Tensor(values)), best
+
+
+def set_and_read(deco: Any) -> Iterator[Any]:
+    last: Any = None
+
+    @deco
+    def f(x: Any) -> Any:
+        nonlocal last
+        last = x * 2
+        return last + 1
+
+    @deco
+    def g(x: Any) -> Any:
+        nonlocal last
+        last = "set"
+        result = x if last == "set" else x * 0
+        last = None
+        return result
+
+    for number in range(3):
+        yield f(X * number), last, g(X), last
+
+
+def context_in_a_closure(deco: Any) -> Iterator[Any]:
+    current: Any = None
+
+    @contextlib.contextmanager
+    def scaled(by: float) -> Iterator[None]:
+        nonlocal current
+        before, current = current, by
+        try:
+            yield
+        finally:
+            current = before
+
+    @deco
+    def f(x: Any) -> Any:
+        with scaled(3.0):
+            return x * current
+
+    for _ in range(3):
+        yield f(X), current
+
+
+def fresh_views_of_arrays(deco: Any) -> Iterator[Any]:
+    weights = np.arange(4, dtype=np.float32).reshape(2, 2)
+    f = deco(lambda x: x + Tensor(weights.T))
+    for number in range(3):
+        yield f(X)
+        weights[0, 1] = number
+
+
+def arrays_written_in_place(deco: Any) -> Iterator[Any]:
+    w = np.array([[0, 1], [2, 3]], np.float32)
+
+    def add(x: Any) -> Any:
+        np.add(w, 1, out=w)
+        return x * float(w.sum())
+
+    def at(x: Any) -> Any:
+        np.add.at(w, (0, 1), 2.0)
+        np.clip(w, 0, 2, out=(w))
+        return x * float(w.sum())
+
+    def fill(x: Any) -> Any:
+        w.T.fill(4)
+        return x * float(w.sum())
+
+    def order(x: Any) -> Any:
+        w.sort(axis=0)
+        w.put([0], [9])
+        np.copyto(w, w[::-1].copy())
+        return x * float(w[0, 0])
+
+    for function in (add, at, order, fill, add):
+        compiled = deco(function)
+        for _ in range(2):
+            yield compiled(X), w.tolist()
+
+
+def dictionaries_while_iterated(deco: Any) -> Iterator[Any]:
+    for kind in (dict, collections.OrderedDict, collections.Counter):
+        d: Any = kind({"a": 1.0, "b": 2.0, "c": 3.0})
+        mode = "del"
+
+        @deco
+        def f(x: Any, d: Any = d) -> Any:
+            for k in d:
+                x = x * d[k]
+                if mode == "set":
+                    d[k] = d[k] + 1
+                if mode == "del":
+                    del d[k]
+            return x
+
+        for mode in ("del", "set", "set", "get"):  # noqa: B007 - the function reads it
+            try:
+                yield f(X), dict(d)
+            except RuntimeError as error:
+                yield str(error), dict(d)
+
+
+class _Double(nn.Cell):
+    def construct(self, x: Any) -> Any:
+        return x * 2
+
+
+class _Triple(nn.Cell):
+    def construct(self, x: Any) -> Any:
+        return x * 3
+
+
+def the_class_of_a_cell(deco: Any) -> Iterator[Any]:
+    net = _Double()
+    f, g = deco(lambda x: net(x)), deco(lambda n, x: n(x))
+    for kind in (_Double, _Triple, _Double):
+        net.__class__ = kind
+        yield f(X), g(net, X)
+
+
+def attributes_of_a_parameter(deco: Any) -> Iterator[Any]:
+    p: Any = Parameter(Tensor([1.0, 1.0]), name="p")
+
+    @deco
+    def f(x: Any) -> Any:
+        p.steps = getattr(p, "steps", 0) + 1
+        return x * p * p.steps * getattr(p, "lr_mult", 1.0), hasattr(p, "lr_mult")
+
+    for number in range(4):
+        if number == 2:
+            p.lr_mult = 10.0
+        yield f(X), p.steps
+
+
+def unbound_variables(deco: Any) -> Iterator[Any]:
+    k: Any = 1.0
+
+    @deco
+    def f(x: Any) -> Any:
+        return x * k
+
+    @deco
+    def g(x: Any) -> Any:
+        nonlocal k
+        del k
+        return x * 2
+
+    for value in (None, 5.0, None, 6.0):
+        if value is not None:
+            k = value
+        for function in (f, g, f):
+            try:
+                yield function(X)
+            except NameError as error:
+                yield str(error)
+
+
+def unbound_globals(deco: Any) -> Iterator[Any]:
+    def f(x: Any) -> Any:
+        return x * _missing  # type: ignore[name-defined]
+
+    def g(x: Any) -> Any:
+        global _missing
+        del _missing
+        return x
+
+    f, g = deco(f), deco(g)
+    for value in (None, 5.0, None, 6.0):
+        if value is not None:
+            globals()["_missing"] = value
+        for function in (f, g, f):
+            try:
+                yield function(X)
+            except NameError as error:
+                yield str(error)
+
+
+def containers_in_c(deco: Any) -> Iterator[Any]:
+    numbers = array.array("f", [1, 2])
+    names = {"a": 1.0}
+    held: dict[str, tuple[Any, Callable[[Any, Any], Any], Callable[[float], Any]]] = {
+        "array": (numbers, lambda x, s: x * s[0], lambda v: numbers.__setitem__(0, v)),
+        "sum": (numbers, lambda x, s: x * sum(s), lambda v: numbers.__setitem__(0, v)),
+        "view": (memoryview(numbers), lambda x, s: x * s[0], lambda v: numbers.__setitem__(0, v)),
+        "proxy": (types.MappingProxyType(names), lambda x, s: x * s["a"], lambda v: names.__setitem__("a", v)),
+        "values": (names.values(), lambda x, s: x * next(iter(s)), lambda v: names.__setitem__("a", v)),
+    }
+    raw = (ctypes.c_float * 2)(1, 2)
+    held["ctypes"] = (raw, lambda x, s: x * s[0], lambda v: raw.__setitem__(0, v))
+    for name, (kept, read, change) in held.items():
+        f = deco(lambda x, kept=kept, read=read: read(x, kept))
+        g = deco(lambda x: read(x, kept))
+        for value in (1.0, 5.0, 7.0):
+            change(value)
+            yield name, f(X), g(X)
+
+
+@typing.runtime_checkable
+class _HasScale(typing.Protocol):
+    scale: float
+
+
+class _Abstract(abc.ABC):  # noqa: B024
+    pass
+
+
+def relations_of_classes(deco: Any) -> Iterator[Any]:
+    class Plain:
+        pass
+
+    o: Any = Plain()
+    f = deco(lambda x: (x * isinstance(o, _HasScale), x * isinstance(o, _Abstract), isinstance(o, (int, _Abstract))))
+    yield f(X)
+    o.scale = 1.0
+    yield f(X)
+    _Abstract.register(Plain)
+    yield f(X)
+    del o.scale
+    yield f(X)
+
+
+def texts_of_exceptions(deco: Any) -> Iterator[Any]:
+    error = ValueError("one")
+    f = deco(lambda x: (x, str(error), repr(error)))
+    for number in range(3):
+        yield f(X)
+        error.args = (number, "more")
+
+
+def seeds(deco: Any) -> Iterator[Any]:
+    before = weft.get_seed()
+    f = deco(lambda x: x * weft.get_seed())
+
+    def g(x: Any, seed: int) -> Any:
+        weft.set_seed(seed)
+        return x
+
+    g = deco(g)
+    try:
+        for seed in (3, 4, 3):
+            weft.set_seed(seed)
+            yield f(X), g(X, seed + 1), weft.get_seed()
+    finally:
+        weft.set_seed(before or 0)
+
+
+PROGRAMS = [
+    best_of_a_closure, set_and_read, context_in_a_closure, fresh_views_of_arrays, arrays_written_in_place,
+    dictionaries_while_iterated, the_class_of_a_cell, attributes_of_a_parameter, unbound_variables, unbound_globals,
+    containers_in_c, relations_of_classes, texts_of_exceptions, seeds,
+]  # fmt: skip
+
+
+def plain(value: Any) -> Any:
+    """A value to compare."""
+    if isinstance(value, Tensor):
+        return str(value.dtype), value.asnumpy().tolist()
+    return tuple(map(plain, value)) if isinstance(value, tuple) else value
+
+
+@pytest.mark.parametrize("policy", [{}, {"mode": "PIJit"}], ids=["auto", "PIJit"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_changes_between_calls_are_seen(program: Any, policy: dict[str, Any]) -> None:
+    globals().pop("_missing", None)
+    wanted = [plain(found) for found in program(lambda function: function)]
+    globals().pop("_missing", None)
+    if program is relations_of_classes:  # which classes are registered cannot be undone
+        _Abstract.register(type("Another", (), {}))
+    assert [plain(found) for found in program(functools.partial(weft.jit, **policy))] == wanted

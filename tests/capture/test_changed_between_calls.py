@@ -306,3 +306,48 @@ def test_changes_between_calls_are_seen(program: Any, policy: dict[str, Any]) ->
     if program is relations_of_classes:  # which classes are registered cannot be undone
         _Abstract.register(type("Another", (), {}))
     assert [plain(found) for found in program(functools.partial(weft.jit, **policy))] == wanted
+
+
+def early_stopping(deco: Any) -> Iterator[Any]:
+    s = types.SimpleNamespace(best=1e9, bad=0)
+
+    @deco
+    def f(x: Any) -> Any:
+        loss = float((x * x).sum())
+        if loss < s.best:
+            s.best = loss
+            s.bad = 0
+        else:
+            s.bad += 1
+        return x * s.bad
+
+    for number in range(14):
+        yield f(Tensor([float(7 - number)])), s.best, s.bad
+
+
+def skipped_steps(deco: Any) -> Iterator[Any]:
+    best, skipped = 1e9, 0
+
+    @deco
+    def f(x: Any) -> Any:
+        nonlocal best, skipped
+        if x.sum() > 2:
+            best = float(x.sum())
+            skipped += 1
+        return x * skipped + best
+
+    for number in range(14):
+        yield f(Tensor([float(7 - number)])), best, skipped
+
+
+@pytest.mark.parametrize("program", [early_stopping, skipped_steps])
+def test_numbers_written_on_one_side_of_a_branch_need_few_graphs(program: Any) -> None:
+    made = []
+
+    def compiled(function: Any) -> Any:
+        made.append(weft.jit(function))
+        return made[-1]
+
+    wanted = [plain(found) for found in program(lambda function: function)]
+    assert [plain(found) for found in program(compiled)] == wanted
+    assert len(made[0].report().graphs) <= 4

@@ -124,9 +124,8 @@ def _unbound_cell(machine: Machine, frame: Frame, instr: Instr) -> None:
 def _store_deref(machine: Machine, frame: Frame, instr: Instr) -> None:
     cell = frame.slots[instr.arg]
     value, old = frame.stack.pop(), cell_value(cell)
-    if old is not EMPTY_CELL and type(old) is not MaybeUnbound and machine.objects.depends_on_old(old, value):
-        with machine.sources.constants():
-            machine.objects.read_cell(cell, old)
+    if old is not EMPTY_CELL and type(old) is not MaybeUnbound:
+        machine.objects.read_old(cell, None, old, value, lambda: machine.objects.read_cell(cell, old))
     machine.journal.touch(cell)
     cell.cell_contents = value
 
@@ -158,9 +157,11 @@ def _load_name(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("STORE_GLOBAL")
 def _store_global(machine: Machine, frame: Frame, instr: Instr) -> None:
     value = frame.stack.pop()
-    if instr.arg in frame.globals and machine.objects.depends_on_old(frame.globals[instr.arg], value):
-        with machine.sources.constants():
-            machine.objects.read_global(frame, instr.arg)
+    if instr.arg in frame.globals:
+        old = frame.globals[instr.arg]
+        machine.objects.read_old(
+            frame.globals, instr.arg, old, value, lambda: machine.objects.read_global(frame, instr.arg)
+        )
     machine.journal.touch(frame.globals)
     frame.globals[instr.arg] = value
 

@@ -252,7 +252,10 @@ class Attributes(Part):
             old = MISSING if old is EMPTY_CELL else old
         else:
             old = namespace.get(name, found)
-        if self.machine.objects.depends_on_old(old, value):
+        if type(namespace) is dict and name in namespace:
+            read = lambda: self.sources.attribute(obj, name, old)  # noqa: E731
+            self.machine.objects.read_old(namespace, name, old, value, read)
+        elif self.machine.objects.depends_on_old(old, value):
             if old is MISSING:
                 self.sources.absent(obj, name)
             else:

@@ -6,6 +6,7 @@ import array
 import operator
 import types
 from collections import defaultdict, deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from weft.capture.meaning.parts import Part
 from weft.capture.meaning.texts import percent, texted
 from weft.capture.python.containers import is_container
 from weft.capture.python.packages import is_heap_type, is_ours
+from weft.capture.sources.numbers import CallNumber
 from weft.capture.state.frame import Frame
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText, needs_characters
@@ -466,9 +468,7 @@ class Objects(Part):
                 return
             if old is MISSING:  # asking a `defaultdict` for it would make it
                 return
-            if self.depends_on_old(old, value):
-                with self.sources.constants():
-                    self.sources.item(obj, key, old)
+            self.read_old(obj, key, old, value, lambda: self.sources.item(obj, key, old))
 
     def delete_item(self, obj: Any, key: Any) -> None:
         """`del obj[key]`."""
@@ -500,6 +500,24 @@ class Objects(Part):
         seen among the changes, and one on the side of a branch leaves the old contents on the other side.
         """
         return old is value or self.journal.on_a_side()
+
+    def read_old(self, holder: Any, key: Any, old: Any, value: Any, read: Callable[[], Any]) -> None:
+        """Read what a write replaces, where the place's contents after it depend on that.
+
+        Args:
+            holder: the dictionary, list or closure cell that is about to be written.
+            key: the place in it.
+            old: what it holds.
+            value: what is written.
+            read: reads it from outside.
+        """
+        if not self.depends_on_old(old, value):
+            return
+        if type(old) not in (int, float) or not self.journal.on_a_side() or self.journal.shared:
+            with self.sources.constants():
+                read()
+        elif type(number := read()) is CallNumber:
+            self.journal.exchange(holder, key, number)
 
     # -- names -------------------------------------------------------------------------------------------------------
 

@@ -358,6 +358,29 @@ class Journal:
                 getattr(places, method)(*args)
             self.places[id(items)] = places
 
+    def exchange(self, holder: Any, key: Any, number: Any) -> None:
+        """Put a number of the call in the place of its value, in what is noted too: paths that do not write leave it.
+
+        Args:
+            holder: a dictionary, a list or a closure cell.
+            key: the key or index in it.
+            number: the number, which is the same in the call that is captured.
+        """
+        base, name = self.layers[0].before, id(holder)
+        if name not in base:  # where the value itself is put back in the end
+            base[name] = (holder, contents_of(holder))
+        is_cell = type(holder) is types.CellType
+        for layer in self.layers[1:]:
+            noted = layer.before.get(name)
+            if noted is not None and is_cell:
+                layer.before[name] = (holder, number)
+            elif noted is not None:
+                noted[1]["list" if isinstance(holder, list) else "dict"][key] = number
+        if is_cell:
+            holder.cell_contents = number
+        else:
+            native_class(type(holder)).__setitem__(holder, key, number)
+
     def namespace(self, obj: Any) -> dict[str, Any] | None:
         """The dictionary of an object's attributes, None if it has none; noted as that object's."""
         namespace = namespace_of(obj)

@@ -98,7 +98,7 @@ class Interpreter:
         trace.watched = True
         trace.is_made = lambda obj: id(obj) in self.created
         trace.read_hooks = sources.hooks
-        self.journal.on_side_write = sources.contents
+        self.journal.on_side_write = self._read_before_side_write
         self.objects = Objects(self)
         self.attributes = Attributes(self)
         self.arrays = Arrays(self)
@@ -106,6 +106,13 @@ class Interpreter:
         self.calls = Calls(self)
         self.natives = NativeCalls(self)
         self.branches = Branches(self)
+
+    def _read_before_side_write(self, obj: Any) -> None:
+        """One side of a branch is about to write an object: what the other side leaves is read, too."""
+        numbers: dict[Any, Any] = {}
+        self.sources.contents(obj, None if self.journal.shared else numbers)
+        for key, number in numbers.items():
+            self.journal.exchange(obj, key, number)
 
     # -- facts -------------------------------------------------------------------------------------------------------
 

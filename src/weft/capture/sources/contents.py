@@ -141,8 +141,13 @@ class Contents(Known):
         found = self._spelled(obj, "__len__", expression)
         self._guard(f"{found} == {count}", "length", self.path(expression), count, found)
 
-    def contents(self, obj: Any) -> None:
-        """Everything in a container was read, one level deep."""
+    def contents(self, obj: Any, numbers: dict[Any, Any] | None = None) -> None:
+        """Everything in a container was read, one level deep.
+
+        Args:
+            obj: the container.
+            numbers: gets the numbers that are not constants of this capture, by key; without it they are constants.
+        """
         expression = self._tracked(obj)
         if not expression:
             return
@@ -156,21 +161,31 @@ class Contents(Known):
         elif isinstance(before, (set, frozenset)):
             self._guard_members(obj, expression, list(members(before)), path)
         elif isinstance(before, dict):
-            self._guard_items(obj, expression, before, path)
+            self._guard_items(obj, expression, before, path, numbers)
         elif length(before) > _LONG:
             same, kept = self.name(same_items, "object"), self.name(list(members(before)), "constant")
             self._guard(f"{same}([*{self._spelled(obj, '__iter__', expression)}], {kept})", "contents", path)
         else:
             for position, item in enumerate(members(before)):
-                self._read(self._item(obj, expression, str(position)), item, f"{path}[{position}]")
+                self._read_item(obj, expression, position, item, path, numbers)
 
-    def _guard_items(self, obj: Any, expression: str, before: dict[Any, Any], path: str) -> None:
+    def _read_item(
+        self, obj: Any, expression: str, key: Any, item: Any, path: str, numbers: dict[Any, Any] | None
+    ) -> None:  # fmt: skip
+        read = self._read if numbers is None else self._load
+        found = read(self._item(obj, expression, repr(key)), item, f"{path}[{key!r}]")
+        if numbers is not None and found is not item:
+            numbers[key] = found
+
+    def _guard_items(
+        self, obj: Any, expression: str, before: dict[Any, Any], path: str, numbers: dict[Any, Any] | None
+    ) -> None:  # fmt: skip
         items = items_of(before)
         keys = [key for key, _ in items]
         self._guard_keys(obj, expression, keys, path)
         if all(map(_is_spelled, keys)):
             for key, item in items:
-                self._read(self._item(obj, expression, repr(key)), item, f"{path}[{key!r}]")
+                self._read_item(obj, expression, key, item, path, numbers)
             return
         # by their places: looking up a key may call the program's own `__hash__` and `__eq__`
         values = f"{self.name(values_of, 'object')}({expression})"

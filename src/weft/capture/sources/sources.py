@@ -379,7 +379,6 @@ class Sources(Contents):
         before = self.before(cell)
         version = cell._version if before is None else before["attributes"]["_version"]
         self._guard(f"{expression}._version == {version}", "version", path, version, f"{expression}._version")
-        self.kind(cell, expression)
 
     def trained(self, cell: Any) -> None:
         """Library code asked which parameters of a Cell are trained; the Cell's version stands for which it has."""

@@ -283,10 +283,108 @@ def seeds(deco: Any) -> Iterator[Any]:
         weft.set_seed(before or 0)
 
 
+def best_in_a_mapping(deco: Any) -> Iterator[Any]:
+    class Plain:
+        pass
+
+    for kind in (dict, collections.OrderedDict, collections.defaultdict, vars):
+        s: Any = vars(Plain()) if kind is vars else kind()
+        s.update(best=Tensor(9.0), wait=0, last=None)
+
+        @deco
+        def step(loss: Any, s: Any = s) -> Any:
+            if loss < s["best"]:
+                s["best"] = loss
+                s["wait"] = 0
+                s["last"] = loss * 2
+            else:
+                s["wait"] += 1
+            return loss * 2
+
+        for value in (5.0, 6.0, 7.0, 1.0, 4.0, 3.0):
+            yield step(Tensor(value)), s["best"], s["wait"], s["last"]
+
+
+def loss_scale(deco: Any) -> Iterator[Any]:
+    u = types.SimpleNamespace(scale=8.0, good=0)
+
+    @deco
+    def step(g: Any) -> Any:
+        if g < 0:
+            u.scale /= 2
+            u.good = 0
+        else:
+            u.good += 1
+            if u.good == 2:
+                u.scale *= 2
+                u.good = 0
+        return g * 2
+
+    for value in (1.0, 1.0, -1.0, 1.0, 1.0, -1.0, 1.0):
+        yield step(Tensor(value)), u.scale, u.good
+
+
+def best_of_an_object(deco: Any) -> Iterator[Any]:
+    b = types.SimpleNamespace(loss=Tensor(9.0), arg=-1, i=0)
+
+    @deco
+    def f(x: Any) -> Any:
+        s = x.sum()
+        if s < b.loss:
+            b.loss = s
+            b.arg = b.i
+        b.i += 1
+        return s
+
+    for value in (3.0, 2.0, 4.0, 1.0, 5.0):
+        yield f(Tensor([value])), b.loss, b.arg, b.i
+
+
+def counted_loop(deco: Any) -> Iterator[Any]:
+    s: dict[str, Any] = {"t": Tensor(0.0), "n": 0}
+
+    @deco
+    def f(x: Any) -> Any:
+        while s["t"] < x:
+            s["t"] = s["t"] + 1
+            s["n"] += 1
+        return x * 2
+
+    for value in (2.0, 1.0, 4.0, 3.0):
+        yield f(Tensor(value)), s["t"], s["n"]
+
+
+def unused_results_that_raise(deco: Any) -> Iterator[Any]:
+    def plain_division(x: Any) -> Any:
+        y = x * 2
+        5 // int(y[0])
+        return y
+
+    def caught(x: Any) -> Any:
+        try:
+            1 / int(x[0])
+        except ZeroDivisionError:
+            return "zero"
+        return "ok"
+
+    def shifted(x: Any) -> Any:
+        [1 << int(x[0])]
+        return x
+
+    for function in (plain_division, caught, shifted):
+        f = deco(function)
+        for value in (0.0, 2.0, 0.0, -3.0, 0.0, 1.0):
+            try:
+                yield f(Tensor([value]))
+            except (ZeroDivisionError, ValueError) as error:
+                yield repr(error)
+
+
 PROGRAMS = [
     best_of_a_closure, set_and_read, context_in_a_closure, fresh_views_of_arrays, arrays_written_in_place,
     dictionaries_while_iterated, the_class_of_a_cell, attributes_of_a_parameter, unbound_variables, unbound_globals,
-    containers_in_c, relations_of_classes, texts_of_exceptions, seeds,
+    containers_in_c, relations_of_classes, texts_of_exceptions, seeds, best_in_a_mapping, loss_scale, best_of_an_object,
+    counted_loop, unused_results_that_raise,
 ]  # fmt: skip
 
 

@@ -55,7 +55,7 @@ class Iteration(Part):
             return SequenceIterator(journal, obj)
         if isinstance(obj, Tensor):
             if not obj.shape:
-                raise TypeError("iteration over a 0-d tensor")
+                raise TypeError("iteration over a 0-dimensional tensor")
             return SequenceIterator(journal, obj, obj.shape[0])
         own = self.machine.objects.user_method(obj, "__iter__")
         if own is None:

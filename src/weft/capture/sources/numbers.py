@@ -31,6 +31,10 @@ PURE: Final = frozenset(
         *(f for name, f in vars(math).items() if callable(f) and name not in ("prod", "fsum", "dist", "sumprod")),
     }
 )  # fmt: skip
+#: what raises for no numbers (but for an int that is too large for a float)
+_TOTAL: Final = frozenset(
+    getattr(operator, name) for name in ("add", "sub", "mul", "neg", "pos", "lt", "le", "eq", "ne", "gt", "ge")
+)
 
 
 class CallNumber(RunNumber):
@@ -138,7 +142,10 @@ class Numbers:
         parts = tuple([arg for arg in args if type(arg) is CallNumber])
         spelled = text.format(*["{}" if type(arg) is CallNumber else self._literal(arg) for arg in args])
         labels = [_enclosed(arg.label) if type(arg) is CallNumber else self._literal(arg) for arg in args]
-        return CallNumber(self, value, spelled, label.format(*labels), parts)
+        number = CallNumber(self, value, spelled, label.format(*labels), parts)
+        if function not in _TOTAL:  # computed by each call, whether it is needed or not: it may raise
+            self.name_of(number)
+        return number
 
     def pure(self, function: Any, args: list[Any]) -> Any:
         """The result of a function in `PURE`."""

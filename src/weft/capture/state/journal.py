@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import copy
 import inspect
 import types
 from collections import deque
@@ -366,10 +367,10 @@ class Journal:
             key: the key or index in it.
             number: the number, which is the same in the call that is captured.
         """
-        base, name = self.layers[0].before, id(holder)
-        if name not in base:  # where the value itself is put back in the end
-            base[name] = (holder, contents_of(holder))
-        is_cell = type(holder) is types.CellType
+        base, name, is_cell = self.layers[0].before, id(holder), type(holder) is types.CellType
+        if name not in base:  # where the value itself is put back in the end, with all that paths have written since
+            first = next((layer.before[name][1] for layer in self.layers if name in layer.before), contents_of(holder))
+            base[name] = (holder, first if is_cell else {part: copy.copy(held) for part, held in first.items()})
         for layer in self.layers[1:]:
             noted = layer.before.get(name)
             if noted is not None and is_cell:

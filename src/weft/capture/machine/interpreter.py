@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sys
 import types
@@ -26,6 +27,7 @@ from weft.capture.meaning.native import Native
 from weft.capture.meaning.native_calls import NativeCalls
 from weft.capture.meaning.objects import Objects
 from weft.capture.meaning.stand_ins import refuse_stand_ins
+from weft.capture.python.containers import native_class
 from weft.capture.python.exceptions import chain_native, drop_context, raise_as_it_is, set_context
 from weft.capture.sources.sources import Sources
 from weft.capture.state.frame import UNBOUND, Await, Exit, Fork, Frame, Lazy, Raise, Return, Stop, Suspend
@@ -111,8 +113,10 @@ class Interpreter:
         """One side of a branch is about to write an object: what the other side leaves is read, too."""
         numbers: dict[Any, Any] = {}
         self.sources.contents(obj, None if self.journal.shared else numbers)
-        for key, number in numbers.items():
-            self.journal.exchange(obj, key, number)
+        for key, (value, number) in numbers.items():
+            with contextlib.suppress(LookupError):
+                if native_class(type(obj)).__getitem__(obj, key) is value:  # and nothing was written there meanwhile
+                    self.journal.exchange(obj, key, number)
 
     # -- facts -------------------------------------------------------------------------------------------------------
 

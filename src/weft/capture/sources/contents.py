@@ -146,7 +146,8 @@ class Contents(Known):
 
         Args:
             obj: the container.
-            numbers: gets the numbers that are not constants of this capture, by key; without it they are constants.
+            numbers: gets the numbers that are not constants of this capture, by key, each after its value; without it
+                they are constants.
         """
         expression = self._tracked(obj)
         if not expression:
@@ -175,7 +176,7 @@ class Contents(Known):
         read = self._read if numbers is None else self._load
         found = read(self._item(obj, expression, repr(key)), item, f"{path}[{key!r}]")
         if numbers is not None and found is not item:
-            numbers[key] = found
+            numbers[key] = item, found
 
     def _guard_items(
         self, obj: Any, expression: str, before: dict[Any, Any], path: str, numbers: dict[Any, Any] | None

@@ -299,6 +299,8 @@ class Known(abc.ABC):
         owner = value.__self__
         if owner is not None and not isinstance(owner, (types.ModuleType, type)):
             self._read(f"{expression}.__self__", owner, f"{self.path(expression)}.__self__")
+            if self.guarded:
+                self._know(value, expression, self.path(expression))
 
     def _constant(self, value: Any) -> str:
         spelled = type(value) in (bool, int, str, bytes) and not is_long(value)

@@ -258,6 +258,8 @@ class Journal:
         #: id of a written list -> where each of its items stood before the capture wrote it, None for a new one; None
         #: for a list that was written in another way than by `touch_list`, or on one side of a branch
         self.places: dict[int, list[int | None] | None] = {}
+        #: id of a dictionary, list or cell -> the numbers that `exchange` put into it, by key
+        self.exchanged: dict[int, dict[Any, Any]] = {}
         #: ids of written lists that were cleared on the way
         self.cleared: set[int] = set()
         #: id of an exception of the program -> where it left frames, the innermost first
@@ -371,6 +373,7 @@ class Journal:
         if name not in base:  # where the value itself is put back in the end, with all that paths have written since
             first = next((layer.before[name][1] for layer in self.layers if name in layer.before), contents_of(holder))
             base[name] = (holder, first if is_cell else {part: copy.copy(held) for part, held in first.items()})
+        self.exchanged.setdefault(name, {})[key] = number
         for layer in self.layers[1:]:
             noted = layer.before.get(name)
             if noted is not None and is_cell:

@@ -194,9 +194,10 @@ class Writer:
         if issubclass(kind, types.MethodType):
             function, owner = self.expression(value.__func__), self.expression(value.__self__)
             return self._assigned(f"{self.constant(types.MethodType)}({function}, {owner})")
-        if issubclass(kind, (types.BuiltinMethodType, types.MethodWrapperType)) and not isinstance(
+        bound = issubclass(kind, (types.BuiltinMethodType, types.MethodWrapperType)) and not isinstance(
             value.__self__, (types.ModuleType, type, type(None))
-        ):
+        )
+        if bound and id(value) not in self.sources.known:
             return self._assigned(self._builtin_method(value))
         if kind in VIEWS and id(value) not in self.sources.known:
             view = ("keys", "values", "items")[VIEWS.index(kind)]

@@ -41,6 +41,12 @@ class Writes:
         for key, (obj, contents) in before.items():
             if journal.belongs(key, self.writer.created) and not sources.is_known(obj):
                 continue
+            numbers = journal.exchanged.get(key)
+            if numbers and isinstance(contents, dict):  # what a call finds there is that number, whatever it is
+                part = "list" if "list" in contents else "dict"
+                contents = {**contents, part: contents[part].copy()}
+                for place, number in numbers.items():
+                    contents[part][place] = number
             if isinstance(obj, Tensor):
                 data, _ = contents
                 if data[0].__class__ is Value or key in trace.created:

@@ -72,6 +72,7 @@ def play(source: str, compile_: Callable[[Any], Any]) -> list[Any]:
         found.append([shown(result, a, before), shown(held, a, before)])
         if len(held) < 3:
             held += [number, a, 7.5]
+        del held[8:]
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
@@ -108,8 +107,13 @@ def spelled(kind: type, method: str, name: Callable[[Any, str], str], container:
 def has_unknown_items(obj: Any) -> bool:
     """Whether an object is a container in C of which nobody here knows what may change in it, and how."""
     kind = type(obj)
-    methods = (inspect.getattr_static(kind, name, None) for name in ("__getitem__", "__len__"))
-    return not issubclass(kind, _KNOWN_ITEMS) and any(isinstance(method, _IN_C) for method in methods)
+    if issubclass(kind, _KNOWN_ITEMS):
+        return False
+    for name in ("__getitem__", "__len__"):
+        found = next((cls.__dict__[name] for cls in kind.__mro__ if name in cls.__dict__), None)
+        if isinstance(found, _IN_C):
+            return True
+    return False
 
 
 _IN_C: Final = (types.WrapperDescriptorType, types.MethodDescriptorType)

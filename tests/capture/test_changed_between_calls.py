@@ -214,6 +214,22 @@ def unbound_globals(deco: Any) -> Iterator[Any]:
                 yield str(error)
 
 
+def undefined_beside_a_written_global(deco: Any) -> Iterator[Any]:
+    def f(x: Any) -> Any:
+        global _written
+        _written = x
+        try:
+            return x * _missing  # type: ignore[name-defined]
+        except NameError:
+            return x
+
+    f = deco(f)
+    for value in (None, 5.0, 6.0):
+        if value is not None:
+            globals()["_missing"] = value
+        yield f(X)
+
+
 def containers_in_c(deco: Any) -> Iterator[Any]:
     numbers = array.array("f", [1, 2])
     names = {"a": 1.0}
@@ -383,6 +399,7 @@ def unused_results_that_raise(deco: Any) -> Iterator[Any]:
 PROGRAMS = [
     best_of_a_closure, set_and_read, context_in_a_closure, fresh_views_of_arrays, arrays_written_in_place,
     dictionaries_while_iterated, the_class_of_a_cell, attributes_of_a_parameter, unbound_variables, unbound_globals,
+    undefined_beside_a_written_global,
     containers_in_c, relations_of_classes, texts_of_exceptions, seeds, best_in_a_mapping, loss_scale, best_of_an_object,
     counted_loop, unused_results_that_raise,
 ]  # fmt: skip

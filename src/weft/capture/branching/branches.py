@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from weft.capture.branching.decided_loops import Loop, decided_loop
 from weft.capture.branching.leaves import ABSENT, LoopChange, MergedTensor, MergeError, settled_contents, state_of
@@ -19,7 +19,7 @@ from weft.capture.branching.merge import Joiner
 from weft.capture.branching.outcomes import Alternatives, Iterated, Label, Outcome, Side
 from weft.capture.code.flow import flow_of
 from weft.capture.meaning.arithmetic import chosen, is_at, shifted
-from weft.capture.meaning.parts import Part
+from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.exceptions import raise_as_it_is
 from weft.capture.python.packages import CAPTURE, WEFT
 from weft.capture.state.frame import UNBOUND, Exit, Fork, Frame, Raise, Return, Stop, Yield
@@ -30,9 +30,6 @@ from weft.core.tensor import Tensor
 from weft.core.transparency import UNBROKEN
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph
-
-if TYPE_CHECKING:
-    from weft.capture.meaning.parts import Machine
 
 #: "at most" this many branches may be followed to the end of the function because they do not merge earlier
 _DUPLICATION_LIMIT = 64

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from weft import context
 from weft.capture.leaving.entry import MISS, Entry
-from weft.capture.leaving.misses import changing_numbers, closest, logger
+from weft.capture.leaving.misses import changing_numbers, compared, logger
 from weft.capture.python.threads import others_run
 from weft.capture.state.events import FIRST, BreakSite, History
 from weft.capture.state.guards import describe
@@ -137,10 +137,11 @@ class Entries:
             return "a number was out of the range in which the graph computes as Python does"
         if not self.entries:
             return self.first
-        found = closest(self.entries, values)
+        found = compared(self.entries, values)
+        closest = min(found, key=len)
         # the closest entry may be one for a rare case, and then differs in other numbers than the calls before this one
-        self.owner.varying |= changing_numbers(found) | changing_numbers(self.entries[0].differences(values))
-        return describe(found) or "the closest entry was captured at the same time"
+        self.owner.varying |= changing_numbers(closest) | changing_numbers(found[0])
+        return describe(closest) or "the closest entry was captured at the same time"
 
     def _evict(self, why: str) -> None:
         """Drop the least recently used entries above the limit, saying so in the log."""

@@ -17,15 +17,14 @@ logger: Final = logging.getLogger("weft.jit")
 _COMPARED: Final = 8
 
 
-def closest(entries: Sequence[Entry], values: Sequence[object]) -> list[Difference]:
-    """What differs between a call and the entry that fits it best.
+def compared(entries: Sequence[Entry], values: Sequence[object]) -> list[list[Difference]]:
+    """What differs between a call and each of the latest entries.
 
     Args:
         entries: entries for calls of this form, most recently used first.
         values: the values of their parameters in the call.
     """
-    found = [entry.differences(values) for entry in entries[:_COMPARED]]
-    return min(found, key=len, default=[])
+    return [entry.differences(values) for entry in entries[:_COMPARED]]
 
 
 def changing_numbers(differences: Iterable[Difference]) -> set[str]:

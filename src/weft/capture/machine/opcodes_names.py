@@ -82,14 +82,21 @@ def _unbound(frame: Frame, instr: Instr) -> None:
 
 @handles("LOAD_DEREF")
 def _load_deref(machine: Machine, frame: Frame, instr: Instr) -> Any:
-    cell = frame.slots[instr.arg]
-    value = cell_value(cell)
+    cell, value = frame.slots[instr.arg], _held(machine, frame, instr)
+    if type(value) is Fork:
+        return value
+    frame.stack.append(machine.objects.read_cell(cell, value, frame.decoded.slot_names[instr.arg]))
+    return None
+
+
+def _held(machine: Machine, frame: Frame, instr: Instr) -> Any:
+    """What a closure variable holds, or the decision whether it is bound; raises where it is not."""
+    value = cell_value(frame.slots[instr.arg])
     if type(value) is MaybeUnbound:
         return _maybe_empty(machine, frame, instr, value)
     if value is EMPTY_CELL:
         _unbound_cell(machine, frame, instr)
-    frame.stack.append(machine.objects.read_cell(cell, value, frame.decoded.slot_names[instr.arg]))
-    return None
+    return value
 
 
 def _maybe_empty(machine: Machine, frame: Frame, instr: Instr, variable: MaybeUnbound) -> Fork:
@@ -132,12 +139,9 @@ def _store_deref(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("DELETE_DEREF")
 def _delete_deref(machine: Machine, frame: Frame, instr: Instr) -> Any:
-    cell = frame.slots[instr.arg]
-    value = cell_value(cell)
-    if type(value) is MaybeUnbound:
-        return _maybe_empty(machine, frame, instr, value)
-    if value is EMPTY_CELL:
-        _unbound_cell(machine, frame, instr)
+    cell, value = frame.slots[instr.arg], _held(machine, frame, instr)
+    if type(value) is Fork:
+        return value
     machine.sources.is_bound(cell, True, frame.decoded.slot_names[instr.arg])
     machine.journal.touch(cell)
     del cell.cell_contents

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from weft.capture.meaning.gate import Reads
 from weft.capture.meaning.iterators import (
@@ -16,13 +16,10 @@ from weft.capture.meaning.iterators import (
     SymbolicRangeIterator,
 )
 from weft.capture.meaning.objects import MISSING, class_attribute, impostor
-from weft.capture.meaning.parts import Part
+from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.classes import is_opaque_iterator
 from weft.capture.state.journal import Journaled
 from weft.core.tensor import Tensor
-
-if TYPE_CHECKING:
-    from weft.capture.meaning.parts import Machine
 
 #: what is iterated by position with a check of its size, the methods by which Python does that, and the views
 _HASHED: Final = (dict, set, frozenset)

@@ -16,13 +16,13 @@ import sys
 import types
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from weft.capture.code.instructions import decode
 from weft.capture.meaning.objects import MISSING, class_attribute
-from weft.capture.meaning.parts import Part
+from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.packages import NATIVE_PACKAGES
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText, filling, needs_characters
@@ -30,9 +30,6 @@ from weft.core.choice import Choice
 from weft.core.choice import refuse as refuse_choice
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
-
-if TYPE_CHECKING:
-    from weft.capture.meaning.parts import Machine
 
 #: what native code calls on the items of containers
 _OF_ITEMS: Final = ("__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__", "__ne__", "__repr__")

@@ -10,6 +10,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
+from weft.capture.python.classes import in_class
 from weft.errors import Refusal, Unsupported
 
 #: the classes of containers
@@ -109,11 +110,7 @@ def has_unknown_items(obj: Any) -> bool:
     kind = type(obj)
     if issubclass(kind, _KNOWN_ITEMS):
         return False
-    for name in ("__getitem__", "__len__"):
-        found = next((cls.__dict__[name] for cls in kind.__mro__ if name in cls.__dict__), None)
-        if isinstance(found, _IN_C):
-            return True
-    return False
+    return any(isinstance(in_class(kind, name), _IN_C) for name in ("__getitem__", "__len__"))
 
 
 _IN_C: Final = (types.WrapperDescriptorType, types.MethodDescriptorType)

@@ -156,9 +156,7 @@ class Sources(Contents):
 
     def builtin(self, namespace: dict[str, Any], builtins: dict[str, Any], name: str, value: Any) -> None:
         """A builtin was read, since no global has its name."""
-        before = self.before(namespace)
-        if before is None or name not in before["dict"]:
-            self._guard(f"{name!r} not in {self.name(namespace, 'globals')}", "absent", f"global {name!r}")
+        self.is_defined(namespace, name, False)
         self._guard(
             f"{self.name(builtins, 'builtins')}[{name!r}] is {self._object(value)}", "identity", f"builtin {name!r}"
         )
@@ -183,7 +181,7 @@ class Sources(Contents):
     def is_defined(self, namespace: dict[str, Any], name: str, defined: bool, what: str = "globals") -> None:
         """Whether a name is in a namespace was asked."""
         before = self.before(namespace)
-        if before is None:
+        if before is None or (name in before["dict"]) is defined:
             condition = f"{name!r} {'in' if defined else 'not in'} {self.name(namespace, what)}"
             self._guard(condition, "absent", f"global {name!r}", defined)
 

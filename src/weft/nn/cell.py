@@ -20,7 +20,7 @@ from weft.core import trace
 from weft.core.home import Home
 from weft.core.parameters import ParameterTuple
 from weft.core.tensor import Parameter, Tensor
-from weft.core.transparency import transparent
+from weft.core.transparency import keeps, transparent
 from weft.nn.hooks import HookHandle, call_with_extras
 
 #: installed by the compiler: runs a cell as a graph in GRAPH_MODE; NotImplemented where compiling is switched off
@@ -169,6 +169,7 @@ class Cell:
 
     # -- attributes ------------------------------------------------------------------------------------
 
+    @keeps
     def __getattr__(self, name: str) -> Any:
         if "_params" not in self.__dict__ and not (name.startswith("__") and name.endswith("__")):
             raise AttributeError(_NO_SUPER.format(name=type(self).__name__))

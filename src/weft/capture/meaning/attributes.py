@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from weft.capture.meaning.objects import MISSING, PLAIN, class_attribute
+from weft.capture.meaning.objects import PLAIN
 from weft.capture.meaning.parts import Part
-from weft.capture.python.classes import is_data_descriptor
+from weft.capture.python.classes import MISSING, class_attribute, is_data_descriptor
 from weft.capture.python.namespaces import (
     NATIVE_MEMBERS,
     attribute_past_hooks,
@@ -24,6 +24,7 @@ from weft.capture.state.lazytext import LazyText, needs_characters
 from weft.core.choice import Choice, class_of
 from weft.core.run_number import RunNumber
 from weft.core.tensor import Parameter, Tensor
+from weft.core.transparency import KEEPING
 from weft.errors import Refusal, Unsupported
 
 if TYPE_CHECKING:
@@ -73,7 +74,11 @@ class Attributes(Part):
             refusal.step, refusal.quiet = self.machine.raised[id(obj)][1], True
             raise refusal
         fallback = class_attribute(kind, "__getattr__")
-        if isinstance(fallback, types.FunctionType) and not self.machine.calls.is_native(fallback, obj):
+        if (
+            isinstance(fallback, types.FunctionType)
+            and fallback.__code__ not in KEEPING
+            and not self.machine.calls.is_native(fallback, obj)
+        ):
             own = self._found_attr(obj, name, True)
             if own is not MISSING:
                 return own

@@ -15,9 +15,10 @@ from weft import context, dtypes
 from weft.capture.meaning import arithmetic
 from weft.capture.meaning.gate import Reads
 from weft.capture.meaning.iterators import refuse_look
-from weft.capture.meaning.objects import MISSING, class_attribute, impostor
+from weft.capture.meaning.objects import impostor
 from weft.capture.meaning.table import TWO_OPERANDS, Handler, handles, refused
 from weft.capture.meaning.texts import texted
+from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.sources.numbers import ObjectId
 from weft.capture.state.frame import UNBOUND, Lazy
 from weft.capture.state.journal import EMPTY_CELL, Journaled, cell_value

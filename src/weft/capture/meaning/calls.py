@@ -13,9 +13,8 @@ from weft.capture.meaning import builtins, host_functions, iterating, iterator_f
 from weft.capture.meaning.gate import DEFAULT, row_of
 from weft.capture.meaning.generators import InterpretedGenerator
 from weft.capture.meaning.lookers import refuse_lifetimes
-from weft.capture.meaning.objects import MISSING, class_attribute
 from weft.capture.meaning.parts import Part
-from weft.capture.python.classes import is_changeable
+from weft.capture.python.classes import MISSING, class_attribute, is_changeable
 from weft.capture.python.exceptions import raise_as_it_is
 from weft.capture.python.packages import (
     DEBUGGERS,
@@ -24,7 +23,7 @@ from weft.capture.python.packages import (
     is_ours,
     module_of,
 )
-from weft.capture.python.users import refuse_callbacks
+from weft.capture.python.users import is_asked, refuse_callbacks
 from weft.capture.state.frame import Await, Frame, Raise, Return, check_init, slots_for
 from weft.capture.state.journal import Journaled
 from weft.core.transparency import PYTHON_ONLY, STAND_INS, TRANSPARENT
@@ -137,8 +136,8 @@ class Calls(Part):
                     refuse_iterators(args)
                 self._refuse_class_writers(callee, (*args, *kwargs.values()))
                 ours = is_ours(callee)
-                if ours:  # `natively` notices what others call
-                    refuse_callbacks(callee, args, kwargs)
+                if ours:  # `natively` notices what others call, and `is_native` asked the first argument
+                    refuse_callbacks(callee, args[1:] if args and is_asked(args[0]) else args, kwargs)
                 args, kwargs = self.given(args, kwargs, ours)
                 self.note_native(args, callee.__name__ == "construct")
                 self.machine.arrays.refuse_opaque(args, kwargs)
@@ -209,8 +208,7 @@ class Calls(Part):
 
     def holds_user_code(self, obj: Any) -> bool:
         """Whether a library Cell has a user's Cell, hook or function inside, so that its methods must be entered."""
-        marker = getattr(type(obj), "__weft_user_code__", None)
-        return marker is not None and bool(marker(obj))
+        return is_asked(obj) and bool(obj.__weft_user_code__())
 
     def enter(self, function: types.FunctionType, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Run a Python function in the interpreter."""

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from weft.capture.meaning.builtins import text_of
-from weft.capture.meaning.objects import class_attribute
 from weft.capture.meaning.table import handles, refused
+from weft.capture.python.classes import class_attribute
 from weft.capture.python.namespaces import namespace_of
 from weft.capture.python.packages import WEFT
 from weft.capture.sources.sources import VALUES

@@ -20,8 +20,8 @@ from weft.capture.meaning.iterators import (
     ZipIterator,
     refuse_look,
 )
-from weft.capture.meaning.objects import MISSING, class_attribute
 from weft.capture.meaning.table import Handler, handles
+from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.state.journal import Journaled
 from weft.core.number import GraphNumber
 from weft.core.run_number import RunNumber, settled

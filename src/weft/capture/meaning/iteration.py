@@ -15,9 +15,9 @@ from weft.capture.meaning.iterators import (
     SymbolicRange,
     SymbolicRangeIterator,
 )
-from weft.capture.meaning.objects import MISSING, class_attribute, impostor
+from weft.capture.meaning.objects import impostor
 from weft.capture.meaning.parts import Machine, Part
-from weft.capture.python.classes import is_opaque_iterator
+from weft.capture.python.classes import MISSING, class_attribute, is_opaque_iterator
 from weft.capture.state.journal import Journaled
 from weft.core.tensor import Tensor
 

@@ -7,9 +7,9 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from weft.capture.meaning import operators
-from weft.capture.meaning.objects import MISSING, PLAIN, class_attribute
+from weft.capture.meaning.objects import PLAIN
 from weft.capture.meaning.operators import Entered
-from weft.capture.python.classes import is_data_descriptor
+from weft.capture.python.classes import MISSING, class_attribute, is_data_descriptor
 from weft.capture.python.namespaces import namespace_of
 from weft.capture.python.packages import is_ours
 from weft.capture.state.journal import Journaled
@@ -26,10 +26,12 @@ def getter(machine: Machine, obj: Any, name: str) -> Entered | None:
     if kind in PLAIN or issubclass(kind, (Journaled, super, types.ModuleType, type, RunNumber, LazyText)):
         return None
     found = class_attribute(kind, name)
+    if isinstance(found, types.FunctionType):
+        return None
     looked_up: Any = kind.__getattribute__
     namespace = namespace_of(obj) if looked_up is object.__getattribute__ else None
     held = namespace is not None and name in namespace
-    if isinstance(found, types.FunctionType) or (held and found is MISSING):
+    if held and found is MISSING:
         return None
     if looked_up is not object.__getattribute__ and _is_hook(machine, looked_up, obj):
         return None

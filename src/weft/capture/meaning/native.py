@@ -21,14 +21,14 @@ from typing import Any, Final
 import numpy as np
 
 from weft.capture.code.instructions import decode
-from weft.capture.meaning.objects import MISSING, class_attribute
 from weft.capture.meaning.parts import Machine, Part
+from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.python.packages import NATIVE_PACKAGES
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText, filling, needs_characters
 from weft.core.choice import Choice
 from weft.core.choice import refuse as refuse_choice
-from weft.core.tensor import Tensor
+from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 
 #: what native code calls on the items of containers
@@ -43,6 +43,8 @@ _OF_ARGUMENTS: Final = (
 _PLAIN: Final = frozenset(
     {int, float, bool, str, complex, bytes, type(None), range, slice, type, types.FunctionType, Tensor, Choice}
 )
+#: among them no containers, whose items are compared or written, and nothing that stands for a value of another class
+_SIMPLE: Final = frozenset({int, float, bool, str, complex, bytes, type(None), range, Tensor, Parameter})
 _IN_C: Final = (types.WrapperDescriptorType, types.MethodDescriptorType, types.BuiltinFunctionType)
 _CONTAINERS: Final = (list, tuple, set, frozenset, deque)
 
@@ -67,9 +69,12 @@ class Native(Part):
         Raises:
             Unsupported: it would call methods of the user's that change something, or they cannot be watched.
         """
-        if values is not None and not _only_computes(function, values):
-            _refuse_choices(values, None)
         given = (getattr(function, "__self__", None), *args, *kwargs.values())
+        if values is not None:
+            if _SIMPLE.issuperset(map(type, given)) and _SIMPLE.issuperset(map(type, values)):
+                return function(*args, **kwargs)
+            if not _only_computes(function, values):
+                _refuse_choices(values, None)
         if LazyText in map(type, given) and not (filling() or _only_stores(function)):
             raise needs_characters()
         arrays = _arrays_in(given)

@@ -15,10 +15,9 @@ import numpy as np
 from weft.capture.meaning import builtins, host_functions, iterating, iterator_functions, mapping, table  # noqa: F401 - most fill the table
 from weft.capture.meaning.gate import Settling, definer_of, row_of_class, row_of_method
 from weft.capture.meaning.iterators import BufferedIterator
-from weft.capture.meaning.objects import MISSING, class_attribute
 from weft.capture.meaning.parts import Part
 from weft.capture.meaning.texts import format_text
-from weft.capture.python.classes import in_class, is_opaque_iterator
+from weft.capture.python.classes import MISSING, class_attribute, is_opaque_iterator
 from weft.capture.python.namespaces import namespace_of
 from weft.capture.python.packages import (
     INTERNALS,
@@ -123,7 +122,7 @@ class NativeCalls(Part):
         """Make an instance of a class without Python code of the user's in its construction."""
         package = module_of(cls).partition(".")[0]
         self.machine.arrays.refuse_opaque(args, kwargs)
-        init = in_class(cls, "__init__")
+        init = class_attribute(cls, "__init__")
         if package == "weft" and isinstance(init, types.FunctionType):
             refuse_callbacks(init, args, kwargs)
         args, kwargs = self.gate.arguments(row_of_class(cls), args, kwargs)

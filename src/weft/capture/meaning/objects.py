@@ -7,7 +7,7 @@ import operator
 import types
 from collections import defaultdict, deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from weft.capture.meaning import arithmetic
 from weft.capture.meaning.gate import Reads
 from weft.capture.meaning.parts import Part
 from weft.capture.meaning.texts import percent, texted
+from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.python.containers import is_container
 from weft.capture.python.packages import is_heap_type, is_ours
 from weft.capture.sources.numbers import CallNumber
@@ -28,9 +29,6 @@ from weft.core.run_number import RunNumber, settled
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ops.select import where
-
-if TYPE_CHECKING:
-    pass
 
 PLAIN: Final = frozenset(
     {
@@ -64,7 +62,6 @@ UNARY: Final = {
     "UNARY_POSITIVE": (operator.pos, "__pos__"),
     "UNARY_INVERT": (operator.invert, "__invert__"),
 }
-MISSING: Final = object()
 #: the `__format__` that gives `str(value)` for an empty specification
 _FORMAT_BY_STR: Final = tuple(kind.__dict__["__format__"] for kind in (object, int, float, complex, str))
 #: native classes whose `+` and `*` come after the other operand's special methods
@@ -84,15 +81,6 @@ def unsupported_operands(function: Any, *operands: Any) -> Any:
         Refusal.UNSUPPORTED_SYNTAX,
         f"no special method accepts {' and '.join(type(o).__name__ for o in operands)}",
     )
-
-
-def class_attribute(kind: type, name: str) -> Any:
-    """What a class defines under a name, without binding; `MISSING` if nothing."""
-    for cls in kind.__mro__:
-        found = cls.__dict__.get(name, MISSING)
-        if found is not MISSING:
-            return found
-    return MISSING
 
 
 def leaf_kind(value: Any) -> Any:
@@ -123,7 +111,7 @@ class Objects(Part):
     def look_up(self, kind: type, name: str) -> Any:
         """`class_attribute`, guarded: the class may be changed before the next call."""
         found = class_attribute(kind, name)
-        self.sources.class_attribute(kind, name, ... if found is MISSING else found)
+        self.sources.class_attribute(kind, name, found)
         return found
 
     # -- operators ---------------------------------------------------------------------------------------------------

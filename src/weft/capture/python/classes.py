@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from weft.capture.python.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, is_heap_type, module_of
 
+#: where a class defines nothing of a name
+MISSING: Final = object()
 _IMMUTABLE_TYPE: Final = 1 << 8
 #: modules with base classes that hold no state and read none natively
 _BASES: Final = frozenset({"abc", "typing", "builtins"})
@@ -58,11 +60,14 @@ def is_plain_instance(kind: type) -> bool:
 def is_plain_lookup(kind: type, name: str, found: Any) -> bool:
     """Whether reading an attribute that a class defines as `found` from the class runs none of the user's code."""
     meta = type(kind)
-    if in_class(meta, "__getattr__") is not ... or in_class(meta, "__getattribute__") is not type.__getattribute__:
+    if (
+        class_attribute(meta, "__getattr__") is not MISSING
+        or class_attribute(meta, "__getattribute__") is not type.__getattribute__
+    ):
         return False
-    getters = [in_class(type(value), "__get__") for value in (found, in_class(meta, name))]
+    getters = [class_attribute(type(value), "__get__") for value in (found, class_attribute(meta, name))]
     return type(found) not in (classmethod, staticmethod) and all(
-        getter is ... or isinstance(getter, types.WrapperDescriptorType) for getter in getters
+        getter is MISSING or isinstance(getter, types.WrapperDescriptorType) for getter in getters
     )
 
 
@@ -71,9 +76,10 @@ def is_data_descriptor(found: Any) -> bool:
     return hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")
 
 
-def in_class(kind: type, name: str) -> Any:
-    """What a class and its bases define under a name, without binding; `...` if nothing."""
+def class_attribute(kind: type, name: str) -> Any:
+    """What a class and its bases define under a name, without binding; `MISSING` if nothing."""
     for cls in kind.__mro__:
-        if name in cls.__dict__:
-            return cls.__dict__[name]
-    return ...
+        found = cls.__dict__.get(name, MISSING)
+        if found is not MISSING:
+            return found
+    return MISSING

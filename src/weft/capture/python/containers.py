@@ -10,7 +10,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from weft.capture.python.classes import in_class
+from weft.capture.python.classes import class_attribute
 from weft.errors import Refusal, Unsupported
 
 #: the classes of containers
@@ -35,7 +35,10 @@ def is_container(obj: Any) -> bool:
 
 def native_class(kind: type) -> Any:
     """The class of Python's own that a class of containers is, or is derived from."""
-    return next(base for base in _NATIVE if issubclass(kind, base))
+    for base in _NATIVE:
+        if issubclass(kind, base):
+            return base
+    raise TypeError(f"{kind.__name__} is no container")
 
 
 def length(container: Any) -> int:
@@ -110,7 +113,7 @@ def has_unknown_items(obj: Any) -> bool:
     kind = type(obj)
     if issubclass(kind, _KNOWN_ITEMS):
         return False
-    return any(isinstance(in_class(kind, name), _IN_C) for name in ("__getitem__", "__len__"))
+    return any(isinstance(class_attribute(kind, name), _IN_C) for name in ("__getitem__", "__len__"))
 
 
 _IN_C: Final = (types.WrapperDescriptorType, types.MethodDescriptorType)

@@ -56,10 +56,13 @@ def is_hook(found: Any) -> bool:
 
 def has_hooks(kind: type) -> bool:
     """Whether reading an attribute of an instance, or looking for one, may run code of the program's class."""
-    return any(
-        is_hook(next((cls.__dict__[name] for cls in kind.__mro__ if name in cls.__dict__), None))
-        for name in ("__getattribute__", "__getattr__")
-    )
+    look_up = type.__getattribute__  # in C, and past the metaclass
+    if is_hook(look_up(kind, "__getattribute__")):
+        return True
+    try:
+        return is_hook(look_up(kind, "__getattr__"))
+    except AttributeError:
+        return False
 
 
 def attribute_past_hooks(obj: Any, name: str) -> Any:

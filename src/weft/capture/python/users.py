@@ -12,7 +12,7 @@ from typing import Any, Final
 from weft.capture.python.containers import members
 from weft.capture.python.packages import NATIVE_PACKAGES, module_of
 from weft.core.run_number import RunNumber
-from weft.core.tensor import Tensor
+from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import KEEPING
 from weft.dtypes import DType
 from weft.errors import Refusal, Unsupported
@@ -22,6 +22,8 @@ _DATA: Final = (
     Tensor, RunNumber, DType, type(None), bool, int, float, complex, str, bytes, bytearray, slice, range, enum.Enum,
     types.ModuleType, types.BuiltinFunctionType, types.CodeType, type(Ellipsis), type(NotImplemented),
 )  # fmt: skip
+#: the most frequent of them by id: a class may define how it is hashed
+_PLAIN: Final = frozenset(map(id, (Tensor, Parameter, type(None), bool, int, float, str)))
 _CONTAINERS: Final = (tuple, list, set, frozenset, deque, dict)
 #: packages whose classes and functions hold no code of the user's
 _LIBRARIES: Final = NATIVE_PACKAGES | {
@@ -57,17 +59,22 @@ def refuse_callbacks(callee: types.FunctionType, args: Sequence[Any], kwargs: Ma
         )
 
 
+def is_asked(value: Any) -> bool:
+    """Whether a value of the library says itself if it holds code of the user's, as a Cell does."""
+    return hasattr(type(value), "__weft_user_code__")
+
+
 def users_code(values: Any) -> Any:
     """A function, class or object of the user's among some values and in what they hold; None if there is none."""
-    pending, seen = list(values), set()
+    pending, seen = [value for value in values if id(type(value)) not in _PLAIN], set()
     while pending:
         value = pending.pop()
         kind = type(value)  # `isinstance` would also ask the user's `__class__`
-        if issubclass(kind, _DATA) or id(value) in seen:
+        if id(value) in seen or issubclass(kind, _DATA):
             continue
         seen.add(id(value))
         if issubclass(kind, _CONTAINERS):
-            pending.extend(members(value))
+            pending += [item for item in members(value) if id(type(item)) not in _PLAIN]
         elif kind is types.FunctionType:
             if not _is_library(value.__module__) or hasattr(value, "__weft_inline__"):
                 return value
@@ -82,7 +89,7 @@ def users_code(values: Any) -> Any:
         elif not _is_library(module_of(kind)):
             return value
         elif module_of(kind).startswith("weft."):
-            if not hasattr(kind, "__weft_user_code__"):
+            if not is_asked(value):
                 pending.extend(_parts(value))
             elif value.__weft_user_code__():
                 return value

@@ -16,7 +16,8 @@ import numpy as np
 from weft import context
 from weft.autodiff.session import HANDLE_HOOKS
 from weft.capture.python.classes import (
-    in_class,
+    MISSING,
+    class_attribute,
     is_changeable,
     is_data_descriptor,
     is_opaque_iterator,
@@ -187,12 +188,12 @@ class Sources(Contents):
 
     def attribute(self, obj: Any, name: str, value: Any) -> Any:
         """An attribute was read."""
-        known = self.known.get(id(obj))
-        if known is not None and (namespace := namespace_of(obj)) is not None and id(namespace) in self.known:
+        known, namespace = self.known.get(id(obj)), namespace_of(obj)
+        if known is not None and namespace is not None and id(namespace) in self.known:
             self.tie(obj, namespace)
         if not self._is_original(obj, "class" if isinstance(obj, type) else "attributes", name, value):
             return value
-        if self._is_of_written_class(obj, name):
+        if name not in (namespace or ()) and self._is_of_written_class(obj, name):
             return value
         if isinstance(obj, (types.ModuleType, type)) and is_trusted(obj):
             return value
@@ -233,9 +234,7 @@ class Sources(Contents):
             self._guard(same, "identity", path)
 
     def _is_of_written_class(self, obj: Any, name: str) -> bool:
-        """Whether an attribute is found in a class that the capture wrote it to: what was there before is not read."""
-        if isinstance(obj, types.ModuleType) or name in (namespace_of(obj) or ()):
-            return False
+        """Whether a class has an attribute because the capture wrote it there: what was there before is not read."""
         for cls in type(obj).__mro__:
             if name in cls.__dict__:
                 before = self.before(cls)
@@ -247,7 +246,7 @@ class Sources(Contents):
         kind = type(obj)
         expression = spelled_attribute(kind, owner, name, self.name)
         own = value.__self__ is obj and not isinstance(obj, (type, types.ModuleType))
-        if own and in_class(kind, name) is value.__func__ and is_changeable(kind):
+        if own and class_attribute(kind, name) is value.__func__ and is_changeable(kind):
             self.class_attribute(kind, name, value.__func__)
             self.not_held(obj, name)
             return
@@ -261,7 +260,7 @@ class Sources(Contents):
         Args:
             kind: the class.
             name: the name.
-            found: what was found; `...` if nothing.
+            found: what was found; `MISSING` if nothing.
         """
         if not self.guarded or not is_changeable(kind) or id(kind) in self.created:
             return
@@ -270,15 +269,15 @@ class Sources(Contents):
         owner = self.name(kind, "class")
         path = f"{kind.__name__}.{name}"
         if is_plain_lookup(kind, name, found):
-            read = getattr(kind, name, ...)
-            if read is ... is found:
+            read = getattr(kind, name, MISSING)
+            if read is MISSING is found:
                 self._guard(f"not hasattr({owner}, {name!r})", "absent", path)
                 return
             if read is found:
                 loaded = spelled_attribute(type(kind), owner, name, self.name)
                 self._guard(f"{loaded} is {self._object(found)}", "identity", path)
                 return
-        look_up = self.name(in_class, "object")
+        look_up = self.name(class_attribute, "object")
         self._guard(f"{look_up}({owner}, {name!r}) is {self._object(found)}", "identity", path)
 
     def inherited(self, kind: type, after: type, name: str) -> None:
@@ -509,7 +508,7 @@ class Sources(Contents):
         held = [self.attribute(obj, name, item) for name, item in filled]
         owner = self.known[id(obj)][1]
         for name, item in tuple(namespace.items()):
-            if type(name) is str and not is_data_descriptor(in_class(type(obj), name)):
+            if type(name) is str and not is_data_descriptor(class_attribute(type(obj), name)):
                 held.append(self.attribute(obj, name, item))
             elif self._is_original(namespace, "dict", name, item):
                 place = f"{self.namespace(obj, owner)}[{self._constant(name)}]"

@@ -18,6 +18,7 @@ from weft.capture.branching.loops import Loops
 from weft.capture.branching.merge import Joiner
 from weft.capture.branching.outcomes import Alternatives, Iterated, Label, Outcome, Side
 from weft.capture.code.flow import flow_of
+from weft.capture.code.instructions import Decoded
 from weft.capture.meaning.arithmetic import chosen, is_at, shifted
 from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.exceptions import raise_as_it_is
@@ -33,6 +34,8 @@ from weft.ir.graph import Graph
 
 #: "at most" this many branches may be followed to the end of the function because they do not merge earlier
 _DUPLICATION_LIMIT = 64
+#: how many sides of branches one capture follows
+_SIDE_LIMIT = 4000
 
 
 class Branches(Part):
@@ -43,6 +46,10 @@ class Branches(Part):
         self.loops = Loops(machine, self)
         #: branches that were followed past their join because their sides did not merge there
         self.duplications = 0
+        #: the jumps that tensors decided
+        self.forked: set[tuple[Decoded, int]] = set()
+        #: sides that were run
+        self.sides = 0
 
     def fork(self, frame: Frame, pc: int, fork: Fork, stops: frozenset[int]) -> Exit | None:
         """Execute a branch on a symbolic condition.
@@ -51,6 +58,7 @@ class Branches(Part):
             None if the frame goes on from where the sides met, else how the run ends.
         """
         self.machine.resolve_all(frame)
+        self.forked.add((frame.decoded, pc))
         loop = decided_loop(frame, pc, fork, stops)
         from_header = loop if loop is not None and loop.outside is None else None
         if loop is not None and from_header is None:
@@ -104,6 +112,15 @@ class Branches(Part):
         """Run two sides under a condition and merge their outcomes."""
         if type(condition) is bool:
             return first() if condition else second()
+        self.sides += 2
+        if self.sides > _SIDE_LIMIT:  # from here on each condition refuses, so that the outermost leaves the graph
+            raise Unsupported(
+                Refusal.TENSOR_CONDITION,
+                "conditions on tensors follow each other without meeting again, so that the number of paths doubles "
+                f"with each (more than {_SIDE_LIMIT} were followed)",
+                "let the paths meet again before the next condition, or use ops.where/ops.select",
+                frame.decoded.location(frame.pc),
+            )
         location = self.trace.location()
         sides = (self.run_side(frame, "then", first), self.run_side(frame, "else", second))
         joiner = self._joiner(condition.tensor, sides)

@@ -20,14 +20,14 @@ class Loop:
         outside: the instruction where a false test leads; None for a loop from header to header.
         exits: all instructions outside the loop that it can jump to.
         stay_when: the test's truth on which the loop goes on.
-        endless: whether nothing but tensors ends the loop.
+        leaving: the other jumps out of the loop.
     """
 
-    __slots__ = ("decided_at", "ends", "inside", "outside", "exits", "stay_when", "endless")
+    __slots__ = ("decided_at", "ends", "inside", "outside", "exits", "stay_when", "leaving")
 
     def __init__(
         self, decided_at: int, ends: frozenset[int], inside: int, outside: int | None, exits: frozenset[int],
-        stay_when: bool, endless: bool,
+        stay_when: bool, leaving: frozenset[int],
     ) -> None:  # fmt: skip
         self.decided_at = decided_at
         self.ends = ends
@@ -35,7 +35,7 @@ class Loop:
         self.outside = outside
         self.exits = exits
         self.stay_when = stay_when
-        self.endless = endless
+        self.leaving = leaving
 
 
 def decided_loop(frame: Frame, pc: int, fork: Fork, stops: frozenset[int]) -> Loop | None:
@@ -69,10 +69,11 @@ def _loop(frame: Frame, flow: Flow, header: int, body: frozenset[int], pc: int, 
     tests = frozenset(i for i in body if i == pc or _same_test(frame, i, pc))
     by_test = outside not in body and flow.cut_by(header, body, tests)
     others = body - (tests if by_test else {pc})
-    endless = not any(f not in body for i in others if frame.instrs[i].target >= 0 for f in flow.successors[i])
+    jumps = [i for i in others if frame.instrs[i].target >= 0]
+    leaving = frozenset(i for i in jumps if any(f not in body for f in flow.successors[i]))
     if by_test:
-        return Loop(pc, tests, inside, outside, exits, inside == targets[0], endless)
-    return Loop(pc, frozenset({header}), header, None, exits, True, endless)
+        return Loop(pc, tests, inside, outside, exits, inside == targets[0], leaving)
+    return Loop(pc, frozenset({header}), header, None, exits, True, leaving)
 
 
 def _same_test(frame: Frame, index: int, pc: int) -> bool:

@@ -29,6 +29,7 @@ from weft.capture.branching.leaves import (
 )
 from weft.capture.branching.outcomes import Alternatives, Iterated, Outcome, Side
 from weft.capture.code.flow import flow_of
+from weft.capture.code.instructions import Decoded
 from weft.capture.meaning.arithmetic import chosen, conjunction, is_at, negated, shifted
 from weft.capture.state.frame import UNBOUND, Exit, Fork, Frame, MaybeUnbound, Stop
 from weft.capture.state.journal import EMPTY_CELL, contents_of, restore
@@ -45,11 +46,14 @@ if TYPE_CHECKING:
 #: how often a loop's body may be peeled off before the loop becomes a `while`
 _PEEL_LIMIT: Final = 3
 #: how many iterations are unrolled when a loop that also ends by itself cannot become a `while`
-_UNROLL_LIMIT: Final = 1000
+_UNROLL_LIMIT: Final = 200
 
 
 class Branching(Protocol):
     """What loops ask of the part that runs and merges the sides of branches."""
+
+    #: the jumps that tensors decided
+    forked: set[tuple[Decoded, int]]
 
     def run_side(self, frame: Frame, name: str, run: Callable[[], Exit]) -> Side: ...
     def both(self, frame: Frame, condition: Any, first: Callable[[], Exit], second: Callable[[], Exit]) -> Exit: ...
@@ -82,11 +86,12 @@ class Loops:
             del self.journal.layers[self.journal.layers.index(layer) :]
             layer.undo()
             frame.journal_restore(base)
-            if isinstance(reason, Unsupported) and loop.endless:
+            endless = all((frame.decoded, jump) in self.branches.forked for jump in loop.leaving)
+            if isinstance(reason, Unsupported) and endless:
                 raise
             key = min(loop.ends)
             count = frame.unrolled[key] = frame.unrolled.get(key, 0) + 1
-            if count <= (_PEEL_LIMIT if loop.endless else _UNROLL_LIMIT):
+            if count <= (_PEEL_LIMIT if endless else _UNROLL_LIMIT):
                 return None
             raise Unsupported(
                 Refusal.TENSOR_CONDITION,

@@ -124,7 +124,11 @@ def differences(guards: Iterable[Guard], scope: Mapping[str, Any], arguments: Ma
     """
     names = {**scope, **arguments}
     found: list[Difference] = []
+    #: what is no longer of its class: reading on could run code of the program's, which the entry never does
+    lost: list[str] = []
     for guard in guards:
+        if any(expression in guard.condition for expression in lost):
+            continue
         try:
             if eval(guard.condition, names):
                 continue
@@ -134,7 +138,22 @@ def differences(guards: Iterable[Guard], scope: Mapping[str, Any], arguments: Ma
             found.append(Difference(guard, None, exists=False))
         except NameError:  # a number that could not be computed, because of an earlier difference
             continue
+        if guard.kind not in _OF_ITS_CLASS and not _is_like(guard.expected, found[-1].found):
+            if not guard.expression:
+                break
+            lost.append(guard.expression.removesuffix(".__class__"))
     return found
+
+
+#: kinds of guards that say nothing of an object's class, which an earlier guard has seen
+_OF_ITS_CLASS: Final = ("length", "keys", "absent", "contents", "relation", "setting")
+
+
+def _is_like(expected: Any, found: Any) -> bool:
+    """Whether two values are of one class, and tensors or plain values: no guard runs code of theirs."""
+    return (isinstance(expected, TensorType) and type(found) is Tensor) or (
+        type(expected) is type(found) and isinstance(expected, (int, float, complex, str, bytes, type(None)))
+    )
 
 
 def describe(found: list[Difference]) -> str:

@@ -366,6 +366,11 @@ class Objects(Part):
             self.sources.inside(key)
         else:
             key = self.gate.read(Reads.ALL, key)
+        if type(obj) not in PLAIN and issubclass(type(obj), dict):
+            missing = self.user_method(obj, "__missing__")
+            if missing is not None and not self.machine.native.call((key,), dict.__contains__, obj, key):
+                self.sources.has(obj, key)
+                return self.machine.calls.call(missing, [obj, key], {})
         if isinstance(obj, defaultdict) and not self.machine.native.call((key,), defaultdict.__contains__, obj, key):
             self.sources.has(obj, key)
             self.journal.touch(obj)

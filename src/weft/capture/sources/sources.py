@@ -8,7 +8,7 @@ import fractions
 import functools
 import gc
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -189,6 +189,8 @@ class Sources(Contents):
     def attribute(self, obj: Any, name: str, value: Any) -> Any:
         """An attribute was read."""
         known, namespace = self.known.get(id(obj)), namespace_of(obj)
+        if known is None and (id(obj) in self.created or not isinstance(obj, (types.ModuleType, type))):
+            return self._of_class(obj, name, value, name in (namespace or ()))
         if known is not None and namespace is not None and id(namespace) in self.known:
             self.tie(obj, namespace)
         if not self._is_original(obj, "class" if isinstance(obj, type) else "attributes", name, value):
@@ -197,13 +199,11 @@ class Sources(Contents):
             return value
         if isinstance(obj, (types.ModuleType, type)) and is_trusted(obj):
             return value
-        if known is None:
-            if not isinstance(obj, (types.ModuleType, type)) or id(obj) in self.created:
-                return value
+        if known is not None:
+            owner = known[1]
+        else:
             owner = self.name(obj, "module" if isinstance(obj, types.ModuleType) else "class")
             self.paths.setdefault(owner, obj.__name__)
-        else:
-            owner = known[1]
         expression = spelled_attribute(type(obj), owner, name, self.name)
         path = f"{self.path(owner)}.{name}"
         if isinstance(value, types.MethodType):
@@ -223,6 +223,32 @@ class Sources(Contents):
             return self._read(self.namespace(obj, owner), value, path)
         return self._load(expression, value, path)
 
+    def _of_class(self, obj: Any, name: str, value: Any, held: bool) -> Any:
+        """An attribute of an object that the call makes, which holds it or has it from its class."""
+        if held:
+            self.class_attribute(type(obj), name, class_attribute(type(obj), name))
+            return value
+        cls = self._holder((obj if isinstance(obj, type) else type(obj)).__mro__, name)
+        if cls is None:
+            return value
+        found = cls.__dict__[name]
+        if found is value and is_plain_lookup(cls, name, found) and getattr(cls, name, MISSING) is found:
+            return self.attribute(cls, name, value)
+        self.class_attribute(cls, name, found)
+        return value
+
+    def _holder(self, classes: Sequence[type], name: str) -> type | None:
+        """The first of some classes to define a name, guarded; None if its attributes are taken not to change."""
+        for cls in classes:
+            outside = is_changeable(cls) and id(cls) not in self.created
+            if name in cls.__dict__:
+                return cls if outside else None
+            before = self.before(cls)
+            if outside and (before is None or name not in before["class"]):
+                own = f"{self.name(cls, 'class')}.__dict__"
+                self._guard(f"{name!r} not in {own}", "absent", f"{cls.__name__}.{name}")
+        return None
+
     def tie(self, obj: Any, namespace: Any) -> None:
         """Attributes of an object are read or written: what else the capture knows their dictionary by must be it."""
         by_itself, known = self.known.get(id(namespace)), self.known.get(id(obj))
@@ -235,7 +261,7 @@ class Sources(Contents):
 
     def _is_of_written_class(self, obj: Any, name: str) -> bool:
         """Whether a class has an attribute because the capture wrote it there: what was there before is not read."""
-        for cls in type(obj).__mro__:
+        for cls in (*(obj.__mro__ if isinstance(obj, type) else ()), *type(obj).__mro__):
             if name in cls.__dict__:
                 before = self.before(cls)
                 return before is not None and before["class"].get(name, ...) is not cls.__dict__[name]
@@ -262,6 +288,8 @@ class Sources(Contents):
             name: the name.
             found: what was found; `MISSING` if nothing.
         """
+        if id(kind) in self.created and (holder := self._holder(kind.__mro__, name)) is not None:
+            kind = holder
         if not self.guarded or not is_changeable(kind) or id(kind) in self.created:
             return
         if not self._is_original(kind, "class", name, found):
@@ -274,29 +302,28 @@ class Sources(Contents):
                 self._guard(f"not hasattr({owner}, {name!r})", "absent", path)
                 return
             if read is found:
-                loaded = spelled_attribute(type(kind), owner, name, self.name)
-                self._guard(f"{loaded} is {self._object(found)}", "identity", path)
+                self._stays(spelled_attribute(type(kind), owner, name, self.name), found, path)
                 return
-        look_up = self.name(class_attribute, "object")
-        self._guard(f"{look_up}({owner}, {name!r}) is {self._object(found)}", "identity", path)
+        self._stays(f"{self.name(class_attribute, 'object')}({owner}, {name!r})", found, path)
+
+    def _stays(self, expression: str, value: Any, path: str) -> None:
+        """Guard that a class still has an object, of which more may be read: a container, a descriptor's state."""
+        self._guard(f"{expression} is {self._object(value)}", "identity", path)
+        if id(value) not in self.created:
+            self.root(value, expression)
+            self.paths.setdefault(expression, path)
 
     def inherited(self, kind: type, after: type, name: str) -> None:
         """A name was looked up in the bases of a class that follow another one, as `super()` does."""
-        if not self.guarded or id(kind) in self.created:
+        if not self.guarded:
             return
-        owner = self.name(kind, "class")
         mro = kind.__mro__
-        self._guard(f"{owner}.__mro__ is {self._object(mro)}", "identity", f"bases of {kind.__name__}")
-        for cls in mro[mro.index(after) + 1 :]:
-            if is_changeable(cls):
-                own = f"{self.name(cls, 'class')}.__dict__"
-                if name not in cls.__dict__:
-                    self._guard(f"{name!r} not in {own}", "absent", f"{cls.__name__}.{name}")
-                    continue
-                value = self._object(cls.__dict__[name])
-                self._guard(f"{own}[{name!r}] is {value}", "identity", f"{cls.__name__}.{name}")
-            if name in cls.__dict__:
-                return
+        if id(kind) not in self.created:
+            owner = self.name(kind, "class")
+            self._guard(f"{owner}.__mro__ is {self._object(mro)}", "identity", f"bases of {kind.__name__}")
+        cls = self._holder(mro[mro.index(after) + 1 :], name)
+        if cls is not None:
+            self.class_attribute(cls, name, cls.__dict__[name])
 
     def namespace(self, obj: Any, expression: str) -> str:
         """The expression for the dictionary of an object's attributes."""
@@ -304,6 +331,8 @@ class Sources(Contents):
 
     def absent(self, obj: Any, name: str) -> None:
         """An attribute was looked for and not found, neither in the object nor in its class."""
+        if not self.is_known(obj) and not isinstance(obj, type):
+            self.class_attribute(type(obj), name, class_attribute(type(obj), name))
         self._absent(obj, name, lambda owner: f"{self.name(lacks, 'object')}({owner}, {name!r})")
 
     def not_held(self, obj: Any, name: str) -> None:

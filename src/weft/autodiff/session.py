@@ -265,8 +265,8 @@ def _restore(session: Session) -> None:
             weight._data = data
             weight._node = node
             weight._index = index
-        elif not session.followed:
-            cut(weight)
+        elif not session.followed and (weight._data is not data or weight._node is not node):
+            cut(weight)  # written meanwhile; otherwise a capture that was given up has put it back
     unfollow(session.chosen, None if session.followed else cut)
     for original, handle, data in session.rebound:
         if handle._data is not data:  # written, by whatever way: also by a branch or a loop of a graph
@@ -290,11 +290,8 @@ def detached(tensor: Tensor) -> Tensor:
     """A new handle on the same value without gradient history."""
     trace = trace_module.current()
     data = tensor._data
-    if trace is None or data.__class__ is Value:
+    if trace is None or data.__class__ is Value or id(tensor) in trace.created or type(tensor) is LiteralTensor:
         result = wrap(data)
-    elif id(tensor) in trace.created or type(tensor) is LiteralTensor:
-        result = wrap(data)
-        trace.created[id(result)] = result
     else:
         result = wrap(trace.use(tensor))
     result._type = tensor._type

@@ -143,8 +143,6 @@ def _apply_general(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[A
         if not primitive.multiple:
             results = (results,)
         outputs = tuple([wrap(data) for data in results])
-        for output in outputs:
-            trace.created[id(output)] = output
         return outputs if primitive.multiple else outputs[0]
     outputs = record(primitive, attrs, inputs, results, level)
     return outputs if primitive.multiple else outputs[0]

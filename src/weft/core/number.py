@@ -161,11 +161,7 @@ def apply_constant(value: Any, kind: type) -> Tensor:
             "an int of more than 64 bits would be in the graph",
             "compute with it outside the compiled function",
         )
-    tensor = Tensor(np.asarray(kind(value), STORAGE[kind].np_dtype))
-    trace = trace_module.current()
-    if trace is not None:
-        trace.created[id(tensor)] = tensor
-    return tensor
+    return Tensor(np.asarray(kind(value), STORAGE[kind].np_dtype))
 
 
 __all__ = [

@@ -488,6 +488,9 @@ def wrap(data: Any) -> Tensor:
     tensor._data = data
     tensor._node = SYMBOL if data.__class__ is Value else None
     tensor._type = None
+    created = _on_create
+    if created is not None and tensor._node is None:  # a constant of the capture: each call makes its own
+        created(tensor)
     return tensor
 
 

@@ -466,3 +466,74 @@ def test_numbers_written_on_one_side_of_a_branch_need_few_graphs(program: Any) -
     wanted = [plain(found) for found in program(lambda function: function)]
     assert [plain(found) for found in program(compiled)] == wanted
     assert len(made[0].report().graphs) <= 4
+
+
+SHOWN = {
+    "print": print,
+    "in a tuple": lambda p: print((p,)),
+    "in a dictionary": lambda p: print({"a": [p]}),
+    "f-string": lambda p: print(f"{p}"),
+    "str": lambda p: print(str(p)),
+    "percent": lambda p: print("%s" % p),  # noqa: UP031
+    "format": lambda p: print("{}".format(p)),  # noqa: UP032
+    "repr": lambda p: print(repr([p])),
+}
+
+
+@pytest.mark.parametrize("policy", [{}, {"mode": "PIJit"}], ids=["auto", "PIJit"])
+@pytest.mark.parametrize("how", SHOWN)
+def test_the_text_of_a_parameter_shows_its_name(how: str, policy: dict[str, Any], capsys: Any) -> None:
+    show = SHOWN[how]
+    texts = []
+    for deco in (lambda f: f, functools.partial(weft.jit, **policy)):
+        called = deco(lambda p: (show(p), p + 1)[1])
+        a, b = (Parameter(Tensor([1.0, 2.0]), name=name) for name in "ab")
+        for parameter in (a, b, a):
+            called(parameter)
+        a.requires_grad = False
+        called(a)
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]
+
+
+def test_a_constant_made_by_a_pullback_is_new_in_each_call() -> None:
+    pulled = weft.jit(lambda y: weft.vjp(lambda v: v + 1, y)[1](Tensor([2.0, 1.0]))[0])
+    first, second = pulled(X), pulled(X)
+    assert first is not second
+    first[0] = 9.0
+    assert pulled(X).asnumpy().tolist() == [2.0, 1.0] == second.asnumpy().tolist()
+
+
+def test_a_weight_keeps_its_gradient_where_a_capture_was_given_up() -> None:
+    w = Parameter(Tensor(1.0), name="w")
+
+    @weft.jit
+    def step(x: Tensor) -> Tensor:
+        if x < 0:  # a side of it cannot be in the graph
+
+            def loss(v: Tensor) -> Any:
+                return v if v > 0 else None
+
+            weft.grad(loss, None, [w])(x)
+        return w
+
+    for _ in range(2):
+        found = weft.value_and_grad(lambda x: step(x).sum(), None, [w])(Tensor(0.25))[1]
+        assert float(found[0]) == 1.0
+
+
+def test_a_list_that_was_cleared_and_filled_again() -> None:
+    w, seen = Tensor(1.0), []
+
+    @weft.jit
+    def step(x: Tensor) -> None:
+        seen.clear()
+        try:
+            if w > 2:
+                raise ValueError
+        finally:
+            seen.append(w in [x] * 0)
+
+    for value in (0.25, -1.5, 1.0):
+        step(Tensor(value))
+        assert seen == [False]

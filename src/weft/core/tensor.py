@@ -456,6 +456,8 @@ class Parameter(Tensor, metaclass=_ParameterClass):
         return copy
 
     def __repr__(self) -> str:
+        if _on_shown is not None:
+            _on_shown(self)
         return (
             f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, requires_grad={self.requires_grad})"
         )
@@ -585,6 +587,8 @@ def _written(tensor: Tensor, spec: str) -> str | None:
 
 #: set while a trace is active: asks its thread's trace for such a text
 _hole: Any = None
+#: likewise: told of each parameter of which a text is made
+_on_shown: Any = None
 
 
 def observe(on_write: Any, on_create: Any, on_parameter: Any, on_read: Any) -> None:

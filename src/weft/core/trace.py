@@ -115,6 +115,8 @@ class Trace:
         self.root = Graph(name)
         self.graph = self.root
         self.on_write = on_write
+        #: called with a parameter of which a text is made, which shows its attributes
+        self.on_shown: Callable[[Any], None] | None = None
         #: returns where in the user's code the next node comes from (a Location, or a callable that makes one)
         self.location: Any = None
         #: outside handles read by the graph, with the root parameter that carries each
@@ -374,7 +376,13 @@ def _is_runtime(tensor: Tensor) -> bool:
 def _set_runtime_test(active: bool) -> None:
     tensor_module._is_runtime = _is_runtime if active else None
     tensor_module._hole = _hole if active else None
+    tensor_module._on_shown = _on_shown if active else None
     tensor_module._await_others = await_others if active else None
+
+
+def _on_shown(parameter: Tensor) -> None:
+    if _local.trace is not None and _local.trace.on_shown is not None:
+        _local.trace.on_shown(parameter)
 
 
 def _on_create(tensor: Tensor) -> None:

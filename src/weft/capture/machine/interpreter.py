@@ -91,6 +91,7 @@ class Interpreter:
         #: which instructions of each code object ran, for reports
         self.ran: dict[Decoded, set[int]] = {}
         trace.on_write = self.journal.touch_itself
+        trace.on_shown = sources.shown
         trace.write_text = hole
         sources.before = self.journal.original
         sources.places = self.journal.places

@@ -511,6 +511,12 @@ class Sources(Contents):
             for item in self.held(value):
                 self.inside(item, seen, depth + 1)
 
+    def shown(self, parameter: Parameter) -> None:
+        """The text of a parameter was made, which shows its attributes."""
+        with self.constants():
+            for name, value in parameter.__dict__.items():
+                self.attribute(parameter, name, value)
+
     def held(self, obj: Any) -> list[Any]:
         """Native code reads all that an instance holds: items, values of attributes, and which attributes it has."""
         if is_container(obj):

@@ -133,11 +133,12 @@ class Writes:
             items = [writer.expression(item) for item in after]
             writer.write(kind, "__setitem__", target, "slice(None)", f"[{', '.join(items)}]")
             return
+        if cleared := id(obj) in writer.journal.cleared:
+            count, places = 0, [None] * len(after)
         new = {place: writer.expression(after[place]) for place, old in enumerate(places) if old is None}
         kept = [place for place in places if place is not None]
-        if id(obj) in writer.journal.cleared:
+        if cleared:
             writer.write(kind, "clear", target)
-            count, places = 0, [None] * len(after)
         if kept == list(range(count)) == places[:count]:  # it only grew
             if new:
                 writer.write(kind, "extend", target, f"[{', '.join(new.values())}]")

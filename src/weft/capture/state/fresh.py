@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import decimal
 import fractions
+import functools
+import itertools
 import re
 import sys
 import types
@@ -17,7 +19,7 @@ import numpy as np
 from weft.capture.python.classes import is_opaque_iterator
 from weft.capture.python.namespaces import namespace_of
 from weft.capture.python.packages import module_of
-from weft.capture.state.journal import Journaled
+from weft.capture.state.journal import EMPTY_CELL, Journaled, slot_value, slots_of
 from weft.core.tensor import Tensor
 
 #: what never changes and tells nobody which object it is may stay the same object in every call
@@ -76,4 +78,9 @@ def _parts(obj: Any) -> Iterable[Any]:
     for base in (list, tuple, set, frozenset, deque):
         if issubclass(kind, base):
             return base.__iter__(obj)
-    return dict.values(namespace_of(obj) or {})
+    held = map(functools.partial(slot_value, obj), slots_of(kind))  # nothing here may hold a part meanwhile
+    return itertools.chain(filter(_is_held, held), dict.values(namespace_of(obj) or {}))
+
+
+def _is_held(value: Any) -> bool:
+    return value is not EMPTY_CELL

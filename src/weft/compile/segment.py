@@ -94,6 +94,9 @@ class Derivative:
         self.output_types = [value.type for value in graph.outputs]
         #: for each gradient, the outputs whose gradients it depends on
         self.sources = _dependencies(pair.backward, pair.saved)
+        places = [place for place, kind in enumerate(self.output_types) if kind is not TOKEN]
+        #: the outputs that depend on a followed input; the others have no gradient history
+        self.reached = {places[i] for p in self.gradients if p is not None for i in self.sources[p]}
         self._forward = Executable(optimize(pair.forward), (), record, prefix + FORWARD)
         self._backward = Executable(optimize(pair.backward), (), record, prefix + BACKWARD)
         self._joint: Segment | None = None
@@ -123,7 +126,7 @@ class Derivative:
 
         node = TapeNode(edges, count, pull)
         return [
-            None if kind is TOKEN else tracked(data, node, i)
+            None if kind is TOKEN else tracked(data, node, i) if i in self.reached else wrap(data)
             for i, (data, kind) in enumerate(zip(outputs, self.output_types, strict=True))
         ]
 

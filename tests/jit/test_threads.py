@@ -186,3 +186,33 @@ def test_no_thread_sees_what_another_captures() -> None:
         assert counts[number - 1].item() == made
 
     in_threads(work, 5)
+
+
+@pytest.mark.parametrize("derived", [False, True])
+def test_attributes_of_a_thread_are_written_in_python(derived: bool) -> None:
+    class Derived(threading.local):
+        pass
+
+    lock, local = threading.Lock(), Derived() if derived else threading.local()
+    local.count = 0
+
+    @weft.jit
+    def step(x: Tensor) -> Tensor:
+        with lock:
+            local.count += 1
+            return x * local.count
+
+    for number in range(1, 4):
+        assert float(step(Tensor(1.0))) == number == local.count
+        assert not lock.locked()
+    found = []
+
+    def other() -> None:
+        local.count = 10
+        found.append(float(step(Tensor(1.0))))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    assert found == [11.0]
+    assert local.count == 3

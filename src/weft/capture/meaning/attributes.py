@@ -35,6 +35,8 @@ _FRAME_KINDS: Final = (types.TracebackType, types.FrameType)
 _ITERATOR_ATTRIBUTES: Final = frozenset(
     {"__next__", "__iter__", "send", "throw", "close", "gi_running", "gi_suspended", "gi_yieldfrom", "gi_code"}
 )
+#: what writes attributes to where the capture can put them back
+_WRITERS: Final = (object.__setattr__, type.__setattr__)
 #: what look-ups give that is guarded by its value
 _VALUES: Final = (int, float, complex, str, bytes, tuple, type(None), np.generic)
 
@@ -191,6 +193,8 @@ class Attributes(Part):
             and not isinstance(value, (tuple, str, int, np.dtype))
         ):
             self.machine.arrays.refuse_opaque(obj)
+        if name == "__dict__" and type(value) is dict and namespace_of(obj) is not value:
+            raise Unsupported(Refusal.UNSUPPORTED_SYNTAX, f"the attributes of a {kind.__name__} are C code's own")
         if name == "__dict__" and id(obj) in self.created:
             self.journal.namespaces[id(value)] = obj
             return self.machine.made(value)
@@ -284,6 +288,13 @@ class Attributes(Part):
                 Refusal.UNSUPPORTED_SYNTAX,
                 f"{name!r} of a {kind.__name__} is written while capturing",
                 "write it outside the compiled function",
+            )
+        writer = below_hooks(type(obj), "__setattr__")
+        if writer not in _WRITERS and not isinstance(writer, types.FunctionType):
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                f"attributes of a {type(obj).__name__} are written by C code of its own, which cannot be undone",
+                "keep what changes in an ordinary object",
             )
 
     def delete_attr(self, obj: Any, name: str) -> None:

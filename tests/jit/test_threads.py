@@ -196,7 +196,7 @@ def test_attributes_of_a_thread_are_written_in_python(derived: bool) -> None:
     lock, local = threading.Lock(), Derived() if derived else threading.local()
     local.count = 0
 
-    @weft.jit
+    @jit
     def step(x: Tensor) -> Tensor:
         with lock:
             local.count += 1

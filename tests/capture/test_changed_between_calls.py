@@ -455,6 +455,28 @@ def skipped_steps(deco: Any) -> Iterator[Any]:
         yield f(Tensor([float(7 - number)])), best, skipped
 
 
+def schedules(deco: Any) -> Iterator[Any]:
+    rates, table, milestones = [0.1 * number for number in range(30)], {0: 1.0, 3: 2.0}, {4, 9}
+
+    @deco
+    def f(x: Any, step: int) -> Any:
+        rate = rates[step] if step < 20 else rates[-step]
+        factor = table[step] if step in table else 0.5  # noqa: SIM401 - get() is another look-up
+        return x * rate * factor - (1 if step in (2, 5) or step in milestones else 0)
+
+    for step in range(14):
+        yield f(X, step)
+    rates[13] = 7.0
+    table[13] = 9.0
+    milestones.add(13)
+    yield f(X, 13)
+    try:
+        f(X, 40)
+    except IndexError as error:
+        yield str(error)
+    yield f(X, 13), f(X, True)
+
+
 @pytest.mark.parametrize("program", [early_stopping, skipped_steps])
 def test_numbers_written_on_one_side_of_a_branch_need_few_graphs(program: Any) -> None:
     made = []
@@ -466,6 +488,17 @@ def test_numbers_written_on_one_side_of_a_branch_need_few_graphs(program: Any) -
     wanted = [plain(found) for found in program(lambda function: function)]
     assert [plain(found) for found in program(compiled)] == wanted
     assert len(made[0].report().graphs) <= 4
+
+
+def test_schedules_need_few_graphs() -> None:
+    made = []
+
+    def compiled(function: Any) -> Any:
+        made.append(weft.jit(function))
+        return made[-1]
+
+    assert [plain(found) for found in schedules(compiled)] == [plain(found) for found in schedules(lambda f: f)]
+    assert len(made[0].report().graphs) <= 14  # six paths, then other contents, an error and other types
 
 
 SHOWN = {

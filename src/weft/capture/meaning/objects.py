@@ -13,6 +13,7 @@ import numpy as np
 
 from weft.capture.meaning import arithmetic
 from weft.capture.meaning.gate import Reads
+from weft.capture.meaning.lookups import is_in, item_at
 from weft.capture.meaning.parts import Part
 from weft.capture.meaning.texts import percent, texted
 from weft.capture.python.classes import MISSING, class_attribute
@@ -294,6 +295,8 @@ class Objects(Part):
                 if equal is not False:
                     found = equal if found is False else arithmetic.disjunction(found, equal)
             return found
+        if (answer := is_in(self.machine, container, item)) is not None:
+            return answer
         item = self.gate.read(Reads.ALL, item)
         if isinstance(container, (dict, set, frozenset)):
             self.sources.has(container, item)
@@ -364,6 +367,8 @@ class Objects(Part):
             return self.pick(obj, key if type(key) is GraphNumber else arithmetic.converted(int, key))
         if isinstance(obj, Tensor):
             self.sources.inside(key)
+        elif (found := item_at(self.machine, obj, key)) is not None:
+            return found
         else:
             key = self.gate.read(Reads.ALL, key)
         if type(obj) not in PLAIN and issubclass(type(obj), dict):

@@ -82,7 +82,7 @@ def is_at(selector: GraphNumber, position: int) -> GraphNumber:
 
 
 def chosen(condition: GraphNumber, first: Any, second: Any) -> GraphNumber:
-    """One of two ints."""
+    """One of two ints, either of which is computed."""
     return number(where(condition.tensor, tensor_of(first), tensor_of(second)), int)
 
 

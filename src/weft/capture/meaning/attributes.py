@@ -37,6 +37,7 @@ _ITERATOR_ATTRIBUTES: Final = frozenset(
 )
 #: what writes attributes to where the capture can put them back
 _WRITERS: Final = (object.__setattr__, type.__setattr__)
+_RANGE_ATTRIBUTES: Final = frozenset({"start", "stop", "step"})
 #: what look-ups give that is guarded by its value
 _VALUES: Final = (int, float, complex, str, bytes, tuple, type(None), np.generic)
 
@@ -51,8 +52,10 @@ class Attributes(Part):
             return getattr(obj.constant(), name)
         if kind is Parameter and name in obj.__dict__:
             return self.sources.attribute(obj, name, obj.__dict__[name])
-        if kind is Choice and name == "__class__":
-            return class_of(obj)
+        if kind is Choice and name in ("__class__", "__doc__", "__module__"):
+            return class_of(obj) if name == "__class__" else getattr(class_of(obj), name)
+        if kind is Choice and name in Choice.__dict__ and not hasattr(class_of(obj), name):
+            raise AttributeError(f"'{class_of(obj).__name__}' object has no attribute {name!r}", name=name, obj=obj)
         if kind in PLAIN:
             if kind is Parameter and class_attribute(kind, name) is MISSING:
                 self.sources.absent(obj, name)
@@ -103,7 +106,7 @@ class Attributes(Part):
             raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'", name=name, obj=obj)
         if name == "__class__":
             return kind
-        if name in _ITERATOR_ATTRIBUTES:
+        if name in (_RANGE_ATTRIBUTES if kind is range else _ITERATOR_ATTRIBUTES):
             return getattr(obj, name)
         if name in ("__name__", "__qualname__") and kind is types.GeneratorType:
             return getattr(obj.frame.function, name)

@@ -16,6 +16,7 @@ from weft.capture.meaning import arithmetic
 from weft.capture.meaning.gate import Reads
 from weft.capture.meaning.iterators import refuse_look
 from weft.capture.meaning.objects import impostor
+from weft.capture.meaning.ranges import SymbolicRange
 from weft.capture.meaning.table import TWO_OPERANDS, Handler, handles, refused
 from weft.capture.meaning.texts import texted
 from weft.capture.python.classes import MISSING, class_attribute
@@ -157,6 +158,8 @@ _LEN = _special(len, "__len__")
 def _len(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if len(args) == 1 and not kwargs and type(args[0]) in (list, tuple, dict, set, frozenset):
         return machine.sources.counted(args[0])
+    if len(args) == 1 and type(args[0]) is SymbolicRange:
+        return args[0].length()
     for value in args:
         machine.sources.length(value)
     return _LEN(machine, args, kwargs)

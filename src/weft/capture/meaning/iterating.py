@@ -16,10 +16,10 @@ from weft.capture.meaning.iterators import (
     RestartingIterator,
     ReverseIterator,
     SequenceIterator,
-    SymbolicRange,
     ZipIterator,
     refuse_look,
 )
+from weft.capture.meaning.ranges import SymbolicRange
 from weft.capture.meaning.table import Handler, handles
 from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.state.journal import Journaled
@@ -274,6 +274,8 @@ def _reversed(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return ReverseIterator(machine.journal, sequence)
     if type(sequence) in (dict, range):
         return RestartingIterator(machine.journal, sequence, reversed)
+    if type(sequence) is SymbolicRange:
+        return machine.iteration.get_iter(sequence.backwards())
     if isinstance(sequence, Journaled):
         refuse_look(sequence, "reversed()")
     by_index = machine.objects.user_method(sequence, "__len__") or machine.objects.user_method(sequence, "__getitem__")

@@ -12,11 +12,10 @@ from weft.capture.meaning.iterators import (
     OutsideIterator,
     RestartingIterator,
     SequenceIterator,
-    SymbolicRange,
-    SymbolicRangeIterator,
 )
 from weft.capture.meaning.objects import impostor
 from weft.capture.meaning.parts import Machine, Part
+from weft.capture.meaning.ranges import SymbolicRange, SymbolicRangeIterator
 from weft.capture.python.classes import MISSING, class_attribute, is_opaque_iterator
 from weft.capture.state.journal import Journaled
 from weft.core.tensor import Tensor
@@ -38,10 +37,10 @@ class Iteration(Part):
         if id(obj) in self.sources.opaque and is_opaque_iterator(obj):
             return OutsideIterator(journal, obj)
         self.machine.arrays.refuse_opaque(obj)
+        if type(obj) is SymbolicRange:
+            return SymbolicRangeIterator(journal, obj)
         if isinstance(obj, Journaled) and hasattr(obj, "__next__"):
             return obj
-        if isinstance(obj, SymbolicRange):
-            return SymbolicRangeIterator(journal, obj)
         kind = type(obj)
         if kind in (list, tuple) and self.sources.is_known(obj):
             self.sources.length(obj)
@@ -88,6 +87,8 @@ class Iteration(Part):
         """`iter(obj)` as Python code sees it: what a user's `__iter__` returns is itself."""
         own = self.machine.objects.user_method(obj, "__iter__")
         if own is None:
+            if type(obj) is SymbolicRange:
+                return self.get_iter(obj)
             if isinstance(obj, Journaled):
                 return obj
             if self._is_native_iterable(obj):
@@ -103,11 +104,7 @@ class Iteration(Part):
     def _is_native_iterable(self, obj: Any) -> bool:
         """Whether Python's own iterator over an object is taken, for lack of one that the journal can take back."""
         kind = type(obj)
-        if (
-            kind in (list, tuple, range, str, bytes)
-            or kind in _DICT_VIEWS
-            or isinstance(obj, (Tensor, list, SymbolicRange))
-        ):
+        if kind in (list, tuple, range, str, bytes) or kind in _DICT_VIEWS or isinstance(obj, (Tensor, list)):
             return False
         if isinstance(obj, _HASHED) and class_attribute(kind, "__iter__") in _HASHED_ITERATION:
             return False
@@ -144,7 +141,7 @@ class Iteration(Part):
 
     def is_iterable(self, obj: Any) -> bool:
         """Whether Python finds a way to iterate over an object."""
-        if isinstance(obj, (Tensor, Journaled, SymbolicRange)):
+        if isinstance(obj, (Tensor, Journaled)):
             return True
         found = class_attribute(type(obj), "__iter__")
         if found is MISSING:
@@ -172,6 +169,8 @@ class Iteration(Part):
         """Something native code can iterate in place of `obj`."""
         if type(obj) in (list, tuple) and self.sources.is_known(obj):
             return list(self.get_iter(obj))
+        if type(obj) is SymbolicRange:
+            return self.get_iter(obj)
         if type(obj) in (list, tuple, range, str, dict, set, frozenset) or isinstance(obj, Journaled):
             self.sources.contents(obj)
             return obj

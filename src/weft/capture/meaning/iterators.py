@@ -6,20 +6,16 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from weft.capture.meaning import arithmetic
 from weft.capture.meaning.generators import CAPTURED_GENERATORS
 from weft.capture.state.journal import Journal, Journaled
 from weft.errors import Refusal, Unsupported
 
 _ABSENT: Final = object()
-#: class of a sequence -> class of Python's iterator over it
-_ITERATORS: Final[dict[type, type]] = {
-    list: type(iter([])), tuple: type(iter(())), str: type(iter("é")), bytes: type(iter(b"")),
-    range: type(iter(range(1))),
-}  # fmt: skip
+#: classes of sequences of which Python's iterators have a class of their own
+_SEQUENCES: Final = (list, tuple, str, bytes, range)
 
 
-class _Touching(Journaled):
+class Touching(Journaled):
     """An iterator that notes its state in the journal before it moves.
 
     `stands_for` is the class of the iterator that Python would have here: what `type` and `isinstance` see.
@@ -36,7 +32,7 @@ class _Touching(Journaled):
         return self
 
 
-class SequenceIterator(_Touching):
+class SequenceIterator(Touching):
     """Items of an indexable object, as many as there are when each is asked for.
 
     Args:
@@ -57,8 +53,8 @@ class SequenceIterator(_Touching):
         item: Callable[[Any, int], Any] | None = None,
         read: Callable[[int, Any], Any] | None = None,
     ) -> None:
-        kind = next((k for k in _ITERATORS if isinstance(sequence, k)), None)
-        super().__init__(journal, type(iter(())) if kind is None else _ITERATORS[kind])
+        kind: Any = next((k for k in _SEQUENCES if isinstance(sequence, k)), None)
+        super().__init__(journal, type(iter(())) if kind is None else type(kind.__iter__(sequence)))
         self.read = read
         self.sequence = sequence
         self.position = 0
@@ -92,7 +88,7 @@ def _count(sequence: Any) -> int:
     return list.__len__(sequence) if isinstance(sequence, list) else len(sequence)
 
 
-class ReverseIterator(_Touching):
+class ReverseIterator(Touching):
     """Items of a list, tuple or range from its end."""
 
     __slots__ = ("sequence", "position")
@@ -127,7 +123,7 @@ def _size(over: Any) -> int:
     return 0 if type(over) is range else len(over)
 
 
-class RestartingIterator(_Touching):
+class RestartingIterator(Touching):
     """Items by Python's own iterator, made again after an undo: of dictionaries and sets, it notices changes.
 
     Args:
@@ -169,7 +165,7 @@ class RestartingIterator(_Touching):
             self.source = None
 
 
-class BufferedIterator(_Touching):
+class BufferedIterator(Touching):
     """Items of an iterator made during the capture, kept so that they can be handed out again after an undo.
 
     Args:
@@ -208,7 +204,7 @@ _OF_PYTHON: Final = frozenset(
 )
 
 
-class OutsideIterator(_Touching):
+class OutsideIterator(Touching):
     """An iterator that existed before the capture: only Python can advance it, since that cannot be taken back.
 
     Args:
@@ -239,7 +235,7 @@ class OutsideIterator(_Touching):
         """It is never advanced here."""
 
 
-class ZipIterator(_Touching):
+class ZipIterator(Touching):
     """`zip` over the capture's iterators."""
 
     __slots__ = ("parts", "strict")
@@ -279,7 +275,7 @@ class ZipIterator(_Touching):
         """The parts restore themselves."""
 
 
-class MapIterator(_Touching):
+class MapIterator(Touching):
     """Results of a call for each item of the parts (`map`, `filter`, `enumerate`).
 
     Args:
@@ -317,7 +313,7 @@ class MapIterator(_Touching):
         self.count = contents
 
 
-class CallIterator(_Touching):
+class CallIterator(Touching):
     """Results of a function until it returns a sentinel: `iter(function, sentinel)`.
 
     Args:
@@ -357,53 +353,6 @@ class CallIterator(_Touching):
 
 
 SKIP = object()
-
-
-class SymbolicRange:
-    """`range` with a bound that only the running graph knows."""
-
-    __slots__ = ("start", "stop", "step")
-
-    def __init__(self, start: Any, stop: Any, step: Any) -> None:
-        self.start, self.stop, self.step = start, stop, step
-
-
-class SymbolicRangeIterator(_Touching):
-    """Iterator of a `SymbolicRange`: the `for` loop over it becomes a `while` of the graph."""
-
-    __slots__ = ("current", "stop", "step")
-
-    def __init__(self, journal: Journal, over: SymbolicRange) -> None:
-        super().__init__(journal, type(iter(range(1))))
-        self.current = over.start
-        self.stop = over.stop
-        self.step = over.step
-
-    def symbolic_test(self) -> Any:
-        """Whether another item exists: a symbolic truth, or a bool where it is known."""
-        compare = operator.lt if self.step > 0 else operator.gt
-        if any(map(arithmetic.is_graph_number, (self.current, self.stop))):
-            return arithmetic.binary(compare, self.current, self.stop)
-        return compare(self.current, self.stop)
-
-    def advance(self) -> Any:
-        """The current item; moves to the next."""
-        self.touch(self)
-        item = self.current
-        self.current = arithmetic.advanced(item, self.step)
-        return item
-
-    def __next__(self) -> Any:
-        more = self.symbolic_test()
-        if not more:  # a symbolic bound refuses here: only a `for` statement can iterate it
-            raise StopIteration
-        return self.advance()
-
-    def journal_contents(self) -> Any:
-        return self.current
-
-    def journal_restore(self, contents: Any) -> None:
-        self.current = contents
 
 
 def refuse_look(iterator: Any, what: str) -> None:

@@ -48,7 +48,9 @@ def is_in(machine: Machine, container: Any, item: Any) -> bool | None:
     """
     if type(item) is not CallNumber or type(container) not in _COPIES or not _is_plain(container):
         return None
-    return machine.sources.numbers.truth(_computed(machine, operator.contains, container, item, "({{}} in {})", "where {} is found"))
+    return machine.sources.numbers.truth(
+        _computed(machine, operator.contains, container, item, "({{}} in {})", "where {} is found")
+    )
 
 
 def _is_plain(container: Any) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from weft.capture.state.journal import Journaled
+
 if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
 
@@ -16,12 +18,17 @@ _SELF_MATCHING: Final = (bool, bytearray, bytes, dict, float, frozenset, int, li
 
 def is_mapping(subject: Any) -> bool:
     """Whether a mapping pattern may match."""
-    return bool(type(subject).__flags__ & _MAPPING_FLAG)
+    return bool(_class_of(subject).__flags__ & _MAPPING_FLAG)
 
 
 def is_sequence(subject: Any) -> bool:
     """Whether a sequence pattern may match."""
-    return bool(type(subject).__flags__ & _SEQUENCE_FLAG)
+    return bool(_class_of(subject).__flags__ & _SEQUENCE_FLAG)
+
+
+def _class_of(subject: Any) -> type:
+    kind: type = subject.stands_for if isinstance(subject, Journaled) else type(subject)
+    return kind
 
 
 def keys(machine: Machine, subject: Any, wanted: tuple[Any, ...]) -> tuple[Any, ...] | None:

@@ -13,8 +13,10 @@ import numpy as np
 
 from weft.capture.meaning import arithmetic
 from weft.capture.meaning.gate import Reads
+from weft.capture.meaning.iterators import refuse_look
 from weft.capture.meaning.lookups import is_in, item_at
 from weft.capture.meaning.parts import Part
+from weft.capture.meaning.ranges import SymbolicRange
 from weft.capture.meaning.texts import percent, texted
 from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.python.containers import is_container
@@ -142,7 +144,7 @@ class Objects(Part):
             return self.machine.made_if_container(self.machine.native.call((left, right), function, left, right))
         right = self.machine.arrays.array_beside(right, left)
         self.machine.arrays.refuse_opaque(left, right)
-        if isinstance(left, (str, LazyText)) and isinstance(right, (str, LazyText)) and method == "__add__":
+        if method == "__add__" and self._are_texts(left, right):
             return LazyText.join((left, right))
         if inplace:
             inplace_function, inplace_name = INPLACE[number % len(BINARY)]
@@ -206,6 +208,15 @@ class Objects(Part):
         if arithmetic.is_graph_number(left) or arithmetic.is_graph_number(right):
             return arithmetic.binary(function, left, right)
         return self.sources.numbers.infix(function, symbol, left, right)
+
+    def _are_texts(self, left: Any, right: Any) -> bool:
+        """Whether two operands are texts, one of them not complete, and neither has a special method of the user's."""
+        return (
+            LazyText in (type(left), type(right))
+            and all(issubclass(type(value), (str, LazyText)) for value in (left, right))
+            and self.user_method(left, "__add__") is None
+            and self.user_method(right, "__radd__") is None
+        )
 
     def _beside(self, value: Any, other: Any) -> Any:
         """An operand that may be a run-time number: an operand of the graph beside a tensor, else a constant."""
@@ -339,6 +350,8 @@ class Objects(Part):
                     f"the truth value of a tensor with {value.size} elements is ambiguous; use .any() or .all()"
                 )
             return arithmetic.converted(bool, value)
+        if type(value) is SymbolicRange:
+            return value.is_filled()
         own = self.user_method(value, "__bool__")
         if own is not None:
             result = self.machine.calls.call(own, [value], {})
@@ -365,6 +378,8 @@ class Objects(Part):
         if isinstance(obj, (list, tuple)) and self.is_of_graph(key) and _is_integral(key):
             self.sources.contents(obj)
             return self.pick(obj, key if type(key) is GraphNumber else arithmetic.converted(int, key))
+        if type(obj) is SymbolicRange and arithmetic.is_number(key) and arithmetic.kind_of(key) is not float:
+            return obj.item(key)
         if isinstance(obj, Tensor):
             self.sources.inside(key)
         elif (found := item_at(self.machine, obj, key)) is not None:
@@ -580,5 +595,7 @@ def _is_integral(key: Any) -> bool:
 
 def impostor_of(iterator: Any) -> Any:
     """An object of a class named like that which one of the capture's own iterators stands for."""
+    if type(iterator) is SymbolicRange:  # which has methods
+        refuse_look(iterator, "a look")
     made: Any = type(iterator.stands_for.__name__, (), {})()
     return made

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 import string
+from _string import formatter_field_name_split  # type: ignore[import-not-found]
 from typing import TYPE_CHECKING, Any, Final
 
-from weft.capture.state.lazytext import Holes, needs_characters
+from weft.capture.state.lazytext import Holes, LazyText, needs_characters
 from weft.core.run_number import settled
+from weft.errors import Refusal, Unsupported
 
 if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
@@ -51,22 +53,80 @@ def percent(machine: Machine, function: Any, template: str, values: Any) -> Any:
 
 
 def format_text(machine: Machine, method: Any, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """``template.format(...)``."""
-    for value in (*args, *kwargs.values()):
-        machine.sources.inside(value)
-    with Holes() as holes:
-        made = machine.native.call([*args, *kwargs.values()], method, *args, **kwargs)
-    if holes.parts and any(_is_measured(field) for field in string.Formatter().parse(template)):
-        raise needs_characters()
-    return _shown(machine, holes.complete(made))
+    """``template.format(...)``: each field is looked up and shown by the interpreter, as in an f-string."""
+    try:
+        return _Fields(machine, args, kwargs).filled(template)
+    except _Malformed:
+        machine.native.call([*args, *kwargs.values()], method, *args, **kwargs)  # Python's own error
+        raise Unsupported(Refusal.UNSUPPORTED_SYNTAX, "this template of str.format() is not understood") from None
+
+
+class _Malformed(Exception):
+    """A template, or what is given for it, is not as it must be."""
+
+
+class _Fields:
+    """The replacement fields of one call of `str.format`."""
+
+    def __init__(self, machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> None:
+        self.machine, self.args, self.kwargs = machine, args, kwargs
+        #: how many fields without a name there were; None where they have numbers
+        self.automatic: int | None = 0
+
+    def filled(self, template: str, depth: int = 0) -> Any:
+        """A template, or the specification of a field, with what its fields show."""
+        parts: list[Any] = []
+        try:
+            fields = list(string.Formatter().parse(template))
+        except ValueError:
+            raise _Malformed from None
+        for literal, name, spec, conversion in fields:
+            parts.append(literal)
+            if name is None:
+                continue
+            if depth > 1:
+                raise _Malformed
+            value = self._converted(self._value(name), conversion)
+            parts.append(self.machine.objects.format(value, self.filled(spec or "", depth + 1)))
+        return LazyText.join(parts)
+
+    def _value(self, name: str) -> Any:
+        """What a field names."""
+        try:
+            first, rest = formatter_field_name_split(name)
+            rest = list(rest)
+        except ValueError:
+            raise _Malformed from None
+        if first == "":
+            if self.automatic is None:
+                raise _Malformed
+            first, self.automatic = self.automatic, self.automatic + 1
+        elif isinstance(first, int):
+            if self.automatic:
+                raise _Malformed
+            self.automatic = None
+        given: Any = self.args if isinstance(first, int) else self.kwargs
+        try:
+            value = given[first]
+        except LookupError:
+            raise _Malformed from None
+        for is_attribute, key in rest:
+            objects = self.machine.objects
+            value = self.machine.attributes.get_attr(value, key) if is_attribute else objects.get_item(value, key)
+        return value
+
+    def _converted(self, value: Any, conversion: str | None) -> Any:
+        """A value as `!r`, `!s` or `!a` ask for it."""
+        if conversion is None:
+            return value
+        if conversion not in _CONVERSIONS:
+            raise _Malformed
+        return self.machine.calls.call(_CONVERSIONS[conversion], [value], {})
+
+
+_CONVERSIONS: Final = {"r": repr, "s": str, "a": ascii}
 
 
 def _shown(machine: Machine, text: Any) -> Any:
     """A text that does not show where objects of the capture are."""
     return machine.made_if_fresh(text) if type(text) is str else text
-
-
-def _is_measured(field: tuple[Any, ...]) -> bool:
-    """Whether a replacement field may look at the characters of a text that is put into it."""
-    _, _, spec, conversion = field
-    return conversion == "a" or bool(conversion and spec)

@@ -37,7 +37,7 @@ class LazyText(Text):
         """Concatenate strings and lazy texts; plain strings give a plain string."""
         texts = list(texts)
         if not all(isinstance(t, (str, LazyText)) for t in texts) or not any(isinstance(t, LazyText) for t in texts):
-            return separator.join(["" if isinstance(t, LazyText) else t for t in texts])  # or Python's own error
+            return str.join(separator, ["" if isinstance(t, LazyText) else t for t in texts])  # or Python's own error
         parts: list[Any] = []
         for number, text in enumerate(texts):
             if number and separator:

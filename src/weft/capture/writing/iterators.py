@@ -14,10 +14,9 @@ from weft.capture.meaning.iterators import (
     RestartingIterator,
     ReverseIterator,
     SequenceIterator,
-    SymbolicRange,
-    SymbolicRangeIterator,
     ZipIterator,
 )
+from weft.capture.meaning.ranges import SymbolicRange, SymbolicRangeIterator
 from weft.capture.sources.rebuilding import (
     advanced,
     finished_generator,

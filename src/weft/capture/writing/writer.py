@@ -18,10 +18,8 @@ import numpy as np
 from weft.capture.leaving.entries import Owner
 from weft.capture.leaving.tracebacks import Place, Way
 from weft.capture.meaning.generators import InterpretedGenerator
-from weft.capture.meaning.iterators import (
-    SymbolicRange,
-)
 from weft.capture.meaning.native import hashed_freely
+from weft.capture.meaning.ranges import SymbolicRange
 from weft.capture.python.containers import items_of, members, spelled
 from weft.capture.python.exceptions import raise_chained
 from weft.capture.python.namespaces import namespace_of

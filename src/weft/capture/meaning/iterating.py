@@ -23,6 +23,7 @@ from weft.capture.meaning.ranges import SymbolicRange
 from weft.capture.meaning.table import Handler, handles
 from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.state.journal import Journaled
+from weft.capture.state.lazytext import LazyText
 from weft.core.number import GraphNumber
 from weft.core.run_number import RunNumber, settled
 from weft.core.tensor import Tensor
@@ -132,6 +133,8 @@ def _sorted(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
 @handles(sum)
 def _sum(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     total = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    if isinstance(total, (str, bytes, bytearray, LazyText)):
+        return sum((), "" if isinstance(total, LazyText) else total)  # type: ignore[call-overload] # Python's own error
     for item in machine.iteration.get_iter(args[0]):
         total = machine.objects.binary(0, total, item)
     return total

@@ -144,7 +144,7 @@ class Objects(Part):
             return self.machine.made_if_container(self.machine.native.call((left, right), function, left, right))
         right = self.machine.arrays.array_beside(right, left)
         self.machine.arrays.refuse_opaque(left, right)
-        if method == "__add__" and self._are_texts(left, right):
+        if method == "__add__" and self._are_texts(left, right, inplace):
             return LazyText.join((left, right))
         if inplace:
             inplace_function, inplace_name = INPLACE[number % len(BINARY)]
@@ -209,13 +209,14 @@ class Objects(Part):
             return arithmetic.binary(function, left, right)
         return self.sources.numbers.infix(function, symbol, left, right)
 
-    def _are_texts(self, left: Any, right: Any) -> bool:
+    def _are_texts(self, left: Any, right: Any, inplace: bool) -> bool:
         """Whether two operands are texts, one of them not complete, and neither has a special method of the user's."""
         return (
             LazyText in (type(left), type(right))
             and all(issubclass(type(value), (str, LazyText)) for value in (left, right))
             and self.user_method(left, "__add__") is None
             and self.user_method(right, "__radd__") is None
+            and not (inplace and self.user_method(left, "__iadd__"))
         )
 
     def _beside(self, value: Any, other: Any) -> Any:

@@ -41,7 +41,7 @@ def texted(machine: Machine, values: Any, function: Any, *args: Any, **kwargs: A
 def percent(machine: Machine, function: Any, template: str, values: Any) -> Any:
     """``template % values``."""
     machine.sources.inside(values)
-    if any("*" in field for field in _CONVERSION.findall(template)):  # which takes an int of Python's own
+    if any("*" in width + precision for _, width, precision, _ in _CONVERSION.findall(template)):  # which takes an int of Python's own
         values = settled(values)
     with Holes() as holes:
         made = machine.native.call((values,), function, template, values)
@@ -54,6 +54,8 @@ def percent(machine: Machine, function: Any, template: str, values: Any) -> Any:
 
 def format_text(machine: Machine, method: Any, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``template.format(...)``: each field is looked up and shown by the interpreter, as in an f-string."""
+    if not _BRACES.intersection(str.__iter__(template)):  # it is then what it is
+        return machine.native.call([*args, *kwargs.values()], method, *args, **kwargs)
     try:
         return _Fields(machine, args, kwargs).filled(template)
     except _Malformed:
@@ -124,6 +126,7 @@ class _Fields:
         return self.machine.calls.call(_CONVERSIONS[conversion], [value], {})
 
 
+_BRACES: Final = frozenset("{}")
 _CONVERSIONS: Final = {"r": repr, "s": str, "a": ascii}
 
 

@@ -40,9 +40,10 @@ class LazyText(Text):
             return str.join(separator, ["" if isinstance(t, LazyText) else t for t in texts])  # or Python's own error
         parts: list[Any] = []
         for number, text in enumerate(texts):
-            if number and separator:
-                parts.append(separator)
-            parts.extend(text.parts if isinstance(text, LazyText) else (text,))
+            if number and str.__len__(separator):
+                parts.append(str.__str__(separator))
+            # only the characters count of an object of a class derived from str
+            parts.extend(text.parts if isinstance(text, LazyText) else (str.__str__(text),))
         return LazyText(tuple(parts))
 
     def __str__(self) -> str:

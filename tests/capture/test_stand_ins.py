@@ -63,7 +63,7 @@ STAND_INS: dict[str, Callable[[Any], Any]] = {
     "set iterator": lambda n: iter({4}),
     "reversed": lambda n: reversed([int(n), 2]),
     "zip": lambda n: zip([int(n)], [2], strict=False),
-    "map": lambda n: map(lambda i: i + 1, [int(n), 2]),
+    "map": lambda n: map(lambda i: i + 1, [int(n), 2]),  # noqa: C417
     "filter": lambda n: filter(None, [2, 3]),
     "enumerate": lambda n: enumerate([int(n), 2]),
     "call iterator": lambda n: iter([4, 3, 2].pop, 4),
@@ -180,8 +180,8 @@ DOORS: dict[str, Callable[[Any], Any]] = {
     "str.format": lambda v: "<{}>".format(v),  # noqa: UP032
     "str.format by repr": lambda v: "<{!r}>".format(v),  # noqa: UP032
     "str.format with a width": lambda v: "<{:>9}>".format(v),  # noqa: UP032
-    "str.format of an attribute": lambda v: "<{0.__class__.__name__}>".format(v),
-    "str.format of an item": lambda v: "<{0[0]}>".format(v),
+    "str.format of an attribute": lambda v: f"<{v.__class__.__name__}>",
+    "str.format of an item": lambda v: f"<{v[0]}>",
     "str.format inside a list": lambda v: "<{}>".format([v]),  # noqa: UP032
     "format_map": lambda v: "<{v}>".format_map({"v": v}),
     "percent": lambda v: "<%s>" % (v,),  # noqa: UP031
@@ -197,16 +197,16 @@ DOORS: dict[str, Callable[[Any], Any]] = {
     "upper": lambda v: v.upper(),
     "str of a list": lambda v: str([v]),
     "str of a dictionary": lambda v: str({"a": v}),
-    "==": lambda v: (v == v, v != v, v == None, v != 3, v == "a3", v == range(3)),  # noqa: E711, PLR0124
+    "==": lambda v: (v == v, v != v, v == None, v != 3, v == "a3", v == range(3)),  # noqa: E711
     "== reflected": lambda v: (range(3) == v, 3 == v, "a3" == v, None == v, [] == v),  # noqa: E711, SIM300
     "== in lists": lambda v: ([v] == [v], [v] == [range(3)], (v,) == (3,)),
     "<": lambda v: v < 3,
     "operator.eq": lambda v: (operator.eq(v, v), operator.eq(v, range(3)), operator.ne(3, v)),
-    "is": lambda v: (v is v, v is None, v is not None, [v][0] is v),  # noqa: PLR0124
+    "is": lambda v: (v is v, v is None, v is not None, [v][0] is v),
     "hash": lambda v: (hash(v) == hash(v), isinstance(hash(v), int)),
     "hash of an equal": lambda v: (hash(v) == hash(range(3)), hash(v) == hash(3), hash(v) == hash("a3")),
     "in a list": lambda v: (v in [v], v in [None, range(3)], v in (3, "a3"), [v].index(v), [v, v].count(v)),
-    "in a set": lambda v: (v in {range(3), 3, "a3"}, v in {}),
+    "in a set": lambda v: (v in {range(3), 3, "a3"}, v in {None}),
     "an item in it": lambda v: (2 in v, "a" in v),
     "a key": lambda v: ({v: 1}[v], {range(3): 1, 3: 2, "a3": 3}.get(v)),
     "a set": lambda v: (len({v, v}), len(frozenset([v])), {v} == {range(3)}),
@@ -246,7 +246,9 @@ DOORS: dict[str, Callable[[Any], Any]] = {
         hasattr(v, name)
         for name in ("send", "__next__", "__iter__", "__len__", "upper", "real", "touch", "journal", "stands_for")
     ],
-    "hasattr of the capture's": lambda v: [hasattr(v, n) for n in ("start", "parts", "tensor", "kind", "cases", "machine")],
+    "hasattr of the capture's": lambda v: [
+        hasattr(v, name) for name in ("start", "parts", "tensor", "kind", "cases", "machine")
+    ],
     "getattr with a default": lambda v: (getattr(v, "nothing", 4), getattr(v, "position", 4), getattr(v, "kind", 4)),
     "dir": lambda v: dir(v),
     "vars": lambda v: vars(v),
@@ -313,6 +315,7 @@ def answer(function: Any, n: Any) -> Any:
 
 def through(stand_in: Any, door: Any) -> Any:
     """A program that makes an object and looks at it."""
+
     def program(n: Any) -> Any:
         return door(stand_in(n))
 

@@ -112,9 +112,11 @@ def test_registries_follow_the_attributes() -> None:
     assert net._params == {"w": net.w}
     assert net._cells == {"act": net.act}
     net.extra = 3
-    assert net._version == version + 1
-    del net.w
     assert net._version == version + 2
+    net.extra = net.extra
+    assert net._version == version + 2
+    del net.w
+    assert net._version == version + 4
     assert "w" not in net._params
     with pytest.raises(AttributeError, match="Linear has no attribute 'w'"):
         _ = net.w

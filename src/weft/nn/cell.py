@@ -1,8 +1,9 @@
 """Cell: a network or a part of one, with its parameters, sub-cells, mode and hooks.
 
 A Cell's parameters and sub-cells are ordinary attributes, listed in `_params` and `_cells` besides. `_version`
-counts the attribute writes, so that one integer tells whether anything that a compiled graph took from the cell
-has changed.
+counts the attribute writes that change something, so that one integer tells whether anything that a compiled graph took
+from the cell has changed. It counts in twos: its last bit is whether the cell trains, so that a cell which goes back to
+a mode has the version back that it had there.
 """
 
 from __future__ import annotations
@@ -207,8 +208,14 @@ class Cell:
             cells[name] = None
         elif name == "bprop":
             state["_extras"] = True
+        old = state.get(name, self)
         object.__setattr__(self, name, value)
-        state["_version"] += 1
+        if name == "training" and type(old) is bool and type(value) is bool:
+            state["_version"] = (state["_version"] & -2) | value
+        elif name == "_phase":
+            pass  # it goes with `training`; who else reads it is guarded by its value
+        elif old is not value or isinstance(value, (Parameter, Cell, ParameterTuple)) or name == "bprop":
+            state["_version"] = (state["_version"] + 2 & -2) | (state.get("training") is True)
 
     def __delattr__(self, name: str) -> None:
         state = self.__dict__
@@ -216,7 +223,7 @@ class Cell:
         if name in state or not listed:
             object.__delattr__(self, name)
         if "_version" in state:
-            state["_version"] += 1
+            state["_version"] = (state["_version"] + 2 & -2) | (state.get("training") is True)
 
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *self.__dict__.get("_params", ()), *self.__dict__.get("_cells", ())})
@@ -246,7 +253,7 @@ class Cell:
         if value is None:
             self._params[name] = None
             object.__setattr__(self, name, None)
-            self.__dict__["_version"] += 1
+            self.__dict__["_version"] += 2
         elif isinstance(value, Tensor) and current is not None:
             current.set_data(value)  # the parameter stays, its value changes
         else:
@@ -277,7 +284,7 @@ class Cell:
         else:
             self._params[param_name] = None
         self.__dict__[param_name] = param
-        self.__dict__["_version"] += 1
+        self.__dict__["_version"] += 2
 
     def insert_child_to_cell(self, child_name: str, child_cell: Cell | None) -> None:
         """Add a sub-cell under a name.
@@ -298,7 +305,7 @@ class Cell:
         else:
             self._cells[child_name] = None
         self.__dict__[child_name] = child_cell
-        self.__dict__["_version"] += 1
+        self.__dict__["_version"] += 2
 
     # -- walking ---------------------------------------------------------------------------------------
 
@@ -507,6 +514,7 @@ class Cell:
             or self._backward_pre_hooks
             or self._backward_hooks
         )
+        self.__dict__["_version"] += 2  # whatever of it has changed
 
     def add_flags(self, **flags: Any) -> Cell:
         """Attach settings, each also readable as an attribute.
@@ -556,7 +564,7 @@ class Cell:
         """
         self._note("recompute", bool(mode))
         self._settings.update(kwargs)
-        self.__dict__["_version"] += 1
+        self.__dict__["_version"] += 2
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
         """Describe the inputs (sizes that vary are None); kept for the compiler.

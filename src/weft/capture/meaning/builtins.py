@@ -130,7 +130,7 @@ def _rounding(function: Any, before: Handler | None) -> Handler:
 
 for _function, _method in (
     (abs, "__abs__"), (round, "__round__"), (hash, "__hash__"), (repr, "__repr__"),
-    (dir, "__dir__"), (bytes, "__bytes__"),
+    (bytes, "__bytes__"),
 ):  # fmt: skip
     _handler = _special(_function, _method)
     handles(_function)(_rounding(_function, _handler) if _function in _ROUNDING else _handler)
@@ -205,7 +205,9 @@ handles(random.set_seed)(refused("set_seed", "set the seed outside the compiled 
 
 @handles(pow)
 def _pow(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    return machine.objects.binary(8, *args) if len(args) == 2 and not kwargs else pow(*settled(args), **settled(kwargs))
+    if len(args) == 2 and not kwargs:
+        return machine.objects.binary(8, *args)
+    return machine.native.call(args, pow, *settled(args), **settled(kwargs))
 
 
 @handles(str)

@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from weft.capture.meaning import builtins, host_functions, iterating, iterator_functions, mapping, table  # noqa: F401 - most fill the table
+from weft.capture.meaning import builtins, getters, host_functions, iterating, iterator_functions, mapping, table  # noqa: F401 - most fill the table
 from weft.capture.meaning.gate import DEFAULT, row_of
 from weft.capture.meaning.generators import InterpretedGenerator
 from weft.capture.meaning.lookers import refuse_lifetimes
@@ -159,6 +159,8 @@ class Calls(Part):
         if kind is functools.partial:
             function, first, named = [self.sources.part(callee, n, getattr(callee, n)) for n in _PARTIAL]
             return self.call_outcome(function, [*first, *args], {**named, **kwargs})
+        if kind in getters.GETTERS:
+            return getters.call(self.machine, callee, args, kwargs)
         if isinstance(callee, type):
             return Return(self.construct(callee, args, kwargs))
         method = self.machine.objects.look_up(kind, "__call__")
@@ -320,7 +322,7 @@ class Calls(Part):
 
     def callback(self, function: Any) -> Any:
         """A callable that native code may call, entered by the interpreter when it does."""
-        if function is None or isinstance(function, (types.BuiltinFunctionType, type(str.lower))):
+        if function is None or getattr(function, "__objclass__", None) is str:  # whose methods read nothing else
             return function
         return lambda *args, **kwargs: self.call(function, list(args), kwargs)
 

@@ -69,8 +69,8 @@ _NOTHING, _ITEMS, _PAIRS, _KEY, _LENGTH, _ALL = Reads
 _FUNCTIONS: Final[dict[Any, Row]] = {
     **dict.fromkeys(
         (
-            isinstance, type, getattr, hasattr, setattr, delattr, list, tuple, set, dict, zip, enumerate, map, iter,
-            next, Tensor, Tensor.from_numpy, operator.is_, operator.is_not,
+            isinstance, issubclass, type, getattr, hasattr, setattr, delattr, list, tuple, set, dict, zip, enumerate,
+            map, iter, next, Tensor, Tensor.from_numpy, operator.is_, operator.is_not,
         ),
         _UNSEEN,
     ),

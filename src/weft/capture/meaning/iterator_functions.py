@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 import types
 from typing import TYPE_CHECKING, Any, Final
 
+from weft.capture.meaning.getters import GETTERS
 from weft.capture.meaning.iterators import BufferedIterator
 from weft.capture.meaning.table import Handler, handles
 
 if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
+
+
+_FUNCTIONS: Final = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial, *GETTERS)
 
 
 class _Deferred:
@@ -25,7 +31,9 @@ class _Deferred:
 
 def _converted(machine: Machine, value: Any) -> Any:
     """An argument as the native code gets it."""
-    if isinstance(value, (types.FunctionType, types.MethodType)):
+    if isinstance(
+        value, (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial, *GETTERS)
+    ):
         return machine.calls.callback(value)
     return _Deferred(machine, value) if machine.iteration.iterates_by_user(value) else value
 
@@ -34,6 +42,8 @@ def _with_callbacks(kind: Any) -> Handler:
     """A native callable whose function arguments are entered by the interpreter when it calls them."""
 
     def handler(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if kind is itertools.accumulate and len(args) == 1 and kwargs.get("func") is None:
+            kwargs = {**kwargs, "func": operator.add}
         converted = {k: _converted(machine, v) for k, v in kwargs.items()}
         made = machine.native.call((), kind, *[_converted(machine, a) for a in args], **converted)
         return BufferedIterator(machine, made)

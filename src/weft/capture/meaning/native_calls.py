@@ -14,6 +14,7 @@ import numpy as np
 
 from weft.capture.meaning import builtins, host_functions, iterating, iterator_functions, mapping, table  # noqa: F401 - most fill the table
 from weft.capture.meaning.gate import Settling, definer_of, row_of_class, row_of_method
+from weft.capture.meaning.getters import CALLED, missing_item
 from weft.capture.meaning.iterators import BufferedIterator
 from weft.capture.meaning.parts import Part
 from weft.capture.meaning.texts import format_text
@@ -201,6 +202,8 @@ class NativeCalls(Part):
             self._refuse_lazy_text(args)
             if module in _WRITING_MODULES and args and isinstance(args[0], _MUTABLE):
                 self.journal.touch(args[0])
+            if kwargs.get("key") is not None:
+                kwargs = {**kwargs, "key": self.machine.calls.callback(kwargs["key"])}
             if module in _USING_MODULES and getattr(callee, "__name__", "") not in _ITERATING:
                 self._refuse_users(callee, args)
                 return self.result_of(self.machine.native.call(args, callee, *args, **kwargs))
@@ -246,6 +249,8 @@ class NativeCalls(Part):
             kwargs: keyword arguments.
         """
         name = callee.__name__
+        if name == "__call__" and isinstance(owner, CALLED):
+            return self.machine.calls.call(owner, args, kwargs)
         if not isinstance(owner, _MUTABLE):  # containers hold what they are given without looking at it
             self.machine.arrays.refuse_opaque(owner, args, kwargs)
         if name in _OF_ATTRIBUTES and len(args) == _OF_ATTRIBUTES[name] and not kwargs:
@@ -256,6 +261,8 @@ class NativeCalls(Part):
             return LazyText.join(list(self.machine.iteration.get_iter(args[0])), owner)
         if name == "format" and isinstance(owner, str):
             return format_text(self.machine, callee, owner, args, kwargs)
+        if name == "format_map" and isinstance(owner, str) and len(args) == 1:
+            return format_text(self.machine, callee, owner, args, None)
         row = row_of_method(definer, name, owner)
         args, kwargs = self.gate.arguments(row, args, kwargs)
         self.gate.owner(row, owner, args)
@@ -335,6 +342,10 @@ class NativeCalls(Part):
         if isinstance(owner, (dict, set, frozenset)) or name in (*_COMPARING, "fromkeys"):
             return args
         return [*args, *kwargs.values()] if isinstance(owner, str) else []
+
+    def missing_item(self, obj: Any, key: Any) -> Any:
+        """What a `defaultdict` has for a key that it does not hold."""
+        return missing_item(self.machine, obj, key)
 
     def made_by_new(self, obj: Any) -> Any:
         """Note what a `__new__` in C returned, except for values of built-in classes, of which it may keep some."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import array
 import operator
 import types
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -393,9 +393,10 @@ class Objects(Part):
                 self.sources.has(obj, key)
                 return self.machine.calls.call(missing, [obj, key], {})
         if isinstance(obj, defaultdict) and not self.machine.native.call((key,), defaultdict.__contains__, obj, key):
+        misses = isinstance(obj, dict) and class_attribute(type(obj), "__missing__") is not MISSING
+        if misses and not self.machine.native.call((key,), dict.__contains__, obj, key):
             self.sources.has(obj, key)
-            self.journal.touch(obj)
-            return self.machine.made(obj[key])
+            return self.machine.natives.missing_item(obj, key)
         if isinstance(obj, Journaled):
             return impostor_of(obj)[key]
         if isinstance(obj, type):

@@ -65,7 +65,7 @@ _SHAPES: Final[dict[Any, tuple[int, int, frozenset[str]]]] = {
         (bool, abs, hash, len, repr, dir, reversed, tuple, list, set, frozenset, sys.exc_info, globals, locals, vars),
         (0, 1, frozenset()),
     ),
-    **dict.fromkeys((divmod, hasattr, delattr, isinstance), (2, 2, frozenset())),
+    **dict.fromkeys((divmod, hasattr, delattr, isinstance, issubclass), (2, 2, frozenset())),
     **dict.fromkeys(TWO_OPERANDS, (2, 2, frozenset())),
     bytes: (0, 3, frozenset({"encoding", "errors"})),
     round: (1, 2, frozenset({"ndigits"})),

@@ -41,25 +41,26 @@ def texted(machine: Machine, values: Any, function: Any, *args: Any, **kwargs: A
 def percent(machine: Machine, function: Any, template: str, values: Any) -> Any:
     """``template % values``."""
     machine.sources.inside(values)
-    if any("*" in width + precision for _, width, precision, _ in _CONVERSION.findall(template)):  # which takes an int of Python's own
+    fields = _CONVERSION.findall(template)
+    if any("*" in width + precision for _, width, precision, _ in fields):  # which takes an int of Python's own
         values = settled(values)
     with Holes() as holes:
         made = machine.native.call((values,), function, template, values)
     if holes.parts:
-        for _, width, precision, conversion in _CONVERSION.findall(template):
+        for _, width, precision, conversion in fields:
             if conversion == "a" or (conversion in "sr" and (width or precision)):
                 raise needs_characters()
     return _shown(machine, holes.complete(made))
 
 
-def format_text(machine: Machine, method: Any, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """``template.format(...)``: each field is looked up and shown by the interpreter, as in an f-string."""
+def format_text(machine: Machine, method: Any, template: str, args: list[Any], kwargs: dict[str, Any] | None) -> Any:
+    """``template.format(...)``, or `format_map` of the one argument: each field is filled as in an f-string."""
     if not _BRACES.intersection(str.__iter__(template)):  # it is then what it is
-        return machine.native.call([*args, *kwargs.values()], method, *args, **kwargs)
+        return machine.native.call(args, method, *args, **(kwargs or {}))
     try:
         return _Fields(machine, args, kwargs).filled(template)
     except _Malformed:
-        machine.native.call([*args, *kwargs.values()], method, *args, **kwargs)  # Python's own error
+        machine.native.call([*args, *(kwargs or {}).values()], method, *args, **(kwargs or {}))  # Python's own error
         raise Unsupported(Refusal.UNSUPPORTED_SYNTAX, "this template of str.format() is not understood") from None
 
 
@@ -68,9 +69,9 @@ class _Malformed(Exception):
 
 
 class _Fields:
-    """The replacement fields of one call of `str.format`."""
+    """The replacement fields of one call of `str.format`, or of `format_map` where nothing is given by name."""
 
-    def __init__(self, machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> None:
+    def __init__(self, machine: Machine, args: list[Any], kwargs: dict[str, Any] | None) -> None:
         self.machine, self.args, self.kwargs = machine, args, kwargs
         #: how many fields without a name there were; None where they have numbers
         self.automatic: int | None = 0
@@ -99,6 +100,10 @@ class _Fields:
             rest = list(rest)
         except ValueError:
             raise _Malformed from None
+        if self.kwargs is None:
+            if not isinstance(first, str) or first == "":
+                raise _Malformed
+            return self._within(self.machine.objects.get_item(self.args[0], first), rest)
         if first == "":
             if self.automatic is None:
                 raise _Malformed
@@ -112,7 +117,11 @@ class _Fields:
             value = given[first]
         except LookupError:
             raise _Malformed from None
-        for is_attribute, key in rest:
+        return self._within(value, rest)
+
+    def _within(self, value: Any, path: list[tuple[bool, Any]]) -> Any:
+        """An attribute or item of what a field names."""
+        for is_attribute, key in path:
             objects = self.machine.objects
             value = self.machine.attributes.get_attr(value, key) if is_attribute else objects.get_item(value, key)
         return value

@@ -454,6 +454,16 @@ class Sources(Contents):
             condition = f"isinstance({known[1]}, {named}) is {found}"
         self._guard(condition, "relation", f"classes of a {type(value).__name__}", found)
 
+    def subclass(self, kind: Any, kinds: Any, found: bool, check: Any = None) -> None:
+        """Whether a class is derived from others was asked, by a `__subclasscheck__` or by `issubclass`."""
+        asked = [kinds] if not isinstance(kinds, types.UnionType) else kinds.__args__
+        if any(issubclass(type(one), type) and type(one) is not type and is_changeable(one) for one in asked):
+            first, second = self.name(kind, "class"), self.name(kinds, "object")
+            call = (
+                f"issubclass({first}, {second})" if check is None else f"{self.name(check, 'check')}({second}, {first})"
+            )
+            self._guard(f"{call} is {found}", "relation", f"classes of a {kind.__name__}", found)
+
     def setting(self, get: Any, args: list[Any], kwargs: dict[str, Any], found: Any) -> None:
         """A setting of the process was asked for."""
         asked = ", ".join([*map(repr, args), *[f"{name}={value!r}" for name, value in kwargs.items()]])

@@ -166,9 +166,10 @@ class Writes:
         self.writer.sources.tie(owner, namespace)
         self.writer.sources.written(owner)
         kind, target = type(owner), self.writer.outside(owner)
-        if _counts(kind, before, after) and before["_version"] != after["_version"]:
-            changes = after["_version"] - before["_version"]  # which a Cell counts where they are made
-            self.writer.lines.append(f"{self.writer.namespace(kind, target)}['_version'] += {changes}")
+        counted = _counts(kind, before, after) and before["_version"] != after["_version"]
+        changes = 0
+        if counted:  # a Cell counts changes where they are made, in twos
+            changes = (after["_version"] & -2) - (before["_version"] & -2)
             after = {**after, "_version": before["_version"]}
         if list(before) == list(after)[: len(before)] and all(stores_plainly(kind, key) for key in after):
             for key, value in after.items():
@@ -176,6 +177,10 @@ class Writes:
                     self.writer.lines.append(f"{target}.{key} = {self.writer.expression(value)}")
         else:
             self._dictionary(dict, self.writer.namespace(kind, target), before, after, True)
+        if counted:  # the last bit is whether it trains now
+            held = self.writer.namespace(kind, target)
+            version = f"({held}['_version'] + {changes} & -2) | ({held}.get('training') is True)"
+            self.writer.lines.append(f"{held}['_version'] = {version}")
 
     def _registry(self, owner: Any, name: str, before: dict[Any, Any], after: dict[Any, Any]) -> None:
         """Replay the changes of a dictionary that an object keeps about itself."""

@@ -38,7 +38,7 @@ class _Ordered(Cell):
         self.__dict__[name] = cell
 
     def _changed(self) -> None:
-        self.__dict__["_version"] += 1
+        self.__dict__["_version"] += 2
 
     def _position(self, index: Any) -> int:
         if isinstance(index, bool) or not isinstance(index, int):
@@ -233,11 +233,11 @@ class CellDict(Cell):
         if self._auto_prefix:
             _check_cell("CellDict", cell).update_parameters_name(key + ".")
         self._cells[key] = _check_cell("CellDict", cell)
-        self.__dict__["_version"] += 1
+        self.__dict__["_version"] += 2
 
     def __delitem__(self, key: str) -> None:
         del self._cells[key]
-        self.__dict__["_version"] += 1
+        self.__dict__["_version"] += 2
 
     def __len__(self) -> int:
         return len(self._cells)
@@ -273,7 +273,7 @@ class CellDict(Cell):
     def clear(self) -> None:
         """Remove all cells."""
         self._cells.clear()
-        self.__dict__["_version"] += 1
+        self.__dict__["_version"] += 2
 
     def update(self, cells: Any) -> None:
         """Add or replace cells.

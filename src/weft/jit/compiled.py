@@ -107,6 +107,8 @@ def defined_at(function: Any) -> Location | None:
             function = type(function).__dict__.get("__call__")
             if not isinstance(function, types.FunctionType):
                 return None
+    if hasattr(function, "__weft_looked_up__"):
+        return defined_at(function.__wrapped__)  # type: ignore[attr-defined]
     code = function.__code__
     return Location(code.co_filename, code.co_firstlineno, scope=code.co_qualname)
 

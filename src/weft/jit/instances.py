@@ -39,6 +39,8 @@ def owns_entries(kind: type, function: Any) -> bool:
         found = _owns_entries[kind] = bool(kind.__weakrefoffset__) and not issubclass(kind, _VALUES)
     if not found:
         return False
+    if hasattr(function, "__weft_looked_up__"):
+        return True
     defined = inspect.getattr_static(kind, getattr(function, "__name__", ""), None)
     return getattr(defined, "__weft_inline__", defined) is function or not isinstance(function, types.FunctionType)
 

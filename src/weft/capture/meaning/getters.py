@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.meaning.iterators import BufferedIterator, refuse_look
 from weft.capture.meaning.table import handles
-from weft.capture.python.classes import class_attribute, is_changeable
+from weft.capture.python.classes import bound_by_class, class_attribute, is_changeable
 from weft.capture.sources.known import SCALARS
 from weft.capture.state.frame import Return
 from weft.capture.state.journal import Journaled
@@ -87,6 +87,13 @@ def missing_item(machine: Machine, obj: Any, key: Any) -> Any:
 
 
 _MISSING: Final = defaultdict.__dict__["__missing__"]
+
+
+@handles(bound_by_class)
+def _bound_by_class(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    machine.objects.look_up(type(args[0]), args[1])
+    found = machine.attributes.special_method(*args)
+    return bound_by_class(*args) if found is None else found
 
 
 # -- relations of classes --------------------------------------------------------------------------------------------

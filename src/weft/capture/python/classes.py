@@ -83,3 +83,11 @@ def class_attribute(kind: type, name: str) -> Any:
         if found is not MISSING:
             return found
     return MISSING
+
+
+def bound_by_class(obj: Any, name: str) -> Any:
+    """What the class of an object has under a name, bound to the object, past what the object itself has."""
+    found = class_attribute(type(obj), name)
+    if found is MISSING:
+        raise AttributeError(f"{type(obj).__name__!r} object has no attribute {name!r}", name=name, obj=obj)
+    return found.__get__(obj, type(obj)) if hasattr(type(found), "__get__") else found

@@ -201,3 +201,85 @@ def test_library_code_that_nobody_declared_is_a_break() -> None:
     for call in (1, 2, 3):
         np.testing.assert_allclose(compiled(Tensor(X)).asnumpy(), X * 2 + call * count)
     assert len(visited) == 3 * count
+
+
+def modes(net: nn.Cell, of: nn.Cell) -> list[Any]:
+    """What a program does to a Cell between calls, each as a function."""
+    return [
+        lambda: net.set_train(),
+        lambda: net.set_train(False),
+        lambda: net.set_train(),
+        lambda: setattr(of, "training", False),
+        lambda: setattr(of, "training", 1),
+        lambda: setattr(of, "training", False),
+        lambda: setattr(of, "training", True),
+        lambda: net.set_grad(),
+        lambda: setattr(of, "momentum", 0.5),
+        lambda: setattr(of, "momentum", 0.5),
+        lambda: net.set_train(False),
+        lambda: setattr(of, "momentum", 0.9),
+        lambda: net.set_train(True),
+        lambda: setattr(of, "gamma", Parameter(Tensor(np.full(2, 3.0, np.float32)))),
+        lambda: of.register_forward_hook(lambda cell, inputs, output: output * 2),
+        lambda: of.register_forward_hook(lambda cell, inputs, output: output * 3),
+        lambda: net.set_train(False),
+        lambda: net.set_train(True),
+    ]
+
+
+def test_changes_of_a_library_cell_are_seen_between_changes_of_its_mode() -> None:
+    x = np.array([[1.0, 2.0], [3.0, 5.0]], np.float32)
+
+    def told(deco: Any) -> list[Any]:
+        net = layers()
+        function = deco(lambda x: net(x))
+        found = [function(Tensor(x)).asnumpy().tolist()]
+        for change in modes(net, net[1]):
+            change()
+            found += [function(Tensor(x)).asnumpy().tolist() for _ in range(2)]
+        return found
+
+    np.testing.assert_allclose(told(jit), told(lambda function: function), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", (Net, layers, lambda: nn.Dropout(p=0.5)), ids=("own", "library", "dropout"))
+def test_going_back_to_a_mode_finds_its_graph(make: Any) -> None:
+    net = make()
+    program = jit(lambda x: net(x))
+    x = Tensor(np.array([[1.0, 2.0], [3.0, 5.0]], np.float32))
+    for _ in range(5):
+        net.set_train()
+        program(x)
+    assert len(program.report().graphs) == 1
+    for number in range(100):
+        net.set_train(number % 2 == 0)
+        program(x)
+    assert len(program.report().graphs) == 2
+
+
+def test_compiled_code_that_switches_a_mode_leaves_the_versions_in_step() -> None:
+    net = layers()
+
+    @jit
+    def evaluated(x: Any) -> Any:
+        net.set_train(False)
+        out = net(x)
+        net.set_train(True)
+        return out
+
+    @jit
+    def plain(x: Any) -> Any:
+        return net(x)
+
+    x = Tensor(np.array([[1.0, 2.0], [3.0, 5.0]], np.float32))
+    for number in range(6):
+        net.set_train(number % 2 == 0)
+        for function in (plain, evaluated, plain):
+            training = net.training
+            found = function(x).asnumpy()
+            if function is evaluated or not training:  # running statistics move in training
+                assert net.training is (function is evaluated)
+                if function is not evaluated:
+                    np.testing.assert_allclose(found, net(x).asnumpy(), rtol=1e-5)
+        for _, cell in net.cells_and_names():
+            assert cell._version & 1 == cell.training

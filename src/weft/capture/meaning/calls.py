@@ -322,8 +322,8 @@ class Calls(Part):
 
     def callback(self, function: Any) -> Any:
         """A callable that native code may call, entered by the interpreter when it does."""
-        if function is None or getattr(function, "__objclass__", None) is str:  # whose methods read nothing else
-            return function
+        if function is None or (type(function) is types.MethodDescriptorType and function.__objclass__ is str):
+            return function  # the methods of texts read nothing else
         return lambda *args, **kwargs: self.call(function, list(args), kwargs)
 
     def resume_generator(self, frame: Frame, exception: BaseException | None) -> tuple[bool, Any]:

@@ -53,8 +53,8 @@ def call(machine: Machine, getter: Any, args: list[Any], kwargs: dict[str, Any])
         name, *others = given
         method = machine.attributes.get_attr(obj, name)
         return machine.calls.call_outcome(method, [*others], dict(named))
-    get = _attribute if type(getter) is operator.attrgetter else machine.objects.get_item
-    found = [get(machine, obj, key) if get is _attribute else get(obj, key) for key in given]
+    by_name = type(getter) is operator.attrgetter
+    found = [_attribute(machine, obj, key) if by_name else machine.objects.get_item(obj, key) for key in given]
     return Return(found[0] if len(found) == 1 else tuple(found))
 
 

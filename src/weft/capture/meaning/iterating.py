@@ -134,7 +134,7 @@ def _sorted(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
 def _sum(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     total = args[1] if len(args) > 1 else kwargs.get("start", 0)
     if isinstance(total, (str, bytes, bytearray, LazyText)):
-        return sum((), "" if isinstance(total, LazyText) else total)  # type: ignore[call-overload] # Python's own error
+        return sum((), "" if isinstance(total, LazyText) else total)  # Python's own error
     for item in machine.iteration.get_iter(args[0]):
         total = machine.objects.binary(0, total, item)
     return total

@@ -249,7 +249,7 @@ class NativeCalls(Part):
             kwargs: keyword arguments.
         """
         name = callee.__name__
-        if name == "__call__" and isinstance(owner, CALLED):
+        if name == "__call__" and issubclass(type(owner), CALLED):
             return self.machine.calls.call(owner, args, kwargs)
         if not isinstance(owner, _MUTABLE):  # containers hold what they are given without looking at it
             self.machine.arrays.refuse_opaque(owner, args, kwargs)

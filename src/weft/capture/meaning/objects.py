@@ -387,13 +387,8 @@ class Objects(Part):
             return found
         else:
             key = self.gate.read(Reads.ALL, key)
-        if type(obj) not in PLAIN and issubclass(type(obj), dict):
-            missing = self.user_method(obj, "__missing__")
-            if missing is not None and not self.machine.native.call((key,), dict.__contains__, obj, key):
-                self.sources.has(obj, key)
-                return self.machine.calls.call(missing, [obj, key], {})
-        if isinstance(obj, defaultdict) and not self.machine.native.call((key,), defaultdict.__contains__, obj, key):
-        misses = isinstance(obj, dict) and class_attribute(type(obj), "__missing__") is not MISSING
+        misses = type(obj) is not dict and issubclass(type(obj), dict)
+        misses = misses and self.look_up(type(obj), "__missing__") is not MISSING
         if misses and not self.machine.native.call((key,), dict.__contains__, obj, key):
             self.sources.has(obj, key)
             return self.machine.natives.missing_item(obj, key)

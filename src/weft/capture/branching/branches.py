@@ -136,7 +136,7 @@ class Branches(Part):
         outcomes = []
         for label in order:
             found = [next((o for o in side.outcomes if o.label == label), None) for side in sides]
-            outcomes.append(self._join_outcomes(joiner, label, found[0], found[1], frame))
+            outcomes.append(self._join_outcomes(joiner, label, found[0], found[1], frame, sides))
         types = joiner.region_outputs()
         if types:
             emit_if(self.trace, condition.tensor, joiner.regions, [slot for _, _, _, slot in joiner.outputs], location)
@@ -167,7 +167,7 @@ class Branches(Part):
         """Whether two outcomes can become one."""
         try:
             trial = self._joiner(None, sides)
-            self._join_outcomes(trial, first.label, first, second, frame)
+            self._join_outcomes(trial, first.label, first, second, frame, sides)
         except MergeError:
             return False
         return True
@@ -199,6 +199,7 @@ class Branches(Part):
                 frame.journal_restore(base)
                 frame.pc = pc
                 self.journal.made_on_sides.update(itertools.islice(self.created, made, None))
+        side.made = set(itertools.islice(self.created, made, None))
         return side
 
     def _side(self, region: Graph, frame: Frame, result: Exit, heap: dict[int, tuple[Any, Any]]) -> Side:
@@ -243,8 +244,9 @@ class Branches(Part):
             self.trace.graph = before
 
     def _join_outcomes(
-        self, joiner: Joiner, label: Label, first: Outcome | None, second: Outcome | None, frame: Frame
-    ) -> Outcome:
+        self, joiner: Joiner, label: Label, first: Outcome | None, second: Outcome | None, frame: Frame,
+        sides: tuple[Side, Side],
+    ) -> Outcome:  # fmt: skip
         """One outcome for two of the same label, of which one may be missing."""
         present = first or second
         assert present is not None
@@ -266,15 +268,26 @@ class Branches(Part):
         elif label[0] == "raise":
             payload = present.payload
         heap: dict[int, tuple[Any, Any]] = {}
+        #: what only one side has, for which the other may have something in its place
+        one_sided: list[tuple[Any, list[Any]]] = []
+        followed: dict[int, Any] = {}
         for outcome in (first, second):
             for key, (obj, _) in (outcome.heap if outcome is not None else {}).items():
-                if key not in heap and not joiner.is_inner(obj):
+                if key not in followed and not joiner.is_inner(obj):
                     now = contents_of(obj) if self.journal.exists(key) else ABSENT
                     contents = [
                         ABSENT if o is None else o.heap[key][1] if key in o.heap else now for o in (first, second)
                     ]
-                    if not _is_unchanged(obj, contents):
+                    followed[key] = None
+                    if not isinstance(obj, Tensor) and any(c is ABSENT for c in contents):
+                        followed[key] = contents[contents[0] is ABSENT]
+                        one_sided.append((obj, contents))
+                    elif not _is_unchanged(obj, contents):
                         heap[key] = (obj, self._join_contents(joiner, obj, contents[0], contents[1]))
+        if first is not None and second is not None:
+            joiner.identities.check(self.machine, frame, followed, sides[0].made | sides[1].made)
+        for obj, contents in one_sided:
+            heap[id(obj)] = (obj, self._join_contents(joiner, obj, contents[0], contents[1]))
         for exception in joiner.exceptions:
             for part in (exception, self.journal.namespace(exception)):
                 heap[id(part)] = (part, contents_of(part))

@@ -11,34 +11,19 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from weft.capture.branching.carried import Carried, belongs
+from weft.capture.branching.carried import Carried
 from weft.capture.branching.decided_loops import Loop
 from weft.capture.branching.held import Candidates, Held, Path
-from weft.capture.branching.leaves import (
-    ABSENT,
-    LoopChange,
-    MergeError,
-    binding,
-    is_handle,
-    is_leaf,
-    leaf_type,
-    now_in,
-    same_leaf,
-    settled_contents,
-    state_of,
-)
+from weft.capture.branching.iterations import Iteration, LoopState
+from weft.capture.branching.leaves import ABSENT, LoopChange, MergeError, binding, leaf_type, now_in
 from weft.capture.branching.outcomes import Alternatives, Iterated, Outcome, Side
 from weft.capture.code.flow import flow_of
 from weft.capture.code.instructions import Decoded
 from weft.capture.meaning.arithmetic import chosen, conjunction, is_at, negated, shifted
 from weft.capture.state.frame import UNBOUND, Exit, Fork, Frame, MaybeUnbound, Stop
-from weft.capture.state.journal import EMPTY_CELL, contents_of, restore
 from weft.core.number import number_of
-from weft.core.run_number import KINDS, RunNumber
-from weft.core.tensor import Tensor
-from weft.errors import NOTED, Refusal, Unsupported
-from weft.ir.graph import Graph, Value
-from weft.ir.types import TensorType, ValueType
+from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Value
 
 if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
@@ -113,7 +98,7 @@ class Loops:
         self, frame: Frame, loop: Loop, stops: frozenset[int], fork: Fork | None
     ) -> Exit:  # fmt: skip
         location = self.trace.location()
-        start = _State(frame, {})
+        start = LoopState(frame, {})
         places: dict[Path, None] = {}
         candidates: Candidates = {}
         while True:
@@ -126,7 +111,7 @@ class Loops:
         return self._emit_loop(frame, loop, fork, start, list(places), attempt, location)
 
     def _run_body(
-        self, frame: Frame, loop: Loop, stops: frozenset[int], fork: Fork | None, start: _State,
+        self, frame: Frame, loop: Loop, stops: frozenset[int], fork: Fork | None, start: LoopState,
         places: dict[Path, None], candidates: Candidates,
     ) -> _Attempt:  # fmt: skip
         """Run the body once in a region, with the carried places standing for region parameters."""
@@ -161,10 +146,9 @@ class Loops:
                 live = flow.live[loop.inside]
                 if loop.outside is not None:
                     live |= flow.live[loop.outside]
-                attempt.changed = _changes(self.machine, start, outcome, places, inside, side.region, live)
-                attempt.held.end(
-                    inside, {path: _get(self.machine, outcome, path, start) for path in attempt.held.places}
-                )
+                attempt.iteration = iteration = Iteration(self.machine, frame, start, outcome, places, inside)
+                attempt.changed = iteration.changes(side.region, live)
+                attempt.held.end(inside, {path: iteration.get(path) for path in attempt.held.places})
                 attempt.go_on = outcome.payload
         return attempt
 
@@ -202,7 +186,7 @@ class Loops:
         return fork.condition if stay_when else negated(fork.condition)
 
     def _emit_loop(
-        self, frame: Frame, loop: Loop, fork: Fork | None, start: _State, places: list[Path],
+        self, frame: Frame, loop: Loop, fork: Fork | None, start: LoopState, places: list[Path],
         attempt: _Attempt, location: Any,
     ) -> Exit:  # fmt: skip
         """Append the `while` and describe the state after it."""
@@ -210,7 +194,7 @@ class Loops:
         assert side is not None
         region = side.region
         iterate = next((o for o in side.outcomes if o.label[0] == "iterate"), None)
-        if iterate is None:
+        if iterate is None or attempt.iteration is None:
             raise LoopChange("its body never comes back to the test")
         exits = [o for o in side.outcomes if o is not iterate]
         first: Any = True
@@ -224,7 +208,7 @@ class Loops:
         after_loop = held.leave(carried, first.tensor if fork is not None else None)
         slots_of: list[tuple[Any, ...]] = []
         for path, params in zip(places, attempt.params, strict=True):
-            before, after = start.get(path), _get(self.machine, iterate, path, start)
+            before, after = start.get(path), attempt.iteration.get(path)
             slot = after_loop.get(path)
             value, bound = binding(after)
             if len(params) == 1:
@@ -260,7 +244,7 @@ class Loops:
             return self.branches.as_exit(frame, done)
         return self.branches.distinct(frame, Alternatives(selector, [done, *after_exit]))
 
-    def _left_loop(self, frame: Frame, fork: Fork, loop: Loop, start: _State, state: dict[Path, Any]) -> Outcome:
+    def _left_loop(self, frame: Frame, fork: Fork, loop: Loop, start: LoopState, state: dict[Path, Any]) -> Outcome:
         """The outcome of leaving the loop by its test."""
         base = frame.journal_contents()
         layer = self.journal.push()
@@ -284,196 +268,10 @@ class _Attempt:
         #: region parameters of each carried place: its value, and for a variable unbound before, whether it is bound
         self.params: list[tuple[Value, ...]] = []
         self.side: Side | None = None
+        #: the state that it came back with, None if it did not
+        self.iteration: Iteration | None = None
         self.changed: list[Path] = []
         self.go_on: Any = None
-
-
-class _State:
-    """The state at the loop's test, by places."""
-
-    def __init__(self, frame: Frame, heap: dict[int, Any]) -> None:
-        self.slots = list(frame.slots)
-        self.stack = list(frame.stack)
-        self.heap = heap
-        #: types of variables that only the body binds
-        self.bound_types: dict[Path, ValueType] = {}
-
-    def get(self, path: Path) -> Any:
-        """The value at a place."""
-        kind, where_, *keys = path
-        value = (
-            self.slots[where_] if kind == "slot" else self.stack[where_] if kind == "stack" else self.heap[where_][1]
-        )
-        return _descend(value, keys)
-
-    def is_handle(self, path: Path) -> bool:
-        """Whether a place holds a tensor of the program, and no number nor the contents of a tensor."""
-        if path[0] == "heap" and isinstance(self.heap[path[1]][0], Tensor):
-            return False
-        value = self.get(path)
-        if value is UNBOUND:
-            kind = self.bound_types[path]
-            return isinstance(kind, TensorType) and kind.weak is None
-        return is_handle(value)
-
-    def put(self, machine: Any, frame: Frame, path: Path, value: Any) -> None:
-        """Set a place of the running frame (or of the heap) to a value."""
-        kind, where_, *keys = path
-        if kind == "slot":
-            frame.slots[where_] = _replaced(machine, frame.slots[where_], keys, value)
-        elif kind == "stack":
-            frame.stack[where_] = _replaced(machine, frame.stack[where_], keys, value)
-        else:
-            obj = self.heap[where_][0]
-            machine.journal.touch(obj)
-            if isinstance(obj, Tensor):
-                _, namespace = contents_of(obj)
-                restore(obj, ((value._data, value._node, getattr(value, "_index", 0), None), namespace))
-            else:
-                restore(obj, _replaced(machine, contents_of(obj), keys, value))
-
-
-def _descend(value: Any, keys: list[Any]) -> Any:
-    for key in keys:
-        value = value[key]
-    return value
-
-
-def _replaced(machine: Any, value: Any, keys: list[Any], leaf: Any) -> Any:
-    """A copy of a nested container with one leaf replaced."""
-    if not keys:
-        return leaf
-    key, *rest = keys
-    item = _replaced(machine, value[key], rest, leaf)
-    if isinstance(value, tuple):
-        items = [item if i == key else v for i, v in enumerate(value)]
-        copy: Any = type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    else:
-        copy = value.copy()
-        copy[key] = item
-    machine.trace.merged[id(copy)] = copy  # it stands for the one before the loop, too
-    return machine.made(copy)
-
-
-def _changes(
-    machine: Any,
-    start: _State,
-    outcome: Outcome,
-    places: dict[Path, None],
-    inside: set[int],
-    region: Graph,
-    live: frozenset[int],
-) -> list[Path]:
-    """The places whose value after an iteration differs from the one before.
-
-    Args:
-        start: the state at the test.
-        outcome: the state when the body came back to it.
-        places: what is carried already.
-        inside: ids of objects made in the body; the next iteration makes its own.
-        region: the graph of the body.
-        live: the fast locals that are read later.
-    """
-    changed: list[Path] = []
-    for i, (before, after) in enumerate(zip(start.slots, outcome.slots, strict=True)):
-        if i not in live:
-            continue
-        if before is UNBOUND:
-            _bind(start, after, ("slot", i), changed)
-            continue
-        _compare(before, after, ("slot", i), places, changed)
-    for i, (before, after) in enumerate(zip(start.stack, outcome.stack, strict=True)):
-        _compare(before, after, ("stack", i), places, changed)
-    for key, (obj, after) in outcome.heap.items():
-        if machine.journal.belongs(key, inside) or (isinstance(obj, Tensor) and belongs(obj, region)):
-            continue
-        if key not in start.heap:
-            start.heap[key] = (obj, _comparable(machine, obj, contents_of(obj)))
-        before = start.heap[key][1]
-        after = _comparable(machine, obj, after)
-        if isinstance(obj, Tensor):
-            if ("heap", key) in places or not same_leaf(before, after):
-                _check_type(before, after)
-                changed.append(("heap", key))
-        else:
-            _compare(before, after, ("heap", key), places, changed)
-    return changed
-
-
-def _bind(start: _State, after: Any, path: Path, changed: list[Path]) -> None:
-    """A variable that the body binds for the first time: it is carried with whether it is bound yet."""
-    value, _ = binding(after)
-    if value is ABSENT:
-        return
-    if not is_leaf(value):
-        return  # stays unbound at the test: reading it in a later iteration is an error
-    kind = leaf_type(value)
-    if start.bound_types.setdefault(path, kind) is not kind:
-        raise LoopChange("a variable bound in the loop changes its type")
-    changed.append(path)
-
-
-def _comparable(machine: Any, obj: Any, contents: Any) -> Any:
-    if not isinstance(obj, Tensor):
-        return contents
-    return state_of(machine.trace, obj, settled_contents(contents))
-
-
-def _compare(before: Any, after: Any, path: Path, places: dict[Path, None], changed: list[Path]) -> None:
-    if before is after or after is UNBOUND:
-        return
-    if is_leaf(before) and is_leaf(after):
-        if path in places or is_handle(before) or not same_leaf(before, after):
-            _check_type(before, after)
-            changed.append(path)
-        return
-    if type(before) is type(after):
-        if isinstance(before, (tuple, list)) and len(before) == len(after):
-            for i, (x, y) in enumerate(zip(before, after, strict=True)):
-                _compare(x, y, (*path, i), places, changed)
-            return
-        if isinstance(before, dict) and list(before) == list(after):
-            for key in before:
-                _compare(before[key], after[key], (*path, key), places, changed)
-            return
-        try:
-            if not isinstance(before, Tensor) and before == after:
-                return
-        except Exception as error:
-            NOTED.newest = None
-            raise LoopChange(f"a {type(before).__name__} is replaced") from error
-    if before is EMPTY_CELL or after is EMPTY_CELL:
-        raise LoopChange("a variable is bound only inside the loop")
-    raise LoopChange(f"a {_kind(before)} becomes a {_kind(after)}")
-
-
-def _kind(value: Any) -> str:
-    if issubclass(type(value), RunNumber):
-        return f"Python {value.kind.__name__}"
-    if isinstance(value, Tensor):
-        return f"tensor {value.dtype}{list(value.shape)}"
-    if isinstance(value, (list, tuple, dict, set)):
-        return f"{type(value).__name__} of {len(value)} items"
-    return f"Python {type(value).__name__}" if type(value) in KINDS else type(value).__name__
-
-
-def _check_type(before: Any, after: Any) -> None:
-    if leaf_type(before) is not leaf_type(after):
-        raise LoopChange(f"a {_kind(before)} becomes a {_kind(after)}")
-
-
-def _get(machine: Any, outcome: Outcome, path: Path, start: _State) -> Any:
-    kind, where_, *keys = path
-    if kind == "slot":
-        return _descend(outcome.slots[where_], keys)
-    if kind == "stack":
-        return _descend(outcome.stack[where_], keys)
-    if where_ not in outcome.heap:
-        return start.get(path)
-    obj, contents = outcome.heap[where_]
-    if isinstance(obj, Tensor):
-        return _comparable(machine, obj, contents)
-    return _descend(contents, keys)
 
 
 def _exit_number(side: Side, iterate: Outcome) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import types
 from typing import Any, Final
 
+from weft.capture.branching.identities import Pairs
 from weft.capture.branching.leaves import (
     ABSENT,
     Heap,
@@ -67,6 +68,8 @@ class Joiner:
         self.outputs: list[tuple[Any, Any, ValueType, Tensor]] = []
         self._slots: dict[Any, Any] = {}
         self._pairs: dict[tuple[int, int], Any] = {}
+        #: which mutable objects of the sides become one
+        self.identities = Pairs()
         #: for each side, the tensors outside of the `if` that those made on it become, by id
         self._stands: tuple[dict[int, Tensor], dict[int, Tensor]] = ({}, {})
         #: merged tensors, and the leaves that have their values once the `if` exists
@@ -82,6 +85,7 @@ class Joiner:
         self._heaps = (first, second)
         self._stands = ({}, {})
         self._pairs = {}
+        self.identities = Pairs()
         self._moved = (Moved(self.created, first), Moved(self.created, second))
 
     def value(self, a: Any, b: Any, name: str) -> Any:
@@ -176,8 +180,10 @@ class Joiner:
             MergeError: the values differ in a way no graph can select between.
         """
         if a is b:
+            self.identities.alone(a)
             return a
         if a is ABSENT or b is ABSENT:
+            self.identities.alone(b if a is ABSENT else a)
             return self._one_sided(a, b, name)
         if a is UNBOUND or b is UNBOUND or MaybeUnbound in (a.__class__, b.__class__):
             return self._maybe(a, b, name)
@@ -200,6 +206,8 @@ class Joiner:
         return MaybeUnbound(self.merge(value_a, value_b, name), self.leaf(bound_a, bound_b, name))
 
     def _remember(self, a: Any, b: Any, merged: Any) -> Any:
+        if not isinstance(merged, tuple):
+            self.identities.add(a, b, "a variable")
         self._pairs[id(a), id(b)] = self.created[id(merged)] = self.trace.merged[id(merged)] = merged
         self._alive += (a, b)
         return merged

@@ -54,12 +54,14 @@ class Alternatives(Exit):
 class Side:
     """What running one side of a branch gave."""
 
-    __slots__ = ("region", "selector", "outcomes", "constants")
+    __slots__ = ("region", "selector", "outcomes", "constants", "made")
 
     def __init__(self, region: Graph, selector: GraphNumber | None, outcomes: list[Outcome]) -> None:
         self.region = region
         #: ids of the constants made on it
         self.constants: set[int] = set()
+        #: ids of the objects made on it
+        self.made: set[int] = set()
         self.selector = selector
         self.outcomes = outcomes
 

@@ -11,6 +11,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from weft.core.tensor import Tensor
 from weft.dtypes import DType
 
@@ -59,7 +61,7 @@ class RunNumber:
         return getattr(self.constant(), name)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(f"a Python {self.kind.__name__} has no buffer, this is {self.constant()}")
+        return np.asarray(self.constant(), *args, **kwargs)
 
 
 def _value(number: Any) -> Any:

@@ -92,7 +92,8 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
     """
     shape = numbers(size)
     if isinstance(fill_value, (bool, int)) and abs(fill_value) < 1 << 31:
-        return _made(shape, int(fill_value), dtypes.of_python(type(fill_value)) if dtype is None else dtypes.of(dtype))
+        kind = bool if isinstance(fill_value, bool) else int
+        return _made(shape, int(fill_value), dtypes.of_python(kind) if dtype is None else dtypes.of(dtype))
     value = tensor(fill_value)
     if any(dim < 0 for dim in shape):
         raise ValueError(f"a tensor cannot have the shape {shape}: dimensions must not be negative")

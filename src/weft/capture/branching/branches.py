@@ -64,7 +64,10 @@ class Branches(Part):
         if loop is not None and from_header is None:
             result = self.loops.try_loop(frame, loop, stops, fork)
             if result is not None:
-                return self._settle(frame, result, stops)
+                try:
+                    return self._settle(frame, result, stops)
+                except MergeError as error:
+                    raise _do_not_fit(frame, pc, error) from None
             frame.pc = pc + 1
         flow = flow_of(frame.decoded)
         join, meeting = flow.join(pc), flow.meeting(pc)
@@ -92,13 +95,7 @@ class Branches(Part):
                 if number + 1 < len(targets) and self.duplications < _DUPLICATION_LIMIT:
                     self.duplications += 1
                     continue
-                raise Unsupported(
-                    Refusal.TENSOR_CONDITION,
-                    "the condition is a tensor, so both paths go into the graph, but they do not fit together: "
-                    f"{error}",
-                    "give both paths the same shapes, dtypes and kinds of values, or use ops.where/ops.select",
-                    frame.decoded.location(pc),
-                ) from None
+                raise _do_not_fit(frame, pc, error) from None
         raise AssertionError("unreachable")
 
     def _take_side(self, frame: Frame, take: Callable[[], int], stops: frozenset[int]) -> Callable[[], Exit]:
@@ -430,6 +427,15 @@ class Branches(Part):
             return self.both(frame, condition, take(position), lambda: rest(position + 1))
 
         return self._settle(frame, rest(0), stops)
+
+
+def _do_not_fit(frame: Frame, pc: int, error: MergeError) -> Unsupported:
+    return Unsupported(
+        Refusal.TENSOR_CONDITION,
+        f"the condition is a tensor, so both paths go into the graph, but they do not fit together: {error}",
+        "give both paths the same shapes, dtypes and kinds of values, or use ops.where/ops.select",
+        frame.decoded.location(pc),
+    )
 
 
 def _is_of_transform(frame: Frame | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+from collections import OrderedDict, deque
 from typing import Any, Final
 
 from weft.capture.meaning.gate import Reads
@@ -20,10 +21,12 @@ from weft.capture.python.classes import MISSING, class_attribute, is_opaque_iter
 from weft.capture.state.journal import Journaled
 from weft.core.tensor import Tensor
 
-#: what is iterated by position with a check of its size, the methods by which Python does that, and the views
-_HASHED: Final = (dict, set, frozenset)
-_HASHED_ITERATION: Final = tuple(kind.__dict__["__iter__"] for kind in _HASHED)
-_DICT_VIEWS: Final[tuple[type, ...]] = (type({}.keys()), type({}.values()), type({}.items()))
+#: what Python's iterators see changes of, the methods by which Python does that, and the views
+_HASHED: Final = (dict, set, frozenset, deque)
+_HASHED_ITERATION: Final = tuple(kind.__dict__["__iter__"] for kind in (*_HASHED, OrderedDict))
+_DICT_VIEWS: Final[tuple[type, ...]] = tuple(
+    type(view(kind())) for kind in (dict, OrderedDict) for view in (kind.keys, kind.values, kind.items)
+)
 
 
 class Iteration(Part):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import operator
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from weft.capture.meaning.generators import CAPTURED_GENERATORS
-from weft.capture.state.journal import Journal, Journaled
+from weft.capture.python.containers import CONTAINERS, items_of, native_class
+from weft.capture.sources.sources import mapping_of
+from weft.capture.state.journal import PUT_BACK, Journal, Journaled
 from weft.errors import Refusal, Unsupported
 
 _ABSENT: Final = object()
@@ -118,13 +121,22 @@ class ReverseIterator(Touching):
         self.position = contents
 
 
-def _size(over: Any) -> int:
-    """The number of items of what may change; a range, which does not, may have too many for `len`."""
-    return 0 if type(over) is range else len(over)
+def _keys(over: Any) -> list[Any] | None:
+    """What Python's iterators find their way by: the keys or items that they come by; None for what cannot change."""
+    kind = type(over)
+    if kind is range:
+        return None
+    if not issubclass(kind, CONTAINERS):
+        over = mapping_of(over)
+        kind = type(over)
+    return [key for key, _ in items_of(over)] if issubclass(kind, dict) else list(native_class(kind).__iter__(over))
 
 
 class RestartingIterator(Touching):
-    """Items by Python's own iterator, made again after an undo: of dictionaries and sets, it notices changes.
+    """Items by Python's own iterator, made again after an undo: of dictionaries, sets and deques, it notices changes.
+
+    An undo puts what is iterated back, but an iterator over it may then stand elsewhere, or have ended. So Python's
+    iterator serves as long as nothing was put back; later ones begin anew, if the keys are still those of the start.
 
     Args:
         journal: where the position is noted before it moves.
@@ -132,37 +144,83 @@ class RestartingIterator(Touching):
         make: makes Python's iterator over it.
     """
 
-    __slots__ = ("over", "make", "source", "position", "length")
+    __slots__ = ("over", "make", "source", "position", "ended", "keys", "undone")
 
     def __init__(self, journal: Journal, over: Any, make: Callable[[Any], Iterator[Any]] = iter) -> None:
         self.over = over
         self.make = make
-        self.length = _size(over)
+        self.keys = _keys(over)
         self.source: Iterator[Any] | None = make(over)
         super().__init__(journal, type(self.source))
         self.position = 0
+        #: what the last step raised: "" if there was no item, else that what is iterated was changed
+        self.ended: str | None = None
+        self.undone = PUT_BACK.count
 
     def __next__(self) -> Any:
         self.touch(self)
-        if self.source is None:  # the position was taken back
-            self.source = self.make(self.over)
-            for _ in range(self.position):
-                next(self.source)
-        item = next(self.source)
+        if self.source is None or self.undone != PUT_BACK.count:
+            self._restart()
+        assert self.source is not None
+        try:
+            item = next(self.source)
+        except StopIteration:
+            self.ended = ""
+            raise
+        except RuntimeError as error:
+            self.ended = str(error)
+            raise
         self.position += 1
         return item
 
+    def _restart(self) -> None:
+        """Python's iterator may have lost its place: make another one, or raise what it would."""
+        repeats, changed = next((what for kind, what in _CHANGED.items() if self.stands_for in kind), (True, ""))
+        if self.ended is not None:
+            if self.ended and repeats:
+                raise RuntimeError(self.ended)
+            raise StopIteration
+        if self.is_invalid():
+            if self.keys is not None and len(self.keys) != len(self.over):
+                self.ended = changed
+                raise RuntimeError(changed)
+            raise Unsupported(
+                Refusal.TENSOR_CONDITION,
+                "what an iterator iterates over got other items, and was put back where paths of the program meet",
+                "change containers outside of loops over them",
+            )
+        self.undone = PUT_BACK.count
+        self.source = self.make(self.over)
+        for _ in range(self.position):
+            next(self.source)
+
     def is_invalid(self) -> bool:
-        """Whether what is iterated got or lost items meanwhile, so that the next step raises."""
-        return self.position >= 0 and _size(self.over) != self.length
+        """Whether what is iterated got or lost items meanwhile, so that the next step raises, or goes elsewhere."""
+        now = _keys(self.over)
+        return self.keys is not None and (
+            now is None or len(now) != len(self.keys) or any(map(operator.is_not, now, self.keys))
+        )
 
     def journal_contents(self) -> Any:
-        return self.position
+        return self.position, self.ended
 
     def journal_restore(self, contents: Any) -> None:
-        if contents != self.position:
-            self.position = contents
+        if contents != (self.position, self.ended):
+            self.position, self.ended = contents
             self.source = None
+
+
+_D: Final[dict[Any, Any]] = {}
+_OF_DICT: Final[tuple[Any, ...]] = (
+    iter(_D), iter(_D.values()), iter(_D.items()), reversed(_D), reversed(_D.values()), reversed(_D.items())
+)  # fmt: skip
+#: classes of Python's iterators that notice changes: whether they do so again when asked again, and what they say
+_CHANGED: Final[dict[tuple[type, ...], tuple[bool, str]]] = {
+    (type(iter(set())),): (True, "Set changed size during iteration"),
+    (type(iter(deque())),): (False, "deque mutated during iteration"),
+    (type(iter(OrderedDict())),): (False, "OrderedDict mutated during iteration"),
+    tuple(map(type, _OF_DICT)): (True, "dictionary changed size during iteration"),
+}  # fmt: skip
 
 
 class BufferedIterator(Touching):

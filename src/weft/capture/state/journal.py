@@ -37,6 +37,17 @@ _CHAIN: Final = ("__cause__", "__context__", "__suppress_context__")
 _OF_RAISED: Final = ("__cause__", "__context__", "__traceback__", "__suppress_context__")
 
 
+class _Count:
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+#: how often containers got earlier contents back, so that iterators over them may stand elsewhere than before
+PUT_BACK: Final = _Count()
+
+
 class Journaled:
     """Base of the capture's own mutable objects (iterators, generators), which name their state."""
 
@@ -131,17 +142,9 @@ def restore(obj: Any, contents: Any) -> None:
         return
     if _holds(obj, contents):
         pass  # iterators over it go on
-    elif "list" in contents:
-        list.__setitem__(obj, slice(None), contents["list"])
-    elif "dict" in contents:
-        _restore_dict(obj, contents["dict"])
-    elif "set" in contents:
-        set.clear(obj)
-        set.update(obj, contents["set"])
-    elif "deque" in contents:
-        restore_sequence(obj, contents["deque"])
-    elif "bytes" in contents:
-        bytearray.__setitem__(obj, slice(None), contents["bytes"])
+    else:
+        PUT_BACK.count += 1
+        _put_back(obj, contents)
     if issubclass(kind, BaseException):
         for name, value in zip(("args", *_CHAIN), (contents["args"], *contents["chain"]), strict=True):
             BaseException.__setattr__(obj, name, value)
@@ -162,6 +165,21 @@ def restore(obj: Any, contents: Any) -> None:
                 member.__set__(obj, value)
             elif slot_value(obj, member) is not EMPTY_CELL:
                 member.__delete__(obj)
+
+
+def _put_back(obj: Any, contents: dict[str, Any]) -> None:
+    """Give a container other items."""
+    if "list" in contents:
+        list.__setitem__(obj, slice(None), contents["list"])
+    elif "dict" in contents:
+        _restore_dict(obj, contents["dict"])
+    elif "set" in contents:
+        set.clear(obj)
+        set.update(obj, contents["set"])
+    elif "deque" in contents:
+        restore_sequence(obj, contents["deque"])
+    elif "bytes" in contents:
+        bytearray.__setitem__(obj, slice(None), contents["bytes"])
 
 
 def restore_sequence(target: Any, items: Sequence[Any]) -> None:

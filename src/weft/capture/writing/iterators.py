@@ -98,13 +98,10 @@ def _generator(writer: Writing, value: InterpretedGenerator) -> str:
 
 
 def _restarting_iterator(writer: Writing, value: RestartingIterator) -> str:
-    if value.position < 0:
-        return "iter(())"
-    if value.is_invalid():  # no iterator made now would know
+    if value.ended or value.is_invalid():  # no iterator made now would know
         writer.refuse(value)
-    return (
-        f"{writer.constant(advanced)}({writer.constant(value.make)}({writer.expression(value.over)}), {value.position})"
-    )
+    count = value.position + (value.ended is not None)
+    return f"{writer.constant(advanced)}({writer.constant(value.make)}({writer.expression(value.over)}), {count})"
 
 
 def _sequence_iterator(writer: Writing, value: SequenceIterator) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft import Parameter, Tensor, jit
+from weft import Parameter, Tensor, jit, ops
 from weft.core.number import GraphNumber
 from weft.core.run_number import RunNumber
 
@@ -204,3 +204,37 @@ def test_what_one_of_several_outcomes_assumes() -> None:
     for x, y in (([3.0, 4.0], [1.0, 1.0]), ([3.0, 3.0], [1.0, -1.0]), ([-3.0, 3.0], [1.0, -1.0])):
         found = [str(seen(lambda f=f: f(Tensor(x), Tensor(y)))) for f in (program, compiled)]
         assert found[0] == found[1]
+
+
+def test_numbers_of_the_call_in_library_functions_of_a_loop() -> None:
+    def counted(y: Any, n: Any) -> Any:
+        a, r = int(n), 0
+        while y.sum() < 10:
+            y = y + 1
+            a = a + 1
+            r = ops.arange(a, 2)
+        return r
+
+    def filled(y: Any, n: Any) -> Any:
+        a, r = int(n), None
+        while y.sum() < 10:
+            y = y + 1
+            a = a + 1
+            r = ops.full((2,), 10 // a)
+        return r
+
+    def made(y: Any, n: Any) -> Any:
+        a, r = int(n), None
+        while y.sum() < 10:
+            y = y + 1
+            a = a + 1
+            r = (Tensor(a), Tensor([a, a // 2]), ops.full((2,), a > 2), ops.eye(10 // a))
+        return r
+
+    for program, start in ((counted, 8.0), (filled, 5.0), (made, 8.0)):
+        for mode in ({}, {"mode": "PIJit"}):
+            compiled = jit(program, **mode)
+            for n in (1, 3, -9, -3, -1, 2, 5):
+                values = Tensor([start]), Tensor(n)
+                found = [seen(lambda f=f, values=values: f(*values)) for f in (program, compiled)]
+                assert found[0] == found[1], n

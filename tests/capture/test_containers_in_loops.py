@@ -297,6 +297,29 @@ def second_name_kept_by_the_first_iteration(x: Any) -> Any:
     return a, keep
 
 
+def held_by_an_operation(x: Any) -> Any:
+    def key(a: Any) -> Any:
+        y = a[0]
+        while y.sum() < 5:
+            y = y + 1
+            a = [y]
+        a.append(0)
+        return 1
+
+    return [len(a) for a in sorted([[x], [x + 1]], key=key)], len(max([[x], [x + 1]], key=key))
+
+
+def held_by_a_sort_with_branches(x: Any) -> Any:
+    def key(a: Any) -> Any:
+        y = a[0]
+        if y.sum() > 1.5:
+            a = [y]
+        a.append(0)
+        return len(a)
+
+    return [len(a) for a in sorted([[x], [x + 1]], key=key)]
+
+
 def names_that_part(x: Any) -> Any:
     a = [x]
     b = a

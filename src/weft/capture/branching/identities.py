@@ -96,8 +96,9 @@ def same_layout(a: Any, b: Any) -> bool:
 
 
 def _elsewhere(machine: Machine, frame: Frame, followed: Mapping[int, Any]) -> Iterable[Any]:
-    """What holds objects besides a frame: its callers, and what the capture wrote."""
+    """What holds objects besides a frame: its callers, operations in progress, and what the capture wrote."""
     yield frame.exception
+    yield from machine.given
     caller = frame.caller
     while caller is not None:
         yield from caller.slots

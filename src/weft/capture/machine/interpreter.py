@@ -79,6 +79,8 @@ class Interpreter:
         self.end = end
         #: how many constructs that are one step as a whole the interpreter is inside of
         self.inside_step = 0
+        #: what operations in progress gave the functions that they call, and may hold
+        self.given: list[Any] = []
         #: the last step that was a branch on a tensor
         self.last_fork = -1
         #: exceptions of the program -> the step that raised them, and their context then

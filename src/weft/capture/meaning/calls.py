@@ -101,10 +101,13 @@ class Calls(Part):
     def call(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call where only one outcome can be handled (from inside another operation)."""
         self.machine.inside_step += 1
+        given, before = self.machine.given, len(self.machine.given)
+        given += (callee, *args, *kwargs.values())
         try:
             result = self.call_outcome(callee, args, kwargs)
         finally:
             self.machine.inside_step -= 1
+            del given[before:]
         if type(result) is Return:
             return result.value
         raise Unsupported(

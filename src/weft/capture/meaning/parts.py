@@ -125,6 +125,7 @@ class Machine(Protocol):
     created: Any
     frame: Frame
     inside_step: int
+    given: list[Any]
     propagating: BaseException | None
     raised: Any
 

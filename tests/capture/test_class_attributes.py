@@ -219,6 +219,31 @@ def a_base_that_the_call_writes() -> World:
     return f, setting(Base, "count", 5)
 
 
+def counters_of_a_class_and_its_base() -> World:
+    class Base:
+        steps = 0
+
+    class Scale(Base):
+        good, value = 0, 8.0
+
+    def f(x: Tensor) -> Any:
+        if x.sum() > 0:
+            Scale.good += 1
+            if Scale.good % 3 == 0:
+                Scale.value *= 2.0
+        else:
+            Scale.value = Scale.value / 2.0
+            Scale.steps += 1
+        return x * Scale.value + Scale.good + Scale().steps + Base.steps
+
+    return f, [*setting(Scale, "good", 100), *setting(Base, "steps", 5)]
+
+
+def counters_on_the_other_side() -> World:
+    function, edits = counters_of_a_class_and_its_base()
+    return lambda x: function(-x), edits
+
+
 def tensors() -> World:
     class A:
         tensor = Tensor([2.0])
@@ -285,7 +310,7 @@ def properties() -> World:
 WORLDS = [
     a_number, a_list_that_init_fills, a_cell, methods, bases, names_that_appear, classes_made_by_the_call,
     members_of_an_enum, exceptions, classes_of_containers, copies, descriptors_with_state, objects_of_classes,
-    a_base_that_the_call_writes, tensors, special_methods_by_name, a_data_descriptor_over_an_attribute,
+    a_base_that_the_call_writes, counters_of_a_class_and_its_base, counters_on_the_other_side, tensors, special_methods_by_name, a_data_descriptor_over_an_attribute,
     what_getattr_gave, an_object_that_is_kept, properties,
 ]  # fmt: skip
 

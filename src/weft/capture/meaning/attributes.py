@@ -268,7 +268,9 @@ class Attributes(Part):
             read = lambda: self.sources.attribute(obj, name, old)  # noqa: E731
             self.machine.objects.read_old(namespace, name, old, value, read)
         elif self.machine.objects.depends_on_old(old, value):
-            if old is MISSING:
+            if old is MISSING and issubclass(type(obj), type):
+                self.sources.holder((obj,), name)
+            elif old is MISSING:
                 self.sources.absent(obj, name)
             else:
                 with self.sources.constants():

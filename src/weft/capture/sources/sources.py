@@ -228,7 +228,7 @@ class Sources(Contents):
         if held:
             self.class_attribute(type(obj), name, class_attribute(type(obj), name))
             return value
-        cls = self._holder((obj if isinstance(obj, type) else type(obj)).__mro__, name)
+        cls = self.holder((obj if isinstance(obj, type) else type(obj)).__mro__, name)
         if cls is None:
             return value
         found = cls.__dict__[name]
@@ -237,7 +237,7 @@ class Sources(Contents):
         self.class_attribute(cls, name, found)
         return value
 
-    def _holder(self, classes: Sequence[type], name: str) -> type | None:
+    def holder(self, classes: Sequence[type], name: str) -> type | None:
         """The first of some classes to define a name, guarded; None if its attributes are taken not to change."""
         for cls in classes:
             outside = is_changeable(cls) and id(cls) not in self.created
@@ -288,7 +288,7 @@ class Sources(Contents):
             name: the name.
             found: what was found; `MISSING` if nothing.
         """
-        if id(kind) in self.created and (holder := self._holder(kind.__mro__, name)) is not None:
+        if id(kind) in self.created and (holder := self.holder(kind.__mro__, name)) is not None:
             kind = holder
         if not self.guarded or not is_changeable(kind) or id(kind) in self.created:
             return
@@ -321,7 +321,7 @@ class Sources(Contents):
         if id(kind) not in self.created:
             owner = self.name(kind, "class")
             self._guard(f"{owner}.__mro__ is {self._object(mro)}", "identity", f"bases of {kind.__name__}")
-        cls = self._holder(mro[mro.index(after) + 1 :], name)
+        cls = self.holder(mro[mro.index(after) + 1 :], name)
         if cls is not None:
             self.class_attribute(cls, name, cls.__dict__[name])
 

@@ -310,7 +310,8 @@ def properties() -> World:
 WORLDS = [
     a_number, a_list_that_init_fills, a_cell, methods, bases, names_that_appear, classes_made_by_the_call,
     members_of_an_enum, exceptions, classes_of_containers, copies, descriptors_with_state, objects_of_classes,
-    a_base_that_the_call_writes, counters_of_a_class_and_its_base, counters_on_the_other_side, tensors, special_methods_by_name, a_data_descriptor_over_an_attribute,
+    a_base_that_the_call_writes, counters_of_a_class_and_its_base, counters_on_the_other_side, tensors,
+    special_methods_by_name, a_data_descriptor_over_an_attribute,
     what_getattr_gave, an_object_that_is_kept, properties,
 ]  # fmt: skip
 

@@ -12,6 +12,7 @@ import pytest
 from tests.helpers.sources import place_of
 from tests.helpers.values import x
 from weft import ops
+from weft.capture.branching.branches import Branches
 from weft.core.parameters import Parameter
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
@@ -219,3 +220,29 @@ def test_recursion_whose_depth_depends_on_a_tensor() -> None:
 
     assert_close = np.testing.assert_allclose
     assert_close(jit(f)(x(1.0, 2.0, 3.0)).asnumpy(), f(x(1.0, 2.0, 3.0)).asnumpy())
+
+
+def test_a_loop_that_only_tensors_end_is_not_unrolled() -> None:
+    seen: list[Any] = []
+
+    def f(x: Tensor) -> Tensor:
+        for _ in range(int(x.argmax()) + 1):
+            if x.min() > 2.5:
+                break
+            seen.append(x > 0)  # which no loop of the graph can carry
+            x = x * 2
+        return x
+
+    compiled = jit(f)
+    runs = []
+    original = Branches.run_side
+
+    def counted(*args: Any) -> Any:
+        runs.append(args[2])
+        return original(*args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Branches, "run_side", counted)
+        for values in ([1.0, 3.0, 2.0], [1.0, 2.0, 3.0], [5.0, 4.0, 3.0]):
+            assert str(compiled(Tensor(values))) == str(f(Tensor(values)))
+    assert 0 < len(runs) < 100

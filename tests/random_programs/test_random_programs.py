@@ -43,6 +43,15 @@ def test_programs_do_compiled_what_they_do_eagerly(first: int) -> None:
     assert with_graphs >= 0.6 * len(seeds)
 
 
+#: programs beyond the sample that once differed
+_FOUND: Final = (692, 728, 854, 1148, 1149, 1373, 1403, 1590, 1655, 1880, 2110, 2138, 2931)
+
+
+@pytest.mark.parametrize("seed", _FOUND)
+def test_programs_that_once_differed(seed: int) -> None:
+    assert check(program(seed)).differences == []
+
+
 def test_sample_exercises_every_construct() -> None:
     counts: collections.Counter[str] = collections.Counter()
     raised = 0

@@ -570,3 +570,21 @@ def test_a_list_that_was_cleared_and_filled_again() -> None:
     for value in (0.25, -1.5, 1.0):
         step(Tensor(value))
         assert seen == [False]
+
+
+def test_attributes_of_built_in_objects_are_written_by_the_entry() -> None:
+    holders: list[Any] = [types.ModuleType("m"), types.SimpleNamespace(), functools.partial(pow), ValueError()]
+    for holder in holders:
+        holder.count = 0
+
+    @weft.jit
+    def step(x: Tensor) -> Tensor:
+        for holder in holders:
+            holder.count += 1
+        return x * holders[0].count
+
+    for number in range(1, 4):
+        assert float(step(Tensor(1.0))) == number
+        assert [holder.count for holder in holders] == [number] * 4
+    assert not step.report().breaks
+    assert len(step.report().graphs) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
+from ast import AST
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -35,8 +36,13 @@ _FRAME_KINDS: Final = (types.TracebackType, types.FrameType)
 _ITERATOR_ATTRIBUTES: Final = frozenset(
     {"__next__", "__iter__", "send", "throw", "close", "gi_running", "gi_suspended", "gi_yieldfrom", "gi_code"}
 )
-#: what writes attributes to where the capture can put them back
-_WRITERS: Final = (object.__setattr__, type.__setattr__)
+#: what writes attributes to where the capture can put them back, or writes none
+_WRITERS: Final = tuple(
+    kind.__setattr__
+    for kind in (
+        object, type, BaseException, types.ModuleType, types.SimpleNamespace, types.MethodType, functools.partial, AST,
+    )
+)  # fmt: skip
 _RANGE_ATTRIBUTES: Final = frozenset({"start", "stop", "step"})
 #: what look-ups give that is guarded by its value
 _VALUES: Final = (int, float, complex, str, bytes, tuple, type(None), np.generic)

@@ -588,3 +588,10 @@ def test_attributes_of_built_in_objects_are_written_by_the_entry() -> None:
         assert [holder.count for holder in holders] == [number] * 4
     assert not step.report().breaks
     assert len(step.report().graphs) == 2
+
+
+@pytest.mark.parametrize("kind", [int, float, complex, property, type(lambda: 0).__class__])
+def test_descriptors_of_a_built_in_class_are_read_from_it(kind: type) -> None:
+    step = weft.jit(lambda x, v: (hasattr(v, "real"), hasattr(v, "fget"), x + 1), mode="PIJit")
+    found = [step(X, value)[:2] for value in (kind, object, kind)]
+    assert found == [(hasattr(value, "real"), hasattr(value, "fget")) for value in (kind, object, kind)]

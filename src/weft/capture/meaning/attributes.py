@@ -214,7 +214,8 @@ class Attributes(Part):
             return value
         if id(value) in self.created:
             return value
-        made_by_look_up = type(found) is types.GetSetDescriptorType and not isinstance(value, _VALUES)
+        made_by_look_up = type(found) is types.GetSetDescriptorType and value is not found
+        made_by_look_up = made_by_look_up and not isinstance(value, _VALUES)
         if made_by_look_up and found.__get__(obj, kind) is not value:  # as a view of an array is
             self.sources.inside(obj)
             return self.machine.made(value)

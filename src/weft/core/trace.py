@@ -157,6 +157,11 @@ class Trace:
 
     # -- reading outside values ------------------------------------------------------------------------
 
+    def shown(self, parameter: Any) -> None:
+        """Note that the text of a parameter was made."""
+        if self.on_shown is not None:
+            self.on_shown(parameter)
+
     def use(self, tensor: Tensor) -> Value:
         """The value of a tensor in the graph under construction."""
         data = tensor._data
@@ -381,8 +386,8 @@ def _set_runtime_test(active: bool) -> None:
 
 
 def _on_shown(parameter: Tensor) -> None:
-    if _local.trace is not None and _local.trace.on_shown is not None:
-        _local.trace.on_shown(parameter)
+    if _local.trace is not None:
+        _local.trace.shown(parameter)
 
 
 def _on_create(tensor: Tensor) -> None:

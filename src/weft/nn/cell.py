@@ -41,6 +41,12 @@ _NO_SUPER = (
 )
 
 
+def _next_version(state: dict[str, Any]) -> int:
+    """The version of a cell with these attributes after a change; its last bit is whether the cell trains."""
+    version: int = state["_version"]
+    return (version + 2 & -2) | (state.get("training") is True)
+
+
 class Cell:
     """Base class of all networks: assign parameters and sub-cells in `__init__`, compute in `construct`.
 
@@ -215,7 +221,7 @@ class Cell:
         elif name == "_phase":
             pass  # it goes with `training`; who else reads it is guarded by its value
         elif old is not value or isinstance(value, (Parameter, Cell, ParameterTuple)) or name == "bprop":
-            state["_version"] = (state["_version"] + 2 & -2) | (state.get("training") is True)
+            state["_version"] = _next_version(state)
 
     def __delattr__(self, name: str) -> None:
         state = self.__dict__
@@ -223,10 +229,14 @@ class Cell:
         if name in state or not listed:
             object.__delattr__(self, name)
         if "_version" in state:
-            state["_version"] = (state["_version"] + 2 & -2) | (state.get("training") is True)
+            state["_version"] = _next_version(state)
 
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *self.__dict__.get("_params", ()), *self.__dict__.get("_cells", ())})
+
+    def _count_change(self) -> None:
+        """Something that a graph may have taken from the cell has changed, but for whether it trains."""
+        self.__dict__["_version"] += 2
 
     def _register_parameter(self, name: str, value: Parameter) -> None:
         if value.name == "Parameter":
@@ -253,7 +263,7 @@ class Cell:
         if value is None:
             self._params[name] = None
             object.__setattr__(self, name, None)
-            self.__dict__["_version"] += 2
+            self._count_change()
         elif isinstance(value, Tensor) and current is not None:
             current.set_data(value)  # the parameter stays, its value changes
         else:
@@ -284,7 +294,7 @@ class Cell:
         else:
             self._params[param_name] = None
         self.__dict__[param_name] = param
-        self.__dict__["_version"] += 2
+        self._count_change()
 
     def insert_child_to_cell(self, child_name: str, child_cell: Cell | None) -> None:
         """Add a sub-cell under a name.
@@ -305,7 +315,7 @@ class Cell:
         else:
             self._cells[child_name] = None
         self.__dict__[child_name] = child_cell
-        self.__dict__["_version"] += 2
+        self._count_change()
 
     # -- walking ---------------------------------------------------------------------------------------
 
@@ -514,7 +524,7 @@ class Cell:
             or self._backward_pre_hooks
             or self._backward_hooks
         )
-        self.__dict__["_version"] += 2  # whatever of it has changed
+        self._count_change()  # whatever of it has changed
 
     def add_flags(self, **flags: Any) -> Cell:
         """Attach settings, each also readable as an attribute.
@@ -564,7 +574,7 @@ class Cell:
         """
         self._note("recompute", bool(mode))
         self._settings.update(kwargs)
-        self.__dict__["_version"] += 2
+        self._count_change()
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
         """Describe the inputs (sizes that vary are None); kept for the compiler.

@@ -214,8 +214,8 @@ def _hole(trace: Trace, tensor: Any, spec: str | None, tensors: list[Tensor]) ->
         tensor = tensor.operand()
     known = not tensor.is_symbolic and (type(tensor) is LiteralTensor or id(tensor) in trace.created)
     like = tensor if isinstance(tensor, Parameter) else None
-    if like is not None and trace.on_shown is not None:
-        trace.on_shown(like)
+    if like is not None:
+        trace.shown(like)
     if known:
         return tensor if spec is None else _Hole(None, like, spec).fill(tensor._data)
     tensors.append(tensor)

@@ -132,8 +132,8 @@ def _leads_to(machine: Machine, roots: Iterable[Any], targets: Collection[int], 
         if not _may_lead(journal, machine.created, obj, kind, namespace):
             continue
         if namespace is not None:
-            waiting += _flat(followed[id(namespace)]) if id(namespace) in followed else namespace.values()
-        waiting += _flat(followed[key]) if key in followed else _held_by(obj, kind)
+            waiting += parts_of(followed[id(namespace)]) if id(namespace) in followed else namespace.values()
+        waiting += parts_of(followed[key]) if key in followed else _held_by(obj, kind)
     return False
 
 
@@ -163,11 +163,11 @@ def _held_by(obj: Any, kind: type) -> list[Any]:
     if kind is types.CellType:
         return [contents_of(obj)]
     if is_heap_type(kind) or issubclass(kind, (list, dict, set, deque)):
-        return _flat(contents_of(obj))
+        return parts_of(contents_of(obj))
     return gc.get_referents(obj)
 
 
-def _flat(contents: Any) -> list[Any]:
+def parts_of(contents: Any) -> list[Any]:
     """What the journal notes of an object."""
     if type(contents) is not dict:
         return [contents]

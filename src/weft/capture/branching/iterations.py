@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.capture.branching.carried import belongs
 from weft.capture.branching.held import Path
-from weft.capture.branching.identities import Pairs, same_layout
+from weft.capture.branching.identities import Pairs, parts_of, same_layout
 from weft.capture.branching.leaves import (
     ABSENT,
     LoopChange,
@@ -136,7 +136,7 @@ class Iteration:
                 own.append(obj)
             else:
                 self._contents(obj, obj)
-        held = {id(part) for obj in own for part in _parts(contents_of(obj))}
+        held = {id(part) for obj in own for part in parts_of(contents_of(obj))}
         for obj in sorted(own, key=lambda obj: id(obj) in held):  # what holds others says which they become
             owner = self._machine.journal.owner(id(obj))
             if not {id(obj), id(owner)} & self._pairs.partners.keys():
@@ -291,16 +291,6 @@ def _is_same_value(before: Any, after: Any) -> bool:
     except Exception:
         NOTED.newest = None
         return False
-
-
-def _parts(contents: Any) -> list[Any]:
-    """What the journal notes of an object."""
-    if not isinstance(contents, dict):
-        return [contents]
-    parts: list[Any] = []
-    for part in contents.values():
-        parts += part.values() if isinstance(part, dict) else part if isinstance(part, (list, tuple, set)) else [part]
-    return parts
 
 
 def _descend(value: Any, keys: list[Any]) -> Any:

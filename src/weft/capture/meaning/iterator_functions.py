@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
 
 
+#: callables that the interpreter enters
 _FUNCTIONS: Final = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial, *GETTERS)
 
 
@@ -31,9 +32,7 @@ class _Deferred:
 
 def _converted(machine: Machine, value: Any) -> Any:
     """An argument as the native code gets it."""
-    if isinstance(
-        value, (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial, *GETTERS)
-    ):
+    if isinstance(value, _FUNCTIONS):
         return machine.calls.callback(value)
     return _Deferred(machine, value) if machine.iteration.iterates_by_user(value) else value
 

@@ -344,7 +344,7 @@ class NativeCalls(Part):
         return [*args, *kwargs.values()] if isinstance(owner, str) else []
 
     def missing_item(self, obj: Any, key: Any) -> Any:
-        """What a `defaultdict` has for a key that it does not hold."""
+        """What a dictionary with `__missing__` has for a key that it does not hold."""
         return missing_item(self.machine, obj, key)
 
     def made_by_new(self, obj: Any) -> Any:

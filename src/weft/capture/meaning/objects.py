@@ -113,9 +113,7 @@ class Objects(Part):
 
     def look_up(self, kind: type, name: str) -> Any:
         """`class_attribute`, guarded: the class may be changed before the next call."""
-        found = class_attribute(kind, name)
-        self.sources.class_attribute(kind, name, found)
-        return found
+        return self.sources.look_up(kind, name)
 
     # -- operators ---------------------------------------------------------------------------------------------------
 

@@ -226,7 +226,7 @@ class Sources(Contents):
     def _of_class(self, obj: Any, name: str, value: Any, held: bool) -> Any:
         """An attribute of an object that the call makes, which holds it or has it from its class."""
         if held:
-            self.class_attribute(type(obj), name, class_attribute(type(obj), name))
+            self.look_up(type(obj), name)
             return value
         cls = self.holder((obj if isinstance(obj, type) else type(obj)).__mro__, name)
         if cls is None:
@@ -280,6 +280,12 @@ class Sources(Contents):
         if value.__self__ is not obj and not isinstance(obj, type):
             self._read(f"{expression}.__self__", value.__self__, f"{path}.__self__")
 
+    def look_up(self, kind: type, name: str) -> Any:
+        """What a class and its bases define under a name, guarded: the class may be changed before the next call."""
+        found = class_attribute(kind, name)
+        self.class_attribute(kind, name, found)
+        return found
+
     def class_attribute(self, kind: type, name: str, found: Any) -> None:
         """A name was looked up in a class and its bases, without binding.
 
@@ -332,7 +338,7 @@ class Sources(Contents):
     def absent(self, obj: Any, name: str) -> None:
         """An attribute was looked for and not found, neither in the object nor in its class."""
         if not self.is_known(obj) and not isinstance(obj, type):
-            self.class_attribute(type(obj), name, class_attribute(type(obj), name))
+            self.look_up(type(obj), name)
         self._absent(obj, name, lambda owner: f"{self.name(lacks, 'object')}({owner}, {name!r})")
 
     def not_held(self, obj: Any, name: str) -> None:

@@ -29,16 +29,13 @@ class _Ordered(Cell):
         self._cells.clear()
         for name, cell in zip(map(str, range(len(items))) if names is None else names, items, strict=True):
             self._put(name, cell)
-        self._changed()
+        self._count_change()
 
     def _put(self, name: str, cell: Cell) -> None:
         if self._auto_prefix:
             cell.update_parameters_name(name + ".")
         self._cells[name] = cell
         self.__dict__[name] = cell
-
-    def _changed(self) -> None:
-        self.__dict__["_version"] += 2
 
     def _position(self, index: Any) -> int:
         if isinstance(index, bool) or not isinstance(index, int):
@@ -60,7 +57,7 @@ class _Ordered(Cell):
     def __setitem__(self, index: int, cell: Cell) -> None:
         name = list(self._cells)[self._position(index)]
         self._put(name, _check_cell(type(self).__name__, cell))
-        self._changed()
+        self._count_change()
 
     def append(self, cell: Cell) -> Any:
         """Add a cell at the end.
@@ -69,7 +66,7 @@ class _Ordered(Cell):
             cell: the cell.
         """
         self._put(str(len(self._cells)), _check_cell(type(self).__name__, cell))
-        self._changed()
+        self._count_change()
         return self
 
 
@@ -233,11 +230,11 @@ class CellDict(Cell):
         if self._auto_prefix:
             _check_cell("CellDict", cell).update_parameters_name(key + ".")
         self._cells[key] = _check_cell("CellDict", cell)
-        self.__dict__["_version"] += 2
+        self._count_change()
 
     def __delitem__(self, key: str) -> None:
         del self._cells[key]
-        self.__dict__["_version"] += 2
+        self._count_change()
 
     def __len__(self) -> int:
         return len(self._cells)
@@ -273,7 +270,7 @@ class CellDict(Cell):
     def clear(self) -> None:
         """Remove all cells."""
         self._cells.clear()
-        self.__dict__["_version"] += 2
+        self._count_change()
 
     def update(self, cells: Any) -> None:
         """Add or replace cells.

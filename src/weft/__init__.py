@@ -43,6 +43,9 @@ try:
     from weft.vectorize import vmap
 finally:
     if _collecting:
+        if not _gc.get_freeze_count():  # moves all objects to the oldest generation, where they wait for their time
+            _gc.freeze()
+            _gc.unfreeze()
         _gc.enable()
 
 __version__ = "0.1.0"

@@ -99,10 +99,10 @@ class WeftError(Exception):
 
 
 class _Noted(threading.local):
-    """What is refused while this thread captures: it holds even if native code takes it for an error of its own."""
+    """What was refused while this thread captures: it holds even if native code takes it for an error of its own."""
 
-    watching = False
-    newest: Unsupported | None = None
+    #: None while nothing is captured
+    refused: list[Unsupported] | None = None
 
 
 NOTED: Final = _Noted()
@@ -136,8 +136,8 @@ class Unsupported(WeftError, RuntimeError):
         self.condition: Location | None = None
         #: the step of the capture that cannot be in the graph; None for the one that was running
         self.step: int | None = None
-        if NOTED.watching:
-            NOTED.newest = self
+        if NOTED.refused is not None:
+            NOTED.refused.append(self)
 
     def __str__(self) -> str:
         head = f"cannot capture this as a graph [{self.kind.value}]"

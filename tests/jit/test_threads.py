@@ -13,6 +13,9 @@ import pytest
 
 from tests.helpers.compiled import entries
 from weft import Parameter, Tensor, nn
+from weft.compile.segment import Segment
+from weft.core.trace import Trace, tracing
+from weft.ir.graph import Value
 from weft.jit import jit
 
 THREADS = 32
@@ -186,6 +189,32 @@ def test_no_thread_sees_what_another_captures() -> None:
         assert counts[number - 1].item() == made
 
     in_threads(work, 5)
+
+
+def test_an_entry_waits_for_a_handle_that_another_thread_traces() -> None:
+    """A call past its guards comes to a parameter that another thread's trace has just written."""
+    x, weight = Tensor(np.ones(3, np.float32)), Parameter(np.ones(3, np.float32))
+    with tracing(Trace("product")) as trace:
+        product = x * weight
+        trace.root.outputs = [product._data]
+    segment = Segment(trace.root)
+    written, end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        before = weight._data
+        with tracing(Trace("writes")):
+            weight.set_data(weight * 3)
+            written.set()
+            end.wait()
+            weight._data, weight._node = before, None
+
+    other = threading.Thread(target=work)
+    other.start()
+    written.wait()
+    assert isinstance(weight._data, Value)
+    threading.Timer(0.2, end.set).start()
+    assert segment.follow((x, weight))[0].asnumpy().tolist() == [1, 1, 1]
+    other.join()
 
 
 @pytest.mark.parametrize("derived", [False, True])

@@ -124,8 +124,7 @@ class Attempt:
 
     def build(self, begin: Callable[[Attempt], Exit]) -> Entry | End:
         """Capture; returns the entry, or where a further attempt has to end."""
-        before = NOTED.watching, NOTED.newest
-        NOTED.watching, NOTED.newest = True, None
+        before, NOTED.refused = NOTED.refused, []
         try:
             with refused_warnings():
                 return self._build(begin)
@@ -137,7 +136,7 @@ class Attempt:
             raised = self.interpreter.raised.get(id(error))
             return End(-1 if raised is None else raised[1], error, id(error) in self.interpreter.raised_inside)
         finally:
-            NOTED.watching, NOTED.newest = before
+            NOTED.refused = before
             self.sources.restore_tracebacks()
             self.interpreter.journal.restore_exceptions()
 

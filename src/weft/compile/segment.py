@@ -9,6 +9,7 @@ from weft.compile.compilations import BACKWARD, FORWARD, RUN, Compilations
 from weft.compile.differentiate import differentiate, joint_graph
 from weft.compile.executable import Executable
 from weft.compile.pieces import Pieces, asks
+from weft.core import trace
 from weft.core.primitive import Primitive
 from weft.core.tape import SYMBOL, Edge, TapeNode
 from weft.core.tensor import Tensor, tracked, view, wrap
@@ -46,6 +47,9 @@ class Segment:
 
     def follow(self, inputs: Sequence[Tensor | None]) -> list[Any]:
         """Run on tensors of which some are followed by a gradient; the results carry one tape entry."""
+        while any(t is not None and t._data.__class__ is Value for t in inputs):
+            if not trace.await_others():  # what another thread traces is put back
+                break
         followed = tuple(
             t is not None and t._node is not None and t._node is not SYMBOL and t._node.level is None for t in inputs
         )

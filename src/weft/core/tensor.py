@@ -263,8 +263,7 @@ class Tensor:
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         result = present(self)
         result._node = SYMBOL if self.is_symbolic else None
-        memo[id(self)] = result
-        return result
+        return result  # `copy.deepcopy` keeps it in `memo`
 
     # -- writing ---------------------------------------------------------------------------------------
 
@@ -473,9 +472,7 @@ class Parameter(Tensor, metaclass=_ParameterClass):
 
     @keeps
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        result = self.clone()
-        memo[id(self)] = result
-        return result
+        return self.clone()
 
 
 def _restore_parameter(array: np.ndarray[Any, Any], facts: dict[str, Any]) -> Parameter:

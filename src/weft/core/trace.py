@@ -325,13 +325,14 @@ def any_active() -> int:
     return _active
 
 
-def await_others() -> None:
+def await_others() -> bool:
     """Wait until no other thread traces: meanwhile tensors that this thread shares hold values of its graph, and what
-    is written to them is put back.
+    is written to them is put back. Returns whether it waited for that, and it came.
     """
-    if _active and not _local.begun:
-        with _active_lock:
-            _active_lock.wait_for(lambda: not _active, _PATIENCE)
+    if not _active or _local.begun:
+        return False
+    with _active_lock:
+        return _active_lock.wait_for(lambda: not _active, _PATIENCE)
 
 
 def _on_write(tensor: Tensor, source: Tensor) -> Tensor:

@@ -289,7 +289,8 @@ def _is_same_value(before: Any, after: Any) -> bool:
     try:
         return is_value(before) and bool(before == after) and repr(before) == repr(after)
     except Exception:
-        NOTED.newest = None
+        if NOTED.refused:
+            NOTED.refused.clear()
         return False
 
 

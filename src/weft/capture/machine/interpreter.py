@@ -312,6 +312,7 @@ class Interpreter:
         instrs = frame.instrs
         ran = set() if frame.transparent else self.ran.setdefault(frame.decoded, set())
         ambient = sys.exception()
+        refused = NOTED.refused
         if entered:
             stops, later = frozenset(), stops
         while True:
@@ -334,8 +335,8 @@ class Interpreter:
                 if handler is None:
                     handler = bind_handler(frame.decoded, pc)
                 result = handler(self, frame, instr)
-                if NOTED.newest is not None:  # which native code took for an error of its own
-                    raise NOTED.newest
+                if refused:  # which native code took for an error of its own
+                    raise refused[-1]
                 if result is None:
                     continue
                 if type(result) is Fork:
@@ -352,9 +353,9 @@ class Interpreter:
                 raise
             except BaseException as error:
                 refuse_stand_ins(error)
-                if NOTED.newest is not None:
-                    NOTED.newest.location = NOTED.newest.location or frame.decoded.location(pc)
-                    raise NOTED.newest from error
+                if refused:
+                    refused[-1].location = refused[-1].location or frame.decoded.location(pc)
+                    raise refused[-1] from error
                 self.unwind(frame, pc, error, ambient)
                 continue
             if result is not None:

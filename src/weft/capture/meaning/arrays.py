@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,8 +14,6 @@ from weft.capture.state.guards import Guard
 from weft.core.tensor import Tensor, array_of, wrap
 from weft.ir.types import TensorType
 
-if TYPE_CHECKING:
-    pass
 _NUMERIC_KINDS: Final = frozenset("biufc")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import types
 from ast import AST
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from weft.core.run_number import RunNumber
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import KEEPING
 from weft.errors import Refusal, Unsupported
-
-if TYPE_CHECKING:
-    pass
 
 _FRAME_KINDS: Final = (types.TracebackType, types.FrameType)
 #: attributes of iterators and generators that the capture's own have too
@@ -84,6 +81,8 @@ class Attributes(Part):
             refusal = Unsupported(Refusal.UNSUPPORTED_SYNTAX, "the traceback of an exception is read")
             refusal.step, refusal.quiet = self.machine.raised[id(obj)][1], True
             raise refusal
+        if not has_hooks(kind):
+            return self._attr(obj, name, False, False)
         fallback = class_attribute(kind, "__getattr__")
         if (
             isinstance(fallback, types.FunctionType)
@@ -146,7 +145,7 @@ class Attributes(Part):
             if isinstance(custom, types.FunctionType) and not self.machine.calls.is_native(custom, obj):
                 self.machine.objects.look_up(kind, "__getattribute__")
                 return self.machine.calls.call(custom, [obj, name], {})
-            return self._attr(obj, name, optional)
+            return self._attr(obj, name, optional, True)
         except AttributeError:
             if optional and not isinstance(class_attribute(kind, name), functools.cached_property):
                 return MISSING
@@ -156,9 +155,17 @@ class Attributes(Part):
         """`obj.name` where the class has no `__getattribute__` and no `__getattr__` to enter."""
         if type(obj) in PLAIN or issubclass(type(obj), (Journaled, super, types.ModuleType, RunNumber)):
             return self.get_attr(obj, name)
-        return self._attr(obj, name, True)
+        return self._attr(obj, name, True, True)
 
-    def _attr(self, obj: Any, name: str, optional: bool) -> Any:
+    def _attr(self, obj: Any, name: str, optional: bool, hooked: bool) -> Any:
+        """`obj.name` past `__getattribute__` and `__getattr__`.
+
+        Args:
+            obj: the object.
+            name: the attribute.
+            optional: whether `__getattr__` is asked where there is none.
+            hooked: whether the class may have such methods that are the program's.
+        """
         kind = type(obj)
         found = class_attribute(kind, name)
         if type(found) is property and isinstance(found.fget, types.FunctionType):
@@ -190,7 +197,7 @@ class Attributes(Part):
             if isinstance(getter, types.FunctionType) and not self.machine.calls.is_native(getter, found):
                 return self.machine.calls.call(getter, [found, None, obj], {})
         try:
-            value = attribute_past_hooks(obj, name) if optional or has_hooks(kind) else getattr(obj, name)
+            value = attribute_past_hooks(obj, name) if hooked else getattr(obj, name)
         except AttributeError:
             if optional:
                 self.machine.objects.look_up(kind, "__getattr__")

@@ -7,7 +7,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from weft.capture.meaning import builtins, getters, host_functions, iterating, iterator_functions, mapping, table  # noqa: F401 - most fill the table
 from weft.capture.meaning.gate import DEFAULT, row_of
@@ -28,9 +28,6 @@ from weft.capture.state.frame import Await, Frame, Raise, Return, check_init, sl
 from weft.capture.state.journal import Journaled
 from weft.core.transparency import PYTHON_ONLY, STAND_INS, TRANSPARENT
 from weft.errors import Refusal, Unsupported
-
-if TYPE_CHECKING:
-    pass
 
 #: modules whose functions look into generators and other iterators instead of using them up
 _LOOKING_MODULES: Final = frozenset({"inspect", "types", "copy", "weakref", "_weakref"})

@@ -69,7 +69,8 @@ class Native(Part):
         Raises:
             Unsupported: it would call methods of the user's that change something, or they cannot be watched.
         """
-        given = (getattr(function, "__self__", None), *args, *kwargs.values())
+        owner = getattr(function, "__self__", None)
+        given = (*args, *kwargs.values()) if type(owner) is types.ModuleType else (owner, *args, *kwargs.values())
         if values is not None:
             if _SIMPLE.issuperset(map(type, given)) and _SIMPLE.issuperset(map(type, values)):
                 return function(*args, **kwargs)

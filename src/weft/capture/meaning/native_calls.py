@@ -8,7 +8,7 @@ import functools
 import sys
 import types
 from collections import OrderedDict, deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -35,10 +35,6 @@ from weft.core.primitive import Primitive
 from weft.core.run_number import KINDS, RunNumber
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
-
-if TYPE_CHECKING:
-    pass
-
 
 #: native methods of exceptions, which a user's classes have too
 _EXCEPTION_METHODS: Final = frozenset({"with_traceback", "add_note", "split", "subgroup", "derive"})
@@ -96,6 +92,13 @@ _MERGING: Final = frozenset({"__init__", "__ior__", "update"})
 _CHANGING: Final = frozenset(
     {"__delitem__", "__init__", "__ior__", "__setitem__", "clear", "pop", "popitem", "setdefault", "update"}
 )
+#: methods of built-in containers that write nothing, in classes derived from them too
+_READING: Final = frozenset(
+    {
+        "get", "keys", "values", "items", "copy", "count", "index", "isdisjoint", "issubset", "issuperset", "union",
+        "intersection", "difference", "symmetric_difference", "__len__", "__contains__", "__iter__", "__reversed__",
+    }
+)  # fmt: skip
 #: methods that compare the items of a sequence
 _COMPARING: Final = frozenset(
     {"__contains__", "__eq__", "__ge__", "__gt__", "__le__", "__lt__", "__ne__", "count", "index", "remove", "sort"}
@@ -313,6 +316,8 @@ class NativeCalls(Part):
 
     def _touch(self, owner: Any, name: str, args: list[Any]) -> None:
         """Note a container before one of its own methods writes it."""
+        if name in _READING:
+            return
         where = args[: _PLACING.get(name, 0)]
         if isinstance(owner, list) and name == "extend" and args and type(args[0]) in (list, tuple):
             self.journal.touch_list(owner, name, [None] * len(args[0]))

@@ -57,7 +57,8 @@ def is_hook(found: Any) -> bool:
 def has_hooks(kind: type) -> bool:
     """Whether reading an attribute of an instance, or looking for one, may run code of the program's class."""
     look_up = type.__getattribute__  # in C, and past the metaclass
-    if is_hook(look_up(kind, "__getattribute__")):
+    found = look_up(kind, "__getattribute__")
+    if found is not object.__getattribute__ and is_hook(found):
         return True
     try:
         return is_hook(look_up(kind, "__getattr__"))

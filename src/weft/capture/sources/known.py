@@ -185,7 +185,9 @@ class Known(abc.ABC):
     def _read(self, expression: str, value: Any, path: str) -> Any:
         """Record the guard of a value and, if parts of it may be read later, its source; returns the value."""
         kind = type(value)
-        if id(value) in self.anew:
+        if kind in SCALARS:
+            self._read_scalar(expression, value, path)
+        elif id(value) in self.anew:
             self._same(expression, value, path)
         elif self.guarded and (is_opaque_iterator(value) or hasattr(kind, "__weft_parts__")):
             self._made_anew(expression, value)
@@ -199,7 +201,7 @@ class Known(abc.ABC):
                 self._know(value, constant if self.guarded else expression, path)
             elif isinstance(value, types.BuiltinFunctionType):
                 self._builtin(expression, value)
-        elif kind in SCALARS or kind in _EQUAL or isinstance(value, np.generic) or value is _EMPTY:
+        elif kind in _EQUAL or isinstance(value, np.generic) or value is _EMPTY:
             self._read_scalar(expression, value, path)
         elif isinstance(value, Tensor) or is_container(value) or is_plain_instance(kind):
             self._read_replaceable(expression, value, path)

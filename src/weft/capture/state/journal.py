@@ -288,6 +288,8 @@ class Journal:
         self.clock: Any = lambda: -1
         #: whether other threads may reach what existed before the capture, so that it must not be written
         self.shared = False
+        #: whether anything that existed before the capture was written
+        self.wrote_outside = False
         #: told of an object that one side of a branch is about to write: what the other side leaves is read, too
         self.on_side_write: Callable[[Any], None] = lambda obj: None
 
@@ -388,6 +390,7 @@ class Journal:
             number: the number, which is the same in the call that is captured.
         """
         base, name, is_cell = self.layers[0].before, id(holder), type(holder) is types.CellType
+        self.wrote_outside = True
         if name not in base:  # where the value itself is put back in the end, with all that paths have written since
             first = next((layer.before[name][1] for layer in self.layers if name in layer.before), contents_of(holder))
             base[name] = (holder, first if is_cell else {part: copy.copy(held) for part, held in first.items()})
@@ -434,6 +437,7 @@ class Journal:
                 )
             if self.on_a_side():
                 self.on_side_write(obj)
+            self.wrote_outside = self.wrote_outside or not self.belongs(key, self.created)
             before[key] = (obj, contents_of(obj))
 
     def _is_own(self, obj: Any) -> bool:
@@ -446,6 +450,8 @@ class Journal:
 
         Its attributes are the part "attributes", wherever they were written.
         """
+        if not self.wrote_outside and id(obj) not in self.created:
+            return None
         noted = self.noted(obj)
         namespace = namespace_of(obj)
         if namespace is None:

@@ -73,11 +73,14 @@ class Cell:
     #: fewest and most positional arguments of `construct`; the most is -1 for any number
     _arity: ClassVar[tuple[int, int]] = (0, -1)
     _has_bprop: ClassVar[bool] = False
+    #: how many positional arguments `construct` takes; None where that is not one number, or there is a bprop
+    _takes: ClassVar[int | None] = None
 
     _params: dict[str, Parameter | None]
     _cells: dict[str, Cell | None]
     _version: int
     _extras: bool
+    _exact: int | None
     training: bool
     requires_grad: bool
 
@@ -87,6 +90,8 @@ class Cell:
             cls._arity = _arity_of(cls.__dict__["construct"])
         if "bprop" in cls.__dict__:
             cls._has_bprop = cls.__dict__["bprop"] is not None
+        least, most = cls._arity
+        cls._takes = least if least == most and not cls._has_bprop else None
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None) -> None:
         state = self.__dict__
@@ -107,6 +112,8 @@ class Cell:
         state["_backward_hooks"] = OrderedDict()
         # whether a call needs more than construct: hooks, a custom bprop, a cast of the inputs
         state["_extras"] = type(self)._has_bprop
+        # with how many positional arguments a call is no more than construct, None for no number
+        state["_exact"] = type(self)._takes
         state["cls_name"] = type(self).__name__
         state["instance_name"] = ""
         state["_compiled"] = Home(self)
@@ -121,6 +128,8 @@ class Cell:
             result = graph_call(self, args, kwargs)
             if result is not NotImplemented:
                 return result
+        if not kwargs and len(args) == self._exact:
+            return self.construct(*args)
         extras = self._extras
         if not kwargs:
             least, most = self._arity
@@ -213,7 +222,7 @@ class Cell:
                 )
             cells[name] = None
         elif name == "bprop":
-            state["_extras"] = True
+            state["_extras"], state["_exact"] = True, None
         old = state.get(name, self)
         object.__setattr__(self, name, value)
         if name == "training" and type(old) is bool and type(value) is bool:
@@ -524,6 +533,7 @@ class Cell:
             or self._backward_pre_hooks
             or self._backward_hooks
         )
+        self._exact = None if self._extras else type(self)._takes
         self._count_change()  # whatever of it has changed
 
     def add_flags(self, **flags: Any) -> Cell:

@@ -41,6 +41,14 @@ class _Holder:
     pass
 
 
+class _Slotted:
+    __slots__ = ("held", "listed")
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+        self.listed = [held]
+
+
 def _generator(n: Any) -> Any:
     yield n
     yield 2
@@ -259,6 +267,13 @@ DOORS: dict[str, Callable[[Any], Any]] = {
     "divmod": lambda v: divmod(v, 2),
     "copy": lambda v: type(copy.copy(v)),
     "deepcopy": lambda v: type(copy.deepcopy(v)),
+    "copied slot": lambda v: copy.copy(_Slotted(v)).held,
+    "deep-copied slots": lambda v: (lambda c: (c.held, c.listed))(copy.deepcopy(_Slotted(v))),
+    "state of slots": lambda v: _Slotted(v).__reduce_ex__(4)[2],
+    "held by __getstate__": lambda v: _Slotted(v).__getstate__(),
+    "copied items": lambda v: copy.deepcopy([[v]])[0],
+    "named slot": lambda v: operator.attrgetter("held", "listed")(_Slotted(v)),
+    "slot in a text": lambda v: "{0.held} {0.listed[0]}".format(_Slotted(v)),
     "json": lambda v: json.dumps([v]),
     "isgenerator": lambda v: (inspect.isgenerator(v), inspect.isfunction(v)),
     "singledispatch": _dispatched,

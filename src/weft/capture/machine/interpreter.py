@@ -140,8 +140,12 @@ class Interpreter:
         if type(obj) is str:
             return refuse_addresses(self, obj)
         if sys.getrefcount(obj) <= 2 + held and not is_value(obj) and self._made_natively(obj):
-            note_parts(obj, self._made_natively)
+            self.made_inside(obj)
         return obj
+
+    def made_inside(self, obj: Any) -> None:
+        """Note what only a new object holds."""
+        note_parts(obj, self._made_natively)
 
     def _made_natively(self, obj: Any) -> bool:
         known = id(obj) in self.created or self.sources.is_known(obj)

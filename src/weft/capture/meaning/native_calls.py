@@ -382,7 +382,10 @@ class NativeCalls(Part):
         state = self.machine.objects.user_method(owner, "__getstate__")
         if state is None:
             reduced = self.machine.native.call((), callee, *args)
-            if isinstance(reduced, tuple):  # the items of a container come as iterators
+            if isinstance(reduced, tuple):  # the items of a container come as iterators, slots in a new dictionary
+                for part in reduced:
+                    if type(part) is tuple:
+                        self.machine.made_inside(part)
                 return tuple([self.result_of(part) for part in reduced])
             return reduced
         arguments = any(class_attribute(type(owner), n) is not MISSING for n in _NEW_ARGUMENTS)

@@ -11,7 +11,7 @@ import re
 import sys
 import types
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +20,8 @@ from weft.capture.python.classes import is_opaque_iterator
 from weft.capture.python.namespaces import namespace_of
 from weft.capture.python.packages import module_of
 from weft.capture.state.journal import EMPTY_CELL, Journaled, slot_value, slots_of
+from weft.capture.state.lazytext import LazyText
+from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor
 
 #: what never changes and tells nobody which object it is may stay the same object in every call
@@ -46,17 +48,35 @@ def is_value(obj: Any) -> bool:
     return issubclass(kind, _THEMSELVES) or module_of(kind).partition(".")[0] == "weft"
 
 
-def is_of_this_call(obj: Any, was_outside: Callable[[Tensor], bool]) -> bool:
-    """Whether an object that nobody knows cannot be the same in every call: it moves on, or holds what the graph has.
+def is_of_this_call(
+    obj: Any, known: Container[int], made: Container[int], was_outside: Callable[[Tensor], bool]
+) -> bool:
+    """Whether an object that nobody knows cannot be the same in every call: it moves on, or leads to what the capture
+    made or only the graph has.
 
     Args:
         obj: the object.
+        known: ids of objects that came from outside.
+        made: ids of objects that the capture made.
         was_outside: says whether a tensor was there before the capture.
     """
     if is_opaque_iterator(obj):
         return True
-    tensors = [part for part in _parts(obj) if issubclass(type(part), Tensor)]
-    return any(tensor.is_symbolic and not was_outside(tensor) for tensor in tensors)
+    waiting, seen = list(_parts(obj)), {id(obj)}
+    while waiting:
+        part = waiting.pop()
+        key, kind = id(part), type(part)
+        if key in seen or key in known:
+            continue
+        seen.add(key)
+        if issubclass(kind, Tensor):
+            if part.is_symbolic and not was_outside(part):
+                return True
+        elif key in made or issubclass(kind, (RunNumber, LazyText)):
+            return True
+        elif not is_value(part):
+            waiting += _parts(part)
+    return False
 
 
 def note_parts(obj: Any, note: Callable[[Any], Any]) -> None:

@@ -159,7 +159,7 @@ class Writer:
     def outside(self, value: Any) -> str:
         known = self.sources.known.get(id(value))
         unknown = known is None and (self.sources.guarded or self.journal.original(value) is None)
-        if unknown and is_of_this_call(value, self._was_outside):
+        if unknown and is_of_this_call(value, self.sources.known, self.created, self._was_outside):
             self.refuse(value)
         if known is None or (self.once and not known[1].isidentifier()):
             return self.constant(value)

@@ -58,9 +58,12 @@ def _is_bystander(frame: types.FrameType | None) -> bool:
     if frame is not None and frame.f_code is _IDLE:
         return True
     known = False
-    while frame is not None:
-        if not frame.f_code.co_filename.startswith(_LIBRARIES):
-            return False
-        known = known or str(frame.f_globals.get("__name__")).partition(".")[0] in _BYSTANDERS
-        frame = frame.f_back
+    try:
+        while frame is not None:
+            if not frame.f_code.co_filename.startswith(_LIBRARIES):
+                return False
+            known = known or str(frame.f_globals.get("__name__")).partition(".")[0] in _BYSTANDERS
+            frame = frame.f_back
+    except AttributeError:  # frames that move on while they are looked at can be half made: this thread runs
+        return False
     return known

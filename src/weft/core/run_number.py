@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -60,6 +61,9 @@ class RunNumber:
             raise AttributeError(f"'{self.kind.__name__}' object has no attribute '{name}'", name=name)
         return getattr(self.constant(), name)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.constant().__reduce_ex__(protocol)  # what is copied or pickled is the value
+
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         return np.asarray(self.constant(), *args, **kwargs)
 
@@ -110,11 +114,15 @@ for _name in sorted({*dir(int), *dir(float), "__complex__"} - _OF_OBJECTS):
         setattr(RunNumber, _name, _asked(_name, _FUNCTIONS.get(_name) or getattr(operator, _name, None)))
 
 
+#: containers whose items can be replaced
+_INDEXED: Final = (list, dict, deque)
+
+
 def settled(value: Any, seen: set[int] | None = None) -> Any:
     """A value with constants in place of the run-time numbers in it, through tuples, slices and containers.
 
     Args:
-        value: the value; lists and dictionaries stay the same objects.
+        value: the value; lists, dictionaries and deques stay the same objects.
         seen: ids of containers that are being settled.
 
     Raises:
@@ -127,7 +135,7 @@ def settled(value: Any, seen: set[int] | None = None) -> Any:
         parts = (value.start, value.stop, value.step)
         constants = settled(parts, seen)
         return value if constants is parts else slice(*constants)
-    if not issubclass(kind, (tuple, list, dict)):
+    if not issubclass(kind, (tuple, *_INDEXED)):
         return value
     seen = set() if seen is None else seen
     if id(value) in seen:
@@ -138,8 +146,8 @@ def settled(value: Any, seen: set[int] | None = None) -> Any:
         if all(new is old for new, old in zip(items, tuple.__iter__(value), strict=True)):
             return value
         return kind(*items) if hasattr(kind, "_fields") else kind(items)
-    native: Any = list if issubclass(kind, list) else dict
-    for key, item in list(dict.items(value) if native is dict else enumerate(list.__iter__(value))):
+    native: Any = next(base for base in _INDEXED if issubclass(kind, base))
+    for key, item in list(dict.items(value) if native is dict else enumerate(native.__iter__(value))):
         constant = settled(item, seen)
         if constant is not item:
             native.__setitem__(value, key, constant)

@@ -16,12 +16,14 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from weft.capture.python.classes import is_changeable
 from weft.capture.python.containers import is_container, members
 from weft.capture.python.namespaces import namespace_of
+from weft.capture.python.packages import TRUSTED_PACKAGES, module_of
 from weft.capture.sources.sources import Sources
+from weft.capture.state.journal import EMPTY_CELL, slot_value, slots_of
 from weft.core.run_number import RunNumber, settled
 from weft.core.tensor import Tensor
+from weft.errors import Refusal, Unsupported
 
 
 class Reads(enum.Enum):
@@ -188,16 +190,28 @@ def _settle_attributes(value: Any, seen: set[int]) -> None:
     if issubclass(kind, _WITHOUT) or id(value) in seen:
         return
     seen.add(id(value))
-    if is_container(value):
-        for item in () if issubclass(kind, bytearray) else list(members(value)):
-            _settle_attributes(item, seen)
-        return
-    namespace = namespace_of(value) if is_changeable(kind) else None
-    for name, item in tuple((namespace or {}).items()):
-        constant = settled(item)
-        if constant is not item:
-            namespace[name] = constant  # type: ignore[index]
-        _settle_attributes(constant, seen)
+    held = list(members(value)) if is_container(value) and not issubclass(kind, bytearray) else []
+    if issubclass(kind, dict):
+        held += dict.keys(value)
+    elif issubclass(kind, BaseException):
+        held += value.args
+    if module_of(kind).partition(".")[0] not in TRUSTED_PACKAGES:
+        namespace = namespace_of(value) or {}
+        for name, item in tuple(namespace.items()):
+            held.append(settled(item))
+            if held[-1] is not item:
+                namespace[name] = held[-1]
+        for member in slots_of(kind):
+            item = slot_value(value, member)
+            if item is not EMPTY_CELL:
+                held.append(settled(item))
+                if held[-1] is not item:
+                    member.__set__(value, held[-1])
+    for item in held:
+        if issubclass(type(item), RunNumber):  # in a place that cannot be written
+            item.constant()
+            raise Unsupported(Refusal.TENSOR_VALUE, f"a {kind.__name__} that native code is given holds a number")
+        _settle_attributes(item, seen)
 
 
 #: what has no attributes of the program's

@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable, Collection
 from typing import Any, Final
 
+from weft.capture.meaning.native import hashed_freely
 from weft.capture.state.frame import UNBOUND, MaybeUnbound
 from weft.capture.state.journal import EMPTY_CELL
 from weft.capture.state.lazytext import LazyText
@@ -14,6 +15,7 @@ from weft.core.number import STORAGE, GraphNumber, apply_constant, as_number
 from weft.core.run_number import KINDS, RunNumber
 from weft.core.tensor import Tensor, wrap
 from weft.core.trace import Trace
+from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType, ValueType
 from weft.ops.shape import FULL
@@ -205,9 +207,17 @@ class Moved:
 
     def _remade(self, value: Any, leaf: Callable[[Tensor], Any]) -> Any:
         if isinstance(value, dict):
-            entries = {key: self.map(item, leaf) for key, item in value.items()}
-            if all(entries[key] is value[key] for key in value):
+            mapped = [self.map(item, leaf) for item in value.values()]
+            if all(new is old for new, old in zip(mapped, value.values(), strict=True)):
                 return value
+            if not hashed_freely(value):
+                raise Unsupported(
+                    Refusal.TENSOR_CONDITION,
+                    "a dictionary that a branch or a loop makes has keys with a __hash__ of the program's, which would "
+                    "be asked again",
+                    "make the dictionary after it",
+                )
+            entries = dict(zip(value, mapped, strict=True))
             self.created[id(entries)] = entries
             return entries
         if isinstance(value, slice):

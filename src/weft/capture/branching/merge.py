@@ -26,6 +26,7 @@ from weft.capture.branching.leaves import (
     value_in,
 )
 from weft.capture.meaning.generators import InterpretedGenerator
+from weft.capture.python.classes import class_attribute
 from weft.capture.python.namespaces import namespace_of
 from weft.capture.python.packages import is_heap_type
 from weft.capture.state.frame import UNBOUND, MaybeUnbound
@@ -40,6 +41,7 @@ from weft.core.trace import Trace
 from weft.ir.graph import Graph, Value
 from weft.ir.types import ValueType
 
+_BY_IDENTITY: Final = (object.__hash__, type.__hash__)
 _EQUAL: Final = (str, bytes, int, float, bool, complex, range, slice, frozenset)
 
 
@@ -282,7 +284,7 @@ class Joiner:
             return self._namespace(self.merge(first_owner, second_owner, name))
         part = "list" if isinstance(a, list) else "dict"
         first, second = self._contents(0, a)[part], self._contents(1, b)[part]
-        if len(first) != len(second) or (part == "dict" and list(first) != list(second)):
+        if len(first) != len(second) or (part == "dict" and not self._have_same_keys(first, second)):
             return ABSENT
         merged = self._remember(a, b, type(a)())
         found = self.merge_items(first, second, name)
@@ -308,10 +310,26 @@ class Joiner:
                 raise MergeError(f"{name} has {len(a)} items on one path and {len(b)} on the other")
             return [self.merge(x, y, f"{name}[{i}]") for i, (x, y) in enumerate(zip(a, b, strict=True))]
         if isinstance(a, dict):
-            if not isinstance(b, dict) or list(a) != list(b):
+            if not isinstance(b, dict) or not self._have_same_keys(a, b):
                 raise MergeError(f"{name} has other keys or attributes on one path than on the other")
             return {key: self.merge(value, b[key], f"{name}[{key!r}]") for key, value in a.items()}
         return self.merge(a, b, name)
+
+    def _have_same_keys(self, a: dict[Any, Any], b: dict[Any, Any]) -> bool:
+        """Whether two dictionaries have the same keys in the same order, none of which has to be asked what it holds:
+        that is put back at the end of a side.
+        """
+        return len(a) == len(b) and all(map(self._is_same_key, a, b))
+
+    def _is_same_key(self, a: Any, b: Any) -> bool:
+        kind = type(a)
+        if kind is not type(b):
+            return False
+        if kind is tuple:
+            return len(a) == len(b) and all(map(self._is_same_key, a, b))
+        if kind in _EQUAL:
+            return bool(a == b)
+        return a is b and (id(a) not in self.created or class_attribute(kind, "__hash__") in _BY_IDENTITY)
 
     def _contents(self, side: int, obj: Any) -> Any:
         """The contents of an object at the end of a side."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from weft.capture.code.instructions import Decoded, Instr
+from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.python.exceptions import function_text
 from weft.capture.state.frame import NULL
 
@@ -478,10 +479,10 @@ def _before_with(instr: Instr, pc: int, stack: Sequence[Any]) -> Step:
 
 def _enter(manager: Any, *_: Any) -> tuple[Any, Any]:
     kind = type(manager)
-    try:
-        enter, leave = kind.__enter__, kind.__exit__
-    except AttributeError:
-        raise TypeError(f"'{kind.__name__}' object does not support the context manager protocol") from None
+    for name, missed in (("__enter__", ""), ("__exit__", " (missed __exit__ method)")):
+        if class_attribute(kind, name) is MISSING:
+            raise TypeError(f"'{kind.__name__}' object does not support the context manager protocol{missed}")
+    enter, leave = kind.__enter__, kind.__exit__
     bound = leave.__get__(manager, kind)
     return bound, enter.__get__(manager, kind)()
 

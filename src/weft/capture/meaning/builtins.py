@@ -87,7 +87,7 @@ def _special(function: Any, method: str) -> Handler:
             own = machine.objects.user_method(args[0], method)
             if own is not None:
                 result = machine.calls.call(own, args, kwargs)
-                if isinstance(result, (Tensor, LazyText)) or function in (abs, round):
+                if isinstance(result, (Tensor, LazyText)) or function in _ROUNDING:
                     return result
                 return _checked(function, args[0], method, settled(result))
             if isinstance(args[0], Journaled) and function is not hash:
@@ -386,8 +386,8 @@ def _binary_function(number: int) -> Handler:
     return lambda machine, args, kwargs: machine.objects.binary(number, *args)
 
 
-for _one in (math.floor, math.ceil, math.trunc):
-    handles(_one)(_rounding(_one, None))
+for _one, _method in ((math.floor, "__floor__"), (math.ceil, "__ceil__"), (math.trunc, "__trunc__")):
+    handles(_one)(_rounding(_one, _special(_one, _method)))
 
 
 for _place, _operator in enumerate(TWO_OPERANDS):

@@ -14,7 +14,7 @@ from weft.capture.meaning.gate import DEFAULT, row_of
 from weft.capture.meaning.generators import InterpretedGenerator
 from weft.capture.meaning.lookers import refuse_lifetimes
 from weft.capture.meaning.parts import Part
-from weft.capture.python.classes import MISSING, class_attribute, is_changeable
+from weft.capture.python.classes import MISSING, class_attribute, is_changeable, mark_of
 from weft.capture.python.exceptions import raise_as_it_is
 from weft.capture.python.packages import (
     DEBUGGERS,
@@ -278,7 +278,7 @@ class Calls(Part):
             computes: whether it computes with a Cell, so that it neither changes the Cell nor asks what is trained.
         """
         first = args[0] if args else None
-        versions = getattr(type(first), "__weft_versions__", None)
+        versions = mark_of(type(first), "__weft_versions__")
         if versions is not None and self.sources.guarded:
             for cell in versions(first):
                 self.sources.version(cell)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -223,6 +225,19 @@ _CHANGED: Final[dict[tuple[type, ...], tuple[bool, str]]] = {
 }  # fmt: skip
 
 
+#: iterators that compare, add or test the items that they are given
+_ASKING: Final = frozenset(
+    {
+        itertools.groupby,
+        itertools.compress,
+        itertools.count,
+        itertools.filterfalse,
+        itertools.takewhile,
+        itertools.dropwhile,
+    }
+)
+
+
 class BufferedIterator(Touching):
     """Items of an iterator made during the capture, kept so that they can be handed out again after an undo.
 
@@ -232,7 +247,7 @@ class BufferedIterator(Touching):
         ahead: items that come before those of the iterator.
     """
 
-    __slots__ = ("source", "buffer", "position", "noted")
+    __slots__ = ("source", "buffer", "position", "noted", "next")
 
     def __init__(self, machine: Any, source: Iterator[Any], ahead: Iterable[Any] = ()) -> None:
         super().__init__(machine.journal, type(source))
@@ -240,11 +255,12 @@ class BufferedIterator(Touching):
         self.buffer: list[Any] = [*ahead]
         self.position = 0
         self.noted = machine.made_if_fresh
+        self.next = functools.partial(machine.native.call, None, next) if type(source) in _ASKING else next
 
     def __next__(self) -> Any:
         self.touch(self)
         if self.position == len(self.buffer):
-            self.buffer.append(self.noted(next(self.source)))
+            self.buffer.append(self.noted(self.next(self.source)))
         self.position += 1
         return self.buffer[self.position - 1]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
+import gc
 import inspect
 import itertools
 import operator
@@ -28,6 +29,7 @@ from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText, filling, needs_characters
 from weft.core.choice import Choice
 from weft.core.choice import refuse as refuse_choice
+from weft.core.run_number import settled
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 
@@ -46,6 +48,10 @@ _PLAIN: Final = frozenset(
 #: among them no containers, whose items are compared or written, and nothing that stands for a value of another class
 _SIMPLE: Final = frozenset({int, float, bool, str, complex, bytes, type(None), range, Tensor, Parameter})
 _IN_C: Final = (types.WrapperDescriptorType, types.MethodDescriptorType, types.BuiltinFunctionType)
+#: what shows or compares what it holds
+_HOLDERS: Final = frozenset(
+    {functools.partial, types.SimpleNamespace, types.MappingProxyType, *map(type, ({}.keys(), {}.values(), {}.items()))}
+)
 _CONTAINERS: Final = (list, tuple, set, frozenset, deque)
 
 
@@ -85,7 +91,8 @@ class Native(Part):
         return self._watched(values, function, given, args, kwargs)
 
     def _watched(self, values: Any, function: Any, given: Any, args: Any, kwargs: Any) -> Any:
-        if values is not None and not self._are_asked(given) and not self._has_users(values):
+        asked = values is None or self._are_asked(given) or self._has_users(values)
+        if not asked and not (_looks_inside(function) and self._has_users((*args, *kwargs.values()), False)):
             return function(*args, **kwargs)
         before: Any = sys.getprofile()
         if before is not None and getattr(before, "__func__", None) is not Native._on_call:
@@ -129,18 +136,23 @@ class Native(Part):
                 return True
         return False
 
-    def _has_users(self, values: Any, seen: frozenset[int] = frozenset()) -> bool:
-        """Whether comparing or hashing any of some values may call a method of the user's."""
+    def _has_users(self, values: Any, are_items: bool = True, seen: frozenset[int] = frozenset()) -> bool:
+        """Whether comparing or hashing any of some values may call a method of the user's, or doing anything with them
+        if they are not only `are_items`.
+        """
         for value in values:
             kind = type(value)
             if kind in _PLAIN:
                 continue
+            inner: Any
             if issubclass(kind, dict) and id(value) not in seen:
-                inner: Any = [*dict.keys(value), *dict.values(value)]
+                inner = [*dict.keys(value), *dict.values(value)]
+            elif kind in _HOLDERS or issubclass(kind, BaseException):  # an exception shows its arguments
+                inner = value.args if issubclass(kind, BaseException) else gc.get_referents(value)
             else:
                 base = next((base for base in _CONTAINERS if issubclass(kind, base)), None)
                 inner = () if base is None or id(value) in seen else list(base.__iter__(value))
-            if self._is_users(kind, True) or self._has_users(inner, seen | {id(value)}):
+            if self._is_users(kind, are_items) or self._has_users(inner, are_items, seen | {id(value)}):
                 return True
         return False
 
@@ -183,8 +195,9 @@ class Native(Part):
             return False
         caller = frame.f_back
         while caller is not None and caller.f_code is not _CALLER:
-            package = str(caller.f_globals.get("__name__")).partition(".")[0]
-            if package not in NATIVE_PACKAGES:
+            module = str(caller.f_globals.get("__name__"))
+            package = module.partition(".")[0]
+            if package not in NATIVE_PACKAGES and (package != "weft" or module.startswith("weft.capture.")):
                 return False
             caller = caller.f_back
         return caller is not None
@@ -194,7 +207,8 @@ class Native(Part):
         made, noted = len(self.created), len(self.journal.namespaces)
         layer = self.journal.push()
         try:
-            self.machine.calls.call(function, args, {})
+            with self.sources.constants():
+                settled(self.machine.calls.call(function, args, {}))
         except Unsupported:
             raise
         except BaseException:  # the native code will meet it
@@ -312,6 +326,12 @@ _STORING: Final = frozenset(
         "__init__", "__setattr__", "setattr", "set", "put", "with_traceback",
     }
 )  # fmt: skip
+
+
+def _looks_inside(function: Any) -> bool:
+    """Whether native code may do more with the items of what it is given than to compare, hash and show them."""
+    owner = getattr(function, "__self__", None)
+    return (owner is None or type(owner) is types.ModuleType) and getattr(function, "__module__", "") != "_operator"
 
 
 def _only_stores(function: Any) -> bool:

@@ -85,6 +85,14 @@ def class_attribute(kind: type, name: str) -> Any:
     return MISSING
 
 
+def mark_of(kind: type, name: str, default: Any = None) -> Any:
+    """What a class of the framework says of its instances under a name; a metaclass of the program is not asked."""
+    if type(kind) is type:
+        return getattr(kind, name, default)
+    found = class_attribute(kind, name)
+    return default if found is MISSING else found
+
+
 def bound_by_class(obj: Any, name: str) -> Any:
     """What the class of an object has under a name, bound to the object, past what the object itself has."""
     found = class_attribute(type(obj), name)

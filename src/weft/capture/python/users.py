@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from weft.capture.python.classes import mark_of
 from weft.capture.python.containers import members
 from weft.capture.python.packages import NATIVE_PACKAGES, module_of
 from weft.core.run_number import RunNumber
@@ -61,7 +62,7 @@ def refuse_callbacks(callee: types.FunctionType, args: Sequence[Any], kwargs: Ma
 
 def is_asked(value: Any) -> bool:
     """Whether a value of the library says itself if it holds code of the user's, as a Cell does."""
-    return hasattr(type(value), "__weft_user_code__")
+    return mark_of(type(value), "__weft_user_code__") is not None
 
 
 def users_code(values: Any) -> Any:

@@ -52,6 +52,11 @@ def same_value(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+def same_array(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays hold the same bits, so that nan is nan and 0.0 is not -0.0."""
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
 def same_values(a: Any, b: Any) -> bool:
     """Whether two sequences hold the same values in the same order."""
     return len(a) == len(b) and all(map(same_value, a, b))

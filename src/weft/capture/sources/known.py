@@ -17,12 +17,15 @@ from typing import Any, Final
 import numpy as np
 
 from weft.capture.python.classes import (
+    MISSING,
     is_opaque_iterator,
     is_plain_instance,
+    mark_of,
 )
 from weft.capture.python.containers import CONTAINERS, has_unknown_items, is_container
-from weft.capture.python.namespaces import namespace_of
-from weft.capture.python.values import same_value
+from weft.capture.python.namespaces import class_namespace, namespace_of
+from weft.capture.python.specials import classes_asked, special_names
+from weft.capture.python.values import same_array, same_value
 from weft.capture.sources.numbers import Numbers
 from weft.capture.state.guards import Guard, is_long
 from weft.capture.state.journal import HELD_NONE
@@ -87,6 +90,8 @@ class Known(abc.ABC):
         self.pending: set[int] = set()
         #: ids of known objects that the program makes anew for each call
         self.anew: set[int] = set()
+        #: ids of classes whose special methods are guarded
+        self._met: set[int] = set()
         self._names: dict[int, str] = {}
 
     def name(self, obj: Any, prefix: str) -> str:
@@ -101,6 +106,7 @@ class Known(abc.ABC):
         """Declare an object that the call itself provides, such as an argument."""
         if not isinstance(obj, (*SCALARS, *IDENTITY)) and id(obj) not in self.known and obj is not _EMPTY:
             self.known[id(obj)] = (obj, expression)
+            self.meet(type(obj))
             if is_container(obj):
                 self.pending.add(id(obj))
 
@@ -189,7 +195,7 @@ class Known(abc.ABC):
             self._read_scalar(expression, value, path)
         elif id(value) in self.anew:
             self._same(expression, value, path)
-        elif self.guarded and (is_opaque_iterator(value) or hasattr(kind, "__weft_parts__")):
+        elif self.guarded and (is_opaque_iterator(value) or mark_of(kind, "__weft_parts__", MISSING) is not MISSING):
             self._made_anew(expression, value)
         elif isinstance(value, types.FunctionType) and value.__closure__ and self._belongs_to_argument(expression):
             self._read_object(expression, value, path)
@@ -272,12 +278,12 @@ class Known(abc.ABC):
         if (isinstance(value, np.ndarray) and value.size > _ARRAY_LIMIT) or has_unknown_items(value):
             self.opaque[id(value)] = value
         elif isinstance(value, np.ndarray):
-            same = f"{self.name(np.array_equal, 'object')}({name}, {self.name(value.copy(), 'constant')})"
+            same = f"{self.name(same_array, 'object')}({name}, {self.name(value.copy(), 'constant')})"
             self._guard(same, "contents", path)
 
     def kind(self, obj: Any, expression: str) -> None:
         """An object that stays itself may be given another class of the program's."""
-        if hasattr(type(obj), "__weft_versions__"):
+        if mark_of(type(obj), "__weft_versions__") is not None:
             self._guard_class(expression, type(obj), self.path(expression))
 
     def _belongs_to_argument(self, expression: str) -> bool:
@@ -289,7 +295,32 @@ class Known(abc.ABC):
         root = re.split(r"[.\[]", expression, maxsplit=1)[0]
         return root != expression and root in self._instances
 
+    def meet(self, kind: type) -> None:
+        """The capture comes to an instance of a class, or to the class: its special methods are guarded, whoever asks
+        for them.
+        """
+        if id(kind) in self._met or not self.guarded:
+            return
+        for cls in classes_asked(kind):
+            if id(cls) not in self._met and id(cls) not in self.created:
+                self._guard_specials(cls)
+            self._met.add(id(cls))
+        self._met.add(id(kind))
+
+    def _guard_specials(self, cls: type) -> None:
+        before = self.before(cls)
+        namespace = class_namespace(cls) if before is None else before["class"]
+        own, names = self.name(class_namespace(cls), "attributes"), special_names(namespace)
+        for name in names:
+            value = namespace[name]
+            self._guard(f"{own}[{name!r}] is {self._object(value)}", "identity", f"{cls.__name__}.{name}")
+        others = f"{self.name(special_names, 'function')}({own}) == {names!r}"
+        self._guard(f"len({own}) == {len(namespace)} or {others}", "absent", f"special methods of {cls.__name__}")
+
     def _know(self, value: Any, expression: str, path: str) -> None:
+        self.meet(type(value))
+        if isinstance(value, type):
+            self.meet(value)
         self.known.setdefault(id(value), (value, expression))
         for prefix in ("global ", "closure variable "):
             if path.startswith(prefix):

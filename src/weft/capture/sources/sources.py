@@ -23,6 +23,7 @@ from weft.capture.python.classes import (
     is_opaque_iterator,
     is_plain_lookup,
     is_trusted,
+    mark_of,
 )
 from weft.capture.python.containers import is_container, items_of, length, members
 from weft.capture.python.namespaces import class_namespace, lacks, namespace_of
@@ -74,7 +75,7 @@ class Sources(Contents):
             return True
         if id(value) in self.known:
             return False
-        made_of = getattr(kind, "__weft_parts__", ())
+        made_of = mark_of(kind, "__weft_parts__", ())
         if isinstance(value, ARRAYS) or is_opaque_iterator(value) or made_of is None:
             self.opaque[id(value)] = value
         elif made_of:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.capture.python.classes import is_opaque_iterator
+from weft.capture.python.classes import MISSING, is_opaque_iterator, mark_of
 from weft.capture.python.namespaces import namespace_of
 from weft.capture.python.packages import module_of
 from weft.capture.state.journal import EMPTY_CELL, Journaled, slot_value, slots_of
@@ -43,7 +43,7 @@ def is_value(obj: Any) -> bool:
         return obj.base is not None
     if issubclass(kind, _VALUES):
         return not kind.__dictoffset__
-    if hasattr(kind, "__weft_parts__"):
+    if mark_of(kind, "__weft_parts__", MISSING) is not MISSING:
         return False
     return issubclass(kind, _THEMSELVES) or module_of(kind).partition(".")[0] == "weft"
 

@@ -290,12 +290,15 @@ class Journal:
         self.shared = False
         #: whether anything that existed before the capture was written
         self.wrote_outside = False
+        #: told of the class of each object that is made
+        self.on_birth: Callable[[type], None] = lambda kind: None
         #: told of an object that one side of a branch is about to write: what the other side leaves is read, too
         self.on_side_write: Callable[[Any], None] = lambda obj: None
 
     def born(self, obj: Any) -> None:
         """Note that an object was made during the capture."""
         self.created[id(obj)] = obj
+        self.on_birth(type(obj))
         self.births[id(obj)] = self.clock()
 
     def about_to_raise(self, error: BaseException) -> None:

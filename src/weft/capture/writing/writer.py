@@ -20,6 +20,7 @@ from weft.capture.leaving.tracebacks import Place, Way
 from weft.capture.meaning.generators import InterpretedGenerator
 from weft.capture.meaning.native import hashed_freely
 from weft.capture.meaning.ranges import SymbolicRange
+from weft.capture.python.classes import mark_of
 from weft.capture.python.containers import items_of, members, spelled
 from weft.capture.python.exceptions import raise_chained
 from weft.capture.python.namespaces import namespace_of
@@ -207,7 +208,7 @@ class Writer:
             return self._assigned(f"slice({', '.join(self.expression(part) for part in parts)})")
         made_here = id(value) in self.created
         is_view = issubclass(kind, np.ndarray) and isinstance(value.base, np.ndarray)  # what is written to it is shared
-        if made_here and (getattr(kind, "__weft_parts__", ()) is None or is_view):
+        if made_here and (mark_of(kind, "__weft_parts__", ()) is None or is_view):
             self.refuse(value)
         if kind is dict and value is namespace_of(of := self.journal.namespaces.get(id(value))):
             return self.namespace(type(of), self.expression(of))
@@ -329,7 +330,7 @@ class Writer:
             "return or keep lists and tensors instead",
         )  # fmt: skip
         refusal.step = self.journal.births.get(id(value), -1)
-        refusal.in_callback = getattr(type(value), "__weft_parts__", ()) is None  # a transform made it
+        refusal.in_callback = mark_of(type(value), "__weft_parts__", ()) is None  # a transform made it
         raise refusal
 
     def _choice(self, choice: Choice) -> str:

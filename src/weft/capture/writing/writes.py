@@ -6,6 +6,7 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+from weft.capture.python.classes import mark_of
 from weft.capture.python.containers import spelled
 from weft.capture.python.spelling import stores_plainly
 from weft.capture.state.journal import (
@@ -216,7 +217,9 @@ class Writes:
 
 def _counts(kind: type, *contents: dict[Any, Any]) -> bool:
     """Whether an object is a Cell, which counts its changes."""
-    return hasattr(kind, "__weft_versions__") and all(type(items.get("_version")) is int for items in contents)
+    return mark_of(kind, "__weft_versions__") is not None and all(
+        type(items.get("_version")) is int for items in contents
+    )
 
 
 def _put_again(before: list[int], after: list[int]) -> set[int]:

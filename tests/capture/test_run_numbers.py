@@ -79,7 +79,8 @@ def test_floats(text: str) -> None:
 
     names = {**globals(), "math": math}
     exec(f"def f(x):\n    n = x[0].item()\n    y = x * 2\n    return {text}, (y + 1).shape", names)
-    check(names["f"], FLOATS)
+    # the hash of a nan is that of the object
+    check(names["f"], [value for value in FLOATS if "hash" not in text or value[0] == value[0]])
 
 
 def test_zero_division_is_caught() -> None:

@@ -217,6 +217,32 @@ def test_an_entry_waits_for_a_handle_that_another_thread_traces() -> None:
     other.join()
 
 
+def test_a_lock_of_the_program_is_not_waited_for_while_capturing() -> None:
+    lock, count = threading.Lock(), dict[int, int]()
+
+    @jit
+    def total(x: Tensor, k: int) -> Tensor:
+        y = (x * k).sum()
+        with lock:
+            count[k] = count.get(k, 0) + 1
+            y = y + count[k] * 0
+        return y
+
+    found: list[tuple[int, float]] = []
+
+    def work(number: int) -> None:
+        found.append((number, float(total(Tensor([1.0, 2.0]), number % 3))))
+
+    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert sorted(found) == [(number, number % 3 * 3.0) for number in range(6)]
+    assert count == {0: 2, 1: 2, 2: 2}
+
+
 @pytest.mark.parametrize("derived", [False, True])
 def test_attributes_of_a_thread_are_written_in_python(derived: bool) -> None:
     class Derived(threading.local):

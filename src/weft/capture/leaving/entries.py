@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
@@ -86,7 +86,7 @@ class Entries:
                 if position:
                     self._use(entries[position])
                 return result
-        return self._capture_and_call(values)
+        return self._capture_and_call(values, entries)
 
     def _use(self, entry: Entry) -> None:
         """Put an entry first: a new one, or one that was just used."""
@@ -94,16 +94,16 @@ class Entries:
             self.entries = [entry, *(other for other in self.entries if other is not entry)]
             self.recency.used(self, entry)
 
-    def _capture_and_call(self, values: tuple[Any, ...]) -> Any:
-        with capture_lock:
-            for entry in self.entries:  # another thread may have captured it meanwhile
-                result = entry.run(*values)
-                if result is not MISS:
-                    return result
-            why = self._compare(values)
-            entry = self.capture(values, why)
-            self._use(entry)
-            self._evict(why)
+    def _capture_and_call(self, values: tuple[Any, ...], tried: Collection[Entry] = ()) -> Any:
+        with capture_lock:  # in which nothing of the program runs: it may wait for locks of its own
+            others = [entry for entry in self.entries if entry not in tried]
+            if not others:
+                why = self._compare(values)
+                entry = self.capture(values, why)
+                self._use(entry)
+                self._evict(why)
+        if others:  # another thread has captured meanwhile
+            return self.call(values)
         followed = self.owner.followed
         began = time.perf_counter()
         result = entry.run(*values)
@@ -112,7 +112,7 @@ class Entries:
         if entry.event is not None:
             entry.event.first_run = time.perf_counter() - began
         if result is MISS and (entry.has_failed() or self.owner.followed is not followed):
-            return self._capture_and_call(values)
+            return self._capture_and_call(values, self.entries)
         if result is MISS:
             raise WeftError(
                 f"the new graph {entry.segment.graph.name!r} does not accept the arguments it was captured with; "

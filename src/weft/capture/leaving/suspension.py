@@ -8,7 +8,7 @@ not nest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -90,14 +90,14 @@ class _ContinuationEntries(Entries):
         super().__init__(continuation.owner, Recency(), continuation.capture)
         self.continuation = continuation
 
-    def _capture_and_call(self, values: tuple[Any, ...]) -> Any:
+    def _capture_and_call(self, values: tuple[Any, ...], tried: Collection[Entry] = ()) -> Any:
         idle = self.continuation.idle
         if idle is not None and idle >= IDLE_CAPTURES:
             run = self.continuation.leave()
             if run is not None:
                 self.entries = []
                 return run(values)
-        return super()._capture_and_call(values)
+        return super()._capture_and_call(values, tried)
 
 
 def continuation_at(owner: Owner, shapes: tuple[FrameShape, ...]) -> Continuation:

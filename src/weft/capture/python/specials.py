@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any, Final
@@ -9,6 +10,8 @@ from typing import Any, Final
 from weft.capture.python.classes import is_changeable
 from weft.capture.python.packages import module_of
 
+#: where the standard library lies
+_STANDARD: Final = os.path.join(os.path.dirname(os.__file__), "")
 #: special names of a class that nothing asks for to compute with its instances
 _FACTS: Final = frozenset(
     {
@@ -43,4 +46,10 @@ def classes_asked(kind: type) -> list[type]:
 
 
 def _is_of_python(cls: type) -> bool:
-    return module_of(cls).partition(".")[0] in sys.stdlib_module_names
+    """Whether the standard library defines a class: a program's module may have the name of one of its modules."""
+    name = module_of(cls)
+    module = sys.modules.get(name)
+    if module is None or name == "builtins" or name.partition(".")[0] not in sys.stdlib_module_names:
+        return False
+    file = module.__dict__.get("__file__")
+    return file is None or file.startswith(_STANDARD)

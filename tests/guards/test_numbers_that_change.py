@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import math
 from collections.abc import Callable
@@ -171,3 +172,19 @@ def test_native_code_writes_to_the_list_itself() -> None:
     x = Tensor(np.ones(2, np.float32))
     for n in (1, 2, 3, 4):
         same(compiled(x, n), program(x, n))
+
+
+def test_partial_functions_made_for_each_call_need_one_graph() -> None:
+    def scaled(x: Any, factor: float, *, offset: int = 0) -> Any:
+        return x * factor + offset
+
+    compiled = jit(lambda x, function: function(x))
+    x = Tensor([1.0, 2.0])
+    for _ in range(4):
+        assert compiled(x, functools.partial(scaled, factor=2.0, offset=1)).asnumpy().tolist() == [3, 5]
+    assert len(compiled.report().graphs) == 1
+    for offset in (2, 3, 4):
+        made = functools.partial(scaled, factor=2.0, offset=offset)
+        assert compiled(x, made).asnumpy().tolist() == [2 + offset, 4 + offset]
+        made.keywords["offset"] = 0
+        assert compiled(x, made).asnumpy().tolist() == [2, 4]

@@ -100,6 +100,8 @@ class Sources(Contents):
             parts = ("__thisclass__", "__self__")
         elif kind is slice:
             parts = ("start", "stop", "step")
+        elif kind is functools.partial:
+            parts = ("func", "args", "keywords")
         elif isinstance(value, VALUES):
             self._guard_same(expression, value, path)
         elif kind in VIEWS:

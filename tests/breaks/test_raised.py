@@ -368,3 +368,21 @@ def test_tracebacks_are_the_users(function: Any, monkeypatch: pytest.MonkeyPatch
         assert any(is_frameworks(file) for file, _ in _places(compiled))
     finally:
         weft.set_context(mode=before)
+
+
+def test_an_unbound_variable_that_inner_functions_share() -> None:
+    def f(x: Any, items: str) -> Any:
+        out = [y for item in items if (y := x * len(item)) is not None]
+        return out, y
+
+    compiled = weft.jit(f)
+    for items in ("ab", "", "a", ""):
+        try:
+            wanted = str(f(Tensor([1.0]), items))
+        except NameError as error:
+            wanted = repr((error, error.__context__))
+        try:
+            found = str(compiled(Tensor([1.0]), items))
+        except NameError as error:
+            found = repr((error, error.__context__))
+        assert found == wanted

@@ -99,9 +99,32 @@ def step_of(decoded: Decoded, pc: int, stack: Sequence[Any]) -> Step | None:
     """
     instr = decoded.instrs[pc]
     if instr.name == "LOAD_DEREF":
-        return Step(0, [Outcome(pc + 1, (VALUE,))], [_return(0, load(decoded.slot_names[instr.arg]))], {})
+        name = decoded.slot_names[instr.arg]
+        body, outside = ([_return(0, load(name))], {}) if name in decoded.free_names else _of_own_cell(name)
+        return Step(0, [Outcome(pc + 1, (VALUE,))], body, outside)
     builder = _BUILDERS.get(instr.name)
     return None if builder is None else builder(instr, pc, stack)
+
+
+def _of_own_cell(name: str) -> tuple[list[ast.stmt], dict[str, Any]]:
+    """The statements that return a local variable which inner functions share; in a step it is a free variable."""
+
+    def unbound() -> UnboundLocalError:
+        return UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
+
+    value, missing = ast.Name("(value)", ast.Store()), object()
+    caught = ast.ExceptHandler(load("NameError"), None, [ast.Pass()])
+    body = [
+        ast.Assign([value], load("(missing)")),
+        ast.Try([ast.Assign([value], load(name))], [caught], [], []),
+        ast.If(
+            ast.Compare(load("(value)"), [ast.Is()], [load("(missing)")]),
+            [ast.Raise(ast.Call(load("(unbound)"), [], []))],
+            [],
+        ),
+        _return(0, load("(value)")),
+    ]
+    return body, {"(unbound)": unbound, "(missing)": missing}
 
 
 def step_of_debugger(step: Step, decoded: Decoded, pc: int, local_names: Sequence[str]) -> Step:

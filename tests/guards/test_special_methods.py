@@ -12,7 +12,7 @@ import weft
 from weft import Tensor
 
 _IMPORTS = """
-import bisect, collections, copy, functools, heapq, itertools, math, operator
+import bisect, collections, copy, enum, functools, heapq, itertools, math, operator, os, pickle
 """
 #: name -> (a class `C`, with what `f(x)` does with it; statements, each before one more call)
 PROGRAMS: dict[str, tuple[str, list[str]]] = {
@@ -135,6 +135,40 @@ PROGRAMS: dict[str, tuple[str, list[str]]] = {
         "o = C()\n"
         "def f(x): return x + operator.truth(o), operator.length_hint(o), callable(o)\n",
         ["C.__bool__ = lambda s: False", "C.__length_hint__ = lambda s: 5", "C.__call__ = lambda s: 5"],
+    ),
+    "missing member": (
+        "config = {'k': 1}\n"
+        "class C(enum.Enum):\n"
+        "    A, B = 1, 2\n"
+        "    @classmethod\n"
+        "    def _missing_(cls, value): return cls.A if config['k'] == 1 else cls.B\n"
+        "def f(x): return x, C(7), C(1)\n",
+        ["config['k'] = 2", "config['k'] = 1"],
+    ),
+    "array": (
+        "config = {'k': 1.0}\n"
+        "class C:\n"
+        "    def __array__(self, dtype=None, copy=None): return numpy.full(2, config['k'], numpy.float32)\n"
+        "o = C()\n"
+        "def f(x): return x + numpy.asarray(o), numpy.sum(o)\n",
+        ["config['k'] = 2.0", "config['k'] = 1.0", "config['k'] = 5.0"],
+    ),
+    "pickled": (
+        "config = {'k': 1.0}\n"
+        "class C:\n"
+        "    def __reduce__(self): return (int, (config['k'],))\n"
+        "    def __fspath__(self): return str(config['k'])\n"
+        "o = C()\n"
+        "def f(x): return x, pickle.loads(pickle.dumps(o)), os.fspath(o), os.path.join('a', o)\n",
+        ["config['k'] = 2.0", "config['k'] = 1.0", "config['k'] = 5.0"],
+    ),
+    "method of an instance": (
+        "class C:\n"
+        "    def __init__(self, k): self.k = k\n"
+        "    def method(self, x): return x * self.k\n"
+        "o, other = C(2), C(3)\n"
+        "def f(x): return o.method(x)\n",
+        ["o.method = o.method", "o.method = other.method", "other.k = 7", "del o.method", "o.method = o.method"],
     ),
     "no exit": ("class C:\n    def __enter__(self): return self\ndef f(x):\n    with C(): return x\n", []),
     "metaclass that has everything": (

@@ -242,6 +242,12 @@ class Calls(Part):
         if isinstance(meta_call, types.FunctionType) and not self.is_native(meta_call, cls):
             return self.call(meta_call, [cls, *args], kwargs), None
         if isinstance(meta_call, types.FunctionType):  # e.g. an Enum lookup
+            missing = class_attribute(cls, "_missing_")
+            method = missing.__func__ if isinstance(missing, classmethod) else None
+            if isinstance(method, types.FunctionType) and not self.is_native(method, None):
+                known = cls.__dict__.get("_value2member_map_", {})
+                if len(args) != 1 or kwargs or not (type(args[0]) in (int, str, float) and args[0] in known):
+                    raise Unsupported(Refusal.UNKNOWN_CALL, f"{cls.__name__}() may call {method.__qualname__}()")
             return cls(*args, **kwargs), None
         if class_attribute(cls, "__del__") is not MISSING and module_of(cls) not in PURE_MODULES:
             refuse_lifetimes(f"{cls.__name__} has __del__, which sees how long its objects live")

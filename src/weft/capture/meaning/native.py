@@ -25,6 +25,7 @@ from weft.capture.code.instructions import decode
 from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.python.packages import NATIVE_PACKAGES
+from weft.capture.python.specials import special_names
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText, filling, needs_characters
 from weft.core.choice import Choice
@@ -42,6 +43,8 @@ _OF_ARGUMENTS: Final = (
     "__bytes__", "__fspath__", "__call__", "__getattr__", "__getattribute__", "__round__", "__trunc__", "__floor__",
     "__ceil__", "__instancecheck__", "__subclasscheck__",
 )  # fmt: skip
+#: what only the call of a class asks for
+_OF_MAKING: Final = frozenset({"__init__", "__new__", "__init_subclass__", "__class_getitem__", "__match_args__"})
 _PLAIN: Final = frozenset(
     {int, float, bool, str, complex, bytes, type(None), range, slice, type, types.FunctionType, Tensor, Choice}
 )
@@ -161,7 +164,8 @@ class Native(Part):
         found = self.users_classes.get((kind, is_item))
         if found is None:
             found = is_item and issubclass(kind, Journaled)  # whatever its items are
-            for name in _OF_ITEMS if is_item else _OF_ARGUMENTS:
+            own = {name for cls in kind.__mro__ for name in special_names(cls.__dict__)} if not is_item else ()
+            for name in _OF_ITEMS if is_item else {*_OF_ARGUMENTS, *own} - _OF_MAKING:
                 method = class_attribute(kind, name)
                 if isinstance(method, types.FunctionType):
                     found = found or not self.machine.calls.is_native(method, None)

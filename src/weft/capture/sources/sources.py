@@ -274,13 +274,14 @@ class Sources(Contents):
         """A method was looked up on an object: the class has it, and the object does not hide it."""
         kind = type(obj)
         expression = spelled_attribute(kind, owner, name, self.name)
-        own = value.__self__ is obj and not isinstance(obj, (type, types.ModuleType))
+        held = name in (namespace_of(obj) or ())
+        own = value.__self__ is obj and not isinstance(obj, (type, types.ModuleType)) and not held
         if own and class_attribute(kind, name) is value.__func__ and is_changeable(kind):
             self.class_attribute(kind, name, value.__func__)
             self.not_held(obj, name)
             return
         self._guard(f"{expression}.__func__ is {self.name(value.__func__, 'object')}", "identity", path)
-        if value.__self__ is not obj and not isinstance(obj, type):
+        if held or (value.__self__ is not obj and not isinstance(obj, type)):
             self._read(f"{expression}.__self__", value.__self__, f"{path}.__self__")
 
     def look_up(self, kind: type, name: str) -> Any:

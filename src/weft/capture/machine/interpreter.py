@@ -69,7 +69,6 @@ class Interpreter:
         #: objects made during this capture, by id
         self.created = self.journal.created
         self.native = Native(self)
-        self.native.users_classes = {}
         self.gate = Gate(sources, self.native.call)
         self.depth = 0
         #: after how many steps without tensors the code is left to Python; -1 for never

@@ -63,8 +63,8 @@ class Native(Part):
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
-        #: whether instances of a class have such methods that are the user's, as far as was asked
-        self.users_classes: dict[tuple[type, bool], bool] = {}
+        #: whether instances of a class, by its id, have such methods that are the user's, as far as was asked
+        self.users_classes: dict[tuple[int, bool], bool] = {}
 
     def call(self, values: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call native code.
@@ -161,8 +161,8 @@ class Native(Part):
 
     def _is_users(self, kind: type, is_item: bool) -> bool:
         """Whether a class has methods of the user's that native code calls on items, or on its arguments."""
-        found = self.users_classes.get((kind, is_item))
-        if found is None:
+        found = self.users_classes.get((id(kind), is_item))
+        if found is None or self.journal.wrote_class:
             found = is_item and issubclass(kind, Journaled)  # whatever its items are
             own = {name for cls in kind.__mro__ for name in special_names(cls.__dict__)} if not is_item else ()
             for name in _OF_ITEMS if is_item else {*_OF_ARGUMENTS, *own} - _OF_MAKING:
@@ -171,7 +171,7 @@ class Native(Part):
                     found = found or not self.machine.calls.is_native(method, None)
                 elif method is not MISSING:  # an object with `__call__` may be the user's
                     found = found or not isinstance(method, (*_IN_C, type(None)))
-            self.users_classes[kind, is_item] = found
+            self.users_classes[id(kind), is_item] = found
         return found
 
     def _on_call(self, frame: types.FrameType, event: str, arg: Any) -> None:

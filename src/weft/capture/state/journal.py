@@ -290,6 +290,8 @@ class Journal:
         self.shared = False
         #: whether anything that existed before the capture was written
         self.wrote_outside = False
+        #: whether a class was written
+        self.wrote_class = False
         #: told of the class of each object that is made
         self.on_birth: Callable[[type], None] = lambda kind: None
         #: told of an object that one side of a branch is about to write: what the other side leaves is read, too
@@ -430,6 +432,8 @@ class Journal:
         key = id(obj)
         if issubclass(type(obj), list):
             self.places[key] = None
+        elif issubclass(type(obj), type):
+            self.wrote_class = True
         if key not in before:
             if self.shared and not self._is_own(obj):
                 raise Unsupported(

@@ -25,7 +25,7 @@ from weft.capture.code.instructions import decode
 from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.python.packages import NATIVE_PACKAGES
-from weft.capture.python.specials import special_names
+from weft.capture.python.specials import classes_asked, special_names
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText, filling, needs_characters
 from weft.core.choice import Choice
@@ -43,8 +43,13 @@ _OF_ARGUMENTS: Final = (
     "__bytes__", "__fspath__", "__call__", "__getattr__", "__getattribute__", "__round__", "__trunc__", "__floor__",
     "__ceil__", "__instancecheck__", "__subclasscheck__",
 )  # fmt: skip
-#: what only the call of a class asks for
-_OF_MAKING: Final = frozenset({"__init__", "__new__", "__init_subclass__", "__class_getitem__", "__match_args__"})
+#: what only statements and the call of a class ask for
+_OF_STATEMENTS: Final = frozenset(
+    {
+        "__init__", "__new__", "__init_subclass__", "__class_getitem__", "__match_args__", "__enter__", "__exit__",
+        "__aenter__", "__aexit__", "__await__", "__aiter__", "__anext__", "__del__", "__post_init__",
+    }
+)  # fmt: skip
 _PLAIN: Final = frozenset(
     {int, float, bool, str, complex, bytes, type(None), range, slice, type, types.FunctionType, Tensor, Choice}
 )
@@ -164,8 +169,8 @@ class Native(Part):
         found = self.users_classes.get((id(kind), is_item))
         if found is None or self.journal.wrote_class:
             found = is_item and issubclass(kind, Journaled)  # whatever its items are
-            own = {name for cls in kind.__mro__ for name in special_names(cls.__dict__)} if not is_item else ()
-            for name in _OF_ITEMS if is_item else {*_OF_ARGUMENTS, *own} - _OF_MAKING:
+            own = [] if is_item else [n for cls in classes_asked(kind) for n in special_names(cls.__dict__)]
+            for name in _OF_ITEMS if is_item else {*_OF_ARGUMENTS, *own} - _OF_STATEMENTS:
                 method = class_attribute(kind, name)
                 if isinstance(method, types.FunctionType):
                     found = found or not self.machine.calls.is_native(method, None)
@@ -197,11 +202,13 @@ class Native(Part):
         """Whether a frame begins that native code called, by itself or through library code in Python."""
         if _is_of_weft(frame):
             return False
+        standard = str(frame.f_globals.get("__name__")).partition(".")[0] in sys.stdlib_module_names
         caller = frame.f_back
         while caller is not None and caller.f_code is not _CALLER:
             module = str(caller.f_globals.get("__name__"))
             package = module.partition(".")[0]
-            if package not in NATIVE_PACKAGES and (package != "weft" or module.startswith("weft.capture.")):
+            ours = package == "weft" and not standard and not module.startswith("weft.capture.")
+            if package not in NATIVE_PACKAGES and not ours:
                 return False
             caller = caller.f_back
         return caller is not None

@@ -291,7 +291,7 @@ class TensorHookRule(Rule):
 
     @keeps
     def user_code(self) -> tuple[Any, ...]:
-        return (self.handle.entry[1],)
+        return tuple([hook for _, hook in self.handle.hooks])
 
 
 @keeps
@@ -299,14 +299,21 @@ class HookHandle:
     """A registered hook; `remove` takes it back."""
 
     __slots__ = ("hooks", "entry")
+    __weft_parts__ = None  # each call registers its own
 
     def __init__(self, hooks: list[tuple[int, Any]], entry: tuple[int, Any]) -> None:
         self.hooks = hooks
         self.entry = entry
 
-    @transparent
     def remove(self) -> None:
         """Take the hook back; taking it back twice is harmless."""
+        trace = trace_module.current()
+        if trace is not None and trace.watched:
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                "a hook is taken back while capturing, which the graph cannot do",
+                "take it back outside the compiled function",
+            )
         for i, entry in enumerate(self.hooks):
             if entry is self.entry:
                 del self.hooks[i]
@@ -358,6 +365,10 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
                 "a hook is registered on a tensor that something was computed with before",
                 "register the hook right after the tensor is made",
             )
+        earlier = None if trace is None else _hook_rule(trace, tensor._data)
+        if earlier is not None:  # hooks of one tensor run in the order in which they were registered
+            earlier.handle.hooks.append(entry)
+            return HookHandle(earlier.handle.hooks, entry)
         handle = HookHandle([entry], entry)
         tensor.rebind(_hooked(tensor, TensorHookRule(handle)))
         return handle
@@ -387,6 +398,12 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
 def _is_used(trace: Trace, value: Value) -> bool:
     """Whether a node of the graph under construction has a value for an operand."""
     return any(value in node.inputs for node in trace.graph.nodes)
+
+
+def _hook_rule(trace: Trace, value: Value) -> TensorHookRule | None:
+    """The rule of the hooks that a value of the graph under construction has."""
+    made = next((node for node in reversed(trace.graph.nodes) if value in node.outputs), None)
+    return None if made is None else next((a for a in made.attrs if isinstance(a, TensorHookRule)), None)
 
 
 add_method("register_hook", register_hook)

@@ -324,6 +324,8 @@ class Calls(Part):
                 for attribute in vars(value).values():
                     if isinstance(attribute, types.FunctionType) and not self.sources.is_known(attribute):
                         self.machine.made(attribute)
+        if mark_of(type(result), "__weft_parts__", ()) is None:  # it is of this call, whoever holds it
+            return self.machine.made(result)
         return self.machine.made_if_fresh(result, 1)
 
     def callback(self, function: Any) -> Any:

@@ -93,6 +93,8 @@ class Known(abc.ABC):
         #: ids of classes whose special methods are guarded
         self._met: set[int] = set()
         self._names: dict[int, str] = {}
+        #: id of a class -> the name of its attributes
+        self._attributes: dict[int, str] = {}
 
     def name(self, obj: Any, prefix: str) -> str:
         """The name in `scope` of an object that expressions refer to."""
@@ -307,10 +309,18 @@ class Known(abc.ABC):
             self._met.add(id(cls))
         self._met.add(id(kind))
 
+    def attributes(self, cls: type) -> str:
+        """The name of the attributes of a class, as they are at each call."""
+        found = self._attributes.get(id(cls))
+        if found is None:
+            found = self._attributes[id(cls)] = self.name(class_namespace(cls), "attributes")
+            self.name(cls, "class")  # which has to live as long
+        return found
+
     def _guard_specials(self, cls: type) -> None:
         before = self.before(cls)
         namespace = class_namespace(cls) if before is None else before["class"]
-        own, names = self.name(class_namespace(cls), "attributes"), special_names(namespace)
+        own, names = self.attributes(cls), special_names(namespace)
         for name in names:
             value = namespace[name]
             self._guard(f"{own}[{name!r}] is {self._object(value)}", "identity", f"{cls.__name__}.{name}")

@@ -248,8 +248,7 @@ class Sources(Contents):
                 return cls if outside else None
             before = self.before(cls)
             if outside and (before is None or name not in before["class"]):
-                own = f"{self.name(cls, 'class')}.__dict__"
-                self._guard(f"{name!r} not in {own}", "absent", f"{cls.__name__}.{name}")
+                self._guard(f"{name!r} not in {self.attributes(cls)}", "absent", f"{cls.__name__}.{name}")
         return None
 
     def tie(self, obj: Any, namespace: Any) -> None:
@@ -312,6 +311,9 @@ class Sources(Contents):
                 self._guard(f"not hasattr({owner}, {name!r})", "absent", path)
                 return
             if read is found:
+                if isinstance(found, types.FunctionType) and (cls := self.holder(kind.__mro__, name)) is not None:
+                    self._stays(f"{self.attributes(cls)}[{name!r}]", found, path)  # a staticmethod would read the same
+                    return
                 self._stays(spelled_attribute(type(kind), owner, name, self.name), found, path)
                 return
         self._stays(f"{self.name(class_attribute, 'object')}({owner}, {name!r})", found, path)

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import weft
 from tests.helpers.values import plain, x
+from weft import Tensor, nn
 from weft.jit import jit
 
 PROGRAMS: list[Callable[[Any], Any]] = []
@@ -221,3 +223,19 @@ def test_what_is_copied_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(OBJECT, "a", x(10.0))
         monkeypatch.setattr(OBJECT, "new", 1, raising=False)
         assert plain(compiled(x(1.0, 2.0))) == plain(function(x(1.0, 2.0)))
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("called", [True, False])
+def test_cells_are_copied_in_compiled_functions(how: Any, called: bool) -> None:
+    layers = (nn.Dense(2, 1, "ones", "zeros"), nn.ReLU(), nn.SequentialCell(nn.Dense(2, 2, "ones", "zeros"), nn.ReLU()))
+    for net in layers:
+
+        def f(x: Any, net: Any = net) -> Any:
+            copied = how(net)
+            return net(x) + (copied(x) if called else 1), copied is net
+
+        compiled = weft.jit(f)
+        for step in range(3):
+            value = Tensor([[1.0, 2.0 + step]])
+            assert str(compiled(value)) == str(f(value))

@@ -170,6 +170,20 @@ PROGRAMS: dict[str, tuple[str, list[str]]] = {
         "def f(x): return o.method(x)\n",
         ["o.method = o.method", "o.method = other.method", "other.k = 7", "del o.method", "o.method = o.method"],
     ),
+    "method that became static": (
+        "def act(*args): return args[-1] * len(args)\n"
+        "class C:\n"
+        "    method = act\n"
+        "class D(C): pass\n"
+        "o, other = C(), D()\n"
+        "def f(x): return o.method(x) + other.method(x)\n",
+        [
+            "C.method = staticmethod(act)",
+            "C.method = act",
+            "D.method = staticmethod(act)",
+            "C.method = classmethod(act)",
+        ],
+    ),
     "no exit": ("class C:\n    def __enter__(self): return self\ndef f(x):\n    with C(): return x\n", []),
     "metaclass that has everything": (
         "class M(type):\n"

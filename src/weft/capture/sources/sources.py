@@ -412,9 +412,11 @@ class Sources(Contents):
 
     def version(self, cell: Any) -> None:
         """Library code read from a Cell: its version stands for all its attributes."""
+        before = self.before(cell)
+        if before is not None and "_version" not in before["attributes"]:
+            return  # a copy, of which everything was read where it was made
         expression = self._expression(cell)
         path = f"settings of {self.path(expression)}" if self.is_known(cell) else f"settings of {type(cell).__name__}"
-        before = self.before(cell)
         version = cell._version if before is None else before["attributes"]["_version"]
         self._guard(f"{expression}._version == {version}", "version", path, version, f"{expression}._version")
 

@@ -107,3 +107,30 @@ def test_tensors_and_parameters_take_initializers() -> None:
 def test_mistakes_are_named(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.parametrize("name", ["normal", "xavier_uniform", "zeros"])
+def test_initial_values_in_a_compiled_function_are_new_in_each_call(name: str) -> None:
+    def f(x: Any) -> Any:
+        return x + initializer(name, (2, 2))
+
+    def calls(function: Any) -> list[Any]:
+        weft.set_seed(3)
+        return [function(weft.ops.zeros((2, 2))).asnumpy().tolist() for _ in range(3)]
+
+    assert calls(weft.jit(f)) == calls(f)
+
+
+def test_a_layer_made_by_the_first_call() -> None:
+    class Lazy(weft.nn.Cell):
+        def construct(self, x: Any) -> Any:
+            if not hasattr(self, "inner"):
+                self.inner = weft.nn.Dense(2, 2)
+            return self.inner(x)
+
+    def calls(compiler: Any) -> list[Any]:
+        weft.set_seed(3)
+        function = compiler(Lazy())
+        return [function(weft.ops.ones((1, 2))).asnumpy().round(5).tolist() for _ in range(3)]
+
+    assert calls(weft.jit) == calls(lambda cell: cell)

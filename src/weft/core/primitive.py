@@ -24,7 +24,7 @@ IO = "io"  # visible outside the program, ordered: takes a token first and gives
 #: version of the marshal format whose bytes depend on values only (later ones note shared objects)
 PACKED: Final = 2
 #: results of inference that a primitive remembers
-_TYPES: Final = 4096
+_TYPES: Final = 512
 #: compiled programs that a primitive keeps, for all attributes and shapes together; beyond it all are dropped
 PROGRAMS: Final = 192
 #: compilations between two times that the programs are counted

@@ -184,6 +184,15 @@ PROGRAMS: dict[str, tuple[str, list[str]]] = {
             "C.method = classmethod(act)",
         ],
     ),
+    "static operators": (
+        "def last(*args): return args[-1] * len(args)\n"
+        "class C:\n"
+        "    __add__ = __radd__ = staticmethod(last)\n"
+        "    __sub__ = last\n"
+        "o = C()\n"
+        "def f(x): return o + x, o - x, 2 + o\n",
+        ["C.__sub__ = staticmethod(last)", "C.__add__ = last", "C.__radd__ = last"],
+    ),
     "no exit": ("class C:\n    def __enter__(self): return self\ndef f(x):\n    with C(): return x\n", []),
     "metaclass that has everything": (
         "class M(type):\n"

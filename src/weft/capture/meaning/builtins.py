@@ -14,8 +14,8 @@ import numpy as np
 from weft import context, dtypes
 from weft.capture.meaning import arithmetic
 from weft.capture.meaning.gate import Reads
+from weft.capture.meaning.impostors import impostor
 from weft.capture.meaning.iterators import refuse_look
-from weft.capture.meaning.objects import impostor
 from weft.capture.meaning.ranges import SymbolicRange
 from weft.capture.meaning.table import TWO_OPERANDS, Handler, handles, refused
 from weft.capture.meaning.texts import texted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import functools
 import operator
 import types
 from collections import deque
@@ -13,6 +14,7 @@ import numpy as np
 
 from weft.capture.meaning import arithmetic
 from weft.capture.meaning.gate import Reads
+from weft.capture.meaning.impostors import impostor, unsupported_operands
 from weft.capture.meaning.iterators import refuse_look
 from weft.capture.meaning.lookups import is_in, item_at
 from weft.capture.meaning.parts import Part
@@ -20,7 +22,7 @@ from weft.capture.meaning.ranges import SymbolicRange
 from weft.capture.meaning.texts import percent, texted
 from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.python.containers import is_container
-from weft.capture.python.packages import is_heap_type, is_ours
+from weft.capture.python.packages import is_ours
 from weft.capture.sources.numbers import CallNumber
 from weft.capture.state.frame import Frame
 from weft.capture.state.journal import Journaled
@@ -67,23 +69,10 @@ UNARY: Final = {
 }
 #: the `__format__` that gives `str(value)` for an empty specification
 _FORMAT_BY_STR: Final = tuple(kind.__dict__["__format__"] for kind in (object, int, float, complex, str))
+#: what a class may have for a special method that Python does not call with the object
+_UNBOUND: Final = (staticmethod, classmethod, functools.partial)
 #: native classes whose `+` and `*` come after the other operand's special methods
 SEQUENCES: Final = (list, tuple, str, bytes, bytearray, deque)
-
-
-def impostor(obj: Any, **methods: Any) -> Any:
-    """An object of a class of the same name that has these methods only: for messages and checks of native code."""
-    made: Any = type(type(obj).__name__, (), methods)()
-    return made
-
-
-def unsupported_operands(function: Any, *operands: Any) -> Any:
-    """Raise Python's own error for operands whose special methods all returned `NotImplemented`."""
-    function(*[impostor(o) if is_heap_type(type(o)) and not isinstance(o, Tensor) else o for o in operands])
-    raise Unsupported(
-        Refusal.UNSUPPORTED_SYNTAX,
-        f"no special method accepts {' and '.join(type(o).__name__ for o in operands)}",
-    )
 
 
 def leaf_kind(value: Any) -> Any:
@@ -196,7 +185,12 @@ class Objects(Part):
         asked: list[tuple[Any, Any, Any]] = []
         for user, first, second, name in reversed(order) if right_first else order:
             kind = type(first)
-            found = user or (None if class_attribute(kind, name) is MISSING else getattr(kind, name, None))
+            defined = class_attribute(kind, name)
+            if user is None and isinstance(defined, _UNBOUND):  # Python binds it otherwise than a method
+                raise Unsupported(
+                    Refusal.UNSUPPORTED_SYNTAX, f"{kind.__name__}.{name} is a {type(defined).__name__}, not a method"
+                )
+            found = user or (None if defined is MISSING else getattr(kind, name, None))
             if found is not None and not (name == reflected and kind is type(second)):
                 asked.append((found, first, second))
         return asked

@@ -10,7 +10,8 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from weft.capture.meaning.objects import BINARY, COMPARE, INPLACE, PLAIN, SEQUENCES, UNARY, unsupported_operands
+from weft.capture.meaning.impostors import unsupported_operands
+from weft.capture.meaning.objects import BINARY, COMPARE, INPLACE, PLAIN, SEQUENCES, UNARY
 from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText

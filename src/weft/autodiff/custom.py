@@ -307,13 +307,10 @@ class HookHandle:
 
     def remove(self) -> None:
         """Take the hook back; taking it back twice is harmless."""
-        trace = trace_module.current()
-        if trace is not None and trace.watched:
-            raise Unsupported(
-                Refusal.IMPURE_CALL,
-                "a hook is taken back while capturing, which the graph cannot do",
-                "take it back outside the compiled function",
-            )
+        trace_module.refuse_while_captured(
+            "a hook is taken back while capturing, which the graph cannot do",
+            "take it back outside the compiled function",
+        )
         for i, entry in enumerate(self.hooks):
             if entry is self.entry:
                 del self.hooks[i]
@@ -372,12 +369,10 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
         handle = HookHandle([entry], entry)
         tensor.rebind(_hooked(tensor, TensorHookRule(handle)))
         return handle
-    if trace is not None and trace.watched:
-        raise Unsupported(
-            Refusal.IMPURE_CALL,
-            "a hook is registered on a tensor from outside, where it stays after the call",
-            "register the hook outside the compiled function",
-        )
+    trace_module.refuse_while_captured(
+        "a hook is registered on a tensor from outside, where it stays after the call",
+        "register the hook outside the compiled function",
+    )
     if isinstance(node, TapeNode):
         entry = (tensor._index, hook)
         if node.hooks is None:

@@ -320,6 +320,21 @@ def current() -> Trace | None:
     return _local.trace
 
 
+def refuse_while_captured(why: str, do: str) -> None:
+    """Refuse what a graph cannot do anew in each call, if a capture is running in this thread.
+
+    Args:
+        why: what is wrong, in the user's terms.
+        do: what to write instead.
+
+    Raises:
+        Unsupported: a capture is running.
+    """
+    trace = _local.trace
+    if trace is not None and trace.watched:
+        raise Unsupported(Refusal.IMPURE_CALL, why, do)
+
+
 def any_active() -> int:
     """How many traces are active in all threads."""
     return _active

@@ -23,7 +23,6 @@ from weft.core.declare import op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import RANDOM, Primitive, Sample
 from weft.core.tensor import Tensor, wrap
-from weft.errors import Refusal, Unsupported
 from weft.ops._rules import flat_numbers, numbers, tensor
 from weft.ops._samples import POSITIVE, one
 from weft.ops.elementwise import log
@@ -105,13 +104,10 @@ def numpy_generator() -> np.random.Generator:
     Raises:
         Unsupported: a capture asks for it, which would hold the values of its first call for ever.
     """
-    trace = trace_module.current()
-    if trace is not None and trace.watched:
-        raise Unsupported(
-            Refusal.IMPURE_CALL,
-            "initial values are drawn, which are others in each call",
-            "make layers and initial values outside the compiled function",
-        )
+    trace_module.refuse_while_captured(
+        "initial values are drawn, which are others in each call",
+        "make layers and initial values outside the compiled function",
+    )
     if _seed.generator is None:
         _seed.generator = np.random.default_rng(_seed.value)
     return _seed.generator

@@ -94,7 +94,7 @@ class Entries:
             self.entries = [entry, *(other for other in self.entries if other is not entry)]
             self.recency.used(self, entry)
 
-    def _capture_and_call(self, values: tuple[Any, ...], tried: Collection[Entry] = ()) -> Any:
+    def _capture_and_call(self, values: tuple[Any, ...], tried: Collection[Entry]) -> Any:
         with capture_lock:  # in which nothing of the program runs: it may wait for locks of its own
             others = [entry for entry in self.entries if entry not in tried]
             if not others:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from weft.capture.code.instructions import Decoded, Instr
 from weft.capture.python.classes import MISSING, class_attribute
-from weft.capture.python.exceptions import function_text
+from weft.capture.python.exceptions import function_text, unbound_local
 from weft.capture.state.frame import NULL
 
 #: what a step may push: a value, or the absent half of a call pair
@@ -108,10 +108,6 @@ def step_of(decoded: Decoded, pc: int, stack: Sequence[Any]) -> Step | None:
 
 def _of_own_cell(name: str) -> tuple[list[ast.stmt], dict[str, Any]]:
     """The statements that return a local variable which inner functions share; in a step it is a free variable."""
-
-    def unbound() -> UnboundLocalError:
-        return UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
-
     value, missing = ast.Name("(value)", ast.Store()), object()
     caught = ast.ExceptHandler(load("NameError"), None, [ast.Pass()])
     body = [
@@ -124,7 +120,7 @@ def _of_own_cell(name: str) -> tuple[list[ast.stmt], dict[str, Any]]:
         ),
         _return(0, load("(value)")),
     ]
-    return body, {"(unbound)": unbound, "(missing)": missing}
+    return body, {"(unbound)": lambda: unbound_local(name), "(missing)": missing}
 
 
 def step_of_debugger(step: Step, decoded: Decoded, pc: int, local_names: Sequence[str]) -> Step:

@@ -90,7 +90,7 @@ class _ContinuationEntries(Entries):
         super().__init__(continuation.owner, Recency(), continuation.capture)
         self.continuation = continuation
 
-    def _capture_and_call(self, values: tuple[Any, ...], tried: Collection[Entry] = ()) -> Any:
+    def _capture_and_call(self, values: tuple[Any, ...], tried: Collection[Entry]) -> Any:
         idle = self.continuation.idle
         if idle is not None and idle >= IDLE_CAPTURES:
             run = self.continuation.leave()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.capture.code.instructions import Instr
 from weft.capture.machine.handlers import handles
+from weft.capture.python.exceptions import unbound_local
 from weft.capture.state.frame import UNBOUND, Fork, Frame, Lazy, MaybeUnbound
 from weft.capture.state.journal import EMPTY_CELL, cell_value
 
@@ -77,7 +78,7 @@ def _delete_fast(machine: Machine, frame: Frame, instr: Instr) -> Any:
 
 def _unbound(frame: Frame, instr: Instr) -> None:
     name = frame.decoded.slot_names[instr.arg]
-    raise UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
+    raise unbound_local(name)
 
 
 @handles("LOAD_DEREF")

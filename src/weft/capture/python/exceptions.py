@@ -70,3 +70,8 @@ def function_text(function: Any) -> str:
         return str(function)
     module = getattr(function, "__module__", None)
     return f"{name}()" if module in (None, "builtins") else f"{module}.{name}()"
+
+
+def unbound_local(name: str) -> UnboundLocalError:
+    """Python's error for a local variable that has no value."""
+    return UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")

@@ -21,7 +21,7 @@ from typing import Any
 from weft.autodiff.backward import replaced, run_hook
 from weft.autodiff.marks import Rule, mark
 from weft.autodiff.rules import fit
-from weft.autodiff.session import HANDLE_HOOKS, cut, detached, zeros_like
+from weft.autodiff.session import HANDLE_HOOKS, cut, stopped, zeros_like
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.choice import Choice, refuse
@@ -107,7 +107,7 @@ def call_with_bprop(bprop: Callable[..., Any], fn: Callable[..., Any], args: Seq
 
 @keeps
 def _detached(args: Sequence[Any]) -> Any:
-    return map_tensors(detached, tuple(args))
+    return map_tensors(stopped, tuple(args))
 
 
 @keeps

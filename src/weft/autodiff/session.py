@@ -433,10 +433,12 @@ def stop_gradient(value: Any) -> Any:
         >>> print(grad(lambda x: x * stop_gradient(x))(Tensor([3.0])))
         [3.]
     """
-    return map_tensors(_stopped, value)
+    return map_tensors(stopped, value)
 
 
-def _stopped(tensor: Tensor) -> Tensor:
+@keeps
+def stopped(tensor: Tensor) -> Tensor:
+    """A new handle on the same value, a constant for every gradient, also of a graph that is finished."""
     result = detached(tensor)
     # a graph may be differentiated when it is finished, so it must remember the stop
     return state.stop_gradient(result) if result.is_symbolic else result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -11,8 +10,6 @@ from weft.core.dispatch import CAST, apply
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import transparent
 from weft.dtypes import DType
-
-_next_hook = itertools.count().__next__
 
 
 class Hooked(Protocol):
@@ -52,13 +49,17 @@ class HookHandle:
         [1.]
     """
 
+    __weft_parts__ = None  # each call registers its own
+
     def __init__(self, cell: Hooked, registry: str, hook: Callable[..., Any]) -> None:
         if not callable(hook):
             raise TypeError(f"a hook must be callable, not {type(hook).__name__}")
         self._cell = cell
         self._registry = registry
-        self._key = _next_hook()
-        getattr(cell, registry)[self._key] = hook
+        hooks = getattr(cell, registry)
+        self._key = max(hooks, default=-1) + 1  # so that a hook which comes and goes leaves the cell as it was
+        self._hook: Callable[..., Any] | None = hook
+        hooks[self._key] = hook
         cell._refresh_extras()
 
     @property
@@ -68,8 +69,11 @@ class HookHandle:
 
     def remove(self) -> None:
         """Take the hook away (again: no effect)."""
-        if getattr(self._cell, self._registry).pop(self._key, None) is not None:
+        hooks = getattr(self._cell, self._registry)
+        if self._hook is not None and hooks.get(self._key) is self._hook:
+            del hooks[self._key]
             self._cell._refresh_extras()
+        self._hook = None
 
 
 @transparent

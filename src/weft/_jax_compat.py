@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -59,6 +60,8 @@ def _forget_traces(name: str, seconds: float) -> None:
     _compilations += 1
     if _compilations % _REMEMBERED == 0:
         clear_all_caches()
+        if gc.isenabled():  # what JAX remembered refers to itself, so it would lie there until Python looks by itself
+            gc.collect()
 
 
 #: compilations between two times that JAX's memory of tracing is emptied

@@ -519,7 +519,8 @@ class CellWatch:
         args = tuple(args)
         inputs = tensors_of(args)
         self.input_count = len(inputs)
-        self.inputs_followed = bool(inputs) and _follows(inputs)
+        trace = trace_module.current()
+        self.inputs_followed = edges_of(inputs, None if trace is None else trace.graph) is not None
         return tuple(_hooked(args, CellRule(self, False)))
 
     @transparent
@@ -573,11 +574,13 @@ class CellRule(Rule):
     def user_code(self) -> tuple[Any, ...]:
         return (*self.watch.hooks, *self.watch.pre_hooks)
 
-    def renewed(self, memo: dict[int, Any]) -> Rule:
+    def renewed(self, operands: Sequence[Tensor], memo: dict[int, Any]) -> Rule:
         watch: Any = memo.get(id(self.watch))
         if watch is None:
             watch = memo[id(self.watch)] = CellWatch(self.watch.cell, self.watch.hooks, self.watch.pre_hooks)
-            watch.inputs_followed, watch.input_count = self.watch.inputs_followed, self.watch.input_count
+            watch.input_count = self.watch.input_count
+        if not self.first:
+            watch.inputs_followed = edges_of(operands, None) is not None
         return CellRule(watch, self.first)
 
 

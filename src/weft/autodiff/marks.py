@@ -44,13 +44,14 @@ class Rule:
         """The functions of the user's that the rule calls."""
         raise NotImplementedError
 
-    def renewed(self, memo: dict[int, Any]) -> Rule:
+    def renewed(self, operands: Sequence[Tensor], memo: dict[int, Any]) -> Rule:
         """The rule for another run of the graph; what a pass notes in it is not shared between runs.
 
         Args:
+            operands: what is marked in that run.
             memo: what was renewed for this run, by id.
         """
-        del memo
+        del operands, memo
         return self
 
     def __repr__(self) -> str:

@@ -109,7 +109,7 @@ class Pieces:
         op: Any = node.op
         if op is MARK:
             rule, results = node.attrs
-            return mark(operands, results, rule.renewed(memo))
+            return mark(operands, results, rule.renewed(operands, memo))
         if op is IF:
             chosen = node.regions[0 if _truth(operands[0]) else 1]
             return self._inside(chosen).run(operands[1:], memo)

@@ -227,9 +227,7 @@ def _get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("FOR_ITER")
 def _for_iter(machine: Machine, frame: Frame, instr: Instr) -> Any:
-    iterator = frame.stack[-1]
-    if not isinstance(iterator, Journaled):  # it came with the call
-        iterator = machine.iteration.get_iter(iterator)
+    iterator = machine.iteration.resumed(frame.stack[-1])
     more = getattr(iterator, "symbolic_test", None)
     if more is not None:
         following = frame.pc

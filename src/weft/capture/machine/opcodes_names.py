@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.capture.code.instructions import Instr
 from weft.capture.machine.handlers import handles
+from weft.capture.python.classes import MISSING
 from weft.capture.python.exceptions import unbound_local
 from weft.capture.state.frame import UNBOUND, Fork, Frame, Lazy, MaybeUnbound
 from weft.capture.state.journal import EMPTY_CELL, cell_value
@@ -132,8 +133,9 @@ def _unbound_cell(machine: Machine, frame: Frame, instr: Instr) -> None:
 def _store_deref(machine: Machine, frame: Frame, instr: Instr) -> None:
     cell = frame.slots[instr.arg]
     value, old = frame.stack.pop(), cell_value(cell)
-    if old is not EMPTY_CELL and type(old) is not MaybeUnbound:
-        machine.objects.read_old(cell, None, old, value, lambda: machine.objects.read_cell(cell, old))
+    if type(old) is not MaybeUnbound:
+        old = MISSING if old is EMPTY_CELL else old
+        machine.objects.read_old(cell, None, old, value, lambda held: machine.objects.read_cell(cell, held))
     machine.journal.touch(cell)
     cell.cell_contents = value
 
@@ -162,11 +164,10 @@ def _load_name(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("STORE_GLOBAL")
 def _store_global(machine: Machine, frame: Frame, instr: Instr) -> None:
     value = frame.stack.pop()
-    if instr.arg in frame.globals:
-        old = frame.globals[instr.arg]
-        machine.objects.read_old(
-            frame.globals, instr.arg, old, value, lambda: machine.objects.read_global(frame, instr.arg)
-        )
+    if not frame.transparent:
+        held, name = frame.globals, instr.arg
+        read = lambda old: machine.sources.global_(held, name, old)  # noqa: E731
+        machine.objects.read_old(held, name, held.get(name, MISSING), value, read)
     machine.journal.touch(frame.globals)
     frame.globals[instr.arg] = value
 

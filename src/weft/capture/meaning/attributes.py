@@ -272,23 +272,30 @@ class Attributes(Part):
                 f"{name!r} of a {type(obj).__name__} from outside is set, which cannot be taken back",
                 "set it outside the compiled function",
             )
-        namespace: Any = class_namespace(obj) if issubclass(type(obj), type) else namespace_of(obj) or {}
-        if isinstance(found, types.MemberDescriptorType):
+        is_class = issubclass(type(obj), type)
+        namespace: Any = class_namespace(obj) if is_class else namespace_of(obj) or {}
+        if slotted := isinstance(found, types.MemberDescriptorType):
             old = slot_value(obj, found)
             old = MISSING if old is EMPTY_CELL else old
         else:
             old = namespace.get(name, found)
+
+        def read(held: Any) -> Any:
+            past = is_class and held is not old
+            return (self.sources.class_attribute if past else self.sources.attribute)(obj, name, held)
+
         if type(namespace) is dict and name in namespace:
-            read = lambda: self.sources.attribute(obj, name, old)  # noqa: E731
             self.machine.objects.read_old(namespace, name, old, value, read)
         elif self.machine.objects.depends_on_old(old, value):
-            if old is MISSING and issubclass(type(obj), type):
+            if old is MISSING and is_class:
                 self.sources.holder((obj,), name)
             elif old is MISSING:
                 self.sources.absent(obj, name)
             else:
                 with self.sources.constants():
-                    self.sources.attribute(obj, name, old)
+                    read(old)
+        else:
+            self.machine.objects.read_old(obj if slotted or is_class else namespace, name, old, value, read)
         self.journal.touch(obj)
         below_hooks(type(obj), "__setattr__")(obj, name, value)
 

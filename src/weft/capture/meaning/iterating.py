@@ -27,8 +27,8 @@ from weft.capture.state.lazytext import LazyText
 from weft.core.number import GraphNumber
 from weft.core.run_number import RunNumber, settled
 from weft.core.tensor import Tensor
+from weft.core.transparency import transparent
 from weft.errors import Refusal, Unsupported
-from weft.ops.select import where
 
 if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
@@ -175,25 +175,16 @@ def _extreme(function: Any, symbol: str) -> Handler:
         for item in items[1:]:
             item_key = item if key is None else machine.calls.call(key, [item], {})
             better = machine.objects.truth(machine.objects.compare(symbol, item_key, best_key))
-            if type(better) is not bool:
-                if key is not None:
-                    better = bool(better)  # refuses: which object wins is only known when the graph runs
-                best = best_key = _choose(better, item, best)
-            elif better:
-                best, best_key = item, item_key
+            best, best_key = machine.calls.call(_chosen, [better, (item, item_key), (best, best_key)], {})
         return best
 
     return handler
 
 
-def _choose(condition: GraphNumber, first: Any, second: Any) -> Any:
-    """The first of two values where a condition holds, else the second; they must be of one kind."""
-    kinds = [arithmetic.kind_of(v) if arithmetic.is_number(v) else None for v in (first, second)]
-    if kinds == [None, None]:
-        return where(condition.tensor, first, second)
-    if kinds[0] is not kinds[1]:
-        return condition.constant()  # refuses: of which kind the result is depends on the graph
-    return arithmetic.number(where(condition.tensor, *map(arithmetic.tensor_of, (first, second))), kinds[0])  # type: ignore[arg-type]
+@transparent
+def _chosen(condition: Any, first: Any, second: Any) -> Any:
+    """The first of two values where a condition holds, else the second: a branch like the user's own."""
+    return first if condition else second
 
 
 @handles(operator.length_hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import sys
 from collections import OrderedDict, deque
@@ -78,6 +79,15 @@ class Iteration(Part):
         if id(made) not in self.created and not (made is not obj and sys.getrefcount(made) <= 2):
             return OutsideIterator(journal, made)
         return BufferedIterator(self.machine, made)
+
+    def resumed(self, iterator: Any) -> Any:
+        """What a loop that began before this capture goes on with: an iterator is not asked for its iterator again."""
+        if isinstance(iterator, Journaled):
+            return iterator
+        if self.machine.objects.user_method(iterator, "__next__") is not None:
+            return UserIterator(self.machine, iterator)
+        own = self.machine.objects.user_method(iterator, "__iter__")
+        return self.get_iter(iterator) if own is None else OutsideIterator(self.journal, iterator)
 
     def iterator(self, obj: Any) -> Any:
         """`iter(obj)` as the program gets it."""
@@ -270,10 +280,14 @@ def unpack_starred(machine: Machine, value: Any, before: int, after: int) -> lis
     """`before` items, a list of the middle ones, `after` items."""
     if not machine.iteration.is_iterable(value):
         raise TypeError(f"cannot unpack non-iterable {type(value).__name__} object")
-    items = list(machine.iteration.get_iter(value))
-    if len(items) < before and not after:
-        raise ValueError(f"not enough values to unpack (expected at least {before}, got {len(items)})")
-    if len(items) < before + after:
-        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})")
-    end = len(items) - after
-    return [*items[:before], machine.made(items[before:end]), *items[end:]]
+    iterator = machine.iteration.get_iter(value)
+    first = list(itertools.islice(iterator, before))
+    if len(first) < before:
+        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(first)})")
+    # CPython makes a list of the iterator, which asks that for its iterator again
+    rest = list(machine.iteration.listed(iterator.obj) if type(iterator) is UserIterator else iterator)
+    if len(rest) < after:
+        count = len(first) + len(rest)
+        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {count})")
+    end = len(rest) - after
+    return [*first, machine.made(rest[:end]), *rest[end:]]

@@ -296,13 +296,13 @@ def hashed_freely(container: Any) -> bool:
         container: a dictionary, set or frozenset.
     """
     base = next(base for base in (dict, set, frozenset) if issubclass(type(container), base))
-    return all(map(_is_hashed_freely, base.__iter__(container)))
+    return all(map(is_hashed_freely, base.__iter__(container)))
 
 
-def _is_hashed_freely(key: Any) -> bool:
+def is_hashed_freely(key: Any) -> bool:
     kind: Any = type(key)
     base = next((base for base in (tuple, frozenset) if issubclass(kind, base)), None)
-    return _has_free_hash(kind) and (base is None or all(map(_is_hashed_freely, base.__iter__(key))))
+    return _has_free_hash(kind) and (base is None or all(map(is_hashed_freely, base.__iter__(key))))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -17,6 +17,7 @@ from weft.capture.meaning.gate import Reads
 from weft.capture.meaning.impostors import impostor, unsupported_operands
 from weft.capture.meaning.iterators import refuse_look
 from weft.capture.meaning.lookups import is_in, item_at
+from weft.capture.meaning.native import is_hashed_freely
 from weft.capture.meaning.parts import Part
 from weft.capture.meaning.ranges import SymbolicRange
 from weft.capture.meaning.texts import percent, texted
@@ -463,14 +464,20 @@ class Objects(Part):
         self.machine.native.call((key,) if isinstance(obj, dict) else (), operator.setitem, obj, key, value)
 
     def _read_old_item(self, obj: Any, key: Any, value: Any) -> None:
-        if isinstance(obj, (list, dict)) and isinstance(key, (int, str)) and self.sources.is_known(obj):
-            try:
-                old = list.__getitem__(obj, key) if isinstance(obj, list) else dict.get(obj, key, MISSING)  # type: ignore[index]
-            except IndexError:
-                return
-            if old is MISSING:  # asking a `defaultdict` for it would make it
-                return
-            self.read_old(obj, key, old, value, lambda: self.sources.item(obj, key, old))
+        if not isinstance(obj, (list, dict)) or not self.sources.is_known(obj):
+            return
+        if isinstance(obj, dict) and not is_hashed_freely(key):  # which of the items it replaces only the program knows
+            if any(held is value for held in (*dict.values(obj), *self.journal.first_values(obj))):
+                self.sources.contents(obj)
+            return
+        try:  # asking a `defaultdict` itself would make the item
+            old = list.__getitem__(obj, key) if isinstance(obj, list) else dict.get(obj, key, MISSING)
+        except (IndexError, TypeError):
+            return
+        if type(key) is not slice:  # of which everything was read
+            items = self.sources
+            read = lambda held: (items.item if held is old else items.first_item)(obj, key, held)  # noqa: E731
+            self.read_old(obj, key, old, value, read)
 
     def delete_item(self, obj: Any, key: Any) -> None:
         """`del obj[key]`."""
@@ -503,22 +510,25 @@ class Objects(Part):
         """
         return old is value or self.journal.on_a_side()
 
-    def read_old(self, holder: Any, key: Any, old: Any, value: Any, read: Callable[[], Any]) -> None:
+    def read_old(self, holder: Any, key: Any, old: Any, value: Any, read: Callable[[Any], Any]) -> None:
         """Read what a write replaces, where the place's contents after it depend on that.
 
         Args:
-            holder: the dictionary, list or closure cell that is about to be written.
+            holder: the dictionary, list, closure cell or object with slots that is about to be written.
             key: the place in it.
-            old: what it holds.
+            old: what it holds, `MISSING` if nothing.
             value: what is written.
-            read: reads it from outside.
+            read: reads what the place holds from outside.
         """
-        if not self.depends_on_old(old, value):
+        if value is not old and value is self.journal.original_at(holder, key):  # which it will seem to have kept
+            with self.sources.constants():
+                read(value)
+        if old is MISSING or not self.depends_on_old(old, value):
             return
         if type(old) not in (int, float) or not self.journal.on_a_side() or self.journal.shared:
             with self.sources.constants():
-                read()
-        elif type(number := read()) is CallNumber:
+                read(old)
+        elif type(number := read(old)) is CallNumber:
             self.journal.exchange(holder, key, number)
 
     # -- names -------------------------------------------------------------------------------------------------------

@@ -58,6 +58,13 @@ class Contents(Known):
             return value
         return self._load_item(obj, key, value)
 
+    def first_item(self, obj: Any, key: Any, value: Any) -> Any:
+        """An item that a container from outside held before the capture wrote it was read."""
+        if _is_spelled(key):
+            return self._load_item(obj, key, value)
+        self.contents(obj)
+        return value
+
     def _load_item(self, obj: Any, key: Any, value: Any) -> Any:
         expression = self.known[id(obj)][1]
         return self._load(self._item(obj, expression, repr(key)), value, f"{self.path(expression)}[{key!r}]")

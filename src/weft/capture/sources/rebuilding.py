@@ -41,6 +41,25 @@ def finished_iterator() -> Any:
     return advanced(iter(_Nothing()), 1)
 
 
+class Begun:
+    """An iterator of the user's that is in use already: `iter` does not ask its `__iter__` again.
+
+    Args:
+        iterator: what has the `__next__`.
+    """
+
+    __slots__ = ("iterator",)
+
+    def __init__(self, iterator: Any) -> None:
+        self.iterator = iterator
+
+    def __iter__(self) -> Begun:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self.iterator)
+
+
 def advanced(iterator: Any, count: int) -> Any:
     """An iterator that has given out some of the items."""
     for _ in range(count):

@@ -12,7 +12,7 @@ import copy
 import inspect
 import types
 from collections import deque
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, Final
 
 from weft.capture.python.containers import items_of, native_class
@@ -468,6 +468,31 @@ class Journal:
             return {**noted, "attributes": namespace} if isinstance(noted, dict) else noted
         parts = noted if noted is not None else contents_of(obj) if _has_more(type(obj)) else {}
         return {**(parts if isinstance(parts, dict) else {}), "attributes": attributes["dict"]}
+
+    def original_at(self, holder: Any, key: Any) -> Any:
+        """What a place held before the capture first wrote there, `EMPTY_CELL` if nothing or nothing was written.
+
+        Args:
+            holder: a dictionary, a list, a closure cell, a class or an object with slots.
+            key: the key, index or name in it.
+        """
+        if not self.wrote_outside:
+            return EMPTY_CELL
+        noted = self.noted(holder)
+        if type(holder) is types.CellType:
+            return None if noted is HELD_NONE else EMPTY_CELL if noted is None else noted
+        if not isinstance(noted, dict):
+            return EMPTY_CELL
+        for part in ("list", "dict", "class", "slots"):
+            if part in noted:
+                with contextlib.suppress(LookupError):
+                    return noted[part][key]
+        return EMPTY_CELL
+
+    def first_values(self, items: dict[Any, Any]) -> Iterable[Any]:
+        """What a dictionary held before the capture first wrote it, nothing if it has not."""
+        noted = self.noted(items)
+        return () if noted is None else noted["dict"].values()
 
     def noted(self, obj: Any) -> Any:
         """What was noted of an object before the capture first wrote it, without its attributes; None if nothing."""

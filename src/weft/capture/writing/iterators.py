@@ -18,6 +18,7 @@ from weft.capture.meaning.iterators import (
 )
 from weft.capture.meaning.ranges import SymbolicRange, SymbolicRangeIterator
 from weft.capture.sources.rebuilding import (
+    Begun,
     advanced,
     finished_generator,
     finished_iterator,
@@ -65,11 +66,11 @@ def iterator(writer: Writing, value: Journaled) -> str:
     elif isinstance(value, ReverseIterator):
         text = f"{writer.constant(reversed_at)}({writer.expression(value.sequence)}, {value.position})"
     elif isinstance(value, ZipIterator):
-        parts = "".join(f"{writer.expression(part)}, " for part in value.parts)
+        parts = "".join(f"{_part(writer, part)}, " for part in value.parts)
         text = f"zip({parts}strict={value.strict})"
     elif isinstance(value, MapIterator) and value.rebuild is not None:
         function, *arguments = value.rebuild(value)
-        text = f"{writer.constant(function)}({', '.join(writer.expression(argument) for argument in arguments)})"
+        text = f"{writer.constant(function)}({', '.join(_part(writer, argument) for argument in arguments)})"
     elif isinstance(value, UserIterator):
         return writer.expression(value.obj)
     elif isinstance(value, IndexIterator):
@@ -81,6 +82,12 @@ def iterator(writer: Writing, value: Journaled) -> str:
         writer.refuse(value)
     writer.lines.append(f"{name} = {text}")
     return name
+
+
+def _part(writer: Writing, value: Any) -> str:
+    """What one of Python's iterators is made of, which asks it for its iterator."""
+    text = writer.expression(value)
+    return f"{writer.constant(Begun)}({text})" if isinstance(value, UserIterator) else text
 
 
 def _generator(writer: Writing, value: InterpretedGenerator) -> str:

@@ -8,7 +8,7 @@ the one and before what takes the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
@@ -20,6 +20,9 @@ from weft.errors import GraphError
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TOKEN
 
+#: operations of which XLA computes two at once where both have a constant operand: ``(x + a) - b`` as ``x + (a - b)``,
+#: which rounds, overflows and vanishes elsewhere than the two do one by one; so these constants are hidden from it
+_ARITHMETIC: Final = frozenset({"Add", "Sub", "Mul", "Div", "RealDiv"})
 Lowered = Callable[..., tuple[Any, ...]]
 #: evaluates one node: (operands) -> results as a tuple
 _Run = Callable[..., Sequence[Any]]
@@ -66,24 +69,35 @@ def _lower(graph: Graph, callees: dict[int, Lowered]) -> Lowered:
     absent = len(slots)  # a slot that always holds None, for optional operands that are left out
 
     constants: list[tuple[int, Any]] = []
+    opaque: dict[int, int] = {}  # slot of a constant -> slot of what hides its value from XLA
+    reals: set[int] = set()
     steps: list[_Step] = []
     for position, node in enumerate(graph.nodes):
         results = tuple([slots[value] for value in node.outputs])
         if node.op is CONSTANT:
             constants.append((results[0], node.attrs[0]))
+            if node.outputs[0].type.dtype.category > 1:
+                reals.add(results[0])
             continue
         operands = tuple([absent if value is None else slots[value] for value in node.inputs])
+        if node.op.name in _ARITHMETIC:
+            operands = tuple([opaque.setdefault(i, absent + 1 + len(opaque)) if i in reals else i for i in operands])
         run, many = _resolve(node, callees)
         steps.append((run, many, operands, results, tuple(dead.get(position, ()))))
-    return _function(graph, steps, outputs, _embedded(constants), absent + 1)
+    return _function(graph, steps, outputs, _embedded(constants), opaque, absent + 1 + len(opaque))
 
 
 def _function(
-    graph: Graph, steps: list[_Step], outputs: tuple[int, ...], constants: list[tuple[int, Any]], size: int
+    graph: Graph,
+    steps: list[_Step],
+    outputs: tuple[int, ...],
+    constants: list[tuple[int, Any]],
+    opaque: dict[int, int],
+    size: int,
 ) -> Lowered:
     count = len(graph.params)
     padding = [None] * (size - count)
-    drop_weakness = _drop_weakness
+    drop_weakness, hide = _drop_weakness, jax.lax.optimization_barrier
 
     def evaluate(*arrays: Any) -> tuple[Any, ...]:
         if len(arrays) != count:
@@ -91,6 +105,8 @@ def _function(
         values: list[Any] = [*arrays, *padding]
         for slot, array in constants:
             values[slot] = array
+        for slot, hidden in opaque.items():
+            values[hidden] = hide(values[slot])
         for run, many, operands, results, dead in steps:
             found = run(*[values[i] for i in operands])
             if many:

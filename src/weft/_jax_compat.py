@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -13,6 +14,12 @@ from jax._src.util import clear_all_caches  # noqa: TID251  what this module is 
 
 # 64-bit element types are real in this framework; JAX has one process-wide switch for them.
 jax.config.update("jax_enable_x64", True)
+
+# XLA must round where the program does: a cast to float16 or bfloat16 and back is not left out. It reads this
+# once, when the first device is used.
+_ROUNDS: Final = "--xla_allow_excess_precision"
+if _ROUNDS not in os.environ.get("XLA_FLAGS", ""):
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_ROUNDS}=false".strip()
 
 #: JAX's name for the event that a compilation has ended
 _COMPILED: Final = "/jax/core/compile/backend_compile_duration"

@@ -29,7 +29,7 @@ from weft.core.declare import add_method
 from weft.core.dispatch import edges_of
 from weft.core.run_number import settled
 from weft.core.tape import TapeNode
-from weft.core.tensor import LiteralTensor, Tensor, wrap
+from weft.core.tensor import LiteralTensor, Tensor
 from weft.core.trace import Trace
 from weft.core.transparency import keeps, transparent, unbroken
 from weft.errors import Refusal, Unsupported
@@ -155,15 +155,7 @@ def attach_bprop(bprop: Callable[..., Any], args: Sequence[Any], out: Any) -> An
             cut(tensor)
         return out
     rule = BpropRule(bprop, _emptied(args), _emptied(out))
-    return _like(out, mark((*inputs, *map(_unlinked, outputs)), len(outputs), rule))
-
-
-def _unlinked(tensor: Tensor) -> Tensor:
-    """A handle without history on what a tensor stands for."""
-    trace = trace_module.current()
-    result = wrap(tensor._data if trace is None else trace.use(tensor))
-    result._type = tensor._type
-    return result
+    return _like(out, mark((*inputs, *map(stopped, outputs)), len(outputs), rule))
 
 
 @keeps

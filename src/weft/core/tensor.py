@@ -440,6 +440,8 @@ class Parameter(Tensor, metaclass=_ParameterClass):
                 raise TypeError(f"parameter {self.name!r} is {self.dtype}; a {new.dtype} value would lose information")
             new = new.astype(self.dtype)
         if new.shape != self.shape:
+            if _on_reshape is not None:
+                _on_reshape()
             Parameter.reshaped += 1
         self.rebind(new)
         return self
@@ -586,6 +588,8 @@ def _written(tensor: Tensor, spec: str) -> str | None:
 _hole: Any = None
 #: likewise: told of each parameter of which a text is made
 _on_shown: Any = None
+#: called when a parameter gets another shape
+_on_reshape: Any = None
 
 
 def observe(on_write: Any, on_create: Any, on_parameter: Any, on_read: Any) -> None:

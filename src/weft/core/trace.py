@@ -398,12 +398,20 @@ def _set_runtime_test(active: bool) -> None:
     tensor_module._is_runtime = _is_runtime if active else None
     tensor_module._hole = _hole if active else None
     tensor_module._on_shown = _on_shown if active else None
+    tensor_module._on_reshape = _on_reshape if active else None
     tensor_module._await_others = await_others if active else None
 
 
 def _on_shown(parameter: Tensor) -> None:
     if _local.trace is not None:
         _local.trace.shown(parameter)
+
+
+def _on_reshape() -> None:
+    refuse_while_captured(
+        "a parameter gets another shape, which a graph cannot do anew in each call",
+        "give it the shape outside the compiled function",
+    )
 
 
 def _on_create(tensor: Tensor) -> None:

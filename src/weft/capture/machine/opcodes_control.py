@@ -12,7 +12,6 @@ from weft.capture.meaning import matching
 from weft.capture.meaning.iterators import OutsideIterator
 from weft.capture.python.exceptions import function_text, set_context
 from weft.capture.state.frame import NULL, Await, Fork, Frame, Return, Yield
-from weft.capture.state.journal import Journaled
 from weft.errors import Refusal, Unsupported
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from weft.capture.meaning.ranges import SymbolicRange
 from weft.capture.meaning.table import TWO_OPERANDS, Handler, handles, refused
 from weft.capture.meaning.texts import texted
 from weft.capture.python.classes import MISSING, class_attribute
-from weft.capture.sources.numbers import ObjectId
+from weft.capture.sources.numbers import ObjectId, is_open
 from weft.capture.state.frame import UNBOUND, Lazy
 from weft.capture.state.journal import EMPTY_CELL, Journaled, cell_value
 from weft.capture.state.lazytext import LazyText
@@ -82,7 +82,7 @@ def _special(function: Any, method: str) -> Handler:
 
     def handler(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if args and not kwargs:
-            if function is repr and type(args[0]) is GraphNumber:
+            if function is repr and (type(args[0]) is GraphNumber or is_open(args[0])):
                 return LazyText.of(args[0], "!r")
             own = machine.objects.user_method(args[0], method)
             if own is not None:
@@ -221,7 +221,7 @@ def text_of(machine: Machine, value: Any) -> Any:
     """`str(value)`; with symbolic tensors in it, a text that is completed when the graph runs."""
     if isinstance(value, LazyText):
         return value
-    if type(value) is GraphNumber:
+    if type(value) is GraphNumber or is_open(value):
         return LazyText.of(value)
     if issubclass(type(value), RunNumber):
         value = value.constant()

@@ -24,7 +24,7 @@ from weft.capture.meaning.texts import percent, texted
 from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.python.containers import is_container
 from weft.capture.python.packages import is_ours
-from weft.capture.sources.numbers import CallNumber
+from weft.capture.sources.numbers import CallNumber, is_open
 from weft.capture.state.frame import Frame
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText, needs_characters
@@ -566,8 +566,8 @@ class Objects(Part):
         self.machine.arrays.refuse_opaque(value)
         if isinstance(spec, LazyText):
             raise needs_characters()
-        if type(value) is GraphNumber:
-            return LazyText.of(value, spec)
+        if type(value) is GraphNumber or is_open(value):
+            return LazyText.of(value, self.gate.read(Reads.ALL, spec))
         if isinstance(value, LazyText):
             if spec:
                 raise needs_characters()

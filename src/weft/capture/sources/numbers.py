@@ -92,6 +92,11 @@ def is_call_number(value: Any) -> bool:
     return type(value) is CallNumber
 
 
+def is_open(value: Any) -> bool:
+    """Whether a value is a number that this capture knows by an expression, of which no value is guarded yet."""
+    return type(value) is CallNumber and not value.pinned
+
+
 class Numbers:
     """The call's numbers in one capture.
 

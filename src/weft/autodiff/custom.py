@@ -566,13 +566,13 @@ class CellRule(Rule):
     def user_code(self) -> tuple[Any, ...]:
         return (*self.watch.hooks, *self.watch.pre_hooks)
 
-    def renewed(self, operands: Sequence[Tensor], memo: dict[int, Any]) -> Rule:
+    def renewed(self, followed: bool, memo: dict[int, Any]) -> Rule:
         watch: Any = memo.get(id(self.watch))
         if watch is None:
             watch = memo[id(self.watch)] = CellWatch(self.watch.cell, self.watch.hooks, self.watch.pre_hooks)
             watch.input_count = self.watch.input_count
         if not self.first:
-            watch.inputs_followed = edges_of(operands, None) is not None
+            watch.inputs_followed = followed
         return CellRule(watch, self.first)
 
 

@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.core import trace as trace_module
-from weft.core.dispatch import append, record
+from weft.core.dispatch import append, edges_of, record
 from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
 from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Node
 from weft.ir.types import TensorType
 
 
@@ -44,14 +45,14 @@ class Rule:
         """The functions of the user's that the rule calls."""
         raise NotImplementedError
 
-    def renewed(self, operands: Sequence[Tensor], memo: dict[int, Any]) -> Rule:
+    def renewed(self, followed: bool, memo: dict[int, Any]) -> Rule:
         """The rule for another run of the graph; what a pass notes in it is not shared between runs.
 
         Args:
-            operands: what is marked in that run.
+            followed: whether a gradient follows what is marked in that run.
             memo: what was renewed for this run, by id.
         """
-        del operands, memo
+        del followed, memo
         return self
 
     def __repr__(self) -> str:
@@ -99,6 +100,19 @@ def mark(operands: Sequence[Tensor], results: int, rule: Rule) -> tuple[Tensor, 
     refuse_unwatched(trace, rule.user_code(), rule.label)
     values = append(trace, MARK, inputs, attrs)
     return record(MARK, attrs, inputs, values, trace.graph)
+
+
+def renewed(node: Node, operands: Sequence[Any], level: Any, memo: dict[int, Any]) -> tuple[Rule, int]:
+    """The attributes of a mark of a graph for another run of it.
+
+    Args:
+        node: the mark.
+        operands: its operands in that run.
+        level: the graph under construction that the run is part of, None in eager code.
+        memo: what was renewed for this run, by id.
+    """
+    rule, results = node.attrs
+    return rule.renewed(edges_of(operands, level) is not None, memo), results
 
 
 def refuse_unwatched(trace: trace_module.Trace, functions: Sequence[Callable[..., Any]], label: str) -> None:

@@ -76,7 +76,7 @@ def _lower(graph: Graph, callees: dict[int, Lowered]) -> Lowered:
         results = tuple([slots[value] for value in node.outputs])
         if node.op is CONSTANT:
             constants.append((results[0], node.attrs[0]))
-            if node.outputs[0].type.dtype.category > 1:
+            if node.attrs[0].array.dtype.kind not in "iub":
                 reals.add(results[0])
             continue
         operands = tuple([absent if value is None else slots[value] for value in node.inputs])
@@ -97,7 +97,8 @@ def _function(
 ) -> Lowered:
     count = len(graph.params)
     padding = [None] * (size - count)
-    drop_weakness, hide = _drop_weakness, jax.lax.optimization_barrier
+    drop_weakness = _drop_weakness
+    hide: Callable[[Any], Any] = jax.lax.optimization_barrier
 
     def evaluate(*arrays: Any) -> tuple[Any, ...]:
         if len(arrays) != count:

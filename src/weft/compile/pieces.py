@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from weft.autodiff.marks import MARK, mark
+from weft.autodiff.marks import MARK, mark, renewed
 from weft.compile.differentiate import part
 from weft.core.control import CALL, IF, WHILE
 from weft.core.dispatch import apply
@@ -108,8 +108,8 @@ class Pieces:
     def _run_node(self, node: Node, operands: list[Any], memo: dict[int, Any]) -> Sequence[Tensor | None]:
         op: Any = node.op
         if op is MARK:
-            rule, results = node.attrs
-            return mark(operands, results, rule.renewed(operands, memo))
+            rule, results = renewed(node, operands, None, memo)
+            return mark(operands, results, rule)
         if op is IF:
             chosen = node.regions[0 if _truth(operands[0]) else 1]
             return self._inside(chosen).run(operands[1:], memo)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from weft.autodiff.marks import MARK, renewed
 from weft.core.control import CALL
 from weft.core.dispatch import append, record
 from weft.core.primitive import IO
@@ -29,6 +30,7 @@ def replay(trace: Trace, graph: Graph, inputs: Sequence[Tensor]) -> list[Tensor]
     """
     env: dict[Value, Tensor] = dict(zip(graph.params, inputs, strict=True))
     outer = trace.location
+    memo: dict[int, Any] = {}
     try:
         for node in graph.nodes:
             location = node.location
@@ -48,8 +50,9 @@ def replay(trace: Trace, graph: Graph, inputs: Sequence[Tensor]) -> list[Tensor]
                 results = [wrap(value) for value in trace.append(node.op, used, node.attrs, types)]
             else:
                 op: Any = node.op
-                values = append(trace, op, operands, node.attrs)
-                results = record(op, node.attrs, tuple(operands), values, trace.graph)
+                attrs = renewed(node, operands, trace.graph, memo) if op is MARK else node.attrs
+                values = append(trace, op, operands, attrs)
+                results = record(op, attrs, tuple(operands), values, trace.graph)
             env.update(zip(node.outputs, results, strict=True))
     finally:
         trace.location = outer

@@ -17,13 +17,14 @@ import sys
 import types
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
 from weft.capture.code.instructions import decode
 from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.classes import MISSING, class_attribute
+from weft.capture.python.effects import NOTICED, is_importing, is_noticed, runs_python
 from weft.capture.python.packages import NATIVE_PACKAGES
 from weft.capture.python.specials import classes_asked, special_names
 from weft.capture.state.journal import Journaled
@@ -85,8 +86,11 @@ class Native(Part):
         """
         owner = getattr(function, "__self__", None)
         given = (*args, *kwargs.values()) if type(owner) is types.ModuleType else (owner, *args, *kwargs.values())
+        library = runs_python(function)
+        if not library and getattr(function, "__name__", "") in NOTICED and is_noticed(function):
+            _refuse_effect(function, function)
         if values is not None:
-            if _SIMPLE.issuperset(map(type, given)) and _SIMPLE.issuperset(map(type, values)):
+            if not library and _SIMPLE.issuperset(map(type, given)) and _SIMPLE.issuperset(map(type, values)):
                 return function(*args, **kwargs)
             if not _only_computes(function, values):
                 _refuse_choices(values, None)
@@ -95,20 +99,20 @@ class Native(Part):
         arrays = _arrays_in(given)
         if arrays:
             with self._unwritten(arrays):
-                return self._watched(values, function, given, args, kwargs)
-        return self._watched(values, function, given, args, kwargs)
+                return self._watched(library, values, function, given, args, kwargs)
+        return self._watched(library, values, function, given, args, kwargs)
 
-    def _watched(self, values: Any, function: Any, given: Any, args: Any, kwargs: Any) -> Any:
-        asked = values is None or self._are_asked(given) or self._has_users(values)
+    def _watched(self, library: bool, values: Any, function: Any, given: Any, args: Any, kwargs: Any) -> Any:
+        asked = library or values is None or self._are_asked(given) or self._has_users(values)
         if not asked and not (_looks_inside(function) and self._has_users((*args, *kwargs.values()), False)):
             return function(*args, **kwargs)
         before: Any = sys.getprofile()
-        if before is not None and getattr(before, "__func__", None) is not Native._on_call:
+        if before is not None and getattr(before, "__func__", None) not in _WATCHES:
             raise Unsupported(
                 Refusal.UNKNOWN_CALL,
                 "native code may call methods of the program's own classes, and a profiler hinders watching it",
             )
-        sys.setprofile(self._on_call)
+        sys.setprofile(self._on_library_call if library else self._on_call)
         try:
             return function(*args, **kwargs)
         finally:
@@ -178,6 +182,14 @@ class Native(Part):
                     found = found or not isinstance(method, (*_IN_C, type(None)))
             self.users_classes[id(kind), is_item] = found
         return found
+
+    def _on_library_call(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        """Library code in Python calls something: whether that reads or changes more than its arguments."""
+        if event == "c_call":
+            if is_noticed(arg) and _is_of_library(frame) and not _is_taken_back(frame):
+                _refuse_effect(arg, frame.f_code)
+        else:
+            self._on_call(frame, event, arg)
 
     def _on_call(self, frame: types.FrameType, event: str, arg: Any) -> None:
         """Native code calls a Python function: whether a special method may run there.
@@ -353,6 +365,36 @@ def _only_stores(function: Any) -> bool:
 
 
 _CALLER: Final = Native._watched.__code__
+_WATCHES: Final = (Native._on_call, Native._on_library_call)
+
+
+def _is_of_library(frame: types.FrameType | None) -> bool:
+    """Whether a frame is one of library code that runs natively, neither the program's, which was interpreted before,
+    nor of an import, which the next call finds done.
+    """
+    inside = False
+    while frame is not None and frame.f_code is not _CALLER:
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if is_importing(frame) or not (package in NATIVE_PACKAGES or package in sys.stdlib_module_names):
+            return False
+        inside, frame = True, frame.f_back
+    return inside and frame is not None
+
+
+def _is_taken_back(frame: types.FrameType) -> bool:
+    """Whether a frame enters or leaves a context manager for library code, which leaves what it enters."""
+    caller = frame.f_back
+    return frame.f_code.co_name in ("__enter__", "__exit__") and caller is not None and caller.f_code is not _CALLER
+
+
+def _refuse_effect(function: Any, caller: Any) -> NoReturn:
+    name = getattr(caller, "co_qualname", None) or getattr(caller, "__qualname__", "")
+    called = "" if function is caller else f" calls {getattr(function, '__qualname__', function)}(), which"
+    raise Unsupported(
+        Refusal.IMPURE_CALL,
+        f"{name}(){called} reads or changes something besides its arguments",
+        "call it outside the compiled function",
+    )
 
 
 def _is_of_weft(frame: types.FrameType) -> bool:

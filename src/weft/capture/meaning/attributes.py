@@ -20,6 +20,7 @@ from weft.capture.python.namespaces import (
     has_hooks,
     namespace_of,
 )
+from weft.capture.python.packages import is_ours
 from weft.capture.state.journal import EMPTY_CELL, Journaled, slot_value
 from weft.capture.state.lazytext import LazyText, needs_characters
 from weft.core.choice import Choice, class_of
@@ -142,9 +143,16 @@ class Attributes(Part):
         kind = type(obj)
         try:
             custom = class_attribute(kind, "__getattribute__")
-            if isinstance(custom, types.FunctionType) and not self.machine.calls.is_native(custom, obj):
-                self.machine.objects.look_up(kind, "__getattribute__")
-                return self.machine.calls.call(custom, [obj, name], {})
+            if isinstance(custom, types.FunctionType):
+                if self.machine.calls.is_native(custom, obj) and not is_ours(custom):
+                    raise Unsupported(
+                        Refusal.UNKNOWN_CALL,
+                        f"weft cannot look into {custom.__qualname__}(), which reads {name!r}",
+                        "read it outside the compiled function",
+                    )
+                if not self.machine.calls.is_native(custom, obj):
+                    self.machine.objects.look_up(kind, "__getattribute__")
+                    return self.machine.calls.call(custom, [obj, name], {})
             return self._attr(obj, name, optional, True)
         except AttributeError:
             if optional and not isinstance(class_attribute(kind, name), functools.cached_property):
@@ -170,7 +178,7 @@ class Attributes(Part):
         found = class_attribute(kind, name)
         if type(found) is property and isinstance(found.fget, types.FunctionType):
             self.machine.objects.look_up(kind, name)
-            if not self.machine.calls.is_native(found.fget, obj):
+            if not (self.machine.calls.is_native(found.fget, obj) and is_ours(found.fget)):
                 return self.machine.calls.call(found.fget, [obj], {})
         elif isinstance(found, functools.cached_property):
             self.machine.objects.look_up(kind, name)

@@ -18,6 +18,7 @@ from weft.capture.python.classes import MISSING, class_attribute, is_changeable,
 from weft.capture.python.exceptions import raise_as_it_is
 from weft.capture.python.packages import (
     DEBUGGERS,
+    ENTERED,
     NATIVE_PACKAGES,
     PURE_MODULES,
     is_ours,
@@ -206,7 +207,7 @@ class Calls(Part):
             if function.__code__ in TRANSPARENT or id(function) in self.created:  # made by code that was entered
                 return False
             return not self.holds_user_code(first)
-        return package in NATIVE_PACKAGES
+        return package in NATIVE_PACKAGES and (module, function.__qualname__.partition(".")[0]) not in ENTERED
 
     def holds_user_code(self, obj: Any) -> bool:
         """Whether a library Cell has a user's Cell, hook or function inside, so that its methods must be entered."""

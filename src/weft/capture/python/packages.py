@@ -20,6 +20,14 @@ NATIVE_PACKAGES: Final = frozenset(
         "importlib", "ml_dtypes", "builtins", "statistics",
     }
 )  # fmt: skip
+#: functions of those packages that are entered all the same: they take objects of the program apart
+ENTERED: Final = frozenset(
+    ("dataclasses", name)
+    for name in (
+        "replace", "_replace", "asdict", "_asdict_inner", "astuple", "_astuple_inner", "fields", "is_dataclass",
+        "_is_dataclass_instance",
+    )
+)  # fmt: skip
 #: modules of C functions that depend on nothing but their arguments
 PURE_MODULES: Final = frozenset(
     {

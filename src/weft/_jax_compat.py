@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -67,7 +68,9 @@ def _forget_traces(name: str, seconds: float) -> None:
     _compilations += 1
     if _compilations % _REMEMBERED == 0:
         clear_all_caches()
-        if gc.isenabled():  # what JAX remembered refers to itself, so it would lie there until Python looks by itself
+        # what JAX remembered refers to itself, so it would lie there until Python looks by itself; where code is traced, a
+        # debugger would stop in what the collector calls
+        if gc.isenabled() and sys.gettrace() is None:
             gc.collect()
 
 

@@ -68,8 +68,8 @@ def _forget_traces(name: str, seconds: float) -> None:
     _compilations += 1
     if _compilations % _REMEMBERED == 0:
         clear_all_caches()
-        # what JAX remembered refers to itself, so it would lie there until Python looks by itself; where code is traced, a
-        # debugger would stop in what the collector calls
+        # what JAX remembered refers to itself, so it would lie there until Python looks by itself; not while a debugger
+        # runs, which would stop in what the collector calls
         if gc.isenabled() and sys.gettrace() is None:
             gc.collect()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -46,6 +47,10 @@ def note(x: Tensor) -> None:
     LOG.append(float(x.asnumpy()[0]))
 
 
+def _is_large(x: Tensor) -> bool:
+    return bool(x[0] > 1)
+
+
 def _plain(data: Any, x: Any) -> Any:
     for item in data:
         x = x + item
@@ -75,14 +80,14 @@ def _twice(data: Any, x: Any) -> Any:
 
 
 def _mapped(data: Any, x: Any) -> Any:
-    for item in map(lambda t: t * 2, data):
+    for item in map(operator.neg, data):
         x = x + item
         note(x)
     return x
 
 
 def _filtered(data: Any, x: Any) -> Any:
-    for item in filter(lambda t: bool(t[0] > 1), data):
+    for item in filter(_is_large, data):
         x = x + item
         note(x)
     return x

@@ -88,13 +88,13 @@ def outcomes(source: str, compiled: Callable[[Any], Any]) -> list[Any]:
             obj.a, obj.b = value, value  # type: ignore[attr-defined]
         d = {"k": value, (0, 1): value, 1.5: value, None: value, KEEP: value, True: value, LOGGED: value}
         o, e = collections.OrderedDict(k=value), collections.defaultdict(int, k=value)
-        l, q = [value, value], collections.deque([value])
+        items, q = [value, value], collections.deque([value])
         Plain.shared = scope["G"] = value
         put(value)
         seen: list[Any] = []
-        result = function(Tensor([float(number % 3)]), s, t, n, d, o, e, l, q, seen)
+        result = function(Tensor([float(number % 3)]), s, t, n, d, o, e, items, q, seen)
         after = (s.a, s.b, t.a, t.b, n.a, n.b, Plain.shared, scope["G"], get())  # type: ignore[attr-defined]
-        found.append((result.asnumpy().tolist(), after, list(d.values()), [*o.items(), *e.items(), *l, *q], seen))
+        found.append((result.asnumpy().tolist(), after, list(d.values()), [*o.items(), *e.items(), *items, *q], seen))
     return found
 
 
@@ -110,7 +110,9 @@ def test_more_random_writes(seed: int) -> None:
     test_random_writes(seed)
 
 
-@pytest.mark.parametrize(("first", "last"), [(False, True), ("", "on"), (1, None), (None, KEEP), (0.5, 1.0), ((), (1,))])
+@pytest.mark.parametrize(
+    ("first", "last"), [(False, True), ("", "on"), (1, None), (None, KEEP), (0.5, 1.0), ((), (1,))]
+)
 def test_what_a_call_puts_back_is_put_back_by_the_next(first: Any, last: Any) -> None:
     """Nothing reads the attribute, which holds at the end of the first call what it held before."""
 

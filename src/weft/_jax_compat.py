@@ -75,7 +75,7 @@ def _forget_traces(name: str, seconds: float) -> None:
 
 
 #: compilations between two times that JAX's memory of tracing is emptied
-_REMEMBERED: Final = 128
+_REMEMBERED: Final = 64
 _compilations = 0
 on_compilation(_forget_traces)
 

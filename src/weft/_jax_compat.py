@@ -11,7 +11,8 @@ from typing import Any, Final
 import jax
 import jax.monitoring
 import numpy as np
-from jax._src.util import clear_all_caches  # noqa: TID251  what this module is for
+from jax._src import pjit  # noqa: TID251  what this module is for
+from jax._src.util import clear_all_caches  # noqa: TID251
 
 # 64-bit element types are real in this framework; JAX has one process-wide switch for them.
 jax.config.update("jax_enable_x64", True)
@@ -68,14 +69,17 @@ def _forget_traces(name: str, seconds: float) -> None:
     _compilations += 1
     if _compilations % _REMEMBERED == 0:
         clear_all_caches()
+        _SEEN.clear()
         # what JAX remembered refers to itself, so it would lie there until Python looks by itself; not while a debugger
         # runs, which would stop in what the collector calls
         if gc.isenabled() and sys.gettrace() is None:
             gc.collect()
 
 
+#: the argument types that JAX has seen of each function, among them its own, which live for ever
+_SEEN: Final[Any] = getattr(pjit, "_seen_qdds", {})
 #: compilations between two times that JAX's memory of tracing is emptied
-_REMEMBERED: Final = 64
+_REMEMBERED: Final = 32
 _compilations = 0
 on_compilation(_forget_traces)
 

@@ -232,6 +232,17 @@ def cell_value(cell: types.CellType) -> Any:
         return EMPTY_CELL
 
 
+def _at(holder: Any, contents: Any, key: Any) -> Any:
+    """What noted contents have at a place, `EMPTY_CELL` if nothing."""
+    if type(holder) is types.CellType:
+        return None if contents is HELD_NONE else contents
+    for part in ("list", "dict", "class", "slots"):
+        if isinstance(contents, dict) and part in contents:
+            with contextlib.suppress(LookupError):
+                return contents[part][key]
+    return EMPTY_CELL
+
+
 def _described(obj: Any, owner: Any) -> str:
     kind = type(obj if owner is None else owner)
     return "a variable" if kind is types.CellType else f"a {kind.__name__}"
@@ -400,11 +411,14 @@ class Journal:
             first = next((layer.before[name][1] for layer in self.layers if name in layer.before), contents_of(holder))
             base[name] = (holder, first if is_cell else {part: copy.copy(held) for part, held in first.items()})
         self.exchanged.setdefault(name, {})[key] = number
+        first = _at(holder, base[name][1], key)
         for layer in self.layers[1:]:
             noted = layer.before.get(name)
-            if noted is not None and is_cell:
+            if noted is None or _at(holder, noted[1], key) is not first:  # what was written before the side stays
+                continue
+            if is_cell:
                 layer.before[name] = (holder, number)
-            elif noted is not None:
+            else:
                 noted[1]["list" if isinstance(holder, list) else "dict"][key] = number
         if is_cell:
             holder.cell_contents = number
@@ -476,18 +490,8 @@ class Journal:
             holder: a dictionary, a list, a closure cell, a class or an object with slots.
             key: the key, index or name in it.
         """
-        if not self.wrote_outside:
-            return EMPTY_CELL
-        noted = self.noted(holder)
-        if type(holder) is types.CellType:
-            return None if noted is HELD_NONE else EMPTY_CELL if noted is None else noted
-        if not isinstance(noted, dict):
-            return EMPTY_CELL
-        for part in ("list", "dict", "class", "slots"):
-            if part in noted:
-                with contextlib.suppress(LookupError):
-                    return noted[part][key]
-        return EMPTY_CELL
+        noted = self.noted(holder) if self.wrote_outside else None
+        return EMPTY_CELL if noted is None else _at(holder, noted, key)
 
     def first_values(self, items: dict[Any, Any]) -> Iterable[Any]:
         """What a dictionary held before the capture first wrote it, nothing if it has not."""

@@ -99,7 +99,10 @@ class _Rest:
                 self._take_back()
         if failure is not None:
             assert self._handlers is not None
-            return self._handlers.go_on(failure, values[: self.outer], None)
+            try:
+                return self._handlers.go_on(failure, values[: self.outer], None)
+            finally:
+                del failure  # this frame would keep it alive, and it the frames of the program
         if self._handlers is None:
             return result
         waiting = self.continuation.shapes[:-1]

@@ -184,7 +184,8 @@ class BreakPoint:
             "else:",
             "    failure = None",
             "if failure is not None:",  # outside of the handler: what goes on is not in the midst of handling it
-            "    return failed(failure, v)",
+            "    try: return failed(failure, v)",
+            "    finally: del failure",  # the frame would keep it alive, and it the frames of the program
         ]
         if self.expected is not None:
             scope["unexpected"] = self._did_not_raise

@@ -66,7 +66,7 @@ def _dividing(function: Any) -> Handler:
         whole = args[0] if args else None
         ahead: list[Any] = []
         if type(whole) is BufferedIterator and type(whole.source) is _TEE:
-            ahead = whole.buffer[whole.position :]
+            ahead = whole.left()
             args = [whole.source, *args[1:]]
         made = function(*[_converted(machine, a) for a in args], **kwargs)
         parts = made if isinstance(made, tuple) else (made,)

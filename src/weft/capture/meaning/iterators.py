@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import operator
@@ -247,28 +248,59 @@ class BufferedIterator(Touching):
         ahead: items that come before those of the iterator.
     """
 
-    __slots__ = ("source", "buffer", "position", "noted", "next")
+    __slots__ = ("journal", "source", "buffer", "journaled", "position", "ended", "noted", "next")
 
     def __init__(self, machine: Any, source: Iterator[Any], ahead: Iterable[Any] = ()) -> None:
         super().__init__(machine.journal, type(source))
+        self.journal = machine.journal
         self.source = source
         self.buffer: list[Any] = [*ahead]
+        #: positions of items whose making changed what the journal takes back: other iterators, objects
+        self.journaled: set[int] = set()
         self.position = 0
+        self.ended = False
         self.noted = machine.made_if_fresh
         self.next = functools.partial(machine.native.call, None, next) if type(source) in _ASKING else next
 
     def __next__(self) -> Any:
+        if self.ended:
+            raise StopIteration
         self.touch(self)
         if self.position == len(self.buffer):
-            self.buffer.append(self.noted(self.next(self.source)))
+            self._advance()
+        elif self.position in self.journaled:
+            raise Unsupported(
+                Refusal.ITERATION,
+                f"this {type(self.source).__name__} takes its items from an iterator of the program, which both sides "
+                "of a condition advance",
+                "make a list of the items first, or loop over the iterator itself",
+            )
+        item = self.buffer[self.position]
+        if item is _ABSENT:
+            self.ended = True
+            raise StopIteration
         self.position += 1
-        return self.buffer[self.position - 1]
+        return item
+
+    def _advance(self) -> None:
+        """Take the next item, or the end, from the iterator."""
+        touches = self.journal.touches
+        item = _ABSENT
+        with contextlib.suppress(StopIteration):
+            item = self.noted(self.next(self.source))
+        if self.journal.touches != touches:
+            self.journaled.add(len(self.buffer))
+        self.buffer.append(item)
+
+    def left(self) -> list[Any]:
+        """The items that were taken from the iterator and are still to come."""
+        return [item for item in self.buffer[self.position :] if item is not _ABSENT]
 
     def journal_contents(self) -> Any:
-        return self.position
+        return self.position, self.ended
 
     def journal_restore(self, contents: Any) -> None:
-        self.position = contents
+        self.position, self.ended = contents
 
 
 _ITERABLES: Final[tuple[Any, ...]] = ([], (), "", b"", range(0), range(1 << 70), {}, {}.values(), {}.items(), set())

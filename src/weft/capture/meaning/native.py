@@ -71,6 +71,8 @@ class Native(Part):
         super().__init__(machine)
         #: whether instances of a class, by its id, have such methods that are the user's, as far as was asked
         self.users_classes: dict[tuple[int, bool], bool] = {}
+        #: whether code of the user's compares the keys of a container, by its id and length
+        self.users_keys: dict[tuple[int, int], bool] = {}
 
     def call(self, values: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call native code.
@@ -144,9 +146,19 @@ class Native(Part):
             kind = type(value)
             if kind is slice and self._are_asked((value.start, value.stop, value.step)):
                 return True
-            if kind not in _PLAIN and self._is_users(kind, False):
+            if kind not in _PLAIN and (self._is_users(kind, False) or self._has_users_keys(value)):
                 return True
         return False
+
+    def _has_users_keys(self, value: Any) -> bool:
+        """Whether looking something up in a dictionary or set may compare it by code of the user's with its keys."""
+        if not issubclass(type(value), (dict, set, frozenset)):
+            return False
+        known = (id(value), len(value))
+        found = self.users_keys.get(known)
+        if found is None:
+            found = self.users_keys[known] = not hashed_freely(value)
+        return found
 
     def _has_users(self, values: Any, are_items: bool = True, seen: frozenset[int] = frozenset()) -> bool:
         """Whether comparing or hashing any of some values may call a method of the user's, or doing anything with them

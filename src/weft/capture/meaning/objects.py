@@ -470,14 +470,16 @@ class Objects(Part):
             if any(held is value for held in (*dict.values(obj), *self.journal.first_values(obj))):
                 self.sources.contents(obj)
             return
+        if isinstance(obj, list) and not isinstance(key, int):
+            self.sources.contents(obj)
+            return
         try:  # asking a `defaultdict` itself would make the item
             old = list.__getitem__(obj, key) if isinstance(obj, list) else dict.get(obj, key, MISSING)
-        except (IndexError, TypeError):
+        except IndexError:
             return
-        if type(key) is not slice:  # of which everything was read
-            items = self.sources
-            read = lambda held: (items.item if held is old else items.first_item)(obj, key, held)  # noqa: E731
-            self.read_old(obj, key, old, value, read)
+        items = self.sources
+        read = lambda held: (items.item if held is old else items.first_item)(obj, key, held)  # noqa: E731
+        self.read_old(obj, key, old, value, read)
 
     def delete_item(self, obj: Any, key: Any) -> None:
         """`del obj[key]`."""

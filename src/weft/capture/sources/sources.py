@@ -208,6 +208,8 @@ class Sources(Contents):
             owner = self.name(obj, "module" if isinstance(obj, types.ModuleType) else "class")
             self.paths.setdefault(owner, obj.__name__)
         expression = spelled_attribute(type(obj), owner, name, self.name)
+        if self._hides(obj, name):  # what it hides must not run where the next call does not have it any more
+            expression = f"{self.namespace(obj, owner)}[{name!r}]"
         path = f"{self.path(owner)}.{name}"
         if isinstance(value, types.MethodType):
             self._method(obj, owner, name, value, path)
@@ -225,6 +227,13 @@ class Sources(Contents):
                 return value
             return self._read(self.namespace(obj, owner), value, path)
         return self._load(expression, value, path)
+
+    def _hides(self, obj: Any, name: str) -> bool:
+        """Whether an attribute that an object holds hides one of its class that code of the program would give."""
+        if isinstance(obj, (types.ModuleType, type)) or name not in (namespace_of(obj) or ()):
+            return False
+        getter = class_attribute(type(class_attribute(type(obj), name)), "__get__")
+        return isinstance(getter, types.FunctionType)
 
     def _of_class(self, obj: Any, name: str, value: Any, held: bool) -> Any:
         """An attribute of an object that the call makes, which holds it or has it from its class."""

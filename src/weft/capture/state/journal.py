@@ -299,6 +299,8 @@ class Journal:
         self.clock: Any = lambda: -1
         #: whether other threads may reach what existed before the capture, so that it must not be written
         self.shared = False
+        #: how often something was about to be written
+        self.touches = 0
         #: whether anything that existed before the capture was written
         self.wrote_outside = False
         #: whether a class was written
@@ -444,6 +446,7 @@ class Journal:
             raise refusal
         before = self.layers[-1].before
         key = id(obj)
+        self.touches += 1
         if issubclass(type(obj), list):
             self.places[key] = None
         elif issubclass(type(obj), type):

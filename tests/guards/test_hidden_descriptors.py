@@ -1,4 +1,4 @@
-"""Attributes that hide code of the program, keys that it compares, indices that it gives: it runs as often as in Python."""
+"""Attributes that hide code of the program, keys that it compares, indices that it gives: run as often as in Python."""
 
 from __future__ import annotations
 

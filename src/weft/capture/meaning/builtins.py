@@ -141,11 +141,18 @@ def _format(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return machine.objects.format(args[0], args[1] if len(args) > 1 else "")
 
 
+#: arguments of the instruction BINARY_OP
+_FLOOR_DIVIDE: Final = 2
+_REMAINDER: Final = 6
+
+
 @handles(divmod)
 def _divmod(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     left, right = args
     if any(map(arithmetic.is_graph_number, args)) and all(map(arithmetic.is_number, args)):
         return arithmetic.binary(divmod, left, right)
+    if is_open(left) and type(right) in (int, float) and right:
+        return machine.objects.binary(_FLOOR_DIVIDE, left, right), machine.objects.binary(_REMAINDER, left, right)
     if all(machine.objects.user_method(v, m) is None for v in args for m in ("__divmod__", "__rdivmod__")):
         return divmod(settled(left), settled(right))
     return machine.objects.binary_by(divmod, "__divmod__", "__rdivmod__", left, right)

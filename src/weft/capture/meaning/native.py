@@ -146,11 +146,11 @@ class Native(Part):
             kind = type(value)
             if kind is slice and self._are_asked((value.start, value.stop, value.step)):
                 return True
-            if kind not in _PLAIN and (self._is_users(kind, False) or self._has_users_keys(value)):
+            if kind not in _PLAIN and (self._is_users(kind, False) or self.has_users_keys(value)):
                 return True
         return False
 
-    def _has_users_keys(self, value: Any) -> bool:
+    def has_users_keys(self, value: Any) -> bool:
         """Whether looking something up in a dictionary or set may compare it by code of the user's with its keys."""
         if not issubclass(type(value), (dict, set, frozenset)):
             return False

@@ -216,6 +216,12 @@ class NativeCalls(Part):
         refusal.whole = module in INTERNALS
         raise refusal
 
+    def _has_at_once(self, items: Any, args: list[Any]) -> bool:
+        """Whether a dictionary has the key that it is asked for, so that no default counts."""
+        if not 1 <= len(args) <= 2 or type(args[0]) not in (str, int) or self.machine.native.has_users_keys(items):
+            return False
+        return dict.__contains__(items, args[0])
+
     def _refuse_users(self, callee: Any, args: list[Any]) -> None:
         """Refuse containers of the user's whose special methods code in C would call."""
         for value in args:
@@ -266,6 +272,8 @@ class NativeCalls(Part):
             return format_text(self.machine, callee, owner, args, kwargs)
         if name == "format_map" and isinstance(owner, str) and len(args) == 1:
             return format_text(self.machine, callee, owner, args, None)
+        if name in ("get", "setdefault") and definer is dict and not kwargs and self._has_at_once(owner, args):
+            return self.sources.item(owner, args[0], dict.__getitem__(owner, args[0]))
         row = row_of_method(definer, name, owner)
         args, kwargs = self.gate.arguments(row, args, kwargs)
         self.gate.owner(row, owner, args)

@@ -14,8 +14,7 @@ import numpy as np
 
 from weft.capture.meaning import arithmetic
 from weft.capture.meaning.gate import Reads
-from weft.capture.meaning.impostors import impostor, unsupported_operands
-from weft.capture.meaning.iterators import refuse_look
+from weft.capture.meaning.impostors import impostor, impostor_of, unsupported_operands
 from weft.capture.meaning.lookups import is_in, item_at
 from weft.capture.meaning.native import is_hashed_freely
 from weft.capture.meaning.parts import Part
@@ -466,20 +465,19 @@ class Objects(Part):
     def _read_old_item(self, obj: Any, key: Any, value: Any) -> None:
         if not isinstance(obj, (list, dict)) or not self.sources.is_known(obj):
             return
+        if isinstance(obj, list) and not isinstance(key, int):
+            self.sources.contents(obj)
+            return
         if isinstance(obj, dict) and not is_hashed_freely(key):  # which of the items it replaces only the program knows
             if any(held is value for held in (*dict.values(obj), *self.journal.first_values(obj))):
                 self.sources.contents(obj)
-            return
-        if isinstance(obj, list) and not isinstance(key, int):
-            self.sources.contents(obj)
             return
         try:  # asking a `defaultdict` itself would make the item
             old = list.__getitem__(obj, key) if isinstance(obj, list) else dict.get(obj, key, MISSING)
         except IndexError:
             return
-        items = self.sources
-        read = lambda held: (items.item if held is old else items.first_item)(obj, key, held)  # noqa: E731
-        self.read_old(obj, key, old, value, read)
+        now, first = self.sources.item, self.sources.first_item
+        self.read_old(obj, key, old, value, lambda held: (now if held is old else first)(obj, key, held))
 
     def delete_item(self, obj: Any, key: Any) -> None:
         """`del obj[key]`."""
@@ -592,11 +590,3 @@ class Objects(Part):
 def _is_integral(key: Any) -> bool:
     """Whether a tensor or a number of the graph can be an index."""
     return key.dtype.category <= 1 if isinstance(key, Tensor) else arithmetic.kind_of(key) is not float
-
-
-def impostor_of(iterator: Any) -> Any:
-    """An object of a class named like that which one of the capture's own iterators stands for."""
-    if type(iterator) is SymbolicRange:  # which has methods
-        refuse_look(iterator, "a look")
-    made: Any = type(iterator.stands_for.__name__, (), {})()
-    return made

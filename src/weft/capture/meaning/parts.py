@@ -69,6 +69,8 @@ class Native(Protocol):
 
     def call(self, values: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any: ...
 
+    def has_users_keys(self, value: Any) -> bool: ...
+
 
 class Iteration(Protocol):
     """Iterators that the journal can take back."""

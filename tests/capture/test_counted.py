@@ -56,7 +56,7 @@ def _on_a_side(s: State, x: Any, k: int) -> Any:
 
 def _divided(s: State, x: Any, k: int) -> Any:
     quotient, rest = divmod(k, 4)
-    return x * quotient + rest, divmod(k * 1.5, 2), divmod(-k, 3)
+    return x * (quotient + 1) + (rest + 1), divmod(k * 1.5, 2), divmod(-k, 3)
 
 
 #: with the largest number of graphs that twelve calls may need; None where keys or whole dictionaries are read

@@ -207,6 +207,8 @@ class Calls(Part):
             if function.__code__ in TRANSPARENT or id(function) in self.created:  # made by code that was entered
                 return False
             return not self.holds_user_code(first)
+        if function.__name__ in ("__setattr__", "__delattr__"):  # what they write is journaled
+            return False
         return package in NATIVE_PACKAGES and (module, function.__qualname__.partition(".")[0]) not in ENTERED
 
     def holds_user_code(self, obj: Any) -> bool:

@@ -35,6 +35,8 @@ def is_trusted(obj: Any) -> bool:
 
 def is_changeable(kind: type) -> bool:
     """Whether a class is one of the program's own, whose attributes may be replaced at any time."""
+    if not issubclass(type(kind), type):  # it passes for one by its `__class__`
+        return True
     if not is_heap_type(kind) or kind.__flags__ & _IMMUTABLE_TYPE:
         return False
     return module_of(kind).partition(".")[0] not in TRUSTED_PACKAGES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import Any, Final
 
@@ -10,6 +11,8 @@ from weft.capture.python.packages import is_ours
 #: attributes of classes that are read and written in C
 NATIVE_MEMBERS: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _CLASS_DICT: Final[Any] = type.__dict__["__dict__"]
+#: what a `functools.partial` is made of, the last its attributes
+_REDUCED: Final[Any] = functools.partial.__reduce__
 
 
 def namespace_of(obj: Any) -> dict[str, Any] | None:
@@ -21,6 +24,8 @@ def namespace_of(obj: Any) -> dict[str, Any] | None:
     kind = type(obj)
     if not kind.__dictoffset__ or issubclass(kind, type):
         return None
+    if issubclass(kind, functools.partial) and _REDUCED(obj)[2][3] is None:
+        return None  # to ask for it would make it, and a `partial` of one that has it is another object
     for cls in kind.__mro__:
         member: Any = cls.__dict__.get("__dict__")
         if type(member) in NATIVE_MEMBERS:

@@ -51,7 +51,7 @@ _HEAP_TYPE: Final = 1 << 9
 
 def is_heap_type(cls: type) -> bool:
     """Whether a class was made by a class statement, or as if by one, and not built into the interpreter."""
-    return bool(cls.__flags__ & _HEAP_TYPE)
+    return not issubclass(type(cls), type) or bool(cls.__flags__ & _HEAP_TYPE)
 
 
 def is_ours(function: types.FunctionType) -> bool:

@@ -98,14 +98,14 @@ def outcomes(source: str, compiled: Callable[[Any], Any]) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(80))
 def test_random_writes(seed: int) -> None:
     source = program_of(seed)
     assert outcomes(source, weft.jit) == outcomes(source, lambda function: function), source
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(120, 2000))
+@pytest.mark.parametrize("seed", range(80, 2000))
 def test_more_random_writes(seed: int) -> None:
     test_random_writes(seed)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -70,16 +71,29 @@ def _forget_traces(name: str, seconds: float) -> None:
     if _compilations % _REMEMBERED == 0:
         clear_all_caches()
         _SEEN.clear()
-        # what JAX remembered refers to itself, so it would lie there until Python looks by itself; not while a debugger
-        # runs, which would stop in what the collector calls
-        if gc.isenabled() and sys.gettrace() is None:
-            gc.collect()
+        _collect()
 
 
+def _collect() -> None:
+    """Free what refers to itself, as what JAX remembers does: it would lie there until Python looks by itself.
+
+    Not while a debugger runs, which would stop in what the collector calls; and at most a twentieth of the time, since
+    the collector looks at all objects of the program.
+    """
+    global _next_collection
+    begun = time.monotonic()
+    if gc.isenabled() and sys.gettrace() is None and begun >= _next_collection:
+        gc.collect()
+        ended = time.monotonic()
+        _next_collection = ended + 20 * (ended - begun)
+
+
+#: the time before which the collector is not called again
+_next_collection = 0.0
 #: the argument types that JAX has seen of each function, among them its own, which live for ever
 _SEEN: Final[Any] = getattr(pjit, "_seen_qdds", {})
 #: compilations between two times that JAX's memory of tracing is emptied
-_REMEMBERED: Final = 32
+_REMEMBERED: Final = 64
 _compilations = 0
 on_compilation(_forget_traces)
 

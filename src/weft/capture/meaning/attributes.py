@@ -323,7 +323,7 @@ class Attributes(Part):
                 f"{name!r} of a {kind.__name__} is written while capturing",
                 "write it outside the compiled function",
             )
-        if isinstance(obj, functools.partial) and namespace_of(obj) is None:
+        if type(obj) is functools.partial and namespace_of(obj) is None:
             raise Unsupported(
                 Refusal.IMPURE_CALL, "the first attribute of a partial is written, which cannot be taken back", ""
             )

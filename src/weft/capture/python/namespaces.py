@@ -24,7 +24,7 @@ def namespace_of(obj: Any) -> dict[str, Any] | None:
     kind = type(obj)
     if not kind.__dictoffset__ or issubclass(kind, type):
         return None
-    if issubclass(kind, functools.partial) and _REDUCED(obj)[2][3] is None:
+    if kind is functools.partial and _REDUCED(obj)[2][3] is None:
         return None  # to ask for it would make it, and a `partial` of one that has it is another object
     for cls in kind.__mro__:
         member: Any = cls.__dict__.get("__dict__")

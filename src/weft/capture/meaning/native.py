@@ -152,9 +152,10 @@ class Native(Part):
 
     def has_users_keys(self, value: Any) -> bool:
         """Whether looking something up in a dictionary or set may compare it by code of the user's with its keys."""
-        if not issubclass(type(value), (dict, set, frozenset)):
+        base = next((base for base in (dict, set, frozenset) if issubclass(type(value), base)), None)
+        if base is None:
             return False
-        known = (id(value), len(value))
+        known = (id(value), base.__len__(value))
         found = self.users_keys.get(known)
         if found is None:
             found = self.users_keys[known] = not hashed_freely(value)

@@ -22,7 +22,7 @@ from weft.ir.types import TOKEN
 
 #: operations of which XLA computes two at once where both have a constant operand: ``(x + a) - b`` as ``x + (a - b)``,
 #: which rounds, overflows and vanishes elsewhere than the two do one by one; so these constants are hidden from it
-_ARITHMETIC: Final = frozenset({"Add", "Sub", "Mul", "Div", "RealDiv"})
+_ARITHMETIC: Final = frozenset({"Add", "Sub", "Mul", "RealDiv"})
 Lowered = Callable[..., tuple[Any, ...]]
 #: evaluates one node: (operands) -> results as a tuple
 _Run = Callable[..., Sequence[Any]]

@@ -144,13 +144,14 @@ class Attributes(Part):
         try:
             custom = class_attribute(kind, "__getattribute__")
             if isinstance(custom, types.FunctionType):
-                if self.machine.calls.is_native(custom, obj) and not is_ours(custom):
+                native = self.machine.calls.is_native(custom, obj)
+                if native and not is_ours(custom):
                     raise Unsupported(
                         Refusal.UNKNOWN_CALL,
                         f"weft cannot look into {custom.__qualname__}(), which reads {name!r}",
                         "read it outside the compiled function",
                     )
-                if not self.machine.calls.is_native(custom, obj):
+                if not native:
                     self.machine.objects.look_up(kind, "__getattribute__")
                     return self.machine.calls.call(custom, [obj, name], {})
             return self._attr(obj, name, optional, True)

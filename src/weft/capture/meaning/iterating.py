@@ -175,7 +175,10 @@ def _extreme(function: Any, symbol: str) -> Handler:
         for item in items[1:]:
             item_key = item if key is None else machine.calls.call(key, [item], {})
             better = machine.objects.truth(machine.objects.compare(symbol, item_key, best_key))
-            best, best_key = machine.calls.call(_chosen, [better, (item, item_key), (best, best_key)], {})
+            if type(better) is not bool:  # only the graph knows
+                best, best_key = machine.calls.call(_chosen, [better, (item, item_key), (best, best_key)], {})
+            elif better:
+                best, best_key = item, item_key
         return best
 
     return handler

@@ -24,6 +24,7 @@ import numpy as np
 from weft.capture.code.instructions import decode
 from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.classes import MISSING, class_attribute
+from weft.capture.python.containers import length
 from weft.capture.python.effects import NOTICED, is_importing, is_noticed, runs_python
 from weft.capture.python.packages import NATIVE_PACKAGES
 from weft.capture.python.specials import classes_asked, special_names
@@ -152,10 +153,9 @@ class Native(Part):
 
     def has_users_keys(self, value: Any) -> bool:
         """Whether looking something up in a dictionary or set may compare it by code of the user's with its keys."""
-        base = next((base for base in (dict, set, frozenset) if issubclass(type(value), base)), None)
-        if base is None:
+        if not issubclass(type(value), (dict, set, frozenset)):
             return False
-        known = (id(value), base.__len__(value))
+        known = (id(value), length(value))
         found = self.users_keys.get(known)
         if found is None:
             found = self.users_keys[known] = not hashed_freely(value)

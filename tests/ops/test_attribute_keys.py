@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import jax.numpy as jnp
@@ -100,3 +101,43 @@ def test_equal_numbers_fill_with_their_own_kind() -> None:
             filled = make((2,), value).asnumpy()
             assert filled.dtype.kind == {bool: "b", int: "i", float: "f"}[type(value)]
             assert np.signbit(filled.astype(np.float64)).tolist() == [str(value).startswith("-")] * 2
+
+
+def floats(value: Any) -> Any:
+    """The same value with each integer as a float."""
+    return tuple(map(floats, value)) if isinstance(value, tuple) else float(value) if type(value) is int else value
+
+
+def integer_attributes() -> list[Any]:
+    """A sample for each attribute that its primitive declares as integers."""
+    found = []
+    for primitive in Primitive.table.values():
+        annotations = primitive.implementation.__annotations__
+        for name in primitive.attr_names:
+            if annotations.get(name) not in ("int", "tuple[int, ...]"):
+                continue
+            for sample in primitive.sample_list():
+                if floats(sample.attrs.get(name)) != ():
+                    if name in sample.attrs:
+                        found.append(pytest.param(primitive, sample, name, id=f"{primitive.name}-{name}"))
+                    break
+    return found
+
+
+@pytest.mark.parametrize(("primitive", "sample", "name"), integer_attributes())
+def test_floats_are_refused_where_integers_are_declared_whatever_was_compiled(
+    primitive: Primitive, sample: Any, name: str
+) -> None:
+    tensors = tuple(None if a is None else Tensor(a) for a in sample.inputs)
+    functional = dict.fromkeys(primitive.attr_names) | {
+        p.name: p.default
+        for p in inspect.signature(primitive.implementation).parameters.values()
+        if p.kind is p.KEYWORD_ONLY and p.default is not p.empty
+    }
+    attrs = functional | sample.attrs
+    apply(primitive, tensors, tuple(attrs.values()))
+    wrong = attrs | {name: floats(attrs[name])}
+    with pytest.raises(TypeError, match=f": {name} must be .*int.*, not float"):
+        apply(primitive, tensors, tuple(wrong.values()))
+    with pytest.raises(TypeError, match=f": {name} must be .*int.*, not float"):
+        jit(lambda *xs: apply(primitive, xs, tuple(wrong.values())))(*tensors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ PROGRAMS: Final = 192
 _COUNTED: Final = 32
 #: classes whose values, left as they are, equal nothing else in a key
 _OWN: Final = frozenset({int, str, type(None), dtypes.DType})
+#: the words of an annotation
+_WORDS: Final = re.compile(r"\w+")
 _PACKABLE: Final = frozenset({int, str, type(None), bool, float, complex})
 
 
@@ -45,6 +48,19 @@ def exact(value: Any) -> Any:
     if kind in _OWN:
         return value
     return (kind, repr(value) if kind is float or kind is complex else value)
+
+
+def _integral(annotation: Any) -> bool:
+    """Whether an annotation, as written, admits integers only: ``int``, ``tuple[int, ...]``, ``int | None``..."""
+    words = set(_WORDS.findall(annotation)) if isinstance(annotation, str) else set()
+    return "int" in words and words <= {"int", "tuple", "None"}
+
+
+def _stray(value: Any) -> Any:
+    """The first among attribute values that is no integer, or None."""
+    if value.__class__ is tuple:
+        return next((found for item in value if (found := _stray(item)) is not None), None)
+    return None if hasattr(value, "__index__") else value
 
 
 def _packable(value: Any) -> bool:
@@ -169,8 +185,23 @@ class Primitive:
         found = self.executables.get(self.key(attrs))
         if found is None:
             key = self._checked_key(attrs)
+            self._check(attrs)
             found = self.executables[key] = self.executables.get(key) or jax.jit(self.bound(attrs))
         return found
+
+    def _check(self, attrs: tuple[Any, ...]) -> None:
+        """Refuse what is no integer where the implementation declares integers.
+
+        JAX keeps what it checked under keys in which ``1.0`` is ``1``, so its answer would depend on earlier calls.
+        """
+        annotations = getattr(self.implementation, "__annotations__", {})
+        for name, value in zip(self.attr_names, attrs, strict=True):
+            annotation = annotations.get(name, "")
+            found = _stray(value) if _integral(annotation) else None
+            if found is not None:
+                wanted = "an int" if annotation.startswith("int") else "integers"
+                where = f"{self.implementation.__name__.strip('_')}: {name}"
+                raise TypeError(f"{where} must be {wanted}, not {type(found).__name__} ({found!r:.40})")
 
     def make_room(self) -> None:
         """Drop the compiled programs if there are too many, as where each call brings a new shape."""
@@ -194,6 +225,7 @@ class Primitive:
         return found
 
     def _infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
+        self._check(attrs)
         structs = [None if t is None else jax.ShapeDtypeStruct(t.shape, t.dtype.np_dtype) for t in inputs]
         result = jax.eval_shape(self.bound(attrs), *structs)
         outputs = result if self.multiple else (result,)

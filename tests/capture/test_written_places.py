@@ -23,6 +23,14 @@ class Slotted:
     __slots__ = ("a", "b")
 
 
+class SlottedList(list[Any]):
+    __slots__ = ("a",)
+
+
+class SlottedDict(dict[str, Any]):
+    __slots__ = ("k",)
+
+
 class Net(nn.Cell):
     def construct(self, x: Tensor) -> Tensor:
         return x
@@ -46,6 +54,7 @@ LOGGED = Logged()
 PLACES = [
     "s.a", "s.b", "t.a", "t.b", "n.a", "n.b", "Plain.shared", "d['k']", "d[(0, 1)]", "d[1.5]", "d[None]", "d[KEEP]",
     "d[True]", "o['k']", "e['k']", "l[0]", "l[-1]", "q[0]", "G", "c", "vars(s)['a']", "globals()['G']", "d[LOGGED]",
+    "m.a", "m[0]", "h.k", "h['k']",
 ]  # fmt: skip
 #: statements that write a place, or read it into `x`
 STATEMENTS = [
@@ -68,7 +77,7 @@ def program_of(seed: int) -> str:
     lines = "\n".join(f"        {line}" for line in body)
     return (
         "def made():\n    c = 0\n"
-        "    def program(x, s, t, n, d, o, e, l, q, seen):\n"
+        "    def program(x, s, t, n, d, o, e, l, q, m, h, seen):\n"
         f"        global G\n        nonlocal c\n{lines}\n        return x * 2\n"
         "    def put(value):\n        nonlocal c\n        c = value\n"
         "    def get():\n        return c\n"
@@ -89,12 +98,16 @@ def outcomes(source: str, compiled: Callable[[Any], Any]) -> list[Any]:
         d = {"k": value, (0, 1): value, 1.5: value, None: value, KEEP: value, True: value, LOGGED: value}
         o, e = collections.OrderedDict(k=value), collections.defaultdict(int, k=value)
         items, q = [value, value], collections.deque([value])
+        m, h = SlottedList([value]), SlottedDict(k=value)
+        m.a = h.k = value
         Plain.shared = scope["G"] = value
         put(value)
         seen: list[Any] = []
-        result = function(Tensor([float(number % 3)]), s, t, n, d, o, e, items, q, seen)
-        after = (s.a, s.b, t.a, t.b, n.a, n.b, Plain.shared, scope["G"], get())  # type: ignore[attr-defined]
-        found.append((result.asnumpy().tolist(), after, list(d.values()), [*o.items(), *e.items(), *items, *q], seen))
+        result = function(Tensor([float(number % 3)]), s, t, n, d, o, e, items, q, m, h, seen)
+        after = (s.a, s.b, t.a, t.b, n.a, n.b, Plain.shared, scope["G"], get(), m.a, h.k)  # type: ignore[attr-defined]
+        found.append(
+            (result.asnumpy().tolist(), after, list(d.values()), [*o.items(), *e.items(), *items, *q, *m, h["k"]], seen)
+        )
     return found
 
 

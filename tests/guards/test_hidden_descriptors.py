@@ -129,3 +129,29 @@ SCENARIOS = {
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_runs_as_often_as_in_python(name: str) -> None:
     assert SCENARIOS[name](weft.jit) == SCENARIOS[name](lambda function: function)
+
+
+def test_annotations_are_not_made() -> None:
+    class Plain:
+        pass
+
+    class Read:
+        pass
+
+    kept = Plain()
+
+    @weft.jit(mode="PIJit")
+    def looked_up(x: Tensor) -> tuple[Any, ...]:
+        made = Plain()
+        return x * 2, getattr(made, "__annotations__", None), getattr(kept, "__annotations__", None)
+
+    @weft.jit(mode="PIJit")
+    def read(x: Tensor) -> tuple[Any, ...]:
+        before = "__annotations__" in vars(Read)
+        return x * 2, before, Read.__annotations__, "__annotations__" in vars(Read)
+
+    for _ in range(2):
+        assert looked_up(Tensor([1.0]))[1:] == (None, None)
+    assert "__annotations__" not in vars(Plain)
+    assert read(Tensor([1.0]))[1:] == (False, {}, True)
+    assert read(Tensor([1.0]))[1:] == (True, {}, True)

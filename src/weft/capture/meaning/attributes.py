@@ -200,7 +200,10 @@ class Attributes(Part):
                     self.machine.objects.look_up(kind, name)
                     self.machine.objects.look_up(type(found), "__get__")
                     return self.machine.calls.call(getter, [found, obj, kind], {})
-        if isinstance(obj, type) and (found is MISSING or not is_data_descriptor(found)):
+        if isinstance(obj, type) and name == "__annotations__" and id(obj) not in self.created:
+            if name not in class_namespace(obj):
+                raise Unsupported(Refusal.IMPURE_CALL, f"reading the annotations of {obj.__name__} makes them", "")
+        elif isinstance(obj, type) and (found is MISSING or not is_data_descriptor(found)):
             found = class_attribute(obj, name)
             getter = class_attribute(type(found), "__get__")
             if isinstance(getter, types.FunctionType) and not self.machine.calls.is_native(getter, found):
@@ -304,7 +307,8 @@ class Attributes(Part):
                 with self.sources.constants():
                     read(old)
         else:
-            self.machine.objects.read_old(obj if slotted or is_class else namespace, name, old, value, read)
+            named = slotted or is_class
+            self.machine.objects.read_old(obj if named else namespace, name, old, value, read, named)
         self.journal.touch(obj)
         below_hooks(type(obj), "__setattr__")(obj, name, value)
 
@@ -324,7 +328,7 @@ class Attributes(Part):
                 f"{name!r} of a {kind.__name__} is written while capturing",
                 "write it outside the compiled function",
             )
-        if type(obj) is functools.partial and namespace_of(obj) is None:
+        if isinstance(obj, functools.partial) and namespace_of(obj) is None:
             raise Unsupported(
                 Refusal.IMPURE_CALL, "the first attribute of a partial is written, which cannot be taken back", ""
             )

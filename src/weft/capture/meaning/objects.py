@@ -510,7 +510,9 @@ class Objects(Part):
         """
         return old is value or self.journal.on_a_side()
 
-    def read_old(self, holder: Any, key: Any, old: Any, value: Any, read: Callable[[Any], Any]) -> None:
+    def read_old(
+        self, holder: Any, key: Any, old: Any, value: Any, read: Callable[[Any], Any], named: bool = False
+    ) -> None:
         """Read what a write replaces, where the place's contents after it depend on that.
 
         Args:
@@ -519,8 +521,9 @@ class Objects(Part):
             old: what it holds, `MISSING` if nothing.
             value: what is written.
             read: reads what the place holds from outside.
+            named: whether the place is an attribute of a class or a slot.
         """
-        if value is not old and value is self.journal.original_at(holder, key):  # which it will seem to have kept
+        if value is not old and value is self.journal.original_at(holder, key, named):  # it will seem kept
             with self.sources.constants():
                 read(value)
         if old is MISSING or not self.depends_on_old(old, value):

@@ -67,7 +67,10 @@ def is_plain_lookup(kind: type, name: str, found: Any) -> bool:
         or class_attribute(meta, "__getattribute__") is not type.__getattribute__
     ):
         return False
-    getters = [class_attribute(type(value), "__get__") for value in (found, class_attribute(meta, name))]
+    hiding = class_attribute(meta, name)
+    if is_data_descriptor(hiding):  # which answers first; that of `__annotations__` even makes them
+        return False
+    getters = [class_attribute(type(value), "__get__") for value in (found, hiding)]
     return type(found) not in (classmethod, staticmethod) and all(
         getter is MISSING or isinstance(getter, types.WrapperDescriptorType) for getter in getters
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import types
 from typing import Any, Final
 
@@ -10,9 +9,8 @@ from weft.capture.python.packages import is_ours
 
 #: attributes of classes that are read and written in C
 NATIVE_MEMBERS: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
+_IN_C: Final = (types.MethodDescriptorType, types.WrapperDescriptorType)
 _CLASS_DICT: Final[Any] = type.__dict__["__dict__"]
-#: what a `functools.partial` is made of, the last its attributes
-_REDUCED: Final[Any] = functools.partial.__reduce__
 
 
 def namespace_of(obj: Any) -> dict[str, Any] | None:
@@ -24,14 +22,20 @@ def namespace_of(obj: Any) -> dict[str, Any] | None:
     kind = type(obj)
     if not kind.__dictoffset__ or issubclass(kind, type):
         return None
-    if kind is functools.partial and _REDUCED(obj)[2][3] is None:
-        return None  # to ask for it would make it, and a `partial` of one that has it is another object
     for cls in kind.__mro__:
         member: Any = cls.__dict__.get("__dict__")
         if type(member) in NATIVE_MEMBERS:
+            if cls.__name__ == "partial" and _lacks_namespace(cls, obj):
+                return None  # to ask for it would make it, and a `partial` of one that has it is another object
             found = member.__get__(obj)
             return found if isinstance(found, dict) else None
     return None
+
+
+def _lacks_namespace(kind: Any, obj: Any) -> bool:
+    """Whether an object is a `functools.partial`, of whichever import of that module, without attributes."""
+    reduce = kind.__dict__.get("__reduce__")  # gives what it is made of, the last its attributes
+    return kind.__module__ == "functools" and type(reduce) in _IN_C and reduce(obj)[2][3] is None
 
 
 def class_namespace(kind: type) -> types.MappingProxyType[str, Any]:

@@ -232,11 +232,11 @@ def cell_value(cell: types.CellType) -> Any:
         return EMPTY_CELL
 
 
-def _at(holder: Any, contents: Any, key: Any) -> Any:
-    """What noted contents have at a place, `EMPTY_CELL` if nothing."""
+def _at(holder: Any, contents: Any, key: Any, named: bool = False) -> Any:
+    """What noted contents have at a place (an attribute in a class or a slot if `named`), `EMPTY_CELL` if nothing."""
     if type(holder) is types.CellType:
         return None if contents is HELD_NONE else contents
-    for part in ("list", "dict", "class", "slots"):
+    for part in ("class", "slots") if named else ("list", "dict"):
         if isinstance(contents, dict) and part in contents:
             with contextlib.suppress(LookupError):
                 return contents[part][key]
@@ -486,15 +486,16 @@ class Journal:
         parts = noted if noted is not None else contents_of(obj) if _has_more(type(obj)) else {}
         return {**(parts if isinstance(parts, dict) else {}), "attributes": attributes["dict"]}
 
-    def original_at(self, holder: Any, key: Any) -> Any:
+    def original_at(self, holder: Any, key: Any, named: bool = False) -> Any:
         """What a place held before the capture first wrote there, `EMPTY_CELL` if nothing or nothing was written.
 
         Args:
             holder: a dictionary, a list, a closure cell, a class or an object with slots.
             key: the key, index or name in it.
+            named: whether the place is an attribute of a class or a slot, where a holder may have items too.
         """
         noted = self.noted(holder) if self.wrote_outside else None
-        return EMPTY_CELL if noted is None else _at(holder, noted, key)
+        return EMPTY_CELL if noted is None else _at(holder, noted, key, named)
 
     def first_values(self, items: dict[Any, Any]) -> Iterable[Any]:
         """What a dictionary held before the capture first wrote it, nothing if it has not."""

@@ -25,6 +25,7 @@ from weft.capture.python.packages import (
     module_of,
 )
 from weft.capture.python.users import is_asked, refuse_callbacks
+from weft.capture.python.values import PARTIAL
 from weft.capture.state.frame import Await, Frame, Raise, Return, check_init, slots_for
 from weft.capture.state.journal import Journaled
 from weft.core.transparency import PYTHON_ONLY, STAND_INS, TRANSPARENT
@@ -39,9 +40,6 @@ _VARIADIC: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 #: library modules with decorators that write to a class; what in them only reads
 _CLASS_MODULES: Final = frozenset({"dataclasses", "enum"})
 _CLASS_READERS: Final = frozenset({"fields", "is_dataclass", "asdict", "astuple", "replace", "field"})
-
-
-_PARTIAL: Final = ("func", "args", "keywords")
 
 
 def is_of_debugger(callee: Any) -> bool:
@@ -158,7 +156,7 @@ class Calls(Part):
                 self.machine.arrays.refuse_opaque(args, kwargs)
             return Return(self.handle(handler, callee, args, kwargs))
         if kind is functools.partial:
-            function, first, named = [self.sources.part(callee, n, getattr(callee, n)) for n in _PARTIAL]
+            function, first, named = [self.sources.part(callee, n, getattr(callee, n)) for n in PARTIAL]
             return self.call_outcome(function, [*first, *args], {**named, **kwargs})
         if kind in getters.GETTERS:
             return getters.call(self.machine, callee, args, kwargs)

@@ -19,15 +19,13 @@ from weft.capture.meaning.iterators import (
 from weft.capture.meaning.parts import Machine, Part
 from weft.capture.meaning.ranges import SymbolicRange, SymbolicRangeIterator
 from weft.capture.python.classes import MISSING, class_attribute, is_opaque_iterator
+from weft.capture.python.containers import VIEWS
 from weft.capture.state.journal import Journaled
 from weft.core.tensor import Tensor
 
 #: what Python's iterators see changes of, the methods by which Python does that, and the views
 _HASHED: Final = (dict, set, frozenset, deque)
 _HASHED_ITERATION: Final = tuple(kind.__dict__["__iter__"] for kind in (*_HASHED, OrderedDict))
-_DICT_VIEWS: Final[tuple[type, ...]] = tuple(
-    type(view(kind())) for kind in (dict, OrderedDict) for view in (kind.keys, kind.values, kind.items)
-)
 
 
 class Iteration(Part):
@@ -62,7 +60,7 @@ class Iteration(Part):
             self.sources.contents(obj)
             if isinstance(obj, _HASHED) and class_attribute(kind, "__iter__") in _HASHED_ITERATION:
                 return RestartingIterator(journal, obj)
-            if kind in _DICT_VIEWS:  # which goes past what the class of the dict has for iteration
+            if kind in VIEWS:  # which goes past what the class of the dict has for iteration
                 return RestartingIterator(journal, obj)
             if isinstance(obj, list) and class_attribute(kind, "__iter__") is list.__dict__["__iter__"]:
                 return SequenceIterator(journal, obj, item=list.__getitem__)
@@ -117,7 +115,7 @@ class Iteration(Part):
     def _is_native_iterable(self, obj: Any) -> bool:
         """Whether Python's own iterator over an object is taken, for lack of one that the journal can take back."""
         kind = type(obj)
-        if kind in (list, tuple, range, str, bytes) or kind in _DICT_VIEWS or isinstance(obj, (Tensor, list)):
+        if kind in (list, tuple, range, str, bytes) or kind in VIEWS or isinstance(obj, (Tensor, list)):
             return False
         if isinstance(obj, _HASHED) and class_attribute(kind, "__iter__") in _HASHED_ITERATION:
             return False

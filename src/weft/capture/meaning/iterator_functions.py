@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import operator
-import types
 from typing import TYPE_CHECKING, Any, Final
 
-from weft.capture.meaning.getters import GETTERS
 from weft.capture.meaning.iterators import BufferedIterator
 from weft.capture.meaning.table import Handler, handles
 
@@ -16,8 +13,11 @@ if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
 
 
-#: callables that the interpreter enters
-_FUNCTIONS: Final = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial, *GETTERS)
+#: where a function is given that is called for each item: the position, and the name
+_CALLING: Final[dict[Any, tuple[int, str]]] = {
+    itertools.accumulate: (1, "func"), itertools.groupby: (1, "key"), itertools.takewhile: (0, ""),
+    itertools.dropwhile: (0, ""), itertools.filterfalse: (0, ""),
+}  # fmt: skip
 
 
 class _Deferred:
@@ -32,9 +32,12 @@ class _Deferred:
 
 def _converted(machine: Machine, value: Any) -> Any:
     """An argument as the native code gets it."""
-    if isinstance(value, _FUNCTIONS):
-        return machine.calls.callback(value)
     return _Deferred(machine, value) if machine.iteration.iterates_by_user(value) else value
+
+
+def _entered(machine: Machine, function: Any) -> Any:
+    """A function as the native code gets it, which calls it; what is none gives Python's own error then."""
+    return machine.calls.callback(function) if callable(function) else function
 
 
 def _with_callbacks(kind: Any) -> Handler:
@@ -43,8 +46,15 @@ def _with_callbacks(kind: Any) -> Handler:
     def handler(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if kind is itertools.accumulate and len(args) == 1 and kwargs.get("func") is None:
             kwargs = {**kwargs, "func": operator.add}
-        converted = {k: _converted(machine, v) for k, v in kwargs.items()}
-        made = machine.native.call((), kind, *[_converted(machine, a) for a in args], **converted)
+        position, name = _CALLING.get(kind, (None, ""))
+        given = [
+            _entered(machine, value) if at == position else _converted(machine, value) for at, value in enumerate(args)
+        ]
+        named = {
+            key: _entered(machine, value) if key == name else _converted(machine, value)
+            for key, value in kwargs.items()
+        }
+        made = machine.native.call((), kind, *given, **named)
         return BufferedIterator(machine, made)
 
     return handler

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from weft.capture.meaning.generators import CAPTURED_GENERATORS
-from weft.capture.python.containers import CONTAINERS, items_of, native_class
-from weft.capture.sources.sources import mapping_of
+from weft.capture.python.containers import CONTAINERS, items_of, mapping_of, native_class
 from weft.capture.state.journal import PUT_BACK, Journal, Journaled
 from weft.errors import Refusal, Unsupported
 

@@ -28,6 +28,7 @@ from weft.capture.python.packages import (
     module_of,
 )
 from weft.capture.python.users import refuse_callbacks
+from weft.capture.sources.known import BOUND
 from weft.capture.sources.numbers import PURE, is_call_number
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText
@@ -105,7 +106,6 @@ _COMPARING: Final = frozenset(
 )
 _CACHED: Final = type(functools.lru_cache(lambda: None)).__qualname__
 _NEW_ARGUMENTS: Final = ("__getnewargs__", "__getnewargs_ex__")
-_METHOD_KINDS: Final = (types.BuiltinMethodType, types.MethodWrapperType)
 _CLASS_METHOD: Final = types.ClassMethodDescriptorType
 _DESCRIPTOR_KINDS: Final = (
     types.WrapperDescriptorType, types.MethodDescriptorType, _CLASS_METHOD
@@ -185,7 +185,7 @@ class NativeCalls(Part):
             except (TypeError, IndexError):
                 return self.machine.native.call((), callee, *args, **kwargs)  # Python's own error
             return self._call_method(bound, callee.__objclass__, owner, args[1:], kwargs)
-        if isinstance(callee, _METHOD_KINDS) and owner is not None and not isinstance(owner, types.ModuleType):
+        if isinstance(callee, BOUND) and owner is not None and not isinstance(owner, types.ModuleType):
             return self._call_method(callee, definer_of(callee, owner), owner, args, kwargs)
         self.machine.arrays.refuse_opaque(owner, args, kwargs)
         if self.is_pure(callee, args, kwargs):

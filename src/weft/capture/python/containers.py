@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
@@ -17,6 +18,10 @@ from weft.errors import Refusal, Unsupported
 CONTAINERS: Final = (list, tuple, dict, set, frozenset, deque, bytearray)
 #: classes whose own methods are known, most derived first
 _NATIVE: Final = (OrderedDict, *CONTAINERS)
+#: the classes of what `keys`, `values` and `items` of dictionaries give
+VIEWS: Final[tuple[type, ...]] = tuple(
+    type(view(kind())) for kind in (dict, OrderedDict) for view in (kind.keys, kind.values, kind.items)
+)
 #: how programs spell the special methods; what iterates takes the container itself
 _SYNTAX: Final = {
     "__len__": "len({})",
@@ -31,6 +36,16 @@ _SYNTAX: Final = {
 def is_container(obj: Any) -> bool:
     """Whether an object is a container of Python's own, or of a class derived from one."""
     return issubclass(type(obj), CONTAINERS)
+
+
+def mapping_of(view: Any) -> Any:
+    """The dictionary that a view shows."""
+    return gc.get_referents(view)[0]
+
+
+def shown_by(obj: Any) -> Any:
+    """The dictionary that a view shows, anything else itself."""
+    return mapping_of(obj) if type(obj) in VIEWS else obj
 
 
 def native_class(kind: type) -> Any:

@@ -14,6 +14,8 @@ from weft.errors import Refusal, Unsupported
 
 #: classes whose values are the same if they are equal
 _BY_EQUALITY: Final = (int, bool, str, bytes, type(None))
+#: what a `functools.partial` is made of
+PARTIAL: Final = ("func", "args", "keywords")
 #: data that other libraries compute with: its contents are not read while capturing, so nothing of it is guarded
 ARRAYS: Final = (np.ndarray, np.generic, jax.Array)
 

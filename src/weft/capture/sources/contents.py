@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from typing import Any, Final
 
-from weft.capture.python.containers import items_of, length, members, native_class, spelled, values_of
+from weft.capture.python.containers import VIEWS, items_of, length, members, native_class, shown_by, spelled, values_of
 from weft.capture.python.values import same_members, same_values
 from weft.capture.sources.known import Known
 from weft.capture.sources.numbers import ObjectId
@@ -111,6 +111,9 @@ class Contents(Known):
 
     def has(self, obj: Any, key: Any) -> None:
         """Whether a key is in a container was asked."""
+        if type(obj) in VIEWS:
+            self.contents(obj)
+            return
         expression = self._tracked(obj)
         if not expression:
             return
@@ -126,6 +129,7 @@ class Contents(Known):
 
     def length(self, obj: Any) -> None:
         """The length of a container was read."""
+        obj = shown_by(obj)
         expression = self._tracked(obj)
         if expression:
             self._guard_length(obj, expression, length(self.original(obj)))
@@ -156,6 +160,7 @@ class Contents(Known):
             numbers: gets the numbers that are not constants of this capture, by key, each after its value; without it
                 they are constants.
         """
+        obj = shown_by(obj)
         expression = self._tracked(obj)
         if not expression:
             return

@@ -22,7 +22,7 @@ from weft.capture.python.classes import (
     is_plain_instance,
     mark_of,
 )
-from weft.capture.python.containers import CONTAINERS, has_unknown_items, is_container
+from weft.capture.python.containers import CONTAINERS, VIEWS, has_unknown_items, is_container, mapping_of
 from weft.capture.python.namespaces import class_namespace, namespace_of
 from weft.capture.python.specials import classes_asked, special_names
 from weft.capture.python.values import same_array, same_value
@@ -38,6 +38,8 @@ SCALARS: Final = (int, float, str, bytes, complex)
 IDENTITY: Final = (
     type(None), bool, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type(Ellipsis)
 )  # fmt: skip
+#: methods in C that are bound to an object
+BOUND: Final = (types.BuiltinMethodType, types.MethodWrapperType)
 #: one object, wherever the program makes it
 _EMPTY: Final = ()
 #: values of these classes are guarded by equality
@@ -201,13 +203,13 @@ class Known(abc.ABC):
             self._made_anew(expression, value)
         elif isinstance(value, types.FunctionType) and value.__closure__ and self._belongs_to_argument(expression):
             self._read_object(expression, value, path)
-        elif isinstance(value, IDENTITY):
+        elif isinstance(value, (*IDENTITY, *BOUND)):
             constant = self._constant(value)
             what = "value" if value is None or kind is bool else "identity"
             self._guard(f"{expression} is {constant}", what, path, value, expression)
             if isinstance(value, types.FunctionType | types.ModuleType | type):
                 self._know(value, constant if self.guarded else expression, path)
-            elif isinstance(value, types.BuiltinFunctionType):
+            elif isinstance(value, BOUND):
                 self._builtin(expression, value)
         elif kind in _EQUAL or isinstance(value, np.generic) or value is _EMPTY:
             self._read_scalar(expression, value, path)
@@ -217,7 +219,13 @@ class Known(abc.ABC):
             if is_opaque_iterator(value):
                 self.opaque[id(value)] = value
             self._read_object(expression, value, path)
+            if kind in VIEWS and self.guarded:
+                self._read(self._shown_by(self.known[id(value)][1]), mapping_of(value), path)
         return value
+
+    def _shown_by(self, view: str) -> str:
+        """The expression for the dictionary that a view shows."""
+        return f"{self.name(mapping_of, 'object')}({view})"
 
     def _same(self, expression: str, value: Any, path: str) -> None:
         """Guard that a place holds an object that another place holds too."""
@@ -271,11 +279,11 @@ class Known(abc.ABC):
         if self._belongs_to_argument(expression) and type(value).__weakrefoffset__:
             same = f"{self.name(weakref.ref(value), 'reference')}() is {expression} is not None"
             self._guard(same, "identity", path)
-            self._know(value, expression, path)
-            return
-        name = self.name(value, "object")
-        self._guard(f"{expression} is {name}", "identity", path, value, expression)
-        self.kind(value, name)
+            name = expression
+        else:
+            name = self.name(value, "object")
+            self._guard(f"{expression} is {name}", "identity", path, value, expression)
+            self.kind(value, name)
         self._know(value, name if self.guarded else expression, path)
         if (isinstance(value, np.ndarray) and value.size > _ARRAY_LIMIT) or has_unknown_items(value):
             self.opaque[id(value)] = value

@@ -6,7 +6,6 @@ import datetime
 import decimal
 import fractions
 import functools
-import gc
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -25,19 +24,18 @@ from weft.capture.python.classes import (
     is_trusted,
     mark_of,
 )
-from weft.capture.python.containers import is_container, items_of, length, members
+from weft.capture.python.containers import VIEWS, is_container, items_of, length, mapping_of, members, shown_by
 from weft.capture.python.namespaces import class_namespace, lacks, namespace_of
 from weft.capture.python.spelling import spelled_attribute, spelled_namespace
-from weft.capture.python.values import ARRAYS, only_the_call_knows
+from weft.capture.python.values import ARRAYS, PARTIAL, only_the_call_knows
 from weft.capture.sources.contents import Contents
-from weft.capture.sources.known import IDENTITY, SCALARS
+from weft.capture.sources.known import BOUND, IDENTITY, SCALARS
 from weft.capture.state.journal import EMPTY_CELL, cell_value, slot_value, slots_of
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 
 #: immutable values that are compared, not identified
 VALUES: Final = (decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, np.dtype)
-VIEWS: Final = tuple(map(type, ({}.keys(), {}.values(), {}.items())))
 #: levels of containers beyond which Python's recursion limit may matter
 _DEEP: Final = 100
 #: tensor arguments that are checked to be different objects; beyond it, aliases are told apart where one is written
@@ -86,7 +84,7 @@ class Sources(Contents):
             self._guard(f"{expression}.__globals__ is {namespace}", "identity", f"globals of {path}")
         elif kind is types.MethodType:
             parts = ("__func__", "__self__")
-        elif isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
+        elif isinstance(value, BOUND):
             if isinstance(value.__self__, (types.ModuleType, type, type(None))):
                 return False
             self._guard(f"{expression}.__name__ == {self._constant(value.__name__)}", "value", path)
@@ -101,13 +99,13 @@ class Sources(Contents):
         elif kind is slice:
             parts = ("start", "stop", "step")
         elif kind is functools.partial:
-            parts = ("func", "args", "keywords")
+            parts = PARTIAL
         elif isinstance(value, VALUES):
             self._guard_same(expression, value, path)
         elif kind in VIEWS:
             self._know(value, expression, path)
             self._guard_class(expression, kind, path)
-            self.argument(f"{self.name(mapping_of, 'object')}({expression})", mapping_of(value))
+            self.argument(self._shown_by(expression), mapping_of(value))
             return True
         elif kind is not types.CellType:
             return False
@@ -214,7 +212,7 @@ class Sources(Contents):
         if isinstance(value, types.MethodType):
             self._method(obj, owner, name, value, path)
             return value
-        if isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
+        if isinstance(value, BOUND):
             if value.__self__ is not obj:  # made anew by each look-up if it is bound to an object
                 self._guard(f"{expression} == {self._constant(value)}", "identity", path)
                 self._builtin(expression, value)
@@ -396,6 +394,8 @@ class Sources(Contents):
 
     def _part_of_constant(self, value: Any, path: str) -> None:
         """What an object that stays itself and cannot be changed holds stays itself, too."""
+        if isinstance(value, BOUND):
+            value = value.__self__
         if not isinstance(value, (*SCALARS, *IDENTITY)) and id(value) not in self.known:
             self._know(value, self.name(value, "object"), path)
             if is_container(value):
@@ -511,6 +511,8 @@ class Sources(Contents):
         seen = set() if seen is None else seen
         if id(value) in self.opaque:
             raise only_the_call_knows(value)
+        if isinstance(value, BOUND):
+            value = value.__self__
         if id(value) in seen or isinstance(value, (*SCALARS, *IDENTITY, Tensor)):
             return
         seen.add(id(value))
@@ -521,8 +523,10 @@ class Sources(Contents):
                 "limit is only known in Python",
                 "use flatter data",
             )
-        if type(value) in VIEWS:
-            value = mapping_of(value)
+        value = shown_by(value)
+        if isinstance(value, functools.partial):
+            for name in PARTIAL:
+                self.inside(self.part(value, name, getattr(value, name)), seen, depth + 1)
         if is_container(value):
             self.contents(value)
             if not isinstance(value, bytearray):
@@ -587,11 +591,6 @@ class Sources(Contents):
 def hooks_of(tensor: Tensor) -> tuple[Any, ...]:
     """The hooks of a tensor on which no gradient runs yet."""
     return tuple(HANDLE_HOOKS.get(id(tensor), ()))
-
-
-def mapping_of(view: Any) -> Any:
-    """The dictionary that a view shows."""
-    return gc.get_referents(view)[0]
 
 
 def same_namespace(kind: type, items: dict[str, Any]) -> bool:

@@ -21,17 +21,18 @@ from weft.capture.meaning.generators import InterpretedGenerator
 from weft.capture.meaning.native import hashed_freely
 from weft.capture.meaning.ranges import SymbolicRange
 from weft.capture.python.classes import mark_of
-from weft.capture.python.containers import items_of, members, spelled
+from weft.capture.python.containers import VIEWS, items_of, mapping_of, members, spelled
 from weft.capture.python.exceptions import raise_chained
 from weft.capture.python.namespaces import namespace_of
 from weft.capture.python.packages import is_heap_type, module_of
 from weft.capture.python.spelling import spelled_namespace
+from weft.capture.sources.known import BOUND
 from weft.capture.sources.numbers import CallNumber, ObjectId
 from weft.capture.sources.rebuilding import (
     make_function,
     set_state,
 )
-from weft.capture.sources.sources import VIEWS, Sources, mapping_of
+from weft.capture.sources.sources import Sources
 from weft.capture.state.frame import Lazy, MaybeUnbound
 from weft.capture.state.fresh import is_of_this_call
 from weft.capture.state.guards import is_long
@@ -193,13 +194,11 @@ class Writer:
         if issubclass(kind, types.MethodType):
             function, owner = self.expression(value.__func__), self.expression(value.__self__)
             return self._assigned(f"{self.constant(types.MethodType)}({function}, {owner})")
-        bound = issubclass(kind, (types.BuiltinMethodType, types.MethodWrapperType)) and not isinstance(
-            value.__self__, (types.ModuleType, type, type(None))
-        )
+        bound = issubclass(kind, BOUND) and not isinstance(value.__self__, (types.ModuleType, type, type(None)))
         if bound and id(value) not in self.sources.known:
             return self._assigned(self._builtin_method(value))
         if kind in VIEWS and id(value) not in self.sources.known:
-            view = ("keys", "values", "items")[VIEWS.index(kind)]
+            view = ("keys", "values", "items")[VIEWS.index(kind) % 3]
             return self._assigned(f"{self.expression(mapping_of(value))}.{view}()")
         if issubclass(kind, (BaseException, types.TracebackType, types.FrameType)):
             self._check_raised(value)

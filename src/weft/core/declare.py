@@ -156,6 +156,7 @@ def _functional(
     positional = operands if variadic else parameters
     defaults = tuple([p.default for p in positional if p.default is not p.empty])
     scope = {"_apply": apply, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of}
+    scope["__name__"] = implementation.__module__
     function = FunctionType(code, scope, name, defaults)
     if variadic:
         function.__kwdefaults__ = {p.name: p.default for p in attributes if p.default is not p.empty}

@@ -23,6 +23,7 @@ from weft.capture.python.packages import (
     PURE_MODULES,
     is_ours,
     module_of,
+    module_of_function,
 )
 from weft.capture.python.users import is_asked, refuse_callbacks
 from weft.capture.python.values import PARTIAL
@@ -131,7 +132,7 @@ class Calls(Part):
             if handler is not None:
                 return Return(handler(self.machine, args, kwargs))
             if self.is_native(callee, args[0] if args else None):
-                if callee.__module__ in _LOOKING_MODULES:
+                if module_of_function(callee) in _LOOKING_MODULES:
                     refuse_iterators(args)
                 self._refuse_class_writers(callee, (*args, *kwargs.values()))
                 ours = is_ours(callee)
@@ -197,9 +198,7 @@ class Calls(Part):
 
     def is_native(self, function: types.FunctionType, first: Any) -> bool:
         """Whether a Python function runs natively: library code without user code inside."""
-        module = function.__module__
-        if module is None:
-            return False
+        module = module_of_function(function)
         package = module.partition(".")[0]
         if package == "weft":
             if function.__code__ in TRANSPARENT or id(function) in self.created:  # made by code that was entered
@@ -297,7 +296,7 @@ class Calls(Part):
 
     def _refuse_class_writers(self, callee: types.FunctionType, args: Sequence[Any]) -> None:
         """Refuse library code that may write to classes from outside or run code of the user's, past the journal."""
-        if callee.__module__ not in _CLASS_MODULES or callee.__name__ in _CLASS_READERS:
+        if module_of_function(callee) not in _CLASS_MODULES or callee.__name__ in _CLASS_READERS:
             return
         for value in args:
             if not issubclass(type(value), type):

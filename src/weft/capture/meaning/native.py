@@ -26,7 +26,7 @@ from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.python.containers import length
 from weft.capture.python.effects import NOTICED, is_importing, is_noticed, runs_python
-from weft.capture.python.packages import NATIVE_PACKAGES
+from weft.capture.python.packages import NATIVE_PACKAGES, module_of_function
 from weft.capture.python.specials import classes_asked, special_names
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText, filling, needs_characters
@@ -339,7 +339,7 @@ def _is_free(method: Any) -> bool:
     """Whether a special method reads its arguments and constants only, as far as its code shows."""
     if not isinstance(method, types.FunctionType):
         return isinstance(method, _IN_C)
-    if (method.__module__ or "").partition(".")[0] in NATIVE_PACKAGES:
+    if module_of_function(method).partition(".")[0] in NATIVE_PACKAGES:
         return True
     decoded = decode(method.__code__)
     names = decoded.slot_names

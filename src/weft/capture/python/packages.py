@@ -56,7 +56,18 @@ def is_heap_type(cls: type) -> bool:
 
 def is_ours(function: types.FunctionType) -> bool:
     """Whether a function is the framework's own."""
-    return (function.__module__ or "").startswith("weft.")
+    return module_of_function(function).startswith("weft.")
+
+
+def module_of_function(function: types.FunctionType) -> str:
+    """The module of a function, "" where what it says and where its code stands are of different packages.
+
+    `functools.wraps` gives a function of the program the name of a library's, and one of a library a program's.
+    """
+    declared, written = function.__module__, function.__globals__.get("__name__")
+    if not isinstance(declared, str) or not isinstance(written, str):
+        return ""
+    return declared if declared.partition(".")[0] == written.partition(".")[0] else ""
 
 
 def module_of(cls: type) -> str:

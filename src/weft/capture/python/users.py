@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from weft.capture.python.classes import mark_of
 from weft.capture.python.containers import members
-from weft.capture.python.packages import NATIVE_PACKAGES, module_of
+from weft.capture.python.packages import NATIVE_PACKAGES, module_of, module_of_function
 from weft.core.run_number import RunNumber
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import KEEPING
@@ -48,7 +48,8 @@ def refuse_callbacks(callee: types.FunctionType, args: Sequence[Any], kwargs: Ma
     Raises:
         Unsupported: it is given code of the user's, and it is not declared to keep it.
     """
-    if callee.__code__ in KEEPING or callee.__module__ in _LOOKING or callee.__module__.startswith("weft.capture."):
+    module = module_of_function(callee)
+    if callee.__code__ in KEEPING or module in _LOOKING or module.startswith("weft.capture."):
         return  # the capture's own iterators and generators enter what they call
     found = users_code((*args, *kwargs.values()))
     if found is not None:
@@ -77,7 +78,7 @@ def users_code(values: Any) -> Any:
         if issubclass(kind, _CONTAINERS):
             pending += [item for item in members(value) if id(type(item)) not in _PLAIN]
         elif kind is types.FunctionType:
-            if not _is_library(value.__module__) or hasattr(value, "__weft_inline__"):
+            if not _is_library(module_of_function(value) or None) or hasattr(value, "__weft_inline__"):
                 return value
             pending.extend(cell.cell_contents for cell in value.__closure__ or () if not _is_empty(cell))
         elif kind is types.MethodType:

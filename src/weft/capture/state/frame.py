@@ -7,6 +7,7 @@ import types
 from typing import Any, Final, cast
 
 from weft.capture.code.instructions import Decoded, decode
+from weft.capture.python.packages import module_of_function
 from weft.capture.state.journal import Journaled
 from weft.core.transparency import TRANSPARENT_MODULES
 
@@ -110,8 +111,8 @@ class Frame(Journaled):
         #: what it does with the result that it waits for
         self.awaits = Await.VALUE
         #: whether this is library code that is stepped through; the user's line is then the caller's
-        module = function.__module__
-        self.transparent = module is not None and (module.startswith("weft.") or module in TRANSPARENT_MODULES)
+        module = module_of_function(function)
+        self.transparent = module.startswith("weft.") or module in TRANSPARENT_MODULES
         #: how often each loop test ran on a symbolic condition without becoming a `while`
         self.unrolled: dict[int, int] = {}
 

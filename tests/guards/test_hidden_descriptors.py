@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import unittest.mock
+import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -155,3 +157,65 @@ def test_annotations_are_not_made() -> None:
     assert "__annotations__" not in vars(Plain)
     assert read(Tensor([1.0]))[1:] == (False, {}, True)
     assert read(Tensor([1.0]))[1:] == (True, {}, True)
+
+
+class Node:
+    def __init__(self) -> None:
+        self.v = 1
+
+
+class Lazy:
+    """A proxy as programs write it."""
+
+    def __init__(self, held: Any) -> None:
+        self.__dict__["held"] = held
+
+    @property
+    def __class__(self) -> Any:
+        return type(self.held)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.held, name)
+
+
+class Watched(Node):
+    asked: ClassVar[list[str]] = []
+
+    def __getattribute__(self, name: str) -> Any:
+        Watched.asked.append(name)
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("proxy", [Lazy, weakref.proxy, unittest.mock.NonCallableMock])
+@pytest.mark.parametrize("how", ["argument", "closure", "item"])
+def test_what_says_that_it_is_of_another_class_is_left_to_python(proxy: Any, how: str) -> None:
+    node = Node()
+    stands = proxy(spec=node, v=1) if proxy is unittest.mock.NonCallableMock else proxy(node)
+    held = [stands]
+
+    @weft.jit(mode="PIJit")
+    def program(x: Tensor, given: Any) -> Any:
+        found = given if how == "argument" else stands if how == "closure" else held[0]
+        return x * found.v, isinstance(found, Node)
+
+    for v in (1, 2, 3):
+        stands.v = node.v = v
+        result, is_node = program(Tensor([1.0]), stands if how == "argument" else None)
+        assert (result.asnumpy().tolist(), is_node) == ([v], True)
+
+
+def test_guards_do_not_ask_the_program_for_a_class() -> None:
+    watched = Watched()
+
+    def program(x: Tensor, given: Any) -> Tensor:
+        return x * given.v
+
+    compiled = weft.jit(program, mode="PIJit")
+    for v in (1, 2, 2, 3):
+        watched.v = v
+        asked = []
+        for function in (program, compiled):
+            Watched.asked.clear()
+            assert function(Tensor([1.0]), watched).asnumpy().tolist() == [v]
+            asked.append(list(Watched.asked))
+        assert asked[0] == asked[1]

@@ -50,8 +50,6 @@ class Program(Owner):
         def begin(attempt: Attempt) -> Exit:
             names = [f"a{i}" for i in range(len(args))] + [parameter_name(i, key) for i, key in enumerate(kwargs)]
             paths = argument_names(function, len(args), kwargs)
-            values = attempt.take(names, paths, (*args, *kwargs.values()))
-            given = dict(zip(kwargs, values[len(args) :], strict=True))
             loaded = attempt.sources.name(function, "function")
             attempt.sources.paths[loaded] = getattr(function, "__name__", type(function).__name__)
             attempt.sources.root(function, loaded)
@@ -61,6 +59,8 @@ class Program(Owner):
                 for key, name in zip(kwargs, names[len(args) :], strict=True):
                     given_names.append(f"{key}={name}" if is_spelled(key) else f"**{{{key!r}: {name}}}")
                 attempt.whole_call = f"{loaded}({', '.join(given_names)})"
+            values = attempt.take(names, paths, (*args, *kwargs.values()))
+            given = dict(zip(kwargs, values[len(args) :], strict=True))
             return attempt.interpreter.calls.call_outcome(function, values[: len(args)], given)
 
         return self._capture(begin, None, why)

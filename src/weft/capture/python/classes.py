@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import types
 import typing
+import weakref
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from weft.capture.python.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, is_h
 
 #: where a class defines nothing of a name
 MISSING: Final = object()
+_CLASS: Final = object.__dict__["__class__"]
 _IMMUTABLE_TYPE: Final = 1 << 8
 #: modules with base classes that hold no state and read none natively
 _BASES: Final = frozenset({"abc", "typing", "builtins"})
@@ -74,6 +76,11 @@ def is_plain_lookup(kind: type, name: str, found: Any) -> bool:
     return type(found) not in (classmethod, staticmethod) and all(
         getter is MISSING or isinstance(getter, types.WrapperDescriptorType) for getter in getters
     )
+
+
+def hides_class(kind: type) -> bool:
+    """Whether instances of a class say that they are of another, as proxies do: nothing here could tell them apart."""
+    return class_attribute(kind, "__class__") is not _CLASS or issubclass(kind, weakref.ProxyTypes)
 
 
 def is_data_descriptor(found: Any) -> bool:

@@ -18,6 +18,8 @@ import numpy as np
 
 from weft.capture.python.classes import (
     MISSING,
+    class_attribute,
+    hides_class,
     is_opaque_iterator,
     is_plain_instance,
     mark_of,
@@ -30,6 +32,7 @@ from weft.capture.sources.numbers import Numbers
 from weft.capture.state.guards import Guard, is_long
 from weft.capture.state.journal import HELD_NONE
 from weft.core.tensor import Parameter, Tensor
+from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
 
 #: classes of values that are compared
@@ -184,7 +187,10 @@ class Known(abc.ABC):
 
     def _guard_class(self, expression: str, kind: type, path: str) -> None:
         spelled = kind.__name__ if kind in (*CONTAINERS[:-2], *SCALARS) else self.name(kind, "class")
-        self._guard(f"{expression}.__class__ is {spelled}", "type", path, kind, f"{expression}.__class__")
+        shown = f"{expression}.__class__"
+        if hides_class(kind) or isinstance(class_attribute(kind, "__getattribute__"), types.FunctionType):
+            shown = f"{self.name(type, 'class')}({expression})"
+        self._guard(f"{shown} is {spelled}", "type", path, kind, shown)
 
     def _load(self, expression: str, value: Any, path: str) -> Any:
         """Guard a value that interpreted code reads; returns what stands for it, which may be a number of the call."""
@@ -197,6 +203,13 @@ class Known(abc.ABC):
         kind = type(value)
         if kind in SCALARS:
             self._read_scalar(expression, value, path)
+        elif hides_class(kind):
+            self._guard_class(expression, kind, path)
+            raise Unsupported(
+                Refusal.UNSUPPORTED_SYNTAX,
+                f"{path} is a {kind.__name__}, which says that it is of another class",
+                "pass the object that it stands for",
+            )
         elif id(value) in self.anew:
             self._same(expression, value, path)
         elif self.guarded and (is_opaque_iterator(value) or mark_of(kind, "__weft_parts__", MISSING) is not MISSING):

@@ -71,4 +71,4 @@ def mutable(input_data: Any, dynamic_len: bool = False) -> Any:
 
 def is_mutable(value: Any) -> bool:
     """Whether a value carries the mark."""
-    return isinstance(value, _Mark)
+    return issubclass(type(value), _Mark)

@@ -11,7 +11,7 @@ import numpy as np
 
 from weft.capture.meaning.objects import PLAIN
 from weft.capture.meaning.parts import Part
-from weft.capture.python.classes import MISSING, class_attribute, is_data_descriptor
+from weft.capture.python.classes import MISSING, class_attribute, hides_class, is_data_descriptor, of_hidden_class
 from weft.capture.python.namespaces import (
     NATIVE_MEMBERS,
     attribute_past_hooks,
@@ -142,18 +142,8 @@ class Attributes(Part):
         """`obj.name` without `__getattr__`; `MISSING` where that is to be called, if `optional`."""
         kind = type(obj)
         try:
-            custom = class_attribute(kind, "__getattribute__")
-            if isinstance(custom, types.FunctionType):
-                native = self.machine.calls.is_native(custom, obj)
-                if native and not is_ours(custom):
-                    raise Unsupported(
-                        Refusal.UNKNOWN_CALL,
-                        f"weft cannot look into {custom.__qualname__}(), which reads {name!r}",
-                        "read it outside the compiled function",
-                    )
-                if not native:
-                    self.machine.objects.look_up(kind, "__getattribute__")
-                    return self.machine.calls.call(custom, [obj, name], {})
+            if hides_class(kind):
+                raise of_hidden_class(kind)
             return self._attr(obj, name, optional, True)
         except AttributeError:
             if optional and not isinstance(class_attribute(kind, name), functools.cached_property):

@@ -14,7 +14,7 @@ from weft.capture.meaning.gate import DEFAULT, row_of
 from weft.capture.meaning.generators import InterpretedGenerator
 from weft.capture.meaning.lookers import refuse_lifetimes
 from weft.capture.meaning.parts import Part
-from weft.capture.python.classes import MISSING, class_attribute, is_changeable, mark_of
+from weft.capture.python.classes import MISSING, class_attribute, hides_class, is_changeable, mark_of, of_hidden_class
 from weft.capture.python.exceptions import raise_as_it_is
 from weft.capture.python.packages import (
     DEBUGGERS,
@@ -238,6 +238,8 @@ class Calls(Part):
 
     def make_instance(self, cls: type, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         """Make an instance up to the call of the user's `__init__`; returns both, None if there is no such call."""
+        if hides_class(cls):
+            raise of_hidden_class(cls)
         meta_call = self.machine.objects.look_up(type(cls), "__call__")
         if isinstance(meta_call, types.FunctionType) and not self.is_native(meta_call, cls):
             return self.call(meta_call, [cls, *args], kwargs), None

@@ -9,7 +9,8 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, Final
 
-from weft.capture.python.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, is_heap_type, module_of
+from weft.capture.python.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, is_heap_type, is_ours, module_of
+from weft.errors import Refusal, Unsupported
 
 #: where a class defines nothing of a name
 MISSING: Final = object()
@@ -79,8 +80,20 @@ def is_plain_lookup(kind: type, name: str, found: Any) -> bool:
 
 
 def hides_class(kind: type) -> bool:
-    """Whether instances of a class say that they are of another, as proxies do: nothing here could tell them apart."""
-    return class_attribute(kind, "__class__") is not _CLASS or issubclass(kind, weakref.ProxyTypes)
+    """Whether instances of a class may say that they are of another, as proxies do, or run the program's code first."""
+    if class_attribute(kind, "__class__") is not _CLASS or issubclass(kind, weakref.ProxyTypes):
+        return True
+    custom = class_attribute(kind, "__getattribute__")
+    return isinstance(custom, types.FunctionType) and not is_ours(custom)
+
+
+def of_hidden_class(kind: type) -> Unsupported:
+    """The refusal of such instances."""
+    return Unsupported(
+        Refusal.UNSUPPORTED_SYNTAX,
+        f"a {kind.__name__} may say that it is of another class",
+        "pass the object that it stands for; a __getattr__ in place of __getattribute__ is entered",
+    )
 
 
 def is_data_descriptor(found: Any) -> bool:

@@ -44,6 +44,12 @@ def class_namespace(kind: type) -> types.MappingProxyType[str, Any]:
     return found
 
 
+def same_namespace(kind: type, items: dict[str, Any]) -> bool:
+    """Whether a class holds exactly these attributes."""
+    namespace = class_namespace(kind)
+    return len(namespace) == len(items) and all(namespace.get(key, ...) is item for key, item in items.items())
+
+
 def below_hooks(kind: type, name: str) -> Any:
     """The special method of a class that reads or writes attributes, past those of the program, which call it.
 

@@ -18,11 +18,11 @@ import numpy as np
 
 from weft.capture.python.classes import (
     MISSING,
-    class_attribute,
     hides_class,
     is_opaque_iterator,
     is_plain_instance,
     mark_of,
+    of_hidden_class,
 )
 from weft.capture.python.containers import CONTAINERS, VIEWS, has_unknown_items, is_container, mapping_of
 from weft.capture.python.namespaces import class_namespace, namespace_of
@@ -32,7 +32,6 @@ from weft.capture.sources.numbers import Numbers
 from weft.capture.state.guards import Guard, is_long
 from weft.capture.state.journal import HELD_NONE
 from weft.core.tensor import Parameter, Tensor
-from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
 
 #: classes of values that are compared
@@ -188,7 +187,7 @@ class Known(abc.ABC):
     def _guard_class(self, expression: str, kind: type, path: str) -> None:
         spelled = kind.__name__ if kind in (*CONTAINERS[:-2], *SCALARS) else self.name(kind, "class")
         shown = f"{expression}.__class__"
-        if hides_class(kind) or isinstance(class_attribute(kind, "__getattribute__"), types.FunctionType):
+        if hides_class(kind):
             shown = f"{self.name(type, 'class')}({expression})"
         self._guard(f"{shown} is {spelled}", "type", path, kind, shown)
 
@@ -205,11 +204,7 @@ class Known(abc.ABC):
             self._read_scalar(expression, value, path)
         elif hides_class(kind):
             self._guard_class(expression, kind, path)
-            raise Unsupported(
-                Refusal.UNSUPPORTED_SYNTAX,
-                f"{path} is a {kind.__name__}, which says that it is of another class",
-                "pass the object that it stands for",
-            )
+            raise of_hidden_class(kind)
         elif id(value) in self.anew:
             self._same(expression, value, path)
         elif self.guarded and (is_opaque_iterator(value) or mark_of(kind, "__weft_parts__", MISSING) is not MISSING):

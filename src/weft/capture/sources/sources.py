@@ -17,6 +17,7 @@ from weft.autodiff.session import HANDLE_HOOKS
 from weft.capture.python.classes import (
     MISSING,
     class_attribute,
+    hides_class,
     is_changeable,
     is_data_descriptor,
     is_opaque_iterator,
@@ -25,7 +26,7 @@ from weft.capture.python.classes import (
     mark_of,
 )
 from weft.capture.python.containers import VIEWS, is_container, items_of, length, mapping_of, members, shown_by
-from weft.capture.python.namespaces import class_namespace, lacks, namespace_of
+from weft.capture.python.namespaces import lacks, namespace_of, same_namespace
 from weft.capture.python.spelling import spelled_attribute, spelled_namespace
 from weft.capture.python.values import ARRAYS, PARTIAL, only_the_call_knows
 from weft.capture.sources.contents import Contents
@@ -49,6 +50,8 @@ class Sources(Contents):
         """An argument of the call, guarded under every policy; returns what stands for it in the capture."""
         before, self.guarded = self.guarded, True
         try:
+            if hides_class(type(value)):
+                return self._read(expression, value, self.path(expression))
             if isinstance(value, Tensor) and id(value) not in self.known:
                 if len(self._tensors) < _DISTINCT_LIMIT:
                     for other in self._tensors:
@@ -591,9 +594,3 @@ class Sources(Contents):
 def hooks_of(tensor: Tensor) -> tuple[Any, ...]:
     """The hooks of a tensor on which no gradient runs yet."""
     return tuple(HANDLE_HOOKS.get(id(tensor), ()))
-
-
-def same_namespace(kind: type, items: dict[str, Any]) -> bool:
-    """Whether a class holds exactly these attributes."""
-    namespace = class_namespace(kind)
-    return len(namespace) == len(items) and all(namespace.get(key, ...) is item for key, item in items.items())

@@ -266,7 +266,7 @@ class Joiner:
             return ABSENT
         merged = self._remember(a, b, kind.__new__(kind))
         self.exceptions.append(merged)
-        merged.args = self.merge(first["args"], second["args"], name)
+        merged.args = self.merge(first["exception"]["args"], second["exception"]["args"], name)
         merged.__dict__.update(self.merge_items(self._attributes(0, a), self._attributes(1, b), name))
         merged.__cause__, merged.__context__ = a.__cause__, a.__context__
         merged.__suppress_context__ = a.__suppress_context__

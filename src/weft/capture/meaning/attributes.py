@@ -21,7 +21,7 @@ from weft.capture.python.namespaces import (
     namespace_of,
 )
 from weft.capture.python.packages import is_ours
-from weft.capture.state.journal import EMPTY_CELL, Journaled, slot_value
+from weft.capture.state.journal import EMPTY_CELL, OF_EXCEPTIONS, Journaled, slot_value
 from weft.capture.state.lazytext import LazyText, needs_characters
 from weft.core.choice import Choice, class_of
 from weft.core.run_number import RunNumber
@@ -78,7 +78,9 @@ class Attributes(Part):
                 f"the {kind.__name__} of captured code is looked into, which has none",
                 "look into it outside the compiled function",
             )
-        if name == "__traceback__" and id(obj) in self.machine.raised and not self.machine.frame.transparent:
+        if name == "__traceback__" and id(obj) in self.machine.raised:
+            if self.machine.frame.transparent:
+                return obj.__traceback__  # of the capture, which the library hands on
             refusal = Unsupported(Refusal.UNSUPPORTED_SYNTAX, "the traceback of an exception is read")
             refusal.step, refusal.quiet = self.machine.raised[id(obj)][1], True
             raise refusal
@@ -306,7 +308,9 @@ class Attributes(Part):
         """Whether a native attribute belongs to an object of the capture's own, or to what the journal keeps."""
         if member.__name__ in ("__class__", "__dict__"):
             return id(obj) in self.created and len(self.journal.layers) == 1 and member.__name__ == "__class__"
-        if id(obj) in self.created or isinstance(obj, (BaseException, Tensor, types.CellType)):
+        if id(obj) in self.created or isinstance(obj, (Tensor, types.CellType)):
+            return True
+        if isinstance(obj, BaseException) and member.__name__ in (*OF_EXCEPTIONS, "__traceback__"):
             return True
         return "__slots__" in member.__objclass__.__dict__ and isinstance(member, types.MemberDescriptorType)
 
@@ -318,7 +322,8 @@ class Attributes(Part):
                 f"{name!r} of a {kind.__name__} is written while capturing",
                 "write it outside the compiled function",
             )
-        if isinstance(obj, functools.partial) and namespace_of(obj) is None:
+        ours = id(obj) in self.created and type(obj) is not functools.partial
+        if isinstance(obj, functools.partial) and not ours and namespace_of(obj) is None:
             raise Unsupported(
                 Refusal.IMPURE_CALL, "the first attribute of a partial is written, which cannot be taken back", ""
             )

@@ -139,8 +139,8 @@ class Known(abc.ABC):
             return before is value or (before is HELD_NONE and value is None)
         if not isinstance(before, dict):
             return True
-        if part == "attributes" and key in before.get("slots", ()):
-            part = "slots"
+        if part == "attributes":
+            part = next((own for own in ("slots", "exception") if key in before.get(own, ())), part)
         items: Any = before.get(part)
         if part == "attributes" and items is not None and key not in items:
             return key not in (namespace_of(obj) or ())  # it is what the class has

@@ -32,7 +32,8 @@ OF_FUNCTIONS: Final = (
 _WITH_CONTENTS: Final = (
     Tensor, types.CellType, list, dict, set, deque, bytearray, BaseException, types.FunctionType, type
 )  # fmt: skip
-_CHAIN: Final = ("__cause__", "__context__", "__suppress_context__")
+#: what exceptions have besides their attributes; the last follows from `__cause__`
+OF_EXCEPTIONS: Final = ("args", "__cause__", "__context__", "__suppress_context__")
 #: what raising an exception changes in it; the last follows from the first
 _OF_RAISED: Final = ("__cause__", "__context__", "__traceback__", "__suppress_context__")
 
@@ -113,8 +114,7 @@ def contents_of(obj: Any) -> Any:
     elif issubclass(kind, bytearray):
         parts["bytes"] = bytes(bytearray.__iter__(obj))
     elif issubclass(kind, BaseException):
-        parts["args"] = obj.args
-        parts["chain"] = (obj.__cause__, obj.__context__, obj.__suppress_context__)
+        parts["exception"] = {name: getattr(obj, name) for name in OF_EXCEPTIONS}
     elif issubclass(kind, types.FunctionType):
         parts["slots"] = {name: getattr(obj, name) for name in OF_FUNCTIONS}
     if issubclass(kind, type):
@@ -146,7 +146,7 @@ def restore(obj: Any, contents: Any) -> None:
         PUT_BACK.count += 1
         _put_back(obj, contents)
     if issubclass(kind, BaseException):
-        for name, value in zip(("args", *_CHAIN), (contents["args"], *contents["chain"]), strict=True):
+        for name, value in contents["exception"].items():
             BaseException.__setattr__(obj, name, value)
     if "class" in contents:
         namespace = class_namespace(obj)
@@ -320,12 +320,8 @@ class Journal:
         """Note what Python changes in an exception that is raised."""
         if id(error) not in self.created:
             written = self.original(error)  # by the program, before it raises it
-            cause, context, suppress = (
-                (error.__cause__, error.__context__, error.__suppress_context__)
-                if written is None
-                else written["chain"]
-            )
-            noted = (cause, context, error.__traceback__, suppress)
+            first = {} if written is None else written["exception"]
+            noted = tuple([first.get(name, getattr(error, name)) for name in _OF_RAISED])
             self._before_raise.setdefault(id(error), (error, noted))
 
     def restore_exceptions(self) -> None:

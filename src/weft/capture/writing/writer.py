@@ -38,6 +38,7 @@ from weft.capture.state.fresh import is_of_this_call
 from weft.capture.state.guards import is_long
 from weft.capture.state.journal import (
     EMPTY_CELL,
+    OF_EXCEPTIONS,
     OF_FUNCTIONS,
     Journal,
     Journaled,
@@ -275,7 +276,8 @@ class Writer:
 
     def _raised(self, name: str, value: BaseException) -> None:
         """What an exception got where it was raised: what it is chained to, and its traceback."""
-        self.chain(name, (None, None, False), (value.__cause__, value.__context__, value.__suppress_context__))
+        made = dict(zip(OF_EXCEPTIONS, (value.args, None, None, False), strict=True))
+        self.exception(name, made, {part: getattr(value, part) for part in OF_EXCEPTIONS})
         places = [
             Place(frame.decoded, pc, frame.globals)
             for frame, pc in self.journal.ways.get(id(value), ())
@@ -508,11 +510,12 @@ class Writer:
         chained = error.__context__ is not None
         self.lines.append(f"{self.constant(raise_chained)}({made})" if chained else f"raise {made}")
 
-    def chain(self, target: str, before: tuple[Any, ...], after: tuple[Any, ...]) -> None:
-        """Replay what an exception names as its cause and its context."""
-        for part, old, new in zip(("__cause__", "__context__", "__suppress_context__"), before, after, strict=True):
-            if new is not old or (part == "__suppress_context__" and before[0] is not after[0]):
-                self.lines.append(f"{target}.{part} = {self.expression(new)}")
+    def exception(self, target: str, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Replay what an exception has: its arguments, its cause and its context, by name."""
+        for name, new in after.items():
+            caused = name == "__suppress_context__" and before["__cause__"] is not after["__cause__"]
+            if new is not before[name] or caused:
+                self.lines.append(f"{target}.{name} = {self.expression(new)}")
 
     def write(self, kind: type, method: str, target: str, *args: str) -> None:
         """Change a container by a method of Python's own."""

@@ -93,10 +93,8 @@ class Writes:
             if not set(old) <= set(new):
                 self.writer.sources.contents(obj)
             self._dictionary(kind, target, before["dict"], after["dict"], reorder)
-        if "chain" in after:
-            if after["args"] is not before["args"]:
-                self.writer.lines.append(f"{target}.args = {self.writer.expression(after['args'])}")
-            self.writer.chain(target, before["chain"], after["chain"])
+        if "exception" in after:
+            self.writer.exception(target, before["exception"], after["exception"])
         if any(part in after for part in ("set", "deque", "bytes")):
             self.writer.sources.contents(obj)
         if "set" in after and set(_identities(after["set"])) != set(_identities(before["set"])):

@@ -259,7 +259,7 @@ class BufferedIterator(Touching):
         self.position = 0
         self.ended = False
         self.noted = machine.made_if_fresh
-        self.next = functools.partial(machine.native.call, None, next) if type(source) in _ASKING else next
+        self.next = functools.partial(machine.native.call, None, next) if self.asks else next
 
     def __next__(self) -> Any:
         if self.ended:
@@ -290,6 +290,11 @@ class BufferedIterator(Touching):
         if self.journal.touches != touches:
             self.journaled.add(len(self.buffer))
         self.buffer.append(item)
+
+    @property
+    def asks(self) -> bool:
+        """Whether the iterator compares, adds or tests what it is given."""
+        return type(self.source) in _ASKING
 
     def left(self) -> list[Any]:
         """The items that were taken from the iterator and are still to come."""

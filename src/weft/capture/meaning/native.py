@@ -22,6 +22,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from weft.capture.code.instructions import decode
+from weft.capture.meaning.iterators import BufferedIterator
 from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.python.containers import length
@@ -115,7 +116,10 @@ class Native(Part):
                 Refusal.UNKNOWN_CALL,
                 "native code may call methods of the program's own classes, and a profiler hinders watching it",
             )
-        sys.setprofile(self._on_library_call if library else self._on_call)
+        watch = self._on_library_call if library else self._on_call
+        if before == watch:  # setting it costs as much as many calls
+            return function(*args, **kwargs)
+        sys.setprofile(watch)
         try:
             return function(*args, **kwargs)
         finally:
@@ -147,6 +151,8 @@ class Native(Part):
             kind = type(value)
             if kind is slice and self._are_asked((value.start, value.stop, value.step)):
                 return True
+            if kind is BufferedIterator and value.asks:  # watched at once, not for each of its items
+                return True
             if kind not in _PLAIN and (self._is_users(kind, False) or self.has_users_keys(value)):
                 return True
         return False
@@ -161,24 +167,28 @@ class Native(Part):
             found = self.users_keys[known] = not hashed_freely(value)
         return found
 
-    def _has_users(self, values: Any, are_items: bool = True, seen: frozenset[int] = frozenset()) -> bool:
+    def _has_users(self, values: Any, are_items: bool = True) -> bool:
         """Whether comparing or hashing any of some values may call a method of the user's, or doing anything with them
         if they are not only `are_items`.
         """
-        for value in values:
+        pending, seen = list(values), set()
+        while pending:
+            value = pending.pop()
             kind = type(value)
-            if kind in _PLAIN:
+            if kind in _PLAIN or id(value) in seen:
                 continue
+            seen.add(id(value))
             inner: Any
-            if issubclass(kind, dict) and id(value) not in seen:
+            if issubclass(kind, dict):
                 inner = [*dict.keys(value), *dict.values(value)]
             elif kind in _HOLDERS or issubclass(kind, BaseException):  # an exception shows its arguments
                 inner = value.args if issubclass(kind, BaseException) else gc.get_referents(value)
             else:
                 base = next((base for base in _CONTAINERS if issubclass(kind, base)), None)
-                inner = () if base is None or id(value) in seen else list(base.__iter__(value))
-            if self._is_users(kind, are_items) or self._has_users(inner, are_items, seen | {id(value)}):
+                inner = () if base is None else base.__iter__(value)
+            if self._is_users(kind, are_items):
                 return True
+            pending += inner
         return False
 
     def _is_users(self, kind: type, is_item: bool) -> bool:

@@ -38,8 +38,9 @@ _LOOKING_MODULES: Final = frozenset({"inspect", "types", "copy", "weakref", "_we
 _VARIADIC: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
-#: library modules with decorators that write to a class; what in them only reads
+#: library modules with decorators that write to a class; those of `typing`; what in the others only reads
 _CLASS_MODULES: Final = frozenset({"dataclasses", "enum"})
+_OF_TYPING: Final = frozenset({"runtime_checkable", "final", "no_type_check", "override"})
 _CLASS_READERS: Final = frozenset({"fields", "is_dataclass", "asdict", "astuple", "replace", "field"})
 
 
@@ -298,7 +299,9 @@ class Calls(Part):
 
     def _refuse_class_writers(self, callee: types.FunctionType, args: Sequence[Any]) -> None:
         """Refuse library code that may write to classes from outside or run code of the user's, past the journal."""
-        if module_of_function(callee) not in _CLASS_MODULES or callee.__name__ in _CLASS_READERS:
+        module, name = module_of_function(callee), callee.__name__
+        writes = name in _OF_TYPING if module == "typing" else module in _CLASS_MODULES and name not in _CLASS_READERS
+        if not writes:
             return
         for value in args:
             if not issubclass(type(value), type):

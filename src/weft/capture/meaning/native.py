@@ -26,7 +26,7 @@ from weft.capture.meaning.iterators import BufferedIterator
 from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.python.containers import length
-from weft.capture.python.effects import NOTICED, is_importing, is_noticed, runs_python
+from weft.capture.python.effects import NOTICED, defines_only, is_importing, is_noticed, runs_python
 from weft.capture.python.packages import NATIVE_PACKAGES, module_of_function
 from weft.capture.python.specials import classes_asked, special_names
 from weft.capture.state.journal import Journaled
@@ -209,7 +209,8 @@ class Native(Part):
     def _on_library_call(self, frame: types.FrameType, event: str, arg: Any) -> None:
         """Library code in Python calls something: whether that reads or changes more than its arguments."""
         if event == "c_call":
-            if is_noticed(arg) and _is_of_library(frame) and not _is_taken_back(frame):
+            noticed = is_noticed(arg) and not defines_only(arg, frame)
+            if noticed and _is_of_library(frame) and not _is_taken_back(frame):
                 _refuse_effect(arg, frame.f_code)
         else:
             self._on_call(frame, event, arg)

@@ -55,6 +55,11 @@ def is_noticed(function: Any) -> bool:
     return not free or name in NOTICED or "random" in module
 
 
+def defines_only(function: Any, caller: types.FrameType) -> bool:
+    """Whether `exec` is called by a library that writes the methods of a class so, which has no other effect."""
+    return function is exec and caller.f_globals.get("__name__") == "dataclasses"
+
+
 def runs_python(function: Any) -> bool:
     """Whether a callable of a library is Python code that runs natively, or calls some before anything else."""
     kind = type(function)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import decimal
 import io
 import json
@@ -17,7 +18,7 @@ import pytest
 
 import weft
 from weft import Tensor
-from weft.testing import assert_compiles
+from weft.testing import assert_compiles, assert_no_breaks
 
 ARRAY = np.zeros(3)
 RECORDS = np.rec.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f4")])
@@ -136,3 +137,18 @@ def test_what_leaves_nothing_behind_stays_in_the_graph(compute: Callable[[], flo
         for value in (1.0, 2.0):
             np.testing.assert_allclose(function(Tensor([value])).asnumpy(), [value + compute()])
     assert not function.report().breaks
+
+
+def test_dataclasses_made_in_a_graph() -> None:
+    @weft.jit(mode="PIJit")
+    def program(x: Tensor) -> Any:
+        @dataclasses.dataclass
+        class Point:
+            a: int = 3
+
+        return x * Point(2).a, Point().a, Point(1) == Point(1)
+
+    with assert_no_breaks():
+        for _ in range(2):
+            result, default, equal = program(Tensor([1.0]))
+            assert (result.asnumpy().tolist(), default, equal) == ([2.0], 3, True)

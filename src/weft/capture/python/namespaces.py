@@ -9,7 +9,6 @@ from weft.capture.python.packages import is_ours
 
 #: attributes of classes that are read and written in C
 NATIVE_MEMBERS: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
-_IN_C: Final = (types.MethodDescriptorType, types.WrapperDescriptorType)
 _CLASS_DICT: Final[Any] = type.__dict__["__dict__"]
 
 
@@ -35,7 +34,8 @@ def namespace_of(obj: Any) -> dict[str, Any] | None:
 def _lacks_namespace(kind: Any, obj: Any) -> bool:
     """Whether an object is a `functools.partial`, of whichever import of that module, without attributes."""
     reduce = kind.__dict__.get("__reduce__")  # gives what it is made of, the last its attributes
-    return kind.__module__ == "functools" and type(reduce) in _IN_C and reduce(obj)[2][3] is None
+    in_c = type(reduce) is types.MethodDescriptorType
+    return kind.__module__ == "functools" and in_c and reduce(obj)[2][3] is None
 
 
 def class_namespace(kind: type) -> types.MappingProxyType[str, Any]:

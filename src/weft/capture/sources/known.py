@@ -50,6 +50,11 @@ _EQUAL: Final = (range,)
 _ARRAY_LIMIT: Final = 4096
 
 
+def is_bound(value: Any) -> bool:
+    """Whether a value is a method in C of an object, and no function of a module and no method of a class."""
+    return issubclass(type(value), BOUND) and not isinstance(value.__self__, (types.ModuleType, type, type(None)))
+
+
 class Known(abc.ABC):
     """The sources and guards of one capture.
 
@@ -355,9 +360,8 @@ class Known(abc.ABC):
 
     def _builtin(self, expression: str, value: Any) -> None:
         """A method of a built-in class: what it is bound to is read when it is called."""
-        owner = value.__self__
-        if owner is not None and not isinstance(owner, (types.ModuleType, type)):
-            self._read(f"{expression}.__self__", owner, f"{self.path(expression)}.__self__")
+        if is_bound(value):
+            self._read(f"{expression}.__self__", value.__self__, f"{self.path(expression)}.__self__")
             if self.guarded:
                 self._know(value, expression, self.path(expression))
 

@@ -30,7 +30,7 @@ from weft.capture.python.namespaces import lacks, namespace_of, same_namespace
 from weft.capture.python.spelling import spelled_attribute, spelled_namespace
 from weft.capture.python.values import ARRAYS, PARTIAL, only_the_call_knows
 from weft.capture.sources.contents import Contents
-from weft.capture.sources.known import BOUND, IDENTITY, SCALARS
+from weft.capture.sources.known import BOUND, IDENTITY, SCALARS, is_bound
 from weft.capture.state.journal import EMPTY_CELL, cell_value, slot_value, slots_of
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
@@ -88,7 +88,7 @@ class Sources(Contents):
         elif kind is types.MethodType:
             parts = ("__func__", "__self__")
         elif isinstance(value, BOUND):
-            if isinstance(value.__self__, (types.ModuleType, type, type(None))):
+            if not is_bound(value):
                 return False
             self._guard(f"{expression}.__name__ == {self._constant(value.__name__)}", "value", path)
             parts = ("__self__",)

@@ -26,7 +26,7 @@ from weft.capture.python.exceptions import raise_chained
 from weft.capture.python.namespaces import namespace_of
 from weft.capture.python.packages import is_heap_type, module_of
 from weft.capture.python.spelling import spelled_namespace
-from weft.capture.sources.known import BOUND
+from weft.capture.sources.known import is_bound
 from weft.capture.sources.numbers import CallNumber, ObjectId
 from weft.capture.sources.rebuilding import (
     make_function,
@@ -195,8 +195,7 @@ class Writer:
         if issubclass(kind, types.MethodType):
             function, owner = self.expression(value.__func__), self.expression(value.__self__)
             return self._assigned(f"{self.constant(types.MethodType)}({function}, {owner})")
-        bound = issubclass(kind, BOUND) and not isinstance(value.__self__, (types.ModuleType, type, type(None)))
-        if bound and id(value) not in self.sources.known:
+        if is_bound(value) and id(value) not in self.sources.known:
             return self._assigned(self._builtin_method(value))
         if kind in VIEWS and id(value) not in self.sources.known:
             view = ("keys", "values", "items")[VIEWS.index(kind) % 3]

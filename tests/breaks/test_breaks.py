@@ -11,8 +11,8 @@ from typing import Any
 import break_programs
 import pytest
 from break_programs import PROGRAMS, Scale, expected, noted, sample, work
-from profiling import profiled
 
+from tests.helpers.profiling import profiled
 from tests.helpers.values import plain
 from weft import Tensor, jit
 from weft.core import dispatch

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from profiling import profiled
 
 import weft
+from tests.helpers.profiling import profiled
 from tests.helpers.sources import module_of
 from weft.core import trace as trace_module
 from weft.core.tensor import Tensor

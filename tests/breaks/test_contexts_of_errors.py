@@ -102,15 +102,7 @@ def shown(value: Any) -> Any:
     ) else repr(value)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason="the innermost context becomes a later error"))
-        if name == "twice"
-        else name
-        for name in PROGRAMS
-    ],
-)
+@pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("mode", ["PIJit", "auto"])
 def test_chains_through_exit_stacks(name: str, mode: str) -> None:
     program = stacked(*PROGRAMS[name])

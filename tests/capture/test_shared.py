@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from weft import Tensor
-from weft.capture.python.threads import others_run
+from weft.core.threads import others_run
 from weft.jit import jit
 from weft.testing import assert_no_breaks
 

@@ -156,6 +156,34 @@ def test_xla_compiles_once_for_each_key() -> None:
     assert len(compiled) == len(inputs)
 
 
+def test_a_step_in_one_thread_leaves_what_others_read() -> None:
+    """One thread makes steps that write a parameter, whose memory they could take over; others read it meanwhile."""
+    weight = Parameter(np.ones(3, np.float32))
+    done = threading.Event()
+
+    @jit
+    def step(x: Any) -> Any:
+        weight.set_data(weight * 1)
+        return x + weight
+
+    def work(number: int) -> None:
+        ones = Tensor(np.ones(3, np.float32))
+        if number == 0:
+            try:
+                for _ in range(300):
+                    assert step(ones).asnumpy().tolist() == [2, 2, 2]
+            finally:
+                done.set()
+            return
+        compiled = jit(lambda x: x * weight)
+        while not done.is_set():
+            assert weight.asnumpy().tolist() == [1, 1, 1]
+            assert (weight * 2).asnumpy().tolist() == [2, 2, 2]
+            assert compiled(ones).asnumpy().tolist() == [1, 1, 1]
+
+    in_threads(work, 4)
+
+
 def test_no_thread_sees_what_another_captures() -> None:
     """One thread captures functions that write a parameter, others read it, compute with it and write it."""
     weight = Parameter(np.ones(3, np.float32))

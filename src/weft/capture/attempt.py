@@ -18,7 +18,6 @@ from weft.capture.leaving.suspension import BreakPoint, Continuation, continuati
 from weft.capture.machine.interpreter import Interpreter
 from weft.capture.meaning.generators import refuse_abandoned
 from weft.capture.meaning.native_warnings import refused_warnings
-from weft.capture.python.threads import others_run
 from weft.capture.sources.sources import Sources
 from weft.capture.state.events import BreakSite
 from weft.capture.state.frame import Exit, Return, Suspend, Yield
@@ -30,6 +29,7 @@ from weft.core import trace as trace_module
 from weft.core.containers import is_mutable
 from weft.core.number import STORAGE, number_of
 from weft.core.tensor import LiteralTensor, Tensor
+from weft.core.threads import others_run
 from weft.core.trace import Trace
 from weft.errors import NOTED, Location, Refusal, Unsupported
 from weft.ir.graph import Graph, Value
@@ -166,10 +166,7 @@ class Attempt:
                 raise
             finally:
                 interpreter.frame = None  # type: ignore[assignment]
-                session.unwind(gradients)
-                while len(interpreter.journal.layers) > 1:
-                    interpreter.journal.pop().undo()
-                interpreter.journal.layers[0].undo()
+                interpreter.journal.take_back(interpreter.journal.layers[0])
         graph = trace.root
         if self.whole_call is not None and isinstance(result, Return) and self._is_tensorless(writer):
             writer.lines = [f"return {self.whole_call}"]  # what Python does is Python's own
@@ -350,6 +347,5 @@ def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Altern
         writer._names, writer._numbers = names, numbers
         block = ["    " + line for line in writer.lines[first:]]
         writer.lines[first:] = [f"if which == {number}:", *block]
-        interpreter.journal.pop()
-        layer.undo()
+        interpreter.journal.take_back(layer)
     return always or {}

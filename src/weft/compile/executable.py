@@ -21,6 +21,7 @@ from weft.compile.host_calls import with_host_calls
 from weft.compile.lower import lower
 from weft.core.control import effect_of
 from weft.core.primitive import IO
+from weft.core.threads import others_run
 from weft.ir.graph import Graph
 from weft.ir.types import TensorType
 
@@ -138,7 +139,8 @@ class Executable:
         """Run the variant that fits: the donating one if every donatable array is exclusively held.
 
         So that a graph is compiled once if possible, the other variant serves while it is the only one that is
-        compiled: a few calls get copies of arrays that others hold, and one call leaves memory unused.
+        compiled: a few calls get copies of arrays that others hold, and one call leaves memory unused. While other
+        threads run all arrays count as held, since one may read a handle at any moment.
 
         Args:
             arrays: one array for each parameter of the graph; see `exclusively_held` for who may hold the items.
@@ -150,7 +152,8 @@ class Executable:
         donatable = self.donatable
         if not donatable:
             return self.run(*arrays)
-        exclusive = exclusively_held(arrays, donatable, holders)
+        alone = not others_run()
+        exclusive = alone and exclusively_held(arrays, donatable, holders)
         first_calls = self._first_calls
         if exclusive:
             if "run_donating" in first_calls and "run" not in first_calls and self._spared < _SPARED:
@@ -160,7 +163,7 @@ class Executable:
         if "run" in first_calls and self._copies < _COPIED:
             self._copies += 1
             for position in donatable:
-                if not exclusively_held(arrays, (position,), holders):
+                if not (alone and exclusively_held(arrays, (position,), holders)):
                     arrays[position] = copied(arrays[position])
             return self.run_donating(*arrays)
         return self.run(*arrays)

@@ -191,8 +191,7 @@ class Branches(Part):
                 side.constants = set(itertools.islice(self.trace.created, constants, None))
             finally:
                 self.machine.inside_step -= 1
-                self.journal.pop()
-                layer.undo()
+                self.journal.take_back(layer)
                 frame.journal_restore(base)
                 frame.pc = pc
                 self.journal.made_on_sides.update(itertools.islice(self.created, made, None))

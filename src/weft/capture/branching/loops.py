@@ -68,8 +68,7 @@ class Loops:
         try:
             result = self._capture_loop(frame, loop, stops, fork)
         except (LoopChange, MergeError, UnboundLocalError, Unsupported) as reason:
-            del self.journal.layers[self.journal.layers.index(layer) :]
-            layer.undo()
+            self.journal.take_back(layer)
             frame.journal_restore(base)
             endless = all((frame.decoded, jump) in self.branches.forked for jump in loop.leaving)
             if isinstance(reason, Unsupported) and endless:
@@ -85,9 +84,7 @@ class Loops:
                 "keep shapes, dtypes and the structure of variables the same in every iteration",
                 frame.decoded.location(loop.decided_at),
             ) from None
-        self.journal.pop()
-        for obj, before in layer.before.values():  # the enclosing layer must know what was written
-            self.journal.layers[-1].before.setdefault(id(obj), (obj, before))
+        self.journal.keep(layer)
         return result
 
     def loop_from_header(self, frame: Frame, loop: Loop, stops: frozenset[int]) -> Exit:
@@ -255,8 +252,7 @@ class Loops:
             pc = leave()
             return Outcome(("stop", pc), list(frame.slots), list(frame.stack), None, layer.after(), frame.exception)
         finally:
-            self.journal.pop()
-            layer.undo()
+            self.journal.take_back(layer)
             frame.journal_restore(base)
 
 

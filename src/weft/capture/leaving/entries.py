@@ -12,9 +12,9 @@ from typing import Any, Final
 from weft import context
 from weft.capture.leaving.entry import MISS, Entry
 from weft.capture.leaving.misses import changing_numbers, compared, logger
-from weft.capture.python.threads import others_run
 from weft.capture.state.events import FIRST, BreakSite, History
 from weft.capture.state.guards import describe
+from weft.core.threads import others_run
 from weft.errors import WeftError
 
 #: one capture at a time: it reads and writes the program's own objects

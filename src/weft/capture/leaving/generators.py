@@ -11,7 +11,7 @@ from weft.capture.leaving.step_functions import raising_step
 from weft.capture.leaving.steps import VALUE
 from weft.capture.leaving.suspension import Continuation, Handlers, continuation_at, drive
 from weft.capture.meaning.generators import CAPTURED_GENERATORS
-from weft.capture.python.exceptions import raise_as_it_is, set_context
+from weft.capture.python.exceptions import contexts_before, raise_as_it_is, restore_contexts, set_context
 from weft.capture.state.frame import Frame
 
 
@@ -100,12 +100,12 @@ class YieldPoint:
             self._handlers = Handlers(self.owner, (self.shape,), pc)
             self._raise = raising_step(self.shape.decoded, pc, self.shape.function.__globals__)
         assert self._raise is not None
-        context = error.__context__
+        before = contexts_before(error)
         try:
             self._raise(error)
         except BaseException as raised:
             failure = raised
-        failure.__context__ = context  # what the caller of `throw` is handling is none
+        restore_contexts(before)  # what the caller of `throw` is handling is none
         if self.shape.handling:
             set_context(failure, values[-1])
         return drive(self._handlers.go_on(failure, values, None))

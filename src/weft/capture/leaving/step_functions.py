@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from weft.capture.code.instructions import Decoded
 from weft.capture.leaving.steps import load, op, operand
+from weft.capture.python.exceptions import Contexts, contexts_before, restore_contexts
 
 # -- the function ----------------------------------------------------------------------------------------------------
 
@@ -45,7 +46,7 @@ def step_function(
         body = [ast.If(ast.Constant(False), [ast.Expr(seen)], []), *body]
     if handling:
         body = _while_handling(body)
-        hidden.append("(restore)")
+        hidden += _HANDLING
     inner = ast.FunctionDef(code.co_name, _arguments(parameters), body, [], None)
     binding = [ast.Assign([ast.Name(name, ast.Store()) for name in (*cell_names, *hidden)], ast.Constant(None))]
     outer = ast.FunctionDef("outer", _arguments([]), [*(binding if cell_names or hidden else []), inner], [], None)
@@ -66,8 +67,7 @@ def step_function(
     made = compile(module, code.co_filename, "exec", dont_inherit=True)
     step_code = _inner_code(_inner_code(made))
     step_code = step_code.replace(co_qualname=code.co_qualname)
-    fixed = {name: types.CellType(value) for name, value in outside.items()}
-    fixed["(restore)"] = types.CellType(_restore)
+    fixed = {name: types.CellType(value) for name, value in (outside | _HANDLING).items()}
     places = [fixed.get(name) or list(cell_names).index(name) for name in step_code.co_freevars]
 
     def make(*cells: types.CellType) -> types.FunctionType:
@@ -88,16 +88,23 @@ def _arguments(names: Sequence[str]) -> ast.arguments:
 def _while_handling(body: list[ast.stmt]) -> list[ast.stmt]:
     """The statements with an exception being handled, as in an `except` block, itself unchanged."""
     handled = load("(handled)")
-    before = [ast.Attribute(handled, name, ast.Load()) for name in ("__traceback__", "__context__")]
+    save = ast.Assign([ast.Name("(before)", ast.Store())], ast.Call(load("(save)"), [handled], []))
     restore = ast.Expr(ast.Call(load("(restore)"), [handled, ast.Starred(load("(before)"), ast.Load())], []))
     caught = ast.ExceptHandler(load("BaseException"), None, [restore, *body])
-    save = ast.Assign([ast.Name("(before)", ast.Store())], ast.Tuple(list(before), ast.Load()))
     return [save, ast.Try([ast.Raise(handled)], [caught], [], [])]
 
 
-def _restore(exception: BaseException, traceback: types.TracebackType | None, context: BaseException | None) -> None:
+def _save(exception: BaseException) -> tuple[types.TracebackType | None, Contexts]:
+    return exception.__traceback__, contexts_before(exception)
+
+
+def _restore(exception: BaseException, traceback: types.TracebackType | None, contexts: Contexts) -> None:
     exception.__traceback__ = traceback
-    exception.__context__ = context
+    restore_contexts(contexts)
+
+
+#: what the statements of `_while_handling` name
+_HANDLING: Final = {"(save)": _save, "(restore)": _restore}
 
 
 def waiting_step(

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from weft.capture.code.instructions import Decoded, Instr
 from weft.capture.python.classes import MISSING, class_attribute
-from weft.capture.python.exceptions import function_text, unbound_local
+from weft.capture.python.exceptions import contexts_before, function_text, restore_contexts, unbound_local
 from weft.capture.state.frame import NULL
 
 #: what a step may push: a value, or the absent half of a call pair
@@ -486,9 +486,10 @@ def _raise(instr: Instr, pc: int, stack: Sequence[Any]) -> Step:
 @_builds("RERAISE")
 def _reraise(instr: Instr, pc: int, stack: Sequence[Any]) -> Step:
     """The exception goes on as it is: what is being handled here does not become its context."""
-    before = ast.Assign([ast.Name("(context)", ast.Store())], ast.Attribute(op(0), "__context__", ast.Load()))
-    keep = ast.Assign([ast.Attribute(op(0), "__context__", ast.Store())], load("(context)"))
-    return Step(1, [], [before, ast.Try([ast.Raise(op(0))], [], [], [keep])], {})
+    outside = {"(contexts)": contexts_before, "(put back)": restore_contexts}
+    before = ast.Assign([ast.Name("(before)", ast.Store())], ast.Call(load("(contexts)"), [op(0)], []))
+    keep = ast.Expr(ast.Call(load("(put back)"), [load("(before)")], []))
+    return Step(1, [], [before, ast.Try([ast.Raise(op(0))], [], [], [keep])], outside)
 
 
 @_builds("BEFORE_WITH")

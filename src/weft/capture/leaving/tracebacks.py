@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from weft.capture.code.instructions import Decoded
 from weft.capture.leaving.step_functions import raising_step, waiting_step
+from weft.capture.python.exceptions import contexts_before, restore_contexts
 from weft.capture.python.packages import CAPTURE, WEFT
 
 #: the file that generated code of the runtime claims to be from
@@ -95,13 +96,13 @@ class Way:
             first, *outer = self.places
             self._steps = [raising_step(first.decoded, first.pc, first.namespace)]
             self._steps += [waiting_step(p.decoded, p.pc, p.namespace, [], [], False)() for p in outer]
-        context = error.__context__
+        before = contexts_before(error)
         try:
             _raise_through(self._steps, error)
         except BaseException as raised:
             if raised is not error:
                 raise
-        error.__context__ = context
+        restore_contexts(before)
         keep_user_frames(error, 0, None)
 
 

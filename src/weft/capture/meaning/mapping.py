@@ -78,10 +78,7 @@ def _keep(machine: Machine, layer: Layer, made: int) -> None:
     """End the mapped function: tensors from outside are as they were, other objects as the function left them."""
     for handle, contents in _written(machine, layer, made):
         (handle._data, handle._node, handle._index, handle._type), _ = contents
-    machine.journal.pop()
-    below = machine.journal.layers[-1].before
-    for key, noted in layer.before.items():
-        below.setdefault(key, noted)
+    machine.journal.keep(layer)
 
 
 __all__: list[str] = []

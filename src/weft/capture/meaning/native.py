@@ -22,6 +22,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from weft.capture.code.instructions import decode
+from weft.capture.meaning.by_identity import tell_apart
 from weft.capture.meaning.iterators import BufferedIterator
 from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.classes import MISSING, class_attribute
@@ -63,6 +64,7 @@ _IN_C: Final = (types.WrapperDescriptorType, types.MethodDescriptorType, types.B
 _HOLDERS: Final = frozenset(
     {functools.partial, types.SimpleNamespace, types.MappingProxyType, *map(type, ({}.keys(), {}.values(), {}.items()))}
 )
+_EQUALITY: Final = (operator.eq, operator.ne)
 _CONTAINERS: Final = (list, tuple, set, frozenset, deque)
 
 
@@ -94,10 +96,20 @@ class Native(Part):
         if not library and getattr(function, "__name__", "") in NOTICED and is_noticed(function):
             _refuse_effect(function, function)
         if values is not None:
-            if not library and _SIMPLE.issuperset(map(type, given)) and _SIMPLE.issuperset(map(type, values)):
+            if (
+                not library
+                and function is not hash
+                and _SIMPLE.issuperset(map(type, given))
+                and _SIMPLE.issuperset(map(type, values))
+            ):
                 return function(*args, **kwargs)
-            if not _only_computes(function, values):
+            computes = _only_computes(function, values)
+            if not computes:
                 _refuse_choices(values, None)
+            if not computes or function in _EQUALITY:
+                tell_apart(self.sources, function, values)
+        else:
+            tell_apart(self.sources, function, given)
         if LazyText in map(type, given) and not (filling() or _only_stores(function)):
             raise needs_characters()
         arrays = _arrays_in(given)
@@ -261,12 +273,11 @@ class Native(Part):
         except BaseException:  # the native code will meet it
             pass
         finally:
-            self.journal.pop()
             inside = set(itertools.islice(self.created, made, None))
             if function.__name__ == "__init__":  # which may write its own object
                 inside.add(id(args[0]))
             written = [obj for key, (obj, _) in layer.before.items() if not self.journal.belongs(key, inside)]
-            layer.undo()
+            self.journal.take_back(layer)
             for key in tuple(itertools.islice(self.journal.namespaces, noted, None)):
                 del self.journal.namespaces[key]  # the object is native code's own
         if written:

@@ -352,7 +352,9 @@ class NativeCalls(Part):
             return None
         if isinstance(owner, (list, tuple, deque)):
             return [owner, *args] if name in _COMPARING else []
-        if isinstance(owner, (dict, set, frozenset)) or name in (*_COMPARING, "fromkeys"):
+        if name in _COMPARING:
+            return [owner, *args]
+        if isinstance(owner, (dict, set, frozenset)) or name == "fromkeys":
             return args
         return [*args, *kwargs.values()] if isinstance(owner, str) else []
 

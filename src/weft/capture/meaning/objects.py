@@ -256,6 +256,7 @@ class Objects(Part):
             if result is not NotImplemented:
                 return result
         if symbol in ("==", "!="):
+            self.sources.distinct(left, right)
             return (left is right) == (symbol == "==")
         return unsupported_operands(function, left, right)
 

@@ -6,11 +6,14 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+#: exceptions, each with its context at some time
+Contexts = list[tuple[BaseException, BaseException | None]]
 
-def context_chain(error: BaseException) -> Iterator[BaseException]:
+
+def context_chain(error: BaseException | None) -> Iterator[BaseException]:
     """An exception, its context, the context of that, and so on."""
     seen: set[int] = set()
-    current: BaseException | None = error
+    current = error
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         yield current
@@ -48,13 +51,24 @@ def chain_native(error: BaseException, handled: BaseException | None) -> None:
     set_context(last, handled)
 
 
+def contexts_before(error: BaseException) -> Contexts:
+    """The contexts that `raise error` may change: its own, and those of what is being handled, to cut a ring."""
+    return [(link, link.__context__) for link in (error, *context_chain(sys.exception()))]
+
+
+def restore_contexts(before: Contexts) -> None:
+    """Undo what a `raise` did to contexts."""
+    for link, context in before:
+        link.__context__ = context
+
+
 def raise_as_it_is(error: BaseException) -> NoReturn:
     """Raise an exception that was raised before: what is being handled now is not what it was raised in."""
-    context = error.__context__
+    before = contexts_before(error)
     try:
         raise error
     finally:
-        error.__context__ = context
+        restore_contexts(before)
 
 
 def raise_chained(error: BaseException) -> NoReturn:

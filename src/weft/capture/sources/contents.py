@@ -239,6 +239,7 @@ class Contents(Known):
             if not _is_value(obj):
                 self.identity(obj)  # it may be known as something else, such as the argument that is looked up
                 self.root(obj, self.name(obj, "object"))
+                self.told_apart(obj)
 
 
 def _is_spelled(key: Any) -> bool:

@@ -48,6 +48,8 @@ _EMPTY: Final = ()
 _EQUAL: Final = (range,)
 #: the contents of longer arrays are read by each call, not guarded
 _ARRAY_LIMIT: Final = 4096
+#: objects of a class that are checked to be different ones in pairs; more of them are guarded each by itself
+_APART_LIMIT: Final = 32
 
 
 def is_bound(value: Any) -> bool:
@@ -99,6 +101,8 @@ class Known(abc.ABC):
         self.pending: set[int] = set()
         #: ids of known objects that the program makes anew for each call
         self.anew: set[int] = set()
+        #: known objects that native code compares or hashes by identity, by id
+        self.apart: dict[int, Any] = {}
         #: ids of classes whose special methods are guarded
         self._met: set[int] = set()
         self._names: dict[int, str] = {}
@@ -115,7 +119,11 @@ class Known(abc.ABC):
 
     def root(self, obj: Any, expression: str) -> None:
         """Declare an object that the call itself provides, such as an argument."""
-        if not isinstance(obj, (*SCALARS, *IDENTITY)) and id(obj) not in self.known and obj is not _EMPTY:
+        if isinstance(obj, (*SCALARS, *IDENTITY)) or obj is _EMPTY:
+            return
+        if id(obj) in self.known:
+            self._same(expression, obj, self.path(expression))
+        else:
             self.known[id(obj)] = (obj, expression)
             self.meet(type(obj))
             if is_container(obj):
@@ -156,19 +164,36 @@ class Known(abc.ABC):
 
     def identity(self, obj: Any) -> None:
         """Something depends on which object this is, or may read from it what is not guarded by itself."""
-        if id(obj) in self.by_class:
-            expression = self.known[id(obj)][1]
-            self._guard(f"{expression} is {self.name(obj, 'object')}", "identity", self.path(expression), obj)
+        if id(obj) in self.by_class or (id(obj) in self.anew and self.known[id(obj)][1] not in self.scope):
+            self._guard_identity(obj)
             if self.guarded:
                 self.by_class.discard(id(obj))
 
+    def _guard_identity(self, obj: Any) -> None:
+        expression = self.known[id(obj)][1]
+        if expression not in self.scope:
+            self._guard(f"{expression} is {self.name(obj, 'object')}", "identity", self.path(expression), obj)
+
     def distinct(self, a: Any, b: Any) -> None:
         """Two objects were told apart by identity."""
-        if a is not b and type(a) is type(b) and (id(a) in self.by_class or id(b) in self.by_class):
-            first, second = self.known.get(id(a)), self.known.get(id(b))
-            if first is not None and second is not None:
-                path = f"{self.path(first[1])} is {self.path(second[1])}"
-                self._guard(f"{first[1]} is not {second[1]}", "identity", path)
+        first, second = self.known.get(id(a)), self.known.get(id(b))
+        if a is b or type(a) is not type(b) or first is None or second is None:
+            return
+        if first[1] not in self.scope or second[1] not in self.scope:  # else both stay themselves
+            path = f"{self.path(first[1])} is {self.path(second[1])}"
+            self._guard(f"{first[1]} is not {second[1]}", "identity", path)
+
+    def told_apart(self, obj: Any) -> None:
+        """Native code compares or hashes an object that is equal to itself only: it is none of the others so far."""
+        if id(obj) not in self.known or id(obj) in self.apart:
+            return
+        others = [other for other in self.apart.values() if type(other) is type(obj)]
+        self.apart[id(obj)] = obj
+        if len(others) < _APART_LIMIT:
+            for other in others:
+                self.distinct(obj, other)
+        else:
+            self._guard_identity(obj)
 
     def written(self, obj: Any) -> None:
         """The capture writes an outside object: it must be none of the others that the capture knows."""

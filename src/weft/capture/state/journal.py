@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, Final
 
+from weft.autodiff import session
 from weft.capture.python.containers import items_of, native_class
 from weft.capture.python.namespaces import class_namespace, namespace_of
 from weft.core.tensor import Tensor
@@ -251,22 +252,19 @@ def _described(obj: Any, owner: Any) -> str:
 class Layer:
     """The objects written since a point in time, with their contents at that point."""
 
-    __slots__ = ("before", "side")
+    __slots__ = ("before", "gradients", "side")
 
     def __init__(self, side: bool = False) -> None:
         #: whether what is written since holds on one side of a branch only
         self.side = side
+        #: how many gradients were in progress
+        self.gradients = session.depth()
         #: id -> (the object, its contents before the first write)
         self.before: dict[int, tuple[Any, Any]] = {}
 
     def after(self) -> dict[int, tuple[Any, Any]]:
         """The same objects with their contents now."""
         return {key: (obj, contents_of(obj)) for key, (obj, _) in self.before.items()}
-
-    def undo(self) -> None:
-        """Give every object its contents back."""
-        for obj, contents in reversed(tuple(self.before.values())):
-            restore(obj, contents)
 
 
 class Journal:
@@ -517,6 +515,17 @@ class Journal:
         self.layers.append(layer)
         return layer
 
-    def pop(self) -> Layer:
-        """End the newest layer, leaving the objects as they are now and unnoted."""
-        return self.layers.pop()
+    def take_back(self, layer: Layer) -> None:
+        """End a layer and those above it: every object gets its contents back, gradients begun since are given up."""
+        session.unwind(layer.gradients)  # before, since that gives the handles of weights back
+        position = self.layers.index(layer)
+        for ended in reversed(self.layers[position:]):
+            for obj, contents in reversed(tuple(ended.before.values())):
+                restore(obj, contents)
+        del self.layers[position:]
+
+    def keep(self, layer: Layer) -> None:
+        """End the newest layer; objects stay as they are now, and the layer below notes what they were."""
+        del self.layers[-1]
+        for key, noted in layer.before.items():
+            self.layers[-1].before.setdefault(key, noted)

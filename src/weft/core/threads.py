@@ -1,11 +1,14 @@
-"""Other threads: whether any may look at what a capture writes, or change what it reads.
+"""Other threads: whether any may look at what this one writes for a while, or change what it reads.
 
 A capture works on the real objects and takes its writes back, so while it runs nobody else may reach what it wrote.
 Where other threads run, it therefore writes to none of the objects that existed before: such a statement is a break.
+A running graph takes over the memory of tensors that it writes; where other threads run they may be read meanwhile, so
+it takes over none.
 """
 
 from __future__ import annotations
 
+import _thread
 import concurrent.futures.thread
 import os
 import sys
@@ -14,18 +17,17 @@ import threading
 import types
 from typing import Final
 
-from weft.capture.python.packages import WEFT
-
 #: packages with threads of their own that touch none of a program's objects: of notebooks, debuggers, test runners
 _BYSTANDERS: Final = frozenset(
     {"ipykernel", "IPython", "zmq", "debugpy", "pydevd", "_pydevd_bundle", "execnet", "tqdm", "jax"}
 )
 #: what a pool's thread runs: while it is there itself, and in no function, it waits for work that others give it
 _IDLE: Final = concurrent.futures.thread._worker.__code__
+_WEFT: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 _PATHS: Final = sysconfig.get_paths()
 #: where code lies that is nobody's program
 _LIBRARIES: Final = tuple(
-    {os.path.join(_PATHS[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {WEFT, "<frozen "}
+    {os.path.join(_PATHS[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {_WEFT, "<frozen "}
 )
 
 
@@ -33,10 +35,12 @@ def others_run() -> bool:
     """Whether another thread runs that may reach the objects of the program.
 
     Example:
-        >>> from weft.capture.python.threads import others_run
+        >>> from weft.core.threads import others_run
         >>> isinstance(others_run(), bool)
         True
     """
+    if not _thread._count() and threading.current_thread() is threading.main_thread():
+        return False
     me = threading.get_ident()
     idle = {thread.ident for thread in threading.enumerate() if _is_library_timer(thread)}
     return any(

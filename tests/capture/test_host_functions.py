@@ -605,3 +605,24 @@ def test_warnings_of_native_code_are_the_users() -> None:
             call(Tensor([1.0]))
         line = _divides.__code__.co_firstlineno + 2
         assert [(warning.filename, warning.lineno) for warning in caught] == [(__file__, line)]
+
+
+def test_what_a_handler_writes_is_read_in_python_with_a_warning() -> None:
+    """Handlers run after the graph, so capture meets an exception that Python does not."""
+    seen: dict[str, int] = {}
+
+    class Note(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            seen["last"] = 5
+
+    logger = logging.Logger("noted")
+    logger.addHandler(Note())
+
+    @jit
+    def f(x: Any) -> Any:
+        logger.warning("step")
+        return x * seen["last"]
+
+    with pytest.warns(RuntimeWarning, match="capture raised KeyError here .*, and Python did not"):
+        assert f(X).asnumpy().tolist() == [5, 10]
+    assert f(Y).asnumpy().tolist() == [-15, 2.5]

@@ -16,6 +16,9 @@ import jax
 from tests.gate.matrix import programs
 from tests.gate.programs import CALLS, POLICIES, Finding, Program, TooSlow, check
 
+# what capture got wrong is put right in Python, with this warning
+warnings.filterwarnings("error", message="capture raised", category=RuntimeWarning)
+
 #: seconds for a program, all policies together
 LIMIT: Final = 60
 #: parts in which the matrix is made, each a sample of it

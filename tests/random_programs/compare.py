@@ -9,6 +9,7 @@ import re
 import sys
 import traceback
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +19,9 @@ from tests.random_programs.observe import MODULE, UNREADABLE, Snapshot, differen
 from weft import Unsupported, jit, nn, value_and_grad
 from weft.core.tensor import Tensor
 from weft.explain import Recorder
+
+# what capture got wrong is put right in Python, with this warning
+warnings.filterwarnings("error", message="capture raised", category=RuntimeWarning)
 
 #: the compiled policies that are compared with eager execution
 POLICIES: Final[dict[str, Callable[[Any], Any]]] = {"auto": jit, "PIJit": partial(jit, mode="PIJit")}

@@ -8,6 +8,7 @@ not nest.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -22,7 +23,7 @@ from weft.capture.leaving.steps import VALUE, Outcome, Step, step_of, step_of_de
 from weft.capture.leaving.tracebacks import RUNNER, keep_user_frames
 from weft.capture.python.exceptions import raise_as_it_is
 from weft.capture.state.events import BreakSite
-from weft.errors import Refusal, Unsupported, WeftError
+from weft.errors import Refusal, Unsupported
 
 
 class Suspension:
@@ -116,7 +117,7 @@ class BreakPoint:
         owner: the compiled callable.
         shapes: the frames, the outermost first; the innermost goes on at the instruction.
         site: what is reported; None for what is no break in the user's sense.
-        expected: an exception that capture met here, so that Python must raise one too in this call.
+        expected: an exception that capture met here.
         calls_back: whether the instruction calls library code that calls a user's function, in which the graph ended:
             that function is captured by itself, and the break counts where it has one.
     """
@@ -226,12 +227,16 @@ class BreakPoint:
                 history.ran_break(self.site)
 
     def _did_not_raise(self) -> None:
+        """Code that ran after the graph, such as a handler of `logging`, changed what the step reads."""
         if self.expected is None:
             return
-        raise WeftError(
-            f"capturing {self.owner.name!r} raised {type(self.expected).__name__}: {self.expected}, but running it "
-            "in Python did not"
-        ) from self.expected
+        inner = self.shapes[-1]
+        location = inner.decoded.location(inner.pc)
+        why = f"capture raised {type(self.expected).__name__} here ({self.expected}), and Python did not"
+        do = "what logging, print and warnings call runs after the graph: do not read what it writes"
+        self.owner.history.ran_break(BreakSite(Refusal.IMPURE_CALL.value, location, why, do))
+        message = f"{why}, so this part ran in Python; {do}"
+        warnings.warn_explicit(message, RuntimeWarning, location.file, location.line)
 
     def _follow(self, outcome: Outcome, names: list[str]) -> tuple[Continuation, list[str]]:
         """The continuation after an outcome, and the names of the values that it takes.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weft.capture.meaning.iterators import BufferedIterator, refuse_look
 from weft.capture.meaning.table import handles
 from weft.capture.python.classes import bound_by_class, class_attribute, is_changeable
+from weft.capture.python.namespaces import class_namespace
 from weft.capture.sources.known import SCALARS
 from weft.capture.state.frame import Return
 from weft.capture.state.journal import Journaled
@@ -157,7 +158,12 @@ def _dir(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return machine.made(sorted(machine.iteration.get_iter(machine.calls.call(own, args, {}))))
     if isinstance(args[0], Journaled):
         refuse_look(args[0], "dir()")
-    _refuse_namespaces("dir", args)
+    kind = type(args[0])
+    if kind is types.ModuleType:
+        _refuse_namespaces("dir", args)
+    for cls in (args[0] if issubclass(kind, type) else kind).__mro__:
+        if is_changeable(cls) and id(cls) not in machine.created:
+            machine.sources.class_namespace(cls, "__dict__", dict(class_namespace(cls)))
     return machine.native.call(args, dir, *settled(args))
 
 

@@ -234,9 +234,11 @@ class BreakPoint:
         location = inner.decoded.location(inner.pc)
         why = f"capture raised {type(self.expected).__name__} here ({self.expected}), and Python did not"
         do = "what logging, print and warnings call runs after the graph: do not read what it writes"
-        self.owner.history.ran_break(BreakSite(Refusal.IMPURE_CALL.value, location, why, do))
-        message = f"{why}, so this part ran in Python; {do}"
-        warnings.warn_explicit(message, RuntimeWarning, location.file, location.line)
+        site = BreakSite(Refusal.IMPURE_CALL.value, location, why, do)
+        if site not in self.owner.history.breaks:
+            message = f"{why}, so this part ran in Python; {do}"
+            warnings.warn_explicit(message, RuntimeWarning, location.file, location.line)
+        self.owner.history.ran_break(site)
 
     def _follow(self, outcome: Outcome, names: list[str]) -> tuple[Continuation, list[str]]:
         """The continuation after an outcome, and the names of the values that it takes.

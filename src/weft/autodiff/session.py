@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.choice import follow, unfollow
 from weft.core.dispatch import IDENTITY, append, apply
-from weft.core.tape import SYMBOL, WRITES, TapeNode
+from weft.core.tape import GRADIENTS, SYMBOL, WRITES, TapeNode
 from weft.core.tensor import LiteralTensor, Parameter, Tensor, tracked, view, wrap
 from weft.core.trace import Trace
 from weft.core.transparency import CALLING_BACK, keeps, unbroken
@@ -43,7 +43,7 @@ class Session:
     __slots__ = (
         "trace", "level", "followed", "leaves", "templates", "positions", "rebound", "weights", "saved", "chosen",
         "previous_writes", "owns_writes", "keeps_tape", "args", "kwargs", "request", "sens", "closed",
-        "run",
+        "run", "tracks",
     )  # fmt: skip
 
     def __init__(self, trace: Trace | None, followed: bool) -> None:
@@ -72,6 +72,8 @@ class Session:
         self.request: Any = None
         self.sens: Any = None
         self.closed = False
+        #: whether it keeps other threads from tracking weights
+        self.tracks = False
         #: calls the differentiated function as a captured one; None to call it as it is
         self.run = CALLING_BACK.run if trace is None else None
 
@@ -88,22 +90,19 @@ def call(session: Session, fn: Callable[..., Any], kwargs: dict[str, Any]) -> An
     return fn(*session.args, **kwargs) if run is None else run(fn, *session.args, **kwargs)
 
 
-class _Local(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[Session] = []
-
-
-_local = _Local()
+#: gradients outside of any capture that track weights in place: one thread at a time, unless it takes very long
+_TRACKING: Final = threading.RLock()
+_PATIENCE: Final = 60.0  # seconds; the thread that tracks them may be waiting for this one
 
 
 def depth() -> int:
     """How many gradients are in progress in this thread."""
-    return len(_local.stack)
+    return len(GRADIENTS.stack)
 
 
 def unwind(count: int) -> None:
     """Abandon the gradients in progress beyond the first `count` (for a capture that stops in the middle)."""
-    stack = _local.stack
+    stack = GRADIENTS.stack
     while len(stack) > count:
         close(stack[-1])
 
@@ -126,7 +125,7 @@ def begin(
     Returns:
         Session: `args` holds the arguments to call the function with.
     """
-    stack = _local.stack
+    stack = GRADIENTS.stack
     trace = trace_module.current()
     session = Session(trace, followed or (bool(stack) and stack[-1].trace is trace))
     session.positions = positions
@@ -210,6 +209,8 @@ def _track_in_place(session: Session, weight: Tensor) -> TapeNode:
     for done in session.saved:
         if done[0] is weight:
             return done[1]
+    if session.trace is None and not session.tracks:
+        session.tracks = _TRACKING.acquire(timeout=_PATIENCE)
     leaf = _leaf(session, weight)
     node = weight._node
     index = weight._index if node is not None and node is not SYMBOL else 0
@@ -221,15 +222,15 @@ def _track_in_place(session: Session, weight: Tensor) -> TapeNode:
             trace.on_write(weight)
         weight._data = value
     session.saved.append((weight, leaf, node, index, data, weight._data))
+    weight._index = 0  # before the node: other threads read them in the opposite order
     weight._node = leaf
-    weight._index = 0
     session.chosen += follow(weight)
     return leaf
 
 
 def keep_tapes() -> None:
     """A pullback is handed out: no gradient in progress may take the tape apart."""
-    for session in _local.stack:
+    for session in GRADIENTS.stack:
         session.keeps_tape = True
 
 
@@ -250,7 +251,7 @@ def close(session: Session) -> None:
     """End a session, and any that an exception left open inside it: weights are themselves again."""
     if session.closed:
         return
-    stack = _local.stack
+    stack = GRADIENTS.stack
     while stack:
         top = stack.pop()
         _restore(top)
@@ -263,8 +264,8 @@ def _restore(session: Session) -> None:
     for weight, leaf, node, index, data, during in session.saved:
         if weight._data is during and weight._node is leaf:
             weight._data = data
-            weight._node = node
             weight._index = index
+            weight._node = node
         elif not session.followed and (weight._data is not data or weight._node is not node):
             cut(weight)  # written meanwhile; otherwise a capture that was given up has put it back
     unfollow(session.chosen, None if session.followed else cut)
@@ -276,6 +277,8 @@ def _restore(session: Session) -> None:
             for handle in list(WRITES.handles.values()):
                 cut(handle)
         WRITES.handles = session.previous_writes
+    if session.tracks:
+        _TRACKING.release()
 
 
 @keeps

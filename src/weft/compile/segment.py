@@ -11,7 +11,7 @@ from weft.compile.executable import Executable
 from weft.compile.pieces import Pieces, asks
 from weft.core import trace
 from weft.core.primitive import Primitive
-from weft.core.tape import SYMBOL, Edge, TapeNode
+from weft.core.tape import GRADIENTS, SYMBOL, Edge, TapeNode
 from weft.core.tensor import Tensor, tracked, view, wrap
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN
@@ -54,7 +54,7 @@ class Segment:
             t is not None and t._node is not None and t._node is not SYMBOL and t._node.level is None for t in inputs
         )
         arrays = [() if t is None else t._data for t in inputs]
-        if not any(followed):
+        if not (any(followed) and GRADIENTS.stack):
             return [None if kind.type is TOKEN else wrap(a) for a, kind in zip(
                 self.executable.run(*arrays), self.graph.outputs, strict=True)]  # fmt: skip
         pieces = self.pieces()

@@ -58,6 +58,19 @@ SYMBOL = SymbolMark()
 RELEASED = SymbolMark()
 
 
+class _Gradients(threading.local):
+    """The gradients in progress in this thread, the innermost last.
+
+    A gradient tracks weights in their own handles, which other threads may read meanwhile: nothing is recorded there.
+    """
+
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+
+
+GRADIENTS = _Gradients()
+
+
 class _Writes(threading.local):
     """The handles that were bound to a recorded value while a gradient is in progress, by id.
 

@@ -498,7 +498,11 @@ def wrap(data: Any) -> Tensor:
 def view(tensor: Tensor) -> Tensor:
     """A second, plain handle on a tensor's current value and gradient history."""
     result: Tensor = _new(Tensor)
-    result._data = tensor._data
+    data = tensor._data
+    if data.__class__ is Value and _await_others is not None:
+        _await_others()
+        data = tensor._data
+    result._data = data
     result._node = node = tensor._node
     if node is not None and node is not SYMBOL:
         result._index = tensor._index

@@ -23,6 +23,8 @@ _BYSTANDERS: Final = frozenset(
 )
 #: what a pool's thread runs: while it is there itself, and in no function, it waits for work that others give it
 _IDLE: Final = concurrent.futures.thread._worker.__code__
+#: what every thread of `threading` runs first
+_FIRST: Final = threading.Thread._bootstrap.__code__  # type: ignore[attr-defined]
 _WEFT: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 _PATHS: Final = sysconfig.get_paths()
 #: where code lies that is nobody's program
@@ -61,13 +63,15 @@ def _is_bystander(frame: types.FrameType | None) -> bool:
     """Whether a thread belongs to a package that keeps to itself, and is not running the program's code."""
     if frame is not None and frame.f_code is _IDLE:
         return True
-    known = False
+    packages, first = [""], None
     try:
         while frame is not None:
             if not frame.f_code.co_filename.startswith(_LIBRARIES):
                 return False
-            known = known or str(frame.f_globals.get("__name__")).partition(".")[0] in _BYSTANDERS
-            frame = frame.f_back
+            packages.append(str(frame.f_globals.get("__name__")).partition(".")[0])
+            first, frame = frame.f_code, frame.f_back
     except AttributeError:  # frames that move on while they are looked at can be half made: this thread runs
         return False
-    return known
+    # JAX runs in everybody's threads, and a frame that ended meanwhile may have lost its callers
+    begun = first is _FIRST or packages[-1] in _BYSTANDERS - {"jax"}
+    return begun and not _BYSTANDERS.isdisjoint(packages)

@@ -446,10 +446,12 @@ def _on_read(tensor: Tensor) -> Tensor:
 
 @contextmanager
 def tracing(trace: Trace) -> Iterator[Trace]:
-    """Make a trace the active one of this thread."""
+    """Make a trace the active one of this thread, when no other thread has one: each holds tensors that both reach."""
     global _active
     before = _local.trace
     with _active_lock:
+        if not _local.begun:
+            _active_lock.wait_for(lambda: not _active, _PATIENCE)
         _active += 1
         if _active == 1:
             tensor_module.observe(_on_write, _on_create, _on_parameter, _on_read)

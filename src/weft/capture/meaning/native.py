@@ -65,6 +65,8 @@ _HOLDERS: Final = frozenset(
     {functools.partial, types.SimpleNamespace, types.MappingProxyType, *map(type, ({}.keys(), {}.values(), {}.items()))}
 )
 _EQUALITY: Final = (operator.eq, operator.ne)
+#: what calls the function that it holds
+_CALLING: Final = (functools.partial, types.MethodType)
 _CONTAINERS: Final = (list, tuple, set, frozenset, deque)
 
 
@@ -77,6 +79,8 @@ class Native(Part):
         self.users_classes: dict[tuple[int, bool], bool] = {}
         #: whether code of the user's compares the keys of a container, by its id and length
         self.users_keys: dict[tuple[int, int], bool] = {}
+        #: the user's functions that the native code which runs was given, by the id of their code
+        self.given: dict[int, types.FunctionType] = {}
 
     def call(self, values: Any, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call native code.
@@ -119,7 +123,8 @@ class Native(Part):
         return self._watched(library, values, function, given, args, kwargs)
 
     def _watched(self, library: bool, values: Any, function: Any, given: Any, args: Any, kwargs: Any) -> Any:
-        asked = library or values is None or self._are_asked(given) or self._has_users(values)
+        functions = self._functions_in(given)
+        asked = library or values is None or functions or self._are_asked(given) or self._has_users(values)
         if not asked and not (_looks_inside(function) and self._has_users((*args, *kwargs.values()), False)):
             return function(*args, **kwargs)
         before: Any = sys.getprofile()
@@ -129,13 +134,27 @@ class Native(Part):
                 "native code may call methods of the program's own classes, and a profiler hinders watching it",
             )
         watch = self._on_library_call if library else self._on_call
-        if before == watch:  # setting it costs as much as many calls
-            return function(*args, **kwargs)
-        sys.setprofile(watch)
+        outer, self.given = self.given, {**self.given, **functions}
         try:
-            return function(*args, **kwargs)
+            if before == watch:  # setting it costs as much as many calls
+                return function(*args, **kwargs)
+            sys.setprofile(watch)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                sys.setprofile(before)
         finally:
-            sys.setprofile(before)
+            self.given = outer
+
+    def _functions_in(self, given: tuple[Any, ...]) -> dict[int, types.FunctionType]:
+        """The user's functions that native code is given, which it may call, by the id of their code."""
+        found = {}
+        for value in given:
+            while type(value) in _CALLING:
+                value = value.func if type(value) is functools.partial else value.__func__
+            if type(value) is types.FunctionType and not self.machine.calls.is_native(value, None):
+                found[id(value.__code__)] = value
+        return found
 
     @contextlib.contextmanager
     def _unwritten(self, arrays: list[Any]) -> Iterator[None]:
@@ -228,14 +247,14 @@ class Native(Part):
             self._on_call(frame, event, arg)
 
     def _on_call(self, frame: types.FrameType, event: str, arg: Any) -> None:
-        """Native code calls a Python function: whether a special method may run there.
+        """Native code calls a Python function: whether a special method, or one that it was given, may run there.
 
         Other functions are not asked: the garbage collector calls its callbacks at any time.
         """
         if event != "call" or not self._is_called_by_library(frame):
             return
         args = _arguments(frame)
-        function = _function(frame, args)
+        function = _function(frame, args) or self.given.get(id(frame.f_code))
         if function is None or self.machine.calls.is_native(function, args[0]):
             return
         if function.__code__.co_flags & inspect.CO_GENERATOR:

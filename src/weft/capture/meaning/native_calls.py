@@ -38,7 +38,7 @@ from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 
 #: native methods of exceptions, which a user's classes have too
-_EXCEPTION_METHODS: Final = frozenset({"with_traceback", "add_note", "split", "subgroup", "derive"})
+_EXCEPTION_METHODS: Final = frozenset({"with_traceback", "split", "subgroup", "derive"})
 #: modules of C functions that write to their first argument
 _WRITING_MODULES: Final = frozenset({"_heapq", "_bisect", "_collections", "_operator", "operator"})
 #: levels of an exception group beyond which Python's recursion limit may matter
@@ -274,6 +274,8 @@ class NativeCalls(Part):
             return format_text(self.machine, callee, owner, args, None)
         if name in ("get", "setdefault") and definer is dict and not kwargs and self._has_at_once(owner, args):
             return self.sources.item(owner, args[0], dict.__getitem__(owner, args[0]))
+        if name == "add_note" and isinstance(owner, BaseException) and len(args) == 1 and not kwargs:
+            return self._add_note(owner, args[0])
         row = row_of_method(definer, name, owner)
         args, kwargs = self.gate.arguments(row, args, kwargs)
         self.gate.owner(row, owner, args)
@@ -299,7 +301,7 @@ class NativeCalls(Part):
                 )
             self.journal.touch(owner)
             self._refuse_lazy_text(args)
-            made = callee(*args, **kwargs)
+            made = self.machine.native.call(None, callee, *args, **kwargs)
             for part in made if isinstance(made, tuple) else (made,):
                 self.made_by_exception(part)
             return made
@@ -321,6 +323,19 @@ class NativeCalls(Part):
         return self.result_of(
             self.machine.native.call(self._compared(name, owner, args, kwargs), callee, *args, **kwargs)
         )
+
+    def _add_note(self, error: BaseException, note: Any) -> None:
+        """`error.add_note(note)`: the list of notes is an object like others, which C code would make and fill."""
+        if not issubclass(type(note), str):
+            raise TypeError(f"note must be a string, not '{type(note).__name__}'")
+        call = self.machine.calls.call
+        notes = call(getattr, [error, "__notes__", MISSING], {})
+        if notes is MISSING:
+            notes = self.machine.made([])
+            call(setattr, [error, "__notes__", notes], {})
+        elif not isinstance(notes, list):
+            raise TypeError("Cannot add note: __notes__ is not a list")
+        call(list.append, [notes, note], {})
 
     def _touch(self, owner: Any, name: str, args: list[Any]) -> None:
         """Note a container before one of its own methods writes it."""

@@ -19,6 +19,7 @@ import numpy as np
 from weft.capture.python.classes import (
     MISSING,
     hides_class,
+    is_changeable,
     is_opaque_iterator,
     is_plain_instance,
     mark_of,
@@ -345,7 +346,7 @@ class Known(abc.ABC):
 
     def meet(self, kind: type) -> None:
         """The capture comes to an instance of a class, or to the class: its special methods are guarded, whoever asks
-        for them.
+        for them, and its bases.
         """
         if id(kind) in self._met or not self.guarded:
             return
@@ -354,6 +355,9 @@ class Known(abc.ABC):
                 self._guard_specials(cls)
             self._met.add(id(cls))
         self._met.add(id(kind))
+        if is_changeable(kind) and id(kind) not in self.created:
+            asked = f"{self.name(kind, 'class')}.__mro__ is {self.name(kind.__mro__, 'constant')}"
+            self._guard(asked, "identity", f"bases of {kind.__name__}")
 
     def attributes(self, cls: type) -> str:
         """The name of the attributes of a class, as they are at each call."""

@@ -51,8 +51,8 @@ def is_value(obj: Any) -> bool:
 def is_of_this_call(
     obj: Any, known: Container[int], made: Container[int], was_outside: Callable[[Tensor], bool]
 ) -> bool:
-    """Whether an object that nobody knows cannot be the same in every call: it moves on, or leads to what the capture
-    made or only the graph has.
+    """Whether an object that nobody knows cannot be the same in every call: it moves on, it is a container that whoever
+    gets it may change, or it leads to what the capture made or only the graph has.
 
     Args:
         obj: the object.
@@ -60,7 +60,7 @@ def is_of_this_call(
         made: ids of objects that the capture made.
         was_outside: says whether a tensor was there before the capture.
     """
-    if is_opaque_iterator(obj):
+    if is_opaque_iterator(obj) or _is_changeable_data(obj, known):
         return True
     waiting, seen = list(_parts(obj)), {id(obj)}
     while waiting:
@@ -77,6 +77,15 @@ def is_of_this_call(
         elif not is_value(part):
             waiting += _parts(part)
     return False
+
+
+def _is_changeable_data(obj: Any, known: Container[int]) -> bool:
+    """Whether an object holds items that whoever gets it may change, and it shows no memory from outside."""
+    while isinstance(obj, np.ndarray) and obj.base is not None:
+        if id(obj) in known:
+            return False
+        obj = obj.base
+    return id(obj) not in known and isinstance(obj, (list, dict, set, deque, bytearray, np.ndarray))
 
 
 def note_parts(obj: Any, note: Callable[[Any], Any]) -> None:

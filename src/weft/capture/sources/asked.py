@@ -1,0 +1,104 @@
+"""What was asked of the library's objects, of classes and of settings: guards ask the same again."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from weft import context
+from weft.autodiff.session import HANDLE_HOOKS
+from weft.capture.python.classes import is_changeable
+from weft.capture.sources.contents import Contents
+from weft.core.tensor import Parameter, Tensor
+
+
+class Asked(Contents):
+    """Questions with answers that are values."""
+
+    def version(self, cell: Any) -> None:
+        """Library code read from a Cell: its version stands for all its attributes."""
+        before = self.before(cell)
+        if before is not None and "_version" not in before["attributes"]:
+            return  # a copy, of which everything was read where it was made
+        expression = self._expression(cell)
+        path = f"settings of {self.path(expression)}" if self.is_known(cell) else f"settings of {type(cell).__name__}"
+        version = cell._version if before is None else before["attributes"]["_version"]
+        self._guard(f"{expression}._version == {version}", "version", path, version, f"{expression}._version")
+
+    def trained(self, cell: Any) -> None:
+        """Library code asked which parameters of a Cell are trained; the Cell's version stands for which it has."""
+        for name, parameter in cell._params.items():
+            if isinstance(parameter, Parameter):
+                before = self.before(parameter)
+                attributes = before.get("attributes") if isinstance(before, dict) else None
+                flag = parameter.requires_grad if attributes is None else attributes["requires_grad"]
+                asked = f"{self._expression(parameter)}.requires_grad"
+                path = f"{self.path(self._expression(cell))}.{name}.requires_grad"
+                self._guard(f"{asked} is {flag}", "value", path, flag, asked)
+
+    def hooks(self, tensor: Tensor) -> None:
+        """The hooks of a tensor from outside were read, or that there is none in the whole program."""
+        if id(tensor) in self.created or tensor.is_symbolic:
+            return
+        if not HANDLE_HOOKS:
+            self._guard(f"not {self.name(HANDLE_HOOKS, 'object')}", "absent", "hooks of tensors")
+            return
+        found = tuple(HANDLE_HOOKS.get(id(tensor), ()))
+        asked = f"{self.name(hooks_of, 'function')}({self._expression(tensor)})"
+        self._guard(f"{asked} == {self._constant(found)}", "value", f"hooks of {self.path(self._expression(tensor))}")
+
+    def answer(self, obj: Any, method: str, argument: Any, result: Any) -> None:
+        """An object was asked something that it answers without effect: the guard asks it again."""
+        asked = f"{self._expression(obj)}.{method}({self._constant(argument)})"
+        what = f"{method} of a {type(obj).__name__}"
+        self._guard(f"{asked} is {self._constant(result)}", "relation", what, result)
+
+    def instance(self, value: Any, kinds: Any, found: bool) -> None:
+        """Whether a value is an instance was asked: classes that are told later who belongs to them are asked again."""
+        pending, asked = [kinds], False
+        while pending and not asked:
+            kind = pending.pop()
+            if isinstance(kind, (tuple, types.UnionType)):
+                pending += kind if isinstance(kind, tuple) else kind.__args__
+            else:
+                asked = issubclass(type(type(kind)), type) and type(kind) is not type and is_changeable(kind)
+        if not asked:
+            return
+        known = self.known.get(id(value))
+        named = self.name(kinds, "object")
+        if known is None or self.before(value) is not None:
+            found = issubclass(type(value), kinds)
+            condition = f"issubclass({self.name(type(value), 'class')}, {named}) is {found}"
+        else:
+            condition = f"isinstance({known[1]}, {named}) is {found}"
+        self._guard(condition, "relation", f"classes of a {type(value).__name__}", found)
+
+    def subclass(self, kind: Any, kinds: Any, found: bool, check: Any = None) -> None:
+        """Whether a class is derived from others was asked, by a `__subclasscheck__` or by `issubclass`."""
+        asked = [kinds] if not isinstance(kinds, types.UnionType) else kinds.__args__
+        if any(issubclass(type(one), type) and type(one) is not type and is_changeable(one) for one in asked):
+            first, second = self.name(kind, "class"), self.name(kinds, "object")
+            call = (
+                f"issubclass({first}, {second})" if check is None else f"{self.name(check, 'check')}({second}, {first})"
+            )
+            self._guard(f"{call} is {found}", "relation", f"classes of a {kind.__name__}", found)
+
+    def setting(self, get: Any, args: list[Any], kwargs: dict[str, Any], found: Any) -> None:
+        """A setting of the process was asked for."""
+        asked = ", ".join([*map(repr, args), *[f"{name}={value!r}" for name, value in kwargs.items()]])
+        call = f"{self.name(get, 'function')}({asked})"
+        self._guard(f"{call} == {self._constant(found)}", "setting", f"context setting {asked}", found, call)
+
+    def settings(self) -> None:
+        """What a graph depends on besides what the program reads: settings of the process, shapes of parameters."""
+        before, self.guarded = self.guarded, True
+        module, now = self.name(context, "module"), self.name(context.FINGERPRINT, "constant")
+        self._guard(f"{module}.FINGERPRINT is {now}", "setting", "context settings", context.FINGERPRINT)
+        parameters = self.name(Parameter, "class")
+        self._guard(f"{parameters}.reshaped == {Parameter.reshaped}", "setting", "shapes of parameters")
+        self.guarded = before
+
+
+def hooks_of(tensor: Tensor) -> tuple[Any, ...]:
+    """The hooks of a tensor on which no gradient runs yet."""
+    return tuple(HANDLE_HOOKS.get(id(tensor), ()))

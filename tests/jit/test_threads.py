@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.helpers.compiled import entries
-from weft import Parameter, Tensor, nn
+from weft import Parameter, Tensor, grad, nn, vmap
 from weft.compile.segment import Segment
 from weft.core.trace import Trace, tracing
 from weft.ir.graph import Value
@@ -182,6 +183,60 @@ def test_a_step_in_one_thread_leaves_what_others_read() -> None:
             assert compiled(ones).asnumpy().tolist() == [1, 1, 1]
 
     in_threads(work, 4)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_gradients_of_the_same_weights_in_several_threads(compiled: bool) -> None:
+    weights = [Parameter(np.full(2, k + 1.0, np.float32), name=f"w{k}") for k in range(3)]
+
+    def loss(x: Any) -> Any:
+        for weight in weights:
+            x = x * weight
+        return x.sum()
+
+    plain = jit(loss) if compiled else loss
+    wanted = [g.asnumpy().tolist() for g in grad(loss, None, weights)(Tensor([1.0, 2.0]))]
+
+    def work(number: int) -> None:
+        x = Tensor([1.0, 2.0])
+        for turn in range(25):
+            if number % 2:
+                assert plain(x).item() == 18
+            else:
+                assert [g.asnumpy().tolist() for g in grad(plain, None, weights)(x)] == wanted, turn
+
+    in_threads(work, 4)
+    assert all(weight._node is None for weight in weights)
+
+
+def test_copies_made_beside_a_capture_have_values() -> None:
+    weight = Parameter(np.ones(2, np.float32), name="w")
+    done = threading.Event()
+    ways = (
+        lambda p: p.copy(), lambda p: p.value(), copy.copy, copy.deepcopy, vmap(lambda v: v * 2),
+        vmap(lambda v: v * weight[0]),
+    )  # fmt: skip
+
+    def work(number: int) -> None:
+        if number == 0:
+            try:
+                for turn in range(12):
+
+                    @jit
+                    def step(x: Any, turn: int = turn) -> Any:
+                        for _ in range(20):
+                            weight.set_data(weight * 1)
+                        return x + weight + 0 * turn
+
+                    step(Tensor([1.0, 2.0]))
+            finally:
+                done.set()
+            return
+        while not done.is_set():
+            for way in ways:
+                assert way(weight).asnumpy().shape == (2,)
+
+    in_threads(work, 3)
 
 
 def test_no_thread_sees_what_another_captures() -> None:

@@ -204,10 +204,46 @@ def functions_given_to_native_code(decorate: Decorate) -> Any:
     return seen
 
 
+def classes_made_in_calls(decorate: Decorate) -> Any:
+    hits: list[Any] = []
+    settings = {"scale": 1}
+
+    class Base:
+        def __init_subclass__(cls) -> None:
+            hits.append(cls.__name__)
+
+    class Named:
+        def __set_name__(self, owner: type, name: str) -> None:
+            hits.append(name)
+
+    class Meta(type):
+        def __new__(cls, name: str, bases: Any, namespace: Any) -> Any:
+            hits.append(name)
+            return super().__new__(cls, name, bases, namespace)
+
+    @decorate
+    def program(x: Any) -> Any:
+        class Own(Base):
+            scale = settings["scale"]
+            hits.append(scale)
+
+        class WithMeta(metaclass=Meta):
+            named = Named()
+
+        made = type("Made", (Base,), {"named": Named()})
+        return x * Own.scale, made.__name__, WithMeta.__name__
+
+    seen = []
+    for scale in (1, 2, 1, 3):
+        settings["scale"] = scale
+        seen.append([program(X)[0].item(), len(hits), hits[-3:]])
+    return seen
+
+
 PROGRAMS = (
     notes_of_kept_exceptions, notes_of_an_exception_from_outside, views_of_new_arrays, mutable_lists,
     annotations_of_new_functions, bases_of_classes, methods_of_derived_containers, texts_of_system_errors,
-    functions_given_to_native_code,
+    functions_given_to_native_code, classes_made_in_calls,
 )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 import re
 import sys
@@ -318,13 +317,9 @@ def _type(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if len(args) == 3 and isinstance(args[2], dict) and "__module__" not in args[2]:
         # the class notes the module of the frame that makes it, which is the captured one
         args = [*args[:2], {**args[2], "__module__": machine.frame.globals.get("__name__")}]
-    made = type(*args, **kwargs)
-    return made if len(args) == 1 else machine.made(made)
-
-
-@handles(builtins.__build_class__)
-def _build_class(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    return machine.made(builtins.__build_class__(*args, **kwargs))
+    if len(args) == 1:
+        return type(*args, **kwargs)
+    return machine.made(machine.native.call(None, type, *args, **kwargs))
 
 
 @handles(super)

@@ -9,7 +9,16 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from weft.capture.meaning import builtins, getters, host_functions, iterating, iterator_functions, mapping, table  # noqa: F401 - most fill the table
+from weft.capture.meaning import (  # noqa: F401 - most fill the table
+    builtins,
+    class_bodies,
+    getters,
+    host_functions,
+    iterating,
+    iterator_functions,
+    mapping,
+    table,
+)
 from weft.capture.meaning.gate import DEFAULT, row_of
 from weft.capture.meaning.generators import InterpretedGenerator
 from weft.capture.meaning.lookers import refuse_lifetimes

@@ -147,12 +147,14 @@ class Native(Part):
             self.given = outer
 
     def _functions_in(self, given: tuple[Any, ...]) -> dict[int, types.FunctionType]:
-        """The user's functions that native code is given, which it may call, by the id of their code."""
+        """The user's functions (no bodies of classes) that native code is given, which it may call, by the id of their
+        code."""
         found = {}
         for value in given:
             while type(value) in _CALLING:
                 value = value.func if type(value) is functools.partial else value.__func__
-            if type(value) is types.FunctionType and not self.machine.calls.is_native(value, None):
+            optimized = type(value) is types.FunctionType and value.__code__.co_flags & inspect.CO_OPTIMIZED
+            if optimized and not self.machine.calls.is_native(value, None):
                 found[id(value.__code__)] = value
         return found
 
@@ -467,8 +469,11 @@ def _arguments(frame: types.FrameType) -> list[Any]:
 def _function(frame: types.FrameType, args: list[Any]) -> types.FunctionType | None:
     """The special method that is called, found in the class of its object."""
     for value in args[:1]:
-        for cls in type(value).__mro__:
+        kind = type(value)
+        classes: tuple[type, ...] = kind.__mro__
+        for cls in (*type.mro(value), *classes) if issubclass(kind, type) else classes:
             for name, found in cls.__dict__.items():
+                found = found.__func__ if type(found) in (classmethod, staticmethod) else found
                 if isinstance(found, types.FunctionType) and found.__code__ is frame.f_code:
                     special = name in _OF_ARGUMENTS or (name[:2] == "__" and name != "__del__")
                     return found if special else None

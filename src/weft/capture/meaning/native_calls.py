@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.capture.meaning import builtins, host_functions, iterating, iterator_functions, mapping, table  # noqa: F401 - most fill the table
+from weft.capture.meaning import builtins, class_bodies, host_functions, iterating, iterator_functions, mapping, table  # noqa: F401 - most fill the table
 from weft.capture.meaning.gate import Settling, definer_of, row_of_class, row_of_method
 from weft.capture.meaning.getters import CALLED, missing_item
 from weft.capture.meaning.iterators import BufferedIterator
@@ -319,6 +319,8 @@ class NativeCalls(Part):
             )
         args = self.items_arguments(callee, definer, args)
         if name == "__new__":
+            if isinstance(owner, type) and issubclass(owner, type):  # `__init_subclass__` and `__set_name__` are called
+                return self.made_by_new(self.machine.native.call(None, callee, *args, **kwargs))
             return self.made_by_new(callee(*args, **kwargs))
         return self.result_of(
             self.machine.native.call(self._compared(name, owner, args, kwargs), callee, *args, **kwargs)

@@ -12,6 +12,7 @@ import numpy as np
 
 from weft import context, dtypes
 from weft.capture.meaning import arithmetic
+from weft.capture.meaning.class_bodies import refuse_hooks
 from weft.capture.meaning.gate import Reads
 from weft.capture.meaning.impostors import impostor
 from weft.capture.meaning.iterators import refuse_look
@@ -319,7 +320,9 @@ def _type(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
         args = [*args[:2], {**args[2], "__module__": machine.frame.globals.get("__name__")}]
     if len(args) == 1:
         return type(*args, **kwargs)
-    return machine.made(machine.native.call(None, type, *args, **kwargs))
+    if len(args) == 3 and isinstance(args[1], tuple) and isinstance(args[2], dict):
+        refuse_hooks(args[1], args[2])
+    return machine.made(type(*args, **kwargs))
 
 
 @handles(super)

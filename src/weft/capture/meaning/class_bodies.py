@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import builtins
 import dis
+import enum
 import sys
 import types
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.meaning.table import handles
+from weft.capture.python.classes import class_attribute
 from weft.capture.python.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, module_of, module_of_function
 from weft.capture.python.users import users_code
 from weft.errors import Refusal, Unsupported
@@ -27,6 +30,11 @@ _PLAIN: Final = frozenset(
         "POP_TOP", "COPY", "SWAP", "PUSH_NULL", "SETUP_ANNOTATIONS", "STORE_SUBSCR", *_READING,
     }
 )  # fmt: skip
+_OF_METACLASSES: Final = ("__new__", "__init__", "__prepare__")
+#: what Python calls when it makes a class
+_HOOKS: Final = ("__init_subclass__", *_OF_METACLASSES)
+#: what it calls for the members of an enumeration
+_OF_MEMBERS: Final = ("__init__", "__new__", "_generate_next_value_", "__set_name__")
 _LIBRARIES: Final = NATIVE_PACKAGES | TRUSTED_PACKAGES | sys.stdlib_module_names
 _VALUES: Final = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 
@@ -34,8 +42,53 @@ _VALUES: Final = (bool, int, float, complex, str, bytes, type(None), type(Ellips
 @handles(builtins.__build_class__)
 def _build_class(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if args and type(args[0]) is types.FunctionType:
-        _read_body(machine, args[0])
-    return machine.made(machine.native.call(None, builtins.__build_class__, *args, **kwargs))
+        body = args[0]
+        refuse_hooks((*args[2:], kwargs.get("metaclass")), dict.fromkeys(body.__code__.co_names))
+        _read_body(machine, body)
+    return machine.made(builtins.__build_class__(*args, **kwargs))
+
+
+def refuse_hooks(bases: Iterable[Any], namespace: Mapping[str, Any]) -> None:
+    """Refuse to make a class where Python calls code of the program's for that.
+
+    Args:
+        bases: classes that it is derived from, metaclasses among them.
+        namespace: what the class is to hold.
+
+    Raises:
+        Unsupported: a base, a metaclass or what the class holds has such code.
+    """
+    enumerated = False
+    for base in bases:
+        if not isinstance(base, type):
+            hooks = [] if base is None else ["__mro_entries__"]
+        else:
+            kinds = {base, type(base)}
+            enumerated = enumerated or any(issubclass(kind, enum.EnumType) for kind in kinds)
+            hooks = [name for kind in kinds for name in _HOOKS if _is_programs(class_attribute(kind, name), kind, name)]
+        if hooks:
+            raise _unread(f"{hooks[0]} of {getattr(base, '__name__', base)} takes part in making a class")
+    if enumerated and (found := next(filter(namespace.__contains__, _OF_MEMBERS), None)):
+        raise _unread(f"{found} takes part in making an enumeration")
+    for name, value in namespace.items():
+        if _is_programs(class_attribute(type(value), "__set_name__"), type(value), "__set_name__"):
+            raise _unread(f"__set_name__ of {name!r} takes part in making a class")
+
+
+def _is_programs(found: Any, kind: type, name: str) -> bool:
+    """Whether a hook is the program's: a metaclass's own, or that of a class for those derived from it."""
+    function = found.__func__ if isinstance(found, classmethod | staticmethod) else found
+    if name in _OF_METACLASSES and not issubclass(kind, type):
+        return False
+    return isinstance(function, types.FunctionType) and not _is_library(function)
+
+
+def _unread(what: str) -> Unsupported:
+    return Unsupported(
+        Refusal.UNKNOWN_CALL,
+        f"{what}, which Python calls past the capture",
+        "make the class outside the compiled function",
+    )
 
 
 def _read_body(machine: Machine, body: types.FunctionType) -> None:
@@ -55,11 +108,7 @@ def _read_body(machine: Machine, body: types.FunctionType) -> None:
         elif instruction.opname in _READING and name not in stored:
             value = _read(machine, body.__globals__, cells, name, instruction.opname in _READING_CELLS)
             if not (isinstance(value, _VALUES) or _is_library(value) or (plain and _is_code(value))):
-                raise Unsupported(
-                    Refusal.UNKNOWN_CALL,
-                    f"the body of class {code.co_name} uses {name!r}, which Python reads past the capture",
-                    "make the class outside the compiled function",
-                )
+                raise _unread(f"the body of class {code.co_name} uses {name!r}")
 
 
 def _read(machine: Machine, namespace: dict[str, Any], cells: dict[str, Any], name: str, in_cell: bool) -> Any:

@@ -469,11 +469,8 @@ def _arguments(frame: types.FrameType) -> list[Any]:
 def _function(frame: types.FrameType, args: list[Any]) -> types.FunctionType | None:
     """The special method that is called, found in the class of its object."""
     for value in args[:1]:
-        kind = type(value)
-        classes: tuple[type, ...] = kind.__mro__
-        for cls in (*type.mro(value), *classes) if issubclass(kind, type) else classes:
+        for cls in type(value).__mro__:
             for name, found in cls.__dict__.items():
-                found = found.__func__ if type(found) in (classmethod, staticmethod) else found
                 if isinstance(found, types.FunctionType) and found.__code__ is frame.f_code:
                     special = name in _OF_ARGUMENTS or (name[:2] == "__" and name != "__del__")
                     return found if special else None

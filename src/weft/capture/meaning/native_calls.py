@@ -319,8 +319,8 @@ class NativeCalls(Part):
             )
         args = self.items_arguments(callee, definer, args)
         if name == "__new__":
-            if isinstance(owner, type) and issubclass(owner, type):  # `__init_subclass__` and `__set_name__` are called
-                return self.made_by_new(self.machine.native.call(None, callee, *args, **kwargs))
+            if isinstance(owner, type) and issubclass(owner, type) and len(args) == 4 and isinstance(args[3], dict):
+                class_bodies.refuse_hooks(args[2], args[3])
             return self.made_by_new(callee(*args, **kwargs))
         return self.result_of(
             self.machine.native.call(self._compared(name, owner, args, kwargs), callee, *args, **kwargs)

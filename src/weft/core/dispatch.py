@@ -19,7 +19,7 @@ from weft._jax_compat import Array, to_device
 from weft.core import trace as trace_module
 from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
 from weft.core.run_number import RunNumber, settled
-from weft.core.tape import GRADIENTS, SYMBOL, Edge, TapeNode
+from weft.core.tape import SYMBOL, Edge, TapeNode
 from weft.core.tensor import LiteralTensor, Tensor, tracked, wrap
 from weft.core.trace import Trace
 from weft.dtypes import DType
@@ -324,8 +324,6 @@ class PrimitiveNode(TapeNode):
 
 def edges_of(inputs: Sequence[Any], level: Any) -> list[Edge] | None:
     """The producers of the operands that a gradient follows at this level, None if there are none."""
-    if level is None and not GRADIENTS.stack:
-        return None
     found = False
     edges: list[Edge] = []
     for t in inputs:

@@ -59,10 +59,7 @@ RELEASED = SymbolMark()
 
 
 class _Gradients(threading.local):
-    """The gradients in progress in this thread, the innermost last.
-
-    A gradient tracks weights in their own handles, which other threads may read meanwhile: nothing is recorded there.
-    """
+    """The gradients in progress in this thread, the innermost last."""
 
     def __init__(self) -> None:
         self.stack: list[Any] = []

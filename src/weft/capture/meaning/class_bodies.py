@@ -14,6 +14,7 @@ from weft.capture.meaning.table import handles
 from weft.capture.python.classes import class_attribute
 from weft.capture.python.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, module_of, module_of_function
 from weft.capture.python.users import users_code
+from weft.capture.state.journal import EMPTY_CELL, cell_value
 from weft.errors import Refusal, Unsupported
 
 if TYPE_CHECKING:
@@ -65,18 +66,19 @@ def refuse_hooks(bases: Iterable[Any], namespace: Mapping[str, Any]) -> None:
         else:
             kinds = {base, type(base)}
             enumerated = enumerated or any(issubclass(kind, enum.EnumType) for kind in kinds)
-            hooks = [name for kind in kinds for name in _HOOKS if _is_programs(class_attribute(kind, name), kind, name)]
+            hooks = [name for kind in kinds for name in _HOOKS if _is_programs(kind, name)]
         if hooks:
             raise _unread(f"{hooks[0]} of {getattr(base, '__name__', base)} takes part in making a class")
     if enumerated and (found := next(filter(namespace.__contains__, _OF_MEMBERS), None)):
         raise _unread(f"{found} takes part in making an enumeration")
     for name, value in namespace.items():
-        if _is_programs(class_attribute(type(value), "__set_name__"), type(value), "__set_name__"):
+        if _is_programs(type(value), "__set_name__"):
             raise _unread(f"__set_name__ of {name!r} takes part in making a class")
 
 
-def _is_programs(found: Any, kind: type, name: str) -> bool:
+def _is_programs(kind: type, name: str) -> bool:
     """Whether a hook is the program's: a metaclass's own, or that of a class for those derived from it."""
+    found = class_attribute(kind, name)
     function = found.__func__ if isinstance(found, classmethod | staticmethod) else found
     if name in _OF_METACLASSES and not issubclass(kind, type):
         return False
@@ -115,9 +117,8 @@ def _read(machine: Machine, namespace: dict[str, Any], cells: dict[str, Any], na
     """A variable that the body of a class reads, guarded; `NotImplemented` if it has no value."""
     if in_cell and name in cells:
         cell = cells[name]
-        try:
-            value = cell.cell_contents
-        except ValueError:
+        value = cell_value(cell)
+        if value is EMPTY_CELL:
             return NotImplemented
         with machine.sources.constants():
             return machine.sources.cell(cell, value, name)

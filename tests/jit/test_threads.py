@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.helpers.compiled import entries
-from weft import Parameter, Tensor, grad, nn, vmap
+from weft import Parameter, Tensor, grad, nn, ops, set_seed, vmap
 from weft.compile.segment import Segment
 from weft.core.trace import Trace, tracing
 from weft.ir.graph import Value
@@ -207,6 +207,34 @@ def test_gradients_of_the_same_weights_in_several_threads(compiled: bool) -> Non
 
     in_threads(work, 4)
     assert all(weight._node is None for weight in weights)
+
+
+@pytest.mark.parametrize("way", ["eager", "auto", "PIJit", "broken", "gradient outside"])
+def test_threads_draw_numbers_of_their_own(way: str) -> None:
+    def draw(x: Any) -> Any:
+        if way == "broken":
+            x.asnumpy()
+        return (x * ops.rand(4)).sum()
+
+    step: Callable[[Any], Any] = draw
+    if way != "eager":
+        step = jit(draw, mode="PIJit") if way == "PIJit" else jit(draw)
+    if way == "gradient outside":
+        step = grad(step)
+    ones = Tensor(np.ones(4, np.float32))
+    drawn: list[float] = []
+    turn = threading.Barrier(4)
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            turn.wait()
+            result = step(ones)
+            drawn.append(result.sum().item())
+
+    set_seed(1)
+    in_threads(work, 4)
+    set_seed(1)
+    assert sorted(drawn) == sorted(step(ones).sum().item() for _ in range(80))
 
 
 def test_copies_made_beside_a_capture_have_values() -> None:

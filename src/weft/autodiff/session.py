@@ -21,6 +21,7 @@ from weft.core.choice import follow, unfollow
 from weft.core.dispatch import IDENTITY, append, apply
 from weft.core.tape import GRADIENTS, SYMBOL, WRITES, TapeNode
 from weft.core.tensor import LiteralTensor, Parameter, Tensor, tracked, view, wrap
+from weft.core.threads import PATIENCE
 from weft.core.trace import Trace
 from weft.core.transparency import CALLING_BACK, keeps, unbroken
 from weft.ir.graph import Value
@@ -92,7 +93,6 @@ def call(session: Session, fn: Callable[..., Any], kwargs: dict[str, Any]) -> An
 
 #: gradients outside of any capture that track weights in place: one thread at a time, unless it takes very long
 _TRACKING: Final = threading.RLock()
-_PATIENCE: Final = 60.0  # seconds; the thread that tracks them may be waiting for this one
 
 
 def depth() -> int:
@@ -210,7 +210,7 @@ def _track_in_place(session: Session, weight: Tensor) -> TapeNode:
         if done[0] is weight:
             return done[1]
     if session.trace is None and not session.tracks:
-        session.tracks = _TRACKING.acquire(timeout=_PATIENCE)
+        session.tracks = _TRACKING.acquire(timeout=PATIENCE)
     leaf = _leaf(session, weight)
     node = weight._node
     index = weight._index if node is not None and node is not SYMBOL else 0

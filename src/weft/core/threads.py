@@ -15,6 +15,8 @@ import sys
 import sysconfig
 import threading
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 #: packages with threads of their own that touch none of a program's objects: of notebooks, debuggers, test runners
@@ -31,6 +33,25 @@ _PATHS: Final = sysconfig.get_paths()
 _LIBRARIES: Final = tuple(
     {os.path.join(_PATHS[name], "") for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {_WEFT, "<frozen "}
 )
+
+
+#: seconds that a thread waits for another one; only one that itself waits for this thread takes so long
+PATIENCE: Final = 60.0
+
+
+@contextmanager
+def in_turn(lock: threading.RLock) -> Iterator[None]:
+    """Run a block that only one thread at a time is to run.
+
+    Args:
+        lock: belongs to the block. A thread that waited for it for `PATIENCE` seconds runs the block without it.
+    """
+    held = lock.acquire(timeout=PATIENCE)
+    try:
+        yield
+    finally:
+        if held:
+            lock.release()
 
 
 def others_run() -> bool:

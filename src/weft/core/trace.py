@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from weft.core import tensor as tensor_module
 from weft.core.primitive import READ, Primitive
 from weft.core.tape import SYMBOL
 from weft.core.tensor import LiteralTensor, Parameter, Tensor, view, wrap
+from weft.core.threads import PATIENCE
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TOKEN, TensorType, ValueType
@@ -311,8 +312,6 @@ class _Local(threading.local):
 _local = _Local()
 _active = 0
 _active_lock = threading.Condition()
-#: seconds that a thread waits for the traces of others; only one that waits for this thread lasts so long
-_PATIENCE: Final = 60.0
 
 
 def current() -> Trace | None:
@@ -347,7 +346,7 @@ def await_others() -> bool:
     if not _active or _local.begun:
         return False
     with _active_lock:
-        return _active_lock.wait_for(lambda: not _active, _PATIENCE)
+        return _active_lock.wait_for(lambda: not _active, PATIENCE)
 
 
 def _on_write(tensor: Tensor, source: Tensor) -> Tensor:
@@ -451,7 +450,7 @@ def tracing(trace: Trace) -> Iterator[Trace]:
     before = _local.trace
     with _active_lock:
         if not _local.begun:
-            _active_lock.wait_for(lambda: not _active, _PATIENCE)
+            _active_lock.wait_for(lambda: not _active, PATIENCE)
         _active += 1
         if _active == 1:
             tensor_module.observe(_on_write, _on_create, _on_parameter, _on_read)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +24,7 @@ from weft.core.declare import op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import RANDOM, Primitive, Sample
 from weft.core.tensor import Tensor, wrap
+from weft.core.threads import in_turn
 from weft.ops._rules import flat_numbers, numbers, tensor
 from weft.ops._samples import POSITIVE, one
 from weft.ops.elementwise import log
@@ -121,11 +123,22 @@ ADVANCE = Primitive(
 )
 
 
+_DRAWING: Final = threading.RLock()
+
+
+def draws_in_turn() -> AbstractContextManager[None]:
+    """A block that reads the state of the stream and advances it: threads run it one after another, so that each draws
+    numbers of its own.
+    """
+    return nullcontext() if trace_module.current() is not None else in_turn(_DRAWING)
+
+
 def draw_key() -> Tensor:
     """The current key of the stream, a uint32 tensor of two elements; the stream then advances."""
     state = random_state()
-    key = current_value(state)
-    state.rebind(apply(ADVANCE, (state,)))
+    with draws_in_turn():
+        key = current_value(state)
+        state.rebind(apply(ADVANCE, (state,)))
     return key
 
 

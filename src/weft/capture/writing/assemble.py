@@ -21,6 +21,7 @@ from weft.compile.segment import Segment
 from weft.core.tensor import Tensor, view, wrap
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType
+from weft.ops.random import draws_in_turn, random_state
 
 
 def assemble(
@@ -100,6 +101,9 @@ def assemble(
     types_of = {i: value.type for i, value in enumerate(graph.outputs)}
     first = 0 if writer.condition is None else 1
     body += [line for text in writer.lines[first:] for line in _inline(text, types_of, sources)]
+    if id(random_state()) in written:
+        scope["draws_in_turn"] = draws_in_turn
+        body = ["with draws_in_turn():", *(f"    {line}" for line in body)]
     signature = ", ".join(parameters)
     source = f"def entry({signature}):\n" + "".join(f"    {line}\n" for line in body)
     source += f"def rebuild(outs, {signature}{held}):\n    leaf = outs.__getitem__\n"

@@ -57,6 +57,10 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "list": lambda: [1],
     "deque": lambda: collections.deque([1]),
     "tensor": lambda: Tensor([1.0]),
+    "text": lambda: "".join(["two ", "words"]),
+    "bytes": lambda: b"".join([b"two ", b"words"]),
+    "nan": lambda: float("nan"),
+    "complex": lambda: complex("1j"),
 }
 
 USES: dict[str, Callable[[Any, Any], Any]] = {

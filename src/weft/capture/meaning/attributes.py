@@ -105,6 +105,8 @@ class Attributes(Part):
             fallback = namespace.get("__getattr__")
             if isinstance(fallback, types.FunctionType) and not self.machine.calls.is_native(fallback, None):
                 return self.machine.calls.call(self.sources.attribute(module, "__getattr__", fallback), [name], {})
+            if fallback is None:
+                self.sources.not_held(module, "__getattr__")
         return self.sources.attribute(module, name, getattr(module, name))
 
     def _iterator_attr(self, obj: Any, name: str) -> Any:
@@ -185,10 +187,13 @@ class Attributes(Part):
                 return cached
             return self.sources.attribute(obj, name, cached)
         elif found is not MISSING and not isinstance(found, (types.FunctionType, property)):
+            self.sources.meet(type(found))
             getter = class_attribute(type(found), "__get__")
             if isinstance(getter, types.FunctionType) and not self.machine.calls.is_native(getter, found):
                 shadowed = name in (namespace_of(obj) or ()) and not is_data_descriptor(found)
                 if not shadowed:
+                    if not is_data_descriptor(found):
+                        self.sources.not_held(obj, name)
                     self.machine.objects.look_up(kind, name)
                     self.machine.objects.look_up(type(found), "__get__")
                     return self.machine.calls.call(getter, [found, obj, kind], {})
@@ -197,6 +202,7 @@ class Attributes(Part):
                 raise Unsupported(Refusal.IMPURE_CALL, f"reading the annotations of {obj.__name__} makes them", "")
         elif isinstance(obj, type) and (found is MISSING or not is_data_descriptor(found)):
             found = class_attribute(obj, name)
+            self.sources.meet(type(found))
             getter = class_attribute(type(found), "__get__")
             if isinstance(getter, types.FunctionType) and not self.machine.calls.is_native(getter, found):
                 return self.machine.calls.call(getter, [found, None, obj], {})
@@ -259,8 +265,8 @@ class Attributes(Part):
         """`obj.name = value` where the class has no `__setattr__` of its own to enter."""
         self._refuse_write(obj, name)
         found = class_attribute(type(obj), name)
-        if found is not MISSING:
-            self.machine.objects.look_up(type(obj), name)
+        self.machine.objects.look_up(type(obj), name)
+        self.sources.meet(type(found))
         if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
             if not self.machine.calls.is_native(found.fset, obj):
                 self.machine.calls.call(found.fset, [obj, value], {})

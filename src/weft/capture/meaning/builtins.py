@@ -20,6 +20,7 @@ from weft.capture.meaning.ranges import SymbolicRange
 from weft.capture.meaning.table import TWO_OPERANDS, Handler, handles, refused
 from weft.capture.meaning.texts import texted
 from weft.capture.python.classes import MISSING, class_attribute
+from weft.capture.sources.known import SCALARS
 from weft.capture.sources.numbers import ObjectId, is_open
 from weft.capture.state.frame import UNBOUND, Lazy
 from weft.capture.state.journal import EMPTY_CELL, Journaled, cell_value
@@ -414,7 +415,9 @@ def _id(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return machine.sources.numbers.base(
             f"{machine.sources.name(id, 'object')}({expression})", id(obj), f"id({path})"
         )
-    if not (known or made or machine.frame.transparent):
+    if type(obj) in SCALARS and machine.sources.place(obj) is not None:
+        machine.sources.same_scalar(obj, obj)
+    elif not (known or made or machine.frame.transparent):
         raise Unsupported(
             Refusal.IMPURE_CALL,
             "id() of a passing object cannot be part of a graph",

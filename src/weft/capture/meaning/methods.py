@@ -57,9 +57,12 @@ def getter(machine: Machine, obj: Any, name: str) -> Entered | None:
         return fallback, [obj, name]
     if found is MISSING or asks:
         return None
+    machine.sources.meet(type(found))
     getter = class_attribute(type(found), "__get__")
     if not _is_entered(machine, getter, found) or (held and not is_data_descriptor(found)):
         return None
+    if not is_data_descriptor(found):
+        machine.sources.not_held(obj, name)
     machine.objects.look_up(kind, name)
     machine.objects.look_up(type(found), "__get__")
     return getter, [found, obj, kind]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import itertools
 import re
 import types
 import weakref
@@ -102,6 +103,8 @@ class Known(abc.ABC):
         self.pending: set[int] = set()
         #: ids of known objects that the program makes anew for each call
         self.anew: set[int] = set()
+        #: values that are guarded by equality, by id, with the expressions that load them
+        self._scalars: dict[int, tuple[Any, list[str]]] = {}
         #: known objects that native code compares or hashes by identity, by id
         self.apart: dict[int, Any] = {}
         #: ids of classes whose special methods are guarded
@@ -121,6 +124,7 @@ class Known(abc.ABC):
     def root(self, obj: Any, expression: str) -> None:
         """Declare an object that the call itself provides, such as an argument."""
         if isinstance(obj, (*SCALARS, *IDENTITY)) or obj is _EMPTY:
+            self._scalars.setdefault(id(obj), (obj, []))[1].append(expression)
             return
         if id(obj) in self.known:
             self._same(expression, obj, self.path(expression))
@@ -133,6 +137,12 @@ class Known(abc.ABC):
     def is_known(self, obj: Any) -> bool:
         """Whether an object came from outside."""
         return id(obj) in self.known
+
+    def place(self, value: Any) -> str | None:
+        """The expression that loads a value or an object, None if it came from nowhere."""
+        if id(value) in self.known:
+            return self.known[id(value)][1]
+        return self._scalars[id(value)][1][0] if id(value) in self._scalars else None
 
     @contextlib.contextmanager
     def constants(self) -> Iterator[None]:
@@ -183,6 +193,18 @@ class Known(abc.ABC):
         if first[1] not in self.scope or second[1] not in self.scope:  # else both stay themselves
             path = f"{self.path(first[1])} is {self.path(second[1])}"
             self._guard(f"{first[1]} is not {second[1]}", "identity", path)
+
+    def same_scalar(self, a: Any, b: Any) -> None:
+        """Two values that are guarded by equality were told apart by identity, or found to be one object."""
+        sides = [self._scalars[id(v)][1] if id(v) in self._scalars else [self.name(v, "constant")] for v in (a, b)]
+        if a is b:
+            for place in sides[0]:
+                self._guard(f"{place} is {self.name(a, 'constant')}", "identity", self.path(place), a, place)
+            return
+        for first, second in itertools.product(*sides):
+            if first not in self.scope or second not in self.scope:
+                path = f"{self.path(first)} is {self.path(second)}"
+                self._guard(f"{first} is not {second}", "identity", path)
 
     def told_apart(self, obj: Any) -> None:
         """Native code compares or hashes an object that is equal to itself only: it is none of the others so far."""
@@ -273,6 +295,8 @@ class Known(abc.ABC):
             self._guard(f"{expression} is {known}", "identity", f"{path} is {self.path(known)}")
 
     def _read_scalar(self, expression: str, value: Any, path: str) -> None:
+        self._scalars.setdefault(id(value), (value, []))[1].append(expression)
+        self.paths.setdefault(expression, path)
         kind = type(value)
         spelled = kind.__name__ if kind in SCALARS else self.name(kind, "class")
         same = f"{expression} == {self._constant(value)}"

@@ -144,7 +144,8 @@ class Writer:
     def expression(self, value: Any) -> str:
         """An expression for a value in the results, after the statements written so far."""
         if type(value) in (bool, int, str, type(None)):
-            return self.constant(value) if is_long(value) else repr(value)
+            is_itself = type(value) is not str or (value.isascii() and value.isidentifier())  # it is interned
+            return repr(value) if is_itself and not is_long(value) else self.outside(value)
         if type(value) is CallNumber:
             return self.sources.numbers.name_of(value)
         if type(value) is GraphNumber:
@@ -164,9 +165,9 @@ class Writer:
         unknown = known is None and (self.sources.guarded or self.journal.original(value) is None)
         if unknown and is_of_this_call(value, self.sources.known, self.created, self._was_outside):
             self.refuse(value)
-        if known is None or (self.once and not known[1].isidentifier()):
+        expression = self.sources.place(value)
+        if expression is None or (self.once and not expression.isidentifier()):
             return self.constant(value)
-        expression = known[1]
         return expression if expression.isidentifier() else self._loads.setdefault(expression, f"o{len(self._loads)}")
 
     def load_first(self) -> None:
@@ -192,7 +193,7 @@ class Writer:
             return self._assigned(f"super({self.expression(made.__thisclass__)}, {self.expression(made.__self__)})")
         if issubclass(kind, types.MethodType) and isinstance(value.__self__, Journaled):
             return self._assigned(f"{self.expression(value.__self__)}.{value.__func__.__name__}")
-        if issubclass(kind, types.MethodType):
+        if issubclass(kind, types.MethodType) and id(value) not in self.sources.known:
             function, owner = self.expression(value.__func__), self.expression(value.__self__)
             return self._assigned(f"{self.constant(types.MethodType)}({function}, {owner})")
         if is_bound(value) and id(value) not in self.sources.known:

@@ -88,6 +88,7 @@ class Refusal(enum.Enum):
     OUTPUT = "output"
     ITERATION = "iteration"
     LIFETIME = "lifetime"
+    RESTLESS = "restless-value"
     NO_TENSORS = "no-tensors"
     FORCED = "forced"
     DISABLED = "disabled"

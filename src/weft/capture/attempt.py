@@ -122,6 +122,11 @@ class Attempt:
             for name, value in zip(names, values, strict=True)
         ]
 
+    def begin_steps(self) -> None:
+        """What is read from now on is read by steps, before which the capture can end."""
+        if not self.owner.is_strict():
+            self.sources.restless = self.owner.restless
+
     def build(self, begin: Callable[[Attempt], Exit]) -> Entry | End:
         """Capture; returns the entry, or where a further attempt has to end."""
         before, NOTED.refused = NOTED.refused, []
@@ -148,6 +153,7 @@ class Attempt:
         with trace_module.tracing(trace):
             try:
                 result = begin(self)
+                sources.restless = ()
                 writer = self._writer()
                 try:
                     stored = self._write_results(writer, result)

@@ -60,6 +60,7 @@ class Program(Owner):
                     given_names.append(f"{key}={name}" if is_spelled(key) else f"**{{{key!r}: {name}}}")
                 attempt.whole_call = f"{loaded}({', '.join(given_names)})"
             values = attempt.take(names, paths, (*args, *kwargs.values()))
+            attempt.begin_steps()
             given = dict(zip(kwargs, values[len(args) :], strict=True))
             return attempt.interpreter.calls.call_outcome(function, values[: len(args)], given)
 
@@ -73,6 +74,7 @@ class Program(Owner):
             attempt.sources.paths.update(zip(attempt.parameters, value_names(continuation.shapes), strict=True))
             interpreter = attempt.interpreter
             frame = restore_frames(continuation.shapes, values, attempt.parameters, interpreter.arrive)
+            attempt.begin_steps()
             return interpreter.run_chain(frame)
 
         return self._capture(begin, continuation, why)
@@ -108,9 +110,10 @@ class Program(Owner):
     ) -> tuple[Entry, Attempt]:
         end: End | None = None
         varying: Collection[str] = self.varying
+        restless: Collection[str] = () if self.is_strict() else self.restless
         blamed: End | None = None  # what was refused with varying numbers, which may be why
         while True:
-            attempt = Attempt(self, end, continuation, varying if blamed is None else ())
+            attempt = Attempt(self, end, continuation, varying if blamed is None else restless)
             refused = attempt.build(begin)
             if isinstance(refused, Entry):
                 return refused, attempt
@@ -128,14 +131,14 @@ class Program(Owner):
                 if entry is not None:
                     return entry, attempt
                 continue
-            if blamed is None and varying:
+            if blamed is None and not set(varying).issubset(restless):
                 blamed = refused
                 continue
             if blamed is not None:
                 if refused.step <= blamed.step:
                     refused = blamed
                 else:
-                    varying = ()
+                    varying = restless
                 blamed = None
             strict = self.is_strict() and isinstance(refused.reason, Unsupported) and not refused.reason.quiet
             if strict or refused.step < 0 or (end is not None and refused.step >= end.step):

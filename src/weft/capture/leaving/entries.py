@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from weft import context
 from weft.capture.leaving.entry import MISS, Entry
-from weft.capture.leaving.misses import changing_numbers, compared, logger
+from weft.capture.leaving.misses import PATIENCE, Restlessness, changing_numbers, compared, logger
 from weft.capture.state.events import FIRST, BreakSite, History
 from weft.capture.state.guards import describe
 from weft.core.threads import others_run
@@ -59,7 +59,7 @@ class Entries:
         first: why there is a first one.
     """
 
-    __slots__ = ("owner", "recency", "capture", "first", "entries")
+    __slots__ = ("owner", "recency", "capture", "first", "entries", "restlessness")
 
     def __init__(
         self, owner: Owner, recency: Recency, capture: Callable[[tuple[Any, ...], str], Entry], first: str = FIRST
@@ -68,6 +68,7 @@ class Entries:
         self.recency = recency
         self.capture = capture
         self.first = first
+        self.restlessness = Restlessness()
         #: replaced, never changed: other threads may be reading it
         self.entries: list[Entry] = []
 
@@ -85,6 +86,7 @@ class Entries:
             if result is not MISS:
                 if position:
                     self._use(entries[position])
+                    self.restlessness.used()
                 return result
         return self._capture_and_call(values, entries)
 
@@ -111,6 +113,7 @@ class Entries:
             result = self._capture_once(values).run(*values)
         if entry.event is not None:
             entry.event.first_run = time.perf_counter() - began
+        self.restlessness.watch(entry)
         if result is MISS and (entry.has_failed() or self.owner.followed is not followed):
             return self._capture_and_call(values, self.entries)
         if result is MISS:
@@ -141,6 +144,7 @@ class Entries:
         closest = min(found, key=len)
         # the closest entry may be one for a rare case, and then differs in other numbers than the calls before this one
         self.owner.varying |= changing_numbers(closest) | changing_numbers(found[0])
+        self.owner.restless |= self.restlessness.missed(closest, PATIENCE[bool(self.owner.restless)])
         return describe(closest) or "the closest entry was captured at the same time"
 
     def _evict(self, why: str) -> None:
@@ -177,6 +181,8 @@ class Owner:
         self.followed = False
         #: paths of numbers that changed between calls: they are no constants of later captures
         self.varying: set[str] = set()
+        #: paths of values that are others in each call, see `Restlessness`; what needs one as a constant runs in Python
+        self.restless: set[str] = set()
         #: whether later captures assume nothing of numbers that only their graphs know
         self.exact = False
         self.history = History(name)

@@ -1,20 +1,23 @@
-"""Calls that fit no entry: what differs from the closest one, and which numbers keep changing."""
+"""Calls that fit no entry: what differs from the closest one, which numbers change, and what never is the same."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+import numpy as np
+
+from weft.capture.leaving.entry import MISS, Entry
 from weft.capture.state.events import FIRST
-from weft.capture.state.guards import Difference
-
-if TYPE_CHECKING:
-    from weft.capture.leaving.entry import Entry
+from weft.capture.state.guards import Difference, is_pin
 
 logger: Final = logging.getLogger("weft.jit")
 #: entries that a call is compared with; older ones are rarely the closest
 _COMPARED: Final = 8
+#: captures in a row for the same value, none of them used again, after which no further graph is made for it; and where
+#: that has come to pass before
+PATIENCE: Final = (8, 2)
 
 
 def compared(entries: Sequence[Entry], values: Sequence[object]) -> list[list[Difference]]:
@@ -28,15 +31,61 @@ def compared(entries: Sequence[Entry], values: Sequence[object]) -> list[list[Di
 
 
 def changing_numbers(differences: Iterable[Difference]) -> set[str]:
-    """What becomes an input of the next graph: ints and floats that differ and kept their type, lengths that differ."""
+    """What becomes an input of the next graph: lengths, ints, floats and arrays that differ and kept their type."""
     found = set()
     for difference in differences:
         guard, kind = difference.guard, type(difference.guard.expected)
         if guard.kind == "length":
             found.add(f"len({guard.path})")
-        elif guard.kind == "value" and kind in (int, float) and type(difference.found) is kind:
+        elif type(difference.found) is kind and (
+            (guard.kind == "value" and kind in (int, float))
+            or (guard.kind in ("identity", "contents") and kind is np.ndarray)
+        ):
             found.add(guard.path)
     return found
+
+
+class Restlessness:
+    """Which values of one piece of code are others in each call: a graph that has one as a constant serves one call.
+
+    Such a value needed a number of captures in a row, none of which was used again.
+    """
+
+    __slots__ = ("_captures",)
+
+    def __init__(self) -> None:
+        #: path of a value -> how many captures it needed since one was used again
+        self._captures: dict[str, int] = {}
+
+    def missed(self, closest: Iterable[Difference], patience: int) -> set[str]:
+        """Note a call that fits no entry; returns the paths of the values to make no further graph for.
+
+        Args:
+            closest: what differs between the call and the closest entry.
+            patience: how many captures in a row a value may need.
+        """
+        for path in {difference.guard.path for difference in closest if is_pin(difference.guard)}:
+            self._captures[path] = self._captures.get(path, 0) + 1
+        return {path for path, count in self._captures.items() if count >= patience}
+
+    def used(self) -> None:
+        """An earlier entry fits a call."""
+        self._captures.clear()
+
+    def watch(self, entry: Entry) -> None:
+        """Notice when a new entry is used again."""
+        if not self._captures:
+            return
+        run = entry.run
+
+        def first_again(*values: object) -> object:
+            result = run(*values)
+            if result is not MISS:
+                entry.run = run
+                self.used()
+            return result
+
+        entry.run = first_again
 
 
 def another_form(key: tuple[object, ...], others: Iterable[tuple[object, ...]]) -> str:

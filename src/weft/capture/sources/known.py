@@ -31,9 +31,10 @@ from weft.capture.python.namespaces import class_namespace, namespace_of
 from weft.capture.python.specials import classes_asked, special_names
 from weft.capture.python.values import same_array, same_value
 from weft.capture.sources.numbers import Numbers
-from weft.capture.state.guards import Guard, is_long
+from weft.capture.state.guards import Guard, is_long, is_pin
 from weft.capture.state.journal import HELD_NONE
 from weft.core.tensor import Parameter, Tensor
+from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
 
 #: classes of values that are compared
@@ -93,7 +94,9 @@ class Known(abc.ABC):
         self.scope: dict[str, Any] = {}
         #: guards by condition, in the order of first reads
         self.guards: dict[str, Guard] = {}
-        self.numbers = Numbers(self.guards)
+        #: paths of what may not be guarded by its value, see `Owner.restless`
+        self.restless: Collection[str] = ()
+        self.numbers = Numbers(self.guards, self.add)
         self.numbers.spell = self.name
         #: id -> (object, expression that loads it)
         self.known: dict[int, tuple[Any, str]] = {}
@@ -196,6 +199,8 @@ class Known(abc.ABC):
 
     def same_scalar(self, a: Any, b: Any) -> None:
         """Two values that are guarded by equality were told apart by identity, or found to be one object."""
+        if type(a) is int:
+            return  # equal ones are one object as Python likes
         sides = [self._scalars[id(v)][1] if id(v) in self._scalars else [self.name(v, "constant")] for v in (a, b)]
         if a is b:
             for place in sides[0]:
@@ -235,7 +240,17 @@ class Known(abc.ABC):
 
     def _guard(self, condition: str, kind: str, path: str, expected: Any = None, expression: str = "") -> None:
         if self.guarded and condition not in self.guards:
-            self.guards[condition] = Guard(condition, kind, path, expected, expression)
+            self.add(Guard(condition, kind, path, expected, expression))
+
+    def add(self, guard: Guard) -> None:
+        """Add a guard, unless it would need a graph of its own for each call."""
+        if guard.path in self.restless and is_pin(guard):
+            raise Unsupported(
+                Refusal.RESTLESS,
+                f"{guard.path} was another one in each of the last calls, and a graph has it as a constant here",
+                "use it outside the compiled function, or only in arithmetic",
+            )
+        self.guards[guard.condition] = guard
 
     def _guard_class(self, expression: str, kind: type, path: str) -> None:
         spelled = kind.__name__ if kind in (*CONTAINERS[:-2], *SCALARS) else self.name(kind, "class")
@@ -339,6 +354,11 @@ class Known(abc.ABC):
 
     def _read_object(self, expression: str, value: Any, path: str) -> None:
         """An object of which nobody knows what may be read from it: it stays itself."""
+        if type(value) is np.ndarray and path in self.varying:
+            self._guard_class(expression, np.ndarray, path)
+            self._know(value, expression, path)
+            self.opaque[id(value)] = value
+            return
         if self._belongs_to_argument(expression) and type(value).__weakrefoffset__:
             same = f"{self.name(weakref.ref(value), 'reference')}() is {expression} is not None"
             self._guard(same, "identity", path)
@@ -352,7 +372,7 @@ class Known(abc.ABC):
             self.opaque[id(value)] = value
         elif isinstance(value, np.ndarray):
             same = f"{self.name(same_array, 'object')}({name}, {self.name(value.copy(), 'constant')})"
-            self._guard(same, "contents", path)
+            self._guard(same, "contents", path, value, name)
 
     def kind(self, obj: Any, expression: str) -> None:
         """An object that stays itself may be given another class of the program's."""

@@ -101,11 +101,13 @@ class Numbers:
     """The call's numbers in one capture.
 
     Args:
-        guards: the guards of the capture; steps and conditions are appended.
+        guards: the guards of the capture.
+        add: adds one; steps and conditions are appended.
     """
 
-    def __init__(self, guards: dict[str, Guard]) -> None:
+    def __init__(self, guards: dict[str, Guard], add: Callable[[Guard], None]) -> None:
         self.guards = guards
+        self._append = add
         #: local variables of the entry that hold numbers
         self.names: list[str] = []
         #: parameters of the graph that carry numbers, with the expressions that load them
@@ -178,7 +180,6 @@ class Numbers:
     def constant(self, number: CallNumber) -> Any:
         """The value, guarded from now on."""
         if not number.pinned:
-            number.pinned = True
             name, value = self.name_of(number), number.value
             if type(value) is bool:
                 self._add(Guard(name if value else f"not {name}", "relation", number.label, value))
@@ -186,6 +187,7 @@ class Numbers:
                 self._add(Guard(f"repr({name}) == {repr(value)!r}", "pinned", number.label, value, name))
             else:
                 self._add(Guard(f"{name} == {self._literal(value)}", "pinned", number.label, value, name))
+            number.pinned = True
         return number.value
 
     def truth(self, number: CallNumber) -> bool:
@@ -217,7 +219,8 @@ class Numbers:
         return self.names[-1]
 
     def _add(self, guard: Guard) -> None:
-        self.guards.setdefault(guard.condition, guard)
+        if guard.condition not in self.guards:
+            self._append(guard)
 
     def _literal(self, value: Any) -> str:
         if type(value) is float and not math.isfinite(value):

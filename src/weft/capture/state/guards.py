@@ -26,8 +26,9 @@ class Guard:
 
     Args:
         condition: the test, a Python expression over the arguments and the names in `Sources.scope`.
-        kind: what is tested: "value", "type", "identity", "length", "keys", "contents", "absent", "relation",
-            "setting"; "compute" for a step that only computes what later conditions use, and always holds.
+        kind: what is tested: "value", "pinned" (the value of a number of the call), "type", "identity", "length",
+            "keys", "contents", "absent", "relation", "setting"; "compute" for a step that only computes what later
+            conditions use, and always holds.
         path: what is guarded, in the user's terms.
         expected: what was found while capturing, for reports.
         expression: loads what to compare with `expected`, "" if the condition itself says it.
@@ -38,6 +39,14 @@ class Guard:
     path: str
     expected: Any = None
     expression: str = ""
+
+
+def is_pin(guard: Guard) -> bool:
+    """Whether a guard holds for one value of a number, one length or one set of contents."""
+    return guard.kind in _PINS or (guard.kind == "value" and type(guard.expected) in (int, float))
+
+
+_PINS: Final = ("pinned", "length", "keys", "contents")
 
 
 @dataclass(frozen=True, slots=True)

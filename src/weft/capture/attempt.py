@@ -153,7 +153,6 @@ class Attempt:
         with trace_module.tracing(trace):
             try:
                 result = begin(self)
-                sources.restless = ()
                 writer = self._writer()
                 try:
                     stored = self._write_results(writer, result)
@@ -261,9 +260,11 @@ class Attempt:
         interpreter = self.interpreter
         writer.reached = functools.cache(lambda: reached(interpreter, result))
         if isinstance(result, Alternatives):
+            self.sources.restless = ()  # what the outcomes write has no step before which all could end
             writer.raised = {}  # the entry raises one of them itself
             return _write_alternatives(interpreter, writer, result)
         stored = Writes(writer).effects(interpreter.trace)
+        self.sources.restless = ()
         if isinstance(result, Return):
             writer.lines.append(f"return {writer.expression(result.value)}")
         elif isinstance(result, Yield):

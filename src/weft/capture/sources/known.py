@@ -270,6 +270,10 @@ class Known(abc.ABC):
         kind = type(value)
         if kind in SCALARS:
             self._read_scalar(expression, value, path)
+        elif kind is np.ndarray and path in self.varying and id(value) not in self.known:
+            self._know(value, expression, path)
+            self._guard_class(expression, kind, path)
+            self.opaque[id(value)] = value
         elif hides_class(kind):
             self._guard_class(expression, kind, path)
             raise of_hidden_class(kind)
@@ -354,11 +358,6 @@ class Known(abc.ABC):
 
     def _read_object(self, expression: str, value: Any, path: str) -> None:
         """An object of which nobody knows what may be read from it: it stays itself."""
-        if type(value) is np.ndarray and path in self.varying:
-            self._guard_class(expression, np.ndarray, path)
-            self._know(value, expression, path)
-            self.opaque[id(value)] = value
-            return
         if self._belongs_to_argument(expression) and type(value).__weakrefoffset__:
             same = f"{self.name(weakref.ref(value), 'reference')}() is {expression} is not None"
             self._guard(same, "identity", path)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+
 from weft.core.tensor import Tensor
 from weft.ir.types import TensorType
 
@@ -43,7 +45,8 @@ class Guard:
 
 def is_pin(guard: Guard) -> bool:
     """Whether a guard holds for one value of a number, one length or one set of contents."""
-    return guard.kind in _PINS or (guard.kind == "value" and type(guard.expected) in (int, float))
+    kind = type(guard.expected)
+    return guard.kind in _PINS or (guard.kind == "value" and (kind in (int, float) or issubclass(kind, np.generic)))
 
 
 _PINS: Final = ("pinned", "length", "keys", "contents")

@@ -303,6 +303,8 @@ class Journal:
         self.wrote_outside = False
         #: whether a class was written
         self.wrote_class = False
+        #: id of a written object -> the step that wrote it first
+        self.first_written: dict[int, int] = {}
         #: told of the class of each object that is made
         self.on_birth: Callable[[type], None] = lambda kind: None
         #: told of an object that one side of a branch is about to write: what the other side leaves is read, too
@@ -457,6 +459,7 @@ class Journal:
                 self.on_side_write(obj)
             self.wrote_outside = self.wrote_outside or not self.belongs(key, self.created)
             before[key] = (obj, contents_of(obj))
+            self.first_written.setdefault(key, self.clock())
 
     def _is_own(self, obj: Any) -> bool:
         """Whether no other thread can reach an object, or it is a tensor, of which only the value is written."""

@@ -18,6 +18,7 @@ from weft.capture.state.journal import (
 from weft.capture.writing.writer import Writer
 from weft.core.tensor import Tensor
 from weft.core.trace import Trace
+from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
 
 
@@ -48,27 +49,37 @@ class Writes:
                 contents = {**contents, part: contents[part].copy()}
                 for place, number in numbers.items():
                     contents[part][place] = number
-            if isinstance(obj, Tensor):
-                data, _ = contents
-                if data[0].__class__ is Value or key in trace.created:
-                    continue
-                now, _ = contents_of(obj)
-                if now[0] is not data[0]:
-                    sources.written(obj)
-                    stored[self._tensor(obj)] = obj
-            elif isinstance(obj, Journaled):
-                if sources.is_known(obj):
-                    raise AssertionError(f"{obj!r} cannot have come from outside")
-            elif isinstance(obj, types.FrameType):
-                continue
-            elif key in journal.namespaces:
-                self._attributes(journal.namespaces[key], obj, contents["dict"], contents_of(obj)["dict"])
-            elif key in journal.registries and not sources.is_known(obj):
-                self._registry(*journal.registries[key], contents["dict"], contents_of(obj)["dict"])
-            else:
-                sources.written(obj)
-                self._object(obj, contents, contents_of(obj))
+            try:
+                self._effect(key, obj, contents, trace, stored)
+            except Unsupported as refusal:
+                if refusal.kind is Refusal.RESTLESS:  # the capture ends before the write
+                    refusal.step = journal.first_written.get(key)
+                raise
         return stored
+
+    def _effect(self, key: int, obj: Any, contents: Any, trace: Trace, stored: dict[int, Tensor]) -> None:
+        """Replay the writes to one object; a tensor that the graph writes is put into `stored`."""
+        sources, journal = self.writer.sources, self.writer.journal
+        if isinstance(obj, Tensor):
+            data, _ = contents
+            if data[0].__class__ is Value or key in trace.created:
+                return
+            now, _ = contents_of(obj)
+            if now[0] is not data[0]:
+                sources.written(obj)
+                stored[self._tensor(obj)] = obj
+        elif isinstance(obj, Journaled):
+            if sources.is_known(obj):
+                raise AssertionError(f"{obj!r} cannot have come from outside")
+        elif isinstance(obj, types.FrameType):
+            return
+        elif key in journal.namespaces:
+            self._attributes(journal.namespaces[key], obj, contents["dict"], contents_of(obj)["dict"])
+        elif key in journal.registries and not sources.is_known(obj):
+            self._registry(*journal.registries[key], contents["dict"], contents_of(obj)["dict"])
+        else:
+            sources.written(obj)
+            self._object(obj, contents, contents_of(obj))
 
     def _tensor(self, tensor: Tensor) -> int:
         """Replay the write of an outside handle; returns the position of its new value."""

@@ -1,0 +1,304 @@
+"""Values that are others in each call: the number of graphs stays small, whatever needs them as constants."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import copy
+import dataclasses
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from weft import Parameter, Tensor, ops
+
+#: makes a program of a tensor and the number of the call; returns it with what shows its state
+Case = Callable[[], tuple[Callable[[Any, int], Any], Callable[[], Any]]]
+CALLS = 24
+
+
+def counters_in_a_list() -> Any:
+    steps = [0] * 2
+
+    def program(x: Any, n: int) -> Any:
+        steps[n % 2] += 1
+        return x * steps[0]
+
+    return program, lambda: steps
+
+
+def counter_in_a_list_that_grows() -> Any:
+    log = [0]
+
+    def program(x: Any, n: int) -> Any:
+        log[0] += 1
+        log.append(1)
+        return x * 2
+
+    return program, lambda: log
+
+
+def numbers_in_a_set() -> Any:
+    seen: set[int] = set()
+
+    def program(x: Any, n: int) -> Any:
+        seen.add(n)
+        return x * len(seen)
+
+    return program, lambda: seen
+
+
+def length_as_key() -> Any:
+    items: dict[int, int] = {}
+
+    def program(x: Any, n: int) -> Any:
+        items[len(items)] = n
+        return x * 2
+
+    return program, lambda: items
+
+
+def number_as_key() -> Any:
+    history: dict[int, int] = {}
+
+    def program(x: Any, n: int) -> Any:
+        history[n] = n * 2
+        return x * n
+
+    return program, lambda: history
+
+
+def counter_that_is_updated() -> Any:
+    counts: collections.Counter[str] = collections.Counter()
+
+    def program(x: Any, n: int) -> Any:
+        counts.update(["a", "b"])
+        return x * counts["a"]
+
+    return program, lambda: counts
+
+
+class Pair(collections.namedtuple("Pair", "n m")):
+    pass
+
+
+def replaced_named_tuple() -> Any:
+    state = {"pair": Pair(0, 1)}
+
+    def program(x: Any, n: int) -> Any:
+        state["pair"] = state["pair"]._replace(n=state["pair"].n + 1)
+        return x * state["pair"].n
+
+    return program, lambda: state
+
+
+def heap() -> Any:
+    items: list[int] = []
+
+    def program(x: Any, n: int) -> Any:
+        heapq.heappush(items, -n)
+        return x * 2
+
+    return program, lambda: items
+
+
+def sorted_list() -> Any:
+    items: list[float] = []
+
+    def program(x: Any, n: int) -> Any:
+        bisect.insort(items, (n * 7) % 5 + n * 0.1)
+        return x * len(items)
+
+    return program, lambda: items
+
+
+def hook_that_is_a_method_of_a_list() -> Any:
+    grads: list[Any] = []
+
+    def program(x: Any, n: int) -> Any:
+        def loss(x: Any) -> Any:
+            z = x * 2
+            z.register_hook(grads.append)
+            return (z * z).sum()
+
+        return weft.grad(loss)(x)
+
+    return program, lambda: [grad.asnumpy().tolist() for grad in grads]
+
+
+def copied_state() -> Any:
+    state = {"n": 0, "items": [1, 2]}
+
+    def program(x: Any, n: int) -> Any:
+        before = copy.deepcopy(state)
+        state["n"] += 1  # type: ignore[operator]
+        return x * before["n"]
+
+    return program, lambda: state
+
+
+def bounded_queue() -> Any:
+    last: collections.deque[int] = collections.deque(maxlen=3)
+
+    def program(x: Any, n: int) -> Any:
+        last.append(n)
+        return x * (sum(last) / len(last))
+
+    return program, lambda: last
+
+
+def sum_of_settings() -> Any:
+    settings = {"a": 1, "b": 2}
+
+    def program(x: Any, n: int) -> Any:
+        settings["a"] = n
+        return x * sum(settings.values())
+
+    return program, lambda: settings
+
+
+@dataclasses.dataclass
+class State:
+    n: int = 0
+    rate: float = 0.1
+
+
+def dataclass_as_a_whole() -> Any:
+    state = State()
+
+    def program(x: Any, n: int) -> Any:
+        state.n = n
+        return x * sum(dataclasses.asdict(state).values())
+
+    return program, lambda: state
+
+
+def place_in_a_tensor() -> Any:
+    cache = Parameter(np.zeros(CALLS, np.float32), name="cache")
+
+    def program(x: Any, n: int) -> Any:
+        cache[n] = x[0] * n
+        return cache.sum()
+
+    return program, lambda: cache.asnumpy().tolist()
+
+
+def text() -> Any:
+    seen: list[str] = []
+
+    def program(x: Any, n: int) -> Any:
+        seen.append("step " + str(n))
+        return x * len(seen[-1])
+
+    return program, lambda: seen
+
+
+def numpy_scalar() -> Any:
+    return lambda x, n: x * np.float32(n), lambda: None
+
+
+def array_that_is_filled_anew() -> Any:
+    array = np.zeros(2, np.float32)
+    compute = [lambda x: x * Tensor(array)]
+
+    def program(x: Any, n: int) -> Any:
+        return compute[0](x)
+
+    return program, lambda: array.fill(array[0] + 1)
+
+
+def array_that_is_replaced() -> Any:
+    state = {"array": np.zeros(2, np.float32)}
+
+    def renew() -> None:
+        state["array"] = state["array"] + 1
+
+    return lambda x, n: x + state["array"], renew
+
+
+def numpy_scalar_that_is_replaced() -> Any:
+    state = {"rate": np.float32(1)}
+
+    def renew() -> None:
+        state["rate"] = state["rate"] + np.float32(1)
+
+    return lambda x, n: x + state["rate"], renew
+
+
+CASES: list[Case] = [
+    counters_in_a_list, counter_in_a_list_that_grows, numbers_in_a_set, length_as_key, number_as_key,
+    counter_that_is_updated, replaced_named_tuple, heap, sorted_list, hook_that_is_a_method_of_a_list, copied_state,
+    bounded_queue, sum_of_settings, dataclass_as_a_whole, place_in_a_tensor, text, numpy_scalar,
+    array_that_is_filled_anew, array_that_is_replaced, numpy_scalar_that_is_replaced,
+]  # fmt: skip
+
+
+def answers(case: Case, decorate: Callable[[Any], Any]) -> tuple[list[Any], Any]:
+    program, state = case()
+    call = decorate(program)
+    found = []
+    for n in range(CALLS):
+        result = call(Tensor([1.0, 2.0]), n)
+        found.append((result.asnumpy().tolist(), repr(state())))
+    return found, call
+
+
+@pytest.mark.parametrize("mode", ["auto", "PIJit"])
+@pytest.mark.parametrize("case", CASES)
+def test_the_number_of_graphs_stays_small(case: Case, mode: str) -> None:
+    wanted, _ = answers(case, lambda f: f)
+    found, compiled = answers(case, lambda f: weft.jit(f, mode="PIJit") if mode == "PIJit" else weft.jit(f))
+    assert found == wanted
+    graphs = len(compiled.report().graphs)
+    assert graphs <= 20
+    for n in range(4):
+        compiled(Tensor([1.0, 2.0]), CALLS + n if case is not place_in_a_tensor else n)
+    assert len(compiled.report().graphs) <= graphs + 2
+
+
+def test_arrays_that_change_are_inputs() -> None:
+    for case in (array_that_is_filled_anew, array_that_is_replaced):
+        _, compiled = answers(case, weft.jit)
+        assert len(compiled.report().graphs) == 2
+        assert not compiled.report().breaks
+
+
+def test_values_that_come_again_have_a_graph_each() -> None:
+    table = {n: n * 10 for n in range(6)}
+    written: dict[int, int] = {}
+
+    def program(x: Any, n: int) -> Any:
+        written[n] = table[n]
+        return x * written[n]
+
+    compiled = weft.jit(program)
+    for _ in range(4):
+        for n in range(6):
+            assert compiled(Tensor([1.0]), n).item() == n * 10
+    assert len(compiled.report().graphs) <= 7
+    assert not compiled.report().breaks
+
+
+def test_a_value_that_changes_now_and_then_stays_in_the_graph() -> None:
+    cache = Parameter(np.zeros(32, np.float32), name="cache")
+
+    def program(x: Any, n: int) -> Any:
+        cache[n] = x[0]
+        return cache.sum()
+
+    compiled = weft.jit(program)
+    for n in range(20):
+        for _ in range(2):
+            assert compiled(Tensor([1.0]), n).item() == n + 1
+    assert not compiled.report().breaks
+
+
+def test_without_breaks_each_value_has_a_graph() -> None:
+    compiled = weft.jit(lambda x, n: ops.concat([x] * 2)[n % 4 : n + 1].sum(), fullgraph=True)
+    for n in range(12):
+        wanted = ([1.0] * 2)[n % 4 : n + 1]
+        assert compiled(Tensor([1.0]), n).item() == sum(wanted)

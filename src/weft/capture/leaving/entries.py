@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import types
+import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Final
@@ -117,10 +118,16 @@ class Entries:
         if result is MISS and (entry.has_failed() or self.owner.followed is not followed):
             return self._capture_and_call(values, self.entries)
         if result is MISS:
-            raise WeftError(
+            warnings.warn(
                 f"the new graph {entry.segment.graph.name!r} does not accept the arguments it was captured with; "
-                f"an argument or global changes while it is read ({describe(entry.differences(values))})"
+                f"an argument or global changes while it is read, so the call has a graph of its own "
+                f"({describe(entry.differences(values))})",
+                RuntimeWarning,
+                stacklevel=2,
             )
+            result = self._capture_once(values).run(*values)
+        if result is MISS:
+            raise WeftError(f"the arguments of {self.owner.name!r} change while they are read")
         return result
 
     def _capture_once(self, values: tuple[Any, ...]) -> Entry:

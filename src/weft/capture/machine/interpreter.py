@@ -186,7 +186,9 @@ class Interpreter:
 
     def local_variables(self) -> dict[str, Any]:
         """What `locals()` returns in the running frame."""
-        found = {}
+        if self.frame.names is not None:
+            return self.frame.names
+        found = self.made({})
         self.resolve_all(self.frame)
         decoded = self.frame.decoded
         cells = {*decoded.cell_names, *decoded.free_names}

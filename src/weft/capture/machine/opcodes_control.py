@@ -468,8 +468,6 @@ def _refused(what: str) -> Callable[[Any, Frame, Instr], Any]:
 for _names, _what in (
     (("GET_AWAITABLE", "GET_AITER", "GET_ANEXT", "BEFORE_ASYNC_WITH", "END_ASYNC_FOR"), "async code"),
     (("IMPORT_STAR",), "import *"),
-    (("LOAD_FROM_DICT_OR_GLOBALS", "LOAD_FROM_DICT_OR_DEREF", "LOAD_CLASSDEREF", "LOAD_LOCALS", "SETUP_ANNOTATIONS"),
-     "the body of a class"),
-):  # fmt: skip
+):
     for _refused_name in _names:
         HANDLERS[_refused_name] = _refused(_what)

@@ -11,6 +11,7 @@ from weft.capture.python.classes import MISSING
 from weft.capture.python.exceptions import unbound_local
 from weft.capture.state.frame import UNBOUND, Fork, Frame, Lazy, MaybeUnbound
 from weft.capture.state.journal import EMPTY_CELL, cell_value
+from weft.core.run_number import settled
 
 if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
@@ -151,13 +152,76 @@ def _delete_deref(machine: Machine, frame: Frame, instr: Instr) -> Any:
     return None
 
 
-@handles("LOAD_GLOBAL")
-def _load_global(machine: Machine, frame: Frame, instr: Instr) -> None:
-    frame.stack.append(machine.objects.read_global(frame, instr.arg))
+# -- the body of a class -------------------------------------------------------------------------------------------
 
 
 @handles("LOAD_NAME")
 def _load_name(machine: Machine, frame: Frame, instr: Instr) -> None:
+    held = _named(frame, instr.arg)
+    frame.stack.append(machine.objects.read_global(frame, instr.arg) if held is MISSING else held)
+
+
+@handles("STORE_NAME")
+def _store_name(machine: Machine, frame: Frame, instr: Instr) -> None:
+    assert frame.names is not None
+    value = settled(frame.stack.pop())  # what makes the class takes it as it is
+    machine.journal.touch(frame.names)
+    frame.names[instr.arg] = value
+
+
+@handles("DELETE_NAME")
+def _delete_name(machine: Machine, frame: Frame, instr: Instr) -> None:
+    assert frame.names is not None
+    if instr.arg not in frame.names:
+        raise NameError(f"name '{instr.arg}' is not defined", name=instr.arg)
+    machine.journal.touch(frame.names)
+    del frame.names[instr.arg]
+
+
+@handles("LOAD_LOCALS")
+def _load_locals(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.stack.append(frame.names)
+
+
+@handles("SETUP_ANNOTATIONS")
+def _setup_annotations(machine: Machine, frame: Frame, instr: Instr) -> None:
+    assert frame.names is not None
+    if "__annotations__" not in frame.names:
+        machine.journal.touch(frame.names)
+        frame.names["__annotations__"] = machine.made({})
+
+
+@handles("LOAD_CLASSDEREF")
+def _load_class_deref(machine: Machine, frame: Frame, instr: Instr) -> Any:
+    held = _named(frame, frame.decoded.slot_names[instr.arg])
+    if held is MISSING:
+        return _load_deref(machine, frame, instr)
+    frame.stack.append(held)
+    return None
+
+
+@handles("LOAD_FROM_DICT_OR_DEREF")
+def _load_from_dict_or_deref(machine: Machine, frame: Frame, instr: Instr) -> Any:
+    frame.stack.pop()
+    return _load_class_deref(machine, frame, instr)
+
+
+@handles("LOAD_FROM_DICT_OR_GLOBALS")
+def _load_from_dict_or_globals(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.stack.pop()
+    _load_name(machine, frame, instr)
+
+
+def _named(frame: Frame, name: str) -> Any:
+    """What the body of a class has under a name."""
+    return MISSING if frame.names is None else frame.names.get(name, MISSING)
+
+
+# -- globals -------------------------------------------------------------------------------------------------------
+
+
+@handles("LOAD_GLOBAL")
+def _load_global(machine: Machine, frame: Frame, instr: Instr) -> None:
     frame.stack.append(machine.objects.read_global(frame, instr.arg))
 
 

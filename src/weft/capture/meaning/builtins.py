@@ -375,13 +375,13 @@ def _globals(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
 
 @handles(locals)
 def _locals(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    return machine.made(machine.local_variables())
+    return machine.local_variables()
 
 
 @handles(vars)
 def _vars(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if not args:
-        return machine.made(machine.local_variables())
+        return machine.local_variables()
     try:
         return machine.attributes.get_attr(args[0], "__dict__")
     except AttributeError:

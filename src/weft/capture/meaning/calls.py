@@ -107,14 +107,24 @@ class Calls(Part):
 
     def call(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call where only one outcome can be handled (from inside another operation)."""
-        self.machine.inside_step += 1
         given, before = self.machine.given, len(self.machine.given)
         given += (callee, *args, *kwargs.values())
         try:
-            result = self.call_outcome(callee, args, kwargs)
+            return self._only_outcome(lambda: self.call_outcome(callee, args, kwargs))
+        finally:
+            del given[before:]
+
+    def run_body(self, body: types.FunctionType, names: dict[str, Any]) -> None:
+        """Run the body of a class, which fills a namespace."""
+        frame = Frame(body, slots_for(body, []), self.machine.frame, names)
+        self._only_outcome(lambda: self.machine.run_call(frame))
+
+    def _only_outcome(self, run: Callable[[], Any]) -> Any:
+        self.machine.inside_step += 1
+        try:
+            result = run()
         finally:
             self.machine.inside_step -= 1
-            del given[before:]
         if type(result) is Return:
             return result.value
         raise Unsupported(

@@ -373,6 +373,12 @@ class Sources(Asked):
             if slots[name] is not EMPTY_CELL if name in slots else name in before.get("attributes", ()):
                 return
         owner = self.name(obj, "module") if known is None else known[1]
+        classes = (*(obj.__mro__ if isinstance(obj, type) else ()), *type(obj).__mro__)
+        if any(name in (self.before(cls) or {"class": ()})["class"] for cls in classes):  # deleted by the capture
+            self.holder(classes, name)
+            if isinstance(obj, type) or namespace_of(obj) is None:
+                return
+            condition = lambda owner: f"{name!r} not in {self.namespace(obj, owner)}"  # noqa: E731
         self._guard(condition(owner), "absent", f"{self.path(owner)}.{name}")
 
     def class_namespace(self, kind: type, name: str, held: dict[str, Any]) -> None:

@@ -89,14 +89,17 @@ class Frame(Journaled):
         function: the function whose code runs.
         slots: values of the fast locals, cells included, in the order of `Decoded.slot_names`.
         caller: the frame that called, None for the outermost.
+        names: for the body of a class, what is to be the class's namespace.
     """
 
     __slots__ = (
         "decoded", "instrs", "slots", "stack", "pc", "globals", "builtins", "function", "caller", "exception",
-        "transparent", "unrolled", "awaits",
+        "transparent", "unrolled", "awaits", "names",
     )  # fmt: skip
 
-    def __init__(self, function: types.FunctionType, slots: list[Any], caller: Frame | None) -> None:
+    def __init__(
+        self, function: types.FunctionType, slots: list[Any], caller: Frame | None, names: dict[str, Any] | None = None
+    ) -> None:
         self.decoded: Decoded = decode(function.__code__)
         self.instrs = self.decoded.instrs
         self.slots = slots
@@ -106,6 +109,7 @@ class Frame(Journaled):
         self.builtins: dict[str, Any] = cast(Any, function).__builtins__  # known to some releases of mypy only
         self.function = function
         self.caller = caller
+        self.names = names
         #: the exception being handled, what a bare `raise` raises again
         self.exception: BaseException | None = None
         #: what it does with the result that it waits for

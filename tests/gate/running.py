@@ -17,7 +17,7 @@ from tests.gate.matrix import programs
 from tests.gate.programs import CALLS, POLICIES, Finding, Program, TooSlow, check
 
 # what capture got wrong is put right in Python, with this warning
-warnings.filterwarnings("error", message="capture raised", category=RuntimeWarning)
+warnings.filterwarnings("error", message="capture raised|the new graph", category=RuntimeWarning)
 
 #: seconds for a program, all policies together
 LIMIT: Final = 60

@@ -288,3 +288,24 @@ def test_ids_of_what_a_call_makes_are_those_of_the_call() -> None:
         names, found, number_of_items, x, y, items = f(tensor(number, 1.0))
         assert names == {id(x): "x", id(y): "y", id(items): "items"}
         assert (found, number_of_items) == ("y", id(items))
+
+
+def test_what_changes_while_it_is_read_costs_an_entry_for_the_call() -> None:
+    box = {"n": 1.0}
+
+    @jit
+    def step(x: Any) -> Any:
+        return x * box["n"]
+
+    owner = compiled_of(step).program
+    capture = owner.capture_call
+
+    def changed_afterwards(*args: Any) -> Any:
+        entry = capture(*args)
+        if not owner.once:
+            box["n"] += 1
+        return entry
+
+    owner.capture_call = changed_afterwards  # type: ignore[method-assign]
+    with pytest.warns(RuntimeWarning, match="does not accept the arguments it was captured with.*1.0 -> 2.0"):
+        assert step(tensor(1)).item() == 2

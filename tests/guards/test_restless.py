@@ -297,6 +297,21 @@ def test_a_value_that_changes_now_and_then_stays_in_the_graph() -> None:
     assert not compiled.report().breaks
 
 
+def test_graphs_of_other_values_do_not_count() -> None:
+    seen: set[int] = set()
+
+    def program(x: Any, n: int) -> Any:
+        seen.add(n)
+        return x * 2
+
+    compiled = weft.jit(program)
+    for n in range(1, 40):
+        for value in (n, 0, 0):
+            compiled(Tensor([1.0]), value)
+    assert seen == set(range(40))
+    assert len(compiled.report().graphs) <= 20
+
+
 def test_without_breaks_each_value_has_a_graph() -> None:
     compiled = weft.jit(lambda x, n: ops.concat([x] * 2)[n % 4 : n + 1].sum(), fullgraph=True)
     for n in range(12):

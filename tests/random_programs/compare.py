@@ -21,7 +21,7 @@ from weft.core.tensor import Tensor
 from weft.explain import Recorder
 
 # what capture got wrong is put right in Python, with this warning
-warnings.filterwarnings("error", message="capture raised", category=RuntimeWarning)
+warnings.filterwarnings("error", message="capture raised|the new graph", category=RuntimeWarning)
 
 #: the compiled policies that are compared with eager execution
 POLICIES: Final[dict[str, Callable[[Any], Any]]] = {"auto": jit, "PIJit": partial(jit, mode="PIJit")}

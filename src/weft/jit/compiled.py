@@ -80,7 +80,7 @@ class Compiled:
             made = Entries(self.program, self.program.recency, self._capturing(len(args), tuple(kwargs)), first)
             entries = self.entries.setdefault(key, made)
         result = entries.call((*args, *kwargs.values()) if kwargs else args)
-        if not kwargs and entries.entries:
+        if not kwargs and entries.entries and not entries.entries[0].unproven:  # else its next use has to be seen
             self.latest[len(args)] = entries.entries[0].run
         return result
 

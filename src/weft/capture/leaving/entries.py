@@ -87,7 +87,8 @@ class Entries:
             if result is not MISS:
                 if position:
                     self._use(entries[position])
-                    self.restlessness.used()
+                if entries[position].unproven:
+                    self.restlessness.used_again(entries[position])
                 return result
         return self._capture_and_call(values, entries)
 
@@ -101,8 +102,9 @@ class Entries:
         with capture_lock:  # in which nothing of the program runs: it may wait for locks of its own
             others = [entry for entry in self.entries if entry not in tried]
             if not others:
-                why = self._compare(values)
+                why, needed_by = self._compare(values)
                 entry = self.capture(values, why)
+                entry.unproven = needed_by
                 self._use(entry)
                 self._evict(why)
         if others:  # another thread has captured meanwhile
@@ -114,7 +116,6 @@ class Entries:
             result = self._capture_once(values).run(*values)
         if entry.event is not None:
             entry.event.first_run = time.perf_counter() - began
-        self.restlessness.watch(entry)
         if result is MISS and (entry.has_failed() or self.owner.followed is not followed):
             return self._capture_and_call(values, self.entries)
         if result is MISS:
@@ -139,20 +140,21 @@ class Entries:
             finally:
                 self.owner.once = before
 
-    def _compare(self, values: tuple[Any, ...]) -> str:
-        """Why a call needs a new entry; numbers that changed are noted as such."""
+    def _compare(self, values: tuple[Any, ...]) -> tuple[str, set[str]]:
+        """Why a call needs a new entry, and the values that do; numbers that changed are noted as such."""
         if any(entry.has_failed() for entry in self.entries):
             self.owner.exact = True
             self.entries = [entry for entry in self.entries if not entry.has_failed()]
-            return "a number was out of the range in which the graph computes as Python does"
+            return "a number was out of the range in which the graph computes as Python does", set()
         if not self.entries:
-            return self.first
+            return self.first, set()
         found = compared(self.entries, values)
         closest = min(found, key=len)
         # the closest entry may be one for a rare case, and then differs in other numbers than the calls before this one
         self.owner.varying |= changing_numbers(closest) | changing_numbers(found[0])
-        self.owner.restless |= self.restlessness.missed(closest, PATIENCE[bool(self.owner.restless)])
-        return describe(closest) or "the closest entry was captured at the same time"
+        needed_by = self.restlessness.missed(closest)
+        self.owner.restless |= self.restlessness.beyond(PATIENCE[bool(self.owner.restless)])
+        return describe(closest) or "the closest entry was captured at the same time", needed_by
 
     def _evict(self, why: str) -> None:
         """Drop the least recently used entries above the limit, saying so in the log."""

@@ -40,7 +40,7 @@ class Entry:
         failed: notes a call in which the assumptions of the graph did not hold; None if it assumes nothing.
     """
 
-    __slots__ = ("run", "segment", "guards", "source", "parameters", "scope", "computes", "failed", "event")
+    __slots__ = ("run", "segment", "guards", "source", "parameters", "scope", "computes", "failed", "event", "unproven")
 
     def __init__(
         self,
@@ -61,6 +61,8 @@ class Entry:
         self.parameters = parameters
         self.scope = scope
         self.computes = computes
+        #: paths of the values that needed it, until it is used a second time
+        self.unproven: set[str] = set()
         #: its record in the history of the callable, if it has one
         self.event: Captured | None = None
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from weft.capture.leaving.entry import MISS, Entry
 from weft.capture.state.events import FIRST
 from weft.capture.state.guards import Difference, is_pin
+
+if TYPE_CHECKING:
+    from weft.capture.leaving.entry import Entry
 
 logger: Final = logging.getLogger("weft.jit")
 #: entries that a call is compared with; older ones are rarely the closest
@@ -54,38 +56,29 @@ class Restlessness:
     __slots__ = ("_captures",)
 
     def __init__(self) -> None:
-        #: path of a value -> how many captures it needed since one was used again
+        #: path of a value -> how many captures it needed since one of them was used again
         self._captures: dict[str, int] = {}
 
-    def missed(self, closest: Iterable[Difference], patience: int) -> set[str]:
-        """Note a call that fits no entry; returns the paths of the values to make no further graph for.
+    def missed(self, closest: Iterable[Difference]) -> set[str]:
+        """Note a call that fits no entry; returns the paths of the values that need the next one.
 
         Args:
             closest: what differs between the call and the closest entry.
-            patience: how many captures in a row a value may need.
         """
-        for path in {difference.guard.path for difference in closest if is_pin(difference.guard)}:
+        paths = {difference.guard.path for difference in closest if is_pin(difference.guard)}
+        for path in paths:
             self._captures[path] = self._captures.get(path, 0) + 1
+        return paths
+
+    def beyond(self, patience: int) -> set[str]:
+        """The paths of the values that needed so many captures in a row."""
         return {path for path, count in self._captures.items() if count >= patience}
 
-    def used(self) -> None:
-        """An earlier entry fits a call."""
-        self._captures.clear()
-
-    def watch(self, entry: Entry) -> None:
-        """Notice when a new entry is used again."""
-        if not self._captures:
-            return
-        run = entry.run
-
-        def first_again(*values: object) -> object:
-            result = run(*values)
-            if result is not MISS:
-                entry.run = run
-                self.used()
-            return result
-
-        entry.run = first_again
+    def used_again(self, entry: Entry) -> None:
+        """A new entry was used a second time, so that what needed it comes again."""
+        for path in entry.unproven:
+            self._captures.pop(path, None)
+        entry.unproven = set()
 
 
 def another_form(key: tuple[object, ...], others: Iterable[tuple[object, ...]]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from weft.capture.meaning import (  # noqa: F401 - most fill the table
     builtins,
-    class_bodies,
+    class_statements,
     getters,
     host_functions,
     iterating,

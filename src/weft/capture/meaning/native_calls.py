@@ -12,7 +12,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.capture.meaning import builtins, class_bodies, host_functions, iterating, iterator_functions, mapping, table  # noqa: F401 - most fill the table
+from weft.capture.meaning import (  # noqa: F401 - most fill the table
+    builtins,
+    class_statements,
+    host_functions,
+    iterating,
+    iterator_functions,
+    mapping,
+    table,
+)
 from weft.capture.meaning.gate import Settling, definer_of, row_of_class, row_of_method
 from weft.capture.meaning.getters import CALLED, missing_item
 from weft.capture.meaning.iterators import BufferedIterator
@@ -320,7 +328,7 @@ class NativeCalls(Part):
         args = self.items_arguments(callee, definer, args)
         if name == "__new__":
             if isinstance(owner, type) and issubclass(owner, type) and len(args) == 4 and isinstance(args[3], dict):
-                class_bodies.refuse_hooks(args[2], args[3])
+                class_statements.refuse_hooks(args[2], args[3])
             return self.made_by_new(callee(*args, **kwargs))
         return self.result_of(
             self.machine.native.call(self._compared(name, owner, args, kwargs), callee, *args, **kwargs)

@@ -53,9 +53,14 @@ def percent(machine: Machine, function: Any, template: str, values: Any) -> Any:
     return _shown(machine, holes.complete(made))
 
 
+#: what no method of the user's shows
+_TEXTS: Final = frozenset({str, bool, int, float, type(None)})
+
+
 def format_text(machine: Machine, method: Any, template: str, args: list[Any], kwargs: dict[str, Any] | None) -> Any:
     """``template.format(...)``, or `format_map` of the one argument: each field is filled as in an f-string."""
-    if not _BRACES.intersection(str.__iter__(template)):  # it is then what it is
+    plain = kwargs is not None and _TEXTS.issuperset(map(type, (*args, *kwargs.values())))
+    if plain or not _BRACES.intersection(str.__iter__(template)):  # it is then what it is
         return machine.native.call(args, method, *args, **(kwargs or {}))
     try:
         return _Fields(machine, args, kwargs).filled(template)

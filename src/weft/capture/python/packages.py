@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import types
 from typing import Final
 
@@ -43,6 +44,25 @@ INTERNALS: Final = frozenset({"_testcapi", "_testinternalcapi", "_testlimitedcap
 DEBUGGERS: Final = frozenset({"pdb", "bdb", "ipdb", "IPython", "pudb", "debugpy"})
 #: packages whose modules and classes are taken not to change: the framework and what it stands on
 TRUSTED_PACKAGES: Final = frozenset({"weft", "mindspore", "jax", "jaxlib", "numpy"})
+
+
+#: where the standard library lies
+_STANDARD: Final = os.path.join(os.path.dirname(os.__file__), "")
+
+
+def is_standard(name: str) -> bool:
+    """Whether a module is of the standard library: one of the program may have the same name.
+
+    Example:
+        >>> import enum
+        >>> is_standard("enum"), is_standard("numpy")
+        (True, False)
+    """
+    module = sys.modules.get(name)
+    if module is None or name == "builtins" or name.partition(".")[0] not in sys.stdlib_module_names:
+        return False
+    file = module.__dict__.get("__file__")
+    return file is None or file.startswith(_STANDARD)
 
 
 #: a flag of classes that are made while the program runs, as those of class statements are

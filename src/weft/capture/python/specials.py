@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
 from weft.capture.python.classes import is_changeable
-from weft.capture.python.packages import module_of
+from weft.capture.python.packages import is_standard, module_of
 
-#: where the standard library lies
-_STANDARD: Final = os.path.join(os.path.dirname(os.__file__), "")
 #: special names of a class that nothing asks for to compute with its instances
 _FACTS: Final = frozenset(
     {
@@ -42,14 +38,4 @@ def special_names(namespace: Mapping[str, Any]) -> tuple[str, ...]:
 def classes_asked(kind: type) -> list[type]:
     """The classes whose special methods Python may ask for an instance: those of the program, metaclasses included."""
     metaclass: type = type(kind)
-    return [cls for cls in kind.__mro__ + metaclass.__mro__ if is_changeable(cls) and not _is_of_python(cls)]
-
-
-def _is_of_python(cls: type) -> bool:
-    """Whether the standard library defines a class: a program's module may have the name of one of its modules."""
-    name = module_of(cls)
-    module = sys.modules.get(name)
-    if module is None or name == "builtins" or name.partition(".")[0] not in sys.stdlib_module_names:
-        return False
-    file = module.__dict__.get("__file__")
-    return file is None or file.startswith(_STANDARD)
+    return [cls for cls in kind.__mro__ + metaclass.__mro__ if is_changeable(cls) and not is_standard(module_of(cls))]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import builtins
 import enum
-import sys
 import types
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.meaning.table import handles
 from weft.capture.python.classes import class_attribute
-from weft.capture.python.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, module_of_function
+from weft.capture.python.packages import TRUSTED_PACKAGES, is_standard, module_of_function
 from weft.capture.python.users import users_code
 from weft.errors import Refusal, Unsupported
 
@@ -25,7 +24,6 @@ _HOOKS: Final = ("__init_subclass__", *_OF_METACLASSES)
 _OF_MEMBERS: Final = ("__init__", "__new__", "_generate_next_value_", "__set_name__")
 #: what a class holds without comparing it
 _METHODS: Final = (types.FunctionType, staticmethod, classmethod, property, type)
-_LIBRARIES: Final = NATIVE_PACKAGES | TRUSTED_PACKAGES | sys.stdlib_module_names
 
 
 @handles(builtins.__build_class__)
@@ -95,4 +93,7 @@ def _unread(what: str) -> Unsupported:
 def _is_library(function: Any) -> bool:
     """Whether something is a function of a library, or a method of one."""
     function = getattr(function, "__func__", function)
-    return isinstance(function, types.FunctionType) and module_of_function(function).partition(".")[0] in _LIBRARIES
+    if not isinstance(function, types.FunctionType):
+        return False
+    module = module_of_function(function)
+    return is_standard(module) or module.partition(".")[0] in TRUSTED_PACKAGES

@@ -120,7 +120,16 @@ class Native(Part):
         if arrays:
             with self._unwritten(arrays):
                 return self._watched(library, values, function, given, args, kwargs)
-        return self._watched(library, values, function, given, args, kwargs)
+        result = self._watched(library, values, function, given, args, kwargs)
+        for value in given:
+            if issubclass(type(value), bytearray) and _is_looked_into(value):
+                result = None  # which would look into it as long as the refusal is under way
+                raise Unsupported(
+                    Refusal.IMPURE_CALL,
+                    "the memory of a bytearray is shared, and while it is, the bytearray cannot be put back",
+                    "copy it, or share it outside the compiled function",
+                )
+        return result
 
     def _watched(self, library: bool, values: Any, function: Any, given: Any, args: Any, kwargs: Any) -> Any:
         functions = self._functions_in(given)
@@ -455,6 +464,16 @@ def _refuse_effect(function: Any, caller: Any) -> NoReturn:
 
 def _is_of_weft(frame: types.FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).startswith("weft.")
+
+
+def _is_looked_into(data: bytearray) -> bool:
+    """Whether something shares the memory of a bytearray, which then cannot grow or shrink."""
+    try:
+        bytearray.append(data, 0)
+    except BufferError:
+        return True
+    bytearray.pop(data)
+    return False
 
 
 def _arguments(frame: types.FrameType) -> list[Any]:

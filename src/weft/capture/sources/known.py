@@ -169,8 +169,9 @@ class Known(abc.ABC):
         if part == "attributes":
             part = next((own for own in ("slots", "exception") if key in before.get(own, ())), part)
         items: Any = before.get(part)
-        if part == "attributes" and items is not None and key not in items:
-            return key not in (namespace_of(obj) or ())  # it is what the class has
+        if part in ("attributes", "class") and items is not None and key not in items:
+            own = namespace_of(obj) if part == "attributes" else class_namespace(obj)
+            return key not in (own or ())  # it is what the class has, or one of its bases
         try:
             return items[key] is value
         except (KeyError, IndexError, TypeError):

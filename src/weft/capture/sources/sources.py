@@ -190,7 +190,7 @@ class Sources(Asked):
 
     def attribute(self, obj: Any, name: str, value: Any) -> Any:
         """An attribute was read."""
-        known, namespace = self.known.get(id(obj)), namespace_of(obj)
+        known, namespace = self._source_of(obj), namespace_of(obj)
         if known is None and (id(obj) in self.created or not isinstance(obj, (types.ModuleType, type))):
             return self._of_class(obj, name, value, name in (namespace or ()))
         if known is not None and namespace is not None and id(namespace) in self.known:
@@ -232,6 +232,13 @@ class Sources(Asked):
             self._know(value, expression, path)
             return value
         return self._load(expression, value, path)
+
+    def _source_of(self, obj: Any) -> tuple[Any, str] | None:
+        """An object with the expression that loads it; a Parameter or Cell that native code found stays itself."""
+        if id(obj) not in self.known and id(obj) not in self.created:
+            if isinstance(obj, Parameter) or mark_of(type(obj), "__weft_versions__") is not None:
+                self.root(obj, self.name(obj, "object"))
+        return self.known.get(id(obj))
 
     def _hides(self, obj: Any, name: str) -> bool:
         """Whether an attribute that an object holds hides one of its class that code of the program would give."""
@@ -364,7 +371,7 @@ class Sources(Asked):
             self._absent(obj, name, lambda owner: f"{name!r} not in {self.namespace(obj, owner)}")
 
     def _absent(self, obj: Any, name: str, condition: Callable[[str], str]) -> None:
-        known = self.known.get(id(obj))
+        known = self._source_of(obj)
         before = self.before(obj)
         if known is None and not isinstance(obj, types.ModuleType):
             return

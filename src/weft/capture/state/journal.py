@@ -113,7 +113,7 @@ def contents_of(obj: Any) -> Any:
     elif issubclass(kind, deque):
         parts["deque"] = list(deque.__iter__(obj))
     elif issubclass(kind, bytearray):
-        parts["bytes"] = bytes(bytearray.__iter__(obj))
+        parts["bytes"] = bytearray(bytearray.__iter__(obj))
     elif issubclass(kind, BaseException):
         parts["exception"] = {name: getattr(obj, name) for name in OF_EXCEPTIONS}
     elif issubclass(kind, types.FunctionType):

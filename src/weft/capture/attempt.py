@@ -259,6 +259,7 @@ class Attempt:
         """Write what a call returns and changes; returns the outside tensors always written, by output."""
         interpreter = self.interpreter
         writer.reached = functools.cache(lambda: reached(interpreter, result))
+        writer.literal_tuples = functools.cache(interpreter.literal_tuples)
         if isinstance(result, Alternatives):
             self.sources.restless = ()  # what the outcomes write has no step before which all could end
             writer.raised = {}  # the entry raises one of them itself

@@ -148,6 +148,9 @@ class Program(Owner):
                     entry = None if continuation is None else attempt.rest_in_python(continuation, refused.reason)
                     if entry is not None:
                         return entry, attempt
+                if isinstance(refused.reason, Unsupported) and restless:  # which may be why
+                    self.restless = set()
+                    return self._attempt_until_it_fits(begin, continuation)
                 if isinstance(refused.reason, Unsupported):
                     self.history.refused(refused.reason)
                 raise refused.reason

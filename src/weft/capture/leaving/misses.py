@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from weft.capture.state.events import FIRST
-from weft.capture.state.guards import Difference, is_pin
+from weft.capture.state.guards import Difference, pinned_by
 
 if TYPE_CHECKING:
     from weft.capture.leaving.entry import Entry
@@ -56,7 +56,7 @@ class Restlessness:
     __slots__ = ("_captures",)
 
     def __init__(self) -> None:
-        #: path of a value -> how many captures it needed since one of them was used again
+        #: a value, see `pinned_by` -> how many captures it needed since one of them was used again
         self._captures: dict[str, int] = {}
 
     def missed(self, closest: Iterable[Difference]) -> set[str]:
@@ -65,7 +65,7 @@ class Restlessness:
         Args:
             closest: what differs between the call and the closest entry.
         """
-        paths = {difference.guard.path for difference in closest if is_pin(difference.guard)}
+        paths = {path for difference in closest if (path := pinned_by(difference.guard)) is not None}
         for path in paths:
             self._captures[path] = self._captures.get(path, 0) + 1
         return paths

@@ -184,6 +184,17 @@ class Interpreter:
             found.update((file, line) for pc, lines in decoded.nop_lines.items() if pc in ran for line in lines)
         return frozenset((file, line) for file, line in found if line is not None)
 
+    def literal_tuples(self) -> frozenset[int]:
+        """The ids of the tuples that stand as constants in the code that ran."""
+        pending = [value for decoded in self.ran for value in decoded.code.co_consts]
+        found = set()
+        while pending:
+            value = pending.pop()
+            if type(value) is tuple:
+                found.add(id(value))
+                pending += value
+        return frozenset(found)
+
     def local_variables(self) -> dict[str, Any]:
         """What `locals()` returns in the running frame."""
         if self.frame.names is not None:

@@ -31,7 +31,7 @@ from weft.capture.python.namespaces import class_namespace, namespace_of
 from weft.capture.python.specials import classes_asked, special_names
 from weft.capture.python.values import same_array, same_value
 from weft.capture.sources.numbers import Numbers
-from weft.capture.state.guards import Guard, is_long, is_pin
+from weft.capture.state.guards import Guard, is_long, pinned_by
 from weft.capture.state.journal import HELD_NONE
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
@@ -94,7 +94,7 @@ class Known(abc.ABC):
         self.scope: dict[str, Any] = {}
         #: guards by condition, in the order of first reads
         self.guards: dict[str, Guard] = {}
-        #: paths of what may not be guarded by its value, see `Owner.restless`
+        #: what may not be guarded by its value or identity, see `Owner.restless`
         self.restless: Collection[str] = ()
         self.numbers = Numbers(self.guards, self.add)
         self.numbers.spell = self.name
@@ -245,7 +245,7 @@ class Known(abc.ABC):
 
     def add(self, guard: Guard) -> None:
         """Add a guard, unless it would need a graph of its own for each call."""
-        if guard.path in self.restless and is_pin(guard):
+        if self.restless and pinned_by(guard) in self.restless:
             raise Unsupported(
                 Refusal.RESTLESS,
                 f"{guard.path} was another one in each of the last calls, and a graph has it as a constant here",

@@ -198,6 +198,9 @@ class Sources(Asked):
         if not self._is_original(obj, "class" if isinstance(obj, type) else "attributes", name, value):
             return value
         if name not in (namespace or ()) and self._is_of_written_class(obj, name):
+            self.holder((*(obj.__mro__ if isinstance(obj, type) else ()), *type(obj).__mro__), name)
+            if not isinstance(obj, type):  # else one of the classes
+                self.not_held(obj, name)
             return value
         if isinstance(obj, (types.ModuleType, type)) and is_trusted(obj):
             return value
@@ -235,9 +238,9 @@ class Sources(Asked):
 
     def _source_of(self, obj: Any) -> tuple[Any, str] | None:
         """An object with the expression that loads it; a Parameter or Cell that native code found stays itself."""
-        if id(obj) not in self.known and id(obj) not in self.created:
-            if isinstance(obj, Parameter) or mark_of(type(obj), "__weft_versions__") is not None:
-                self.root(obj, self.name(obj, "object"))
+        stays = isinstance(obj, Parameter) or mark_of(type(obj), "__weft_versions__") is not None
+        if stays and id(obj) not in self.known and id(obj) not in self.created:
+            self.root(obj, self.name(obj, "object"))
         return self.known.get(id(obj))
 
     def _hides(self, obj: Any, name: str) -> bool:
@@ -323,6 +326,9 @@ class Sources(Asked):
         if not self.guarded or not is_changeable(kind) or id(kind) in self.created:
             return
         if not self._is_original(kind, "class", name, found):
+            return
+        if found is not MISSING and name not in kind.__dict__ and self._is_of_written_class(kind, name):
+            self.holder(kind.__mro__, name)
             return
         owner = self.name(kind, "class")
         path = f"{kind.__name__}.{name}"

@@ -43,10 +43,14 @@ class Guard:
     expression: str = ""
 
 
-def is_pin(guard: Guard) -> bool:
-    """Whether a guard holds for one value of a number, one length or one set of contents."""
+def pinned_by(guard: Guard) -> str | None:
+    """What a guard holds for one value of: a number, a length, contents, an object. None if it is none of these."""
     kind = type(guard.expected)
-    return guard.kind in _PINS or (guard.kind == "value" and (kind in (int, float) or issubclass(kind, np.generic)))
+    if guard.kind in _PINS or (guard.kind == "value" and (kind in (int, float) or issubclass(kind, np.generic))):
+        return guard.path
+    if guard.kind == "identity" or (guard.kind == "type" and issubclass(kind, type)):
+        return f"{guard.kind} of {guard.path}"
+    return None
 
 
 _PINS: Final = ("pinned", "length", "keys", "contents")

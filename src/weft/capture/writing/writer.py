@@ -104,6 +104,8 @@ class Writer:
         self.outputs: list[Value] = []
         #: how often a tensor can be reached from what the capture leaves, by its id
         self.reached: Callable[[], Counter[int]] = Counter
+        #: ids of the tuples that stand in the program's code, each of which is one object in all calls
+        self.literal_tuples: Callable[[], frozenset[int]] = frozenset
         self.scope: dict[str, Any] = {"Tensor": Tensor, "new": _NEW}
         self.lines: list[str] = []
         self._positions: dict[Value, int] = {}
@@ -417,6 +419,10 @@ class Writer:
     def _tuple(self, value: tuple[Any, ...]) -> str:
         items = [self.expression(item) for item in value]
         inside = ", ".join(items) + ("," if len(items) == 1 else "")
+        if type(value) is tuple and id(value) in self.literal_tuples():
+            return self.constant(value)
+        if type(value) is tuple and value and not any(map(str.isidentifier, items)):  # else it would be a constant
+            return self._assigned(f"(*({inside}),)")
         if type(value) is tuple:
             return self._assigned(f"({inside})")
         if hasattr(value, "_fields"):

@@ -45,7 +45,7 @@ class Writes:
                 continue
             numbers = journal.exchanged.get(key)
             if numbers and isinstance(contents, dict):  # what a call finds there is that number, whatever it is
-                part = "list" if "list" in contents else "dict"
+                part = next(part for part in ("list", "deque", "dict") if part in contents)
                 contents = {**contents, part: contents[part].copy()}
                 for place, number in numbers.items():
                     contents[part][place] = number

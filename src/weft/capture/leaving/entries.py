@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from weft import context
 from weft.capture.leaving.entry import MISS, Entry
-from weft.capture.leaving.misses import PATIENCE, Restlessness, changing_numbers, compared, logger
+from weft.capture.leaving.misses import PATIENCE, Restlessness, changing_numbers, compared, distance, logger
 from weft.capture.state.events import FIRST, BreakSite, History
 from weft.capture.state.guards import describe
 from weft.core.threads import others_run
@@ -149,7 +149,7 @@ class Entries:
         if not self.entries:
             return self.first, set()
         found = compared(self.entries, values)
-        closest = min(found, key=len)
+        closest = min(found, key=distance)
         # the closest entry may be one for a rare case, and then differs in other numbers than the calls before this one
         self.owner.varying |= changing_numbers(closest) | changing_numbers(found[0])
         needed_by = self.restlessness.missed(closest)

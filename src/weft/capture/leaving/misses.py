@@ -32,6 +32,11 @@ def compared(entries: Sequence[Entry], values: Sequence[object]) -> list[list[Di
     return [entry.differences(values) for entry in entries[:_COMPARED]]
 
 
+def distance(differences: Sequence[Difference]) -> tuple[int, int]:
+    """How far an entry is from a call: nothing is read any more from what is of another class."""
+    return sum(difference.guard.kind == "type" for difference in differences), len(differences)
+
+
 def changing_numbers(differences: Iterable[Difference]) -> set[str]:
     """What becomes an input of the next graph: lengths, ints, floats and arrays that differ and kept their type."""
     found = set()

@@ -53,7 +53,7 @@ class Writes:
                 self._effect(key, obj, contents, trace, stored)
             except Unsupported as refusal:
                 if refusal.kind is Refusal.RESTLESS:  # the capture ends before the write
-                    refusal.step = journal.first_written.get(key)
+                    refusal.step = journal.first_written.get(key, 0)
                 raise
         return stored
 

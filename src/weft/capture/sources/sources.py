@@ -238,7 +238,7 @@ class Sources(Asked):
 
     def _source_of(self, obj: Any) -> tuple[Any, str] | None:
         """An object with the expression that loads it; a Parameter or Cell that native code found stays itself."""
-        stays = isinstance(obj, Parameter) or mark_of(type(obj), "__weft_versions__") is not None
+        stays = Parameter in type(obj).__mro__ or mark_of(type(obj), "__weft_versions__") is not None
         if stays and id(obj) not in self.known and id(obj) not in self.created:
             self.root(obj, self.name(obj, "object"))
         return self.known.get(id(obj))

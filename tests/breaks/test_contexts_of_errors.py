@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import weft
+from tests.helpers.compiled import compiler
 from weft import Tensor
 
 
@@ -106,7 +107,7 @@ def shown(value: Any) -> Any:
 @pytest.mark.parametrize("mode", ["PIJit", "auto"])
 def test_chains_through_exit_stacks(name: str, mode: str) -> None:
     program = stacked(*PROGRAMS[name])
-    compiled = weft.jit(program, mode="PIJit") if mode == "PIJit" else weft.jit(program)
+    compiled = compiler(mode)(program)
     for _ in range(3):
         assert shown(compiled(Tensor([1.0]))) == shown(program(Tensor([1.0])))
 

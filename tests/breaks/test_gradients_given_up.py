@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.helpers.compiled import compiler
 from weft import Parameter, Tensor, grad, jacfwd, jit, jvp, value_and_grad, vmap
 
 TRANSFORMS: dict[str, Callable[[Callable[..., Any], Any], Any]] = {
@@ -50,7 +51,7 @@ def test_gradients_outside_go_through(name: str, looped: bool, mode: str) -> Non
 
     program = repeated if looped else branched
     results = []
-    for function in (program, jit(program, mode="PIJit") if mode == "PIJit" else jit(program)):
+    for function in (program, compiler(mode)(program)):
         take = value_and_grad(lambda x, y, function=function: function(x, y).sum(), (0, 1), [weight])
         for start in (1.0, 0.0, 1.0):
             weight.set_data(Tensor([1.0, -0.5]))

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import weft
+from tests.helpers.compiled import compiler
 from weft import Tensor
 
 STATE: dict[str, Any] = {}
@@ -300,7 +301,7 @@ def answers(call: Callable[[Any, int], Any]) -> list[Any]:
 @pytest.mark.parametrize("mode", ["auto", "PIJit"])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_class_statements(program: Callable[[Any, int], Any], mode: str) -> None:
-    compiled = weft.jit(program, mode="PIJit") if mode == "PIJit" else weft.jit(program)
+    compiled = compiler(mode)(program)
     assert answers(compiled) == answers(program)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import weft
+from tests.helpers.compiled import compiler
 from weft import Tensor
 
 #: makes a program and what changes it: returns (the program, the change, what takes it back)
@@ -181,7 +181,7 @@ def answers(case: Case, decorate: Callable[[Any], Any]) -> list[Any]:
 @pytest.mark.parametrize("mode", ["auto", "PIJit"])
 @pytest.mark.parametrize("case", CASES)
 def test_what_answers_for_an_attribute_is_asked_in_each_call(case: Case, mode: str) -> None:
-    compiled = answers(case, lambda f: weft.jit(f, mode="PIJit") if mode == "PIJit" else weft.jit(f))
+    compiled = answers(case, compiler(mode))
     assert compiled == answers(case, lambda f: f)
 
 
@@ -211,5 +211,5 @@ def sentinels(decorate: Callable[[Any], Any]) -> Any:
 
 @pytest.mark.parametrize("mode", ["auto", "PIJit"])
 def test_a_value_that_stands_for_none_is_known_by_its_identity(mode: str) -> None:
-    found = sentinels(lambda f: weft.jit(f, mode="PIJit") if mode == "PIJit" else weft.jit(f))
+    found = sentinels(compiler(mode))
     assert found == sentinels(lambda f: f)

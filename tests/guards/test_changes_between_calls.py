@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.helpers.compiled import compiler
 from weft import Tensor
 
 Decorate = Callable[[Any], Any]
@@ -250,5 +251,5 @@ PROGRAMS = (
 @pytest.mark.parametrize("mode", ["auto", "PIJit"])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_each_call_is_as_in_python(program: Callable[[Decorate], Any], mode: str) -> None:
-    compiled = program(lambda f: weft.jit(f, mode="PIJit") if mode == "PIJit" else weft.jit(f))
+    compiled = program(compiler(mode))
     assert compiled == program(lambda f: f)

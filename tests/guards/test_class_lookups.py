@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import weft
+from tests.helpers.compiled import compiler
 from weft import Tensor, nn, ops
 
 Decorate = Callable[[Any], Any]
@@ -246,5 +246,5 @@ PROGRAMS: list[Callable[[Decorate], Any]] = [
 def test_each_call_finds_what_python_finds(program: Callable[[Decorate], Any], mode: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = program(lambda f: weft.jit(f, mode="PIJit") if mode == "PIJit" else weft.jit(f))
+        found = program(compiler(mode))
     assert found == program(lambda f: f)

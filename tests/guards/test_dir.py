@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from weft import Tensor, jit
+from tests.helpers.compiled import compiler
+from weft import Tensor
 
 
 def run(decorate: Callable[[Any], Any]) -> list[Any]:
@@ -61,4 +62,4 @@ def run(decorate: Callable[[Any], Any]) -> list[Any]:
 
 @pytest.mark.parametrize("mode", ["auto", "PIJit"])
 def test_names_that_change_between_calls(mode: str) -> None:
-    assert run(lambda f: jit(f, mode="PIJit") if mode == "PIJit" else jit(f)) == run(lambda f: f)
+    assert run(compiler(mode)) == run(lambda f: f)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import weft
+from tests.helpers.compiled import compiler
 from weft import Tensor
 
 
@@ -119,7 +120,7 @@ def test_another_object_is_another_answer(number: int, mode: str) -> None:
     x, kept = Tensor([1.0]), make()
     pairs = [(kept, kept), (kept, make()), (kept, kept), (make(), make()), (make(), kept), (kept, kept)]
     for first in (0, 1):
-        compiled = weft.jit(program, mode="PIJit") if mode == "PIJit" else weft.jit(program)
+        compiled = compiler(mode)(program)
         for a, b in pairs[first:]:
             one, other = hold(a), hold(b)
             assert compiled(x, one, other).item() == program(x, one, other).item()

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.helpers.compiled import compiler
 from weft import Parameter, Tensor, ops
 
 #: makes a program of a tensor and the number of the call; returns it with what shows its state
@@ -251,7 +252,7 @@ def answers(case: Case, decorate: Callable[[Any], Any]) -> tuple[list[Any], Any]
 @pytest.mark.parametrize("case", CASES)
 def test_the_number_of_graphs_stays_small(case: Case, mode: str) -> None:
     wanted, _ = answers(case, lambda f: f)
-    found, compiled = answers(case, lambda f: weft.jit(f, mode="PIJit") if mode == "PIJit" else weft.jit(f))
+    found, compiled = answers(case, compiler(mode))
     assert found == wanted
     graphs = len(compiled.report().graphs)
     assert graphs <= 20

@@ -12,15 +12,10 @@ import numpy as np
 import pytest
 
 import weft
+from tests.helpers.compiled import compiler
 from weft import Parameter, Tensor, nn, ops
 
 CALLS = 14
-
-
-def wrap(function: Any, mode: str) -> Any:
-    if mode == "eager":
-        return function
-    return weft.jit(function, mode="PIJit") if mode == "PIJit" else weft.jit(function)
 
 
 def in_branch(mode: str) -> Any:
@@ -36,7 +31,7 @@ def in_branch(mode: str) -> Any:
             y = x * 3
         return y, len(s)
 
-    return wrap(f, mode), lambda: (s, items)
+    return compiler(mode)(f), lambda: (s, items)
 
 
 def in_loop(mode: str) -> Any:
@@ -50,10 +45,10 @@ def in_loop(mode: str) -> Any:
             x = x * 2
         return x
 
-    return wrap(f, mode), lambda: sorted(d.items())
+    return compiler(mode)(f), lambda: sorted(d.items())
 
 
-def in_grad(mode: str) -> Any:
+def counted_loss() -> Any:
     seen = [0]
     hist = {}
     w = Parameter(np.ones(2, np.float32), name="w")
@@ -63,7 +58,12 @@ def in_grad(mode: str) -> Any:
         seen[0] += 1
         return (x * w).sum() * len(hist) + seen[0]
 
-    f = wrap(loss, mode)
+    return loss, w, (seen, hist)
+
+
+def in_grad(mode: str) -> Any:
+    loss, w, state = counted_loss()
+    f = compiler(mode)(loss)
 
     def step(x, n):
         v, g = weft.value_and_grad(f, None, [w])(x, n)
@@ -71,25 +71,18 @@ def in_grad(mode: str) -> Any:
 
     if hasattr(f, "report"):
         step.report = f.report
-    return step, lambda: (seen, hist)
+    return step, lambda: state
 
 
 def in_grad_in(mode: str) -> Any:
-    seen = [0]
-    hist = {}
-    w = Parameter(np.ones(2, np.float32), name="w")
-
-    def loss(x, n):
-        hist[n] = n
-        seen[0] += 1
-        return (x * w).sum() * len(hist) + seen[0]
+    loss, w, state = counted_loss()
 
     def step(x, n):
         v, g = weft.value_and_grad(loss, None, [w])(x, n)
         w.set_data(w - 0.01 * (g[0] if isinstance(g, (tuple, list)) else g))
         return v, w + 0
 
-    return wrap(step, mode), lambda: (seen, hist)
+    return compiler(mode)(step), lambda: state
 
 
 def in_gen(mode: str) -> Any:
@@ -106,7 +99,7 @@ def in_gen(mode: str) -> Any:
             t = t + y
         return t
 
-    return wrap(f, mode), lambda: sorted(d)
+    return compiler(mode)(f), lambda: sorted(d)
 
 
 def in_try(mode: str) -> Any:
@@ -124,7 +117,7 @@ def in_try(mode: str) -> Any:
         finally:
             d["f"] = n
 
-    return wrap(f, mode), lambda: d
+    return compiler(mode)(f), lambda: d
 
 
 def in_with(mode: str) -> Any:
@@ -144,7 +137,7 @@ def in_with(mode: str) -> Any:
         with cm(n) as k:
             return x * k
 
-    return wrap(f, mode), lambda: (log, seen)
+    return compiler(mode)(f), lambda: (log, seen)
 
 
 def in_rec(mode: str) -> Any:
@@ -161,7 +154,7 @@ def in_rec(mode: str) -> Any:
     def f(x, n):
         return x * fib(n % 15)
 
-    return wrap(f, mode), lambda: memo
+    return compiler(mode)(f), lambda: memo
 
 
 def in_cell(mode: str) -> Any:
@@ -180,7 +173,7 @@ def in_cell(mode: str) -> Any:
             return s.fc(x) * len(s.hist) + s.n
 
     net = Net()
-    f = wrap(lambda x, n: net(x, n), mode)
+    f = compiler(mode)(lambda x, n: net(x, n))
     return f, lambda: (net.hist, net.n, net.seen)
 
 
@@ -192,7 +185,7 @@ def lru(mode: str) -> Any:
     def f(x, n):
         return x * c(n)
 
-    return wrap(f, mode), lambda: c.cache_info()
+    return compiler(mode)(f), lambda: c.cache_info()
 
 
 def method_state(mode: str) -> Any:
@@ -218,7 +211,7 @@ def method_state(mode: str) -> Any:
         m.update(n=n * 1.5, k=n)
         return x * m.mean("n")
 
-    return wrap(f, mode), lambda: (dict(m.vals), m.best)
+    return compiler(mode)(f), lambda: (dict(m.vals), m.best)
 
 
 def replay(mode: str) -> Any:
@@ -229,7 +222,7 @@ def replay(mode: str) -> Any:
         xs, ns, ds = zip(*buf, strict=True)
         return ops.stack(list(xs)).sum() + sum(ns) + sum(ds)
 
-    return wrap(f, mode), lambda: [(t.asnumpy().tolist(), n, d) for t, n, d in buf]
+    return compiler(mode)(f), lambda: [(t.asnumpy().tolist(), n, d) for t, n, d in buf]
 
 
 def topk(mode: str) -> Any:
@@ -241,7 +234,7 @@ def topk(mode: str) -> Any:
         del best[4:]
         return x * best[0][1]
 
-    return wrap(f, mode), lambda: best
+    return compiler(mode)(f), lambda: best
 
 
 def bytearr(mode: str) -> Any:
@@ -251,7 +244,7 @@ def bytearr(mode: str) -> Any:
         b.append(n % 256)
         return x * len(b) + b[-1]
 
-    return wrap(f, mode), lambda: bytes(b)
+    return compiler(mode)(f), lambda: bytes(b)
 
 
 def ordered(mode: str) -> Any:
@@ -264,7 +257,7 @@ def ordered(mode: str) -> Any:
             od.popitem(last=False)
         return x * sum(od)
 
-    return wrap(f, mode), lambda: list(od.items())
+    return compiler(mode)(f), lambda: list(od.items())
 
 
 def strkeys(mode: str) -> Any:
@@ -275,7 +268,7 @@ def strkeys(mode: str) -> Any:
         d.setdefault(f"j{n % 3}", []).append(n)
         return x * len(d)
 
-    return wrap(f, mode), lambda: d
+    return compiler(mode)(f), lambda: d
 
 
 PROGRAMS: list[Callable[[str], Any]] = [

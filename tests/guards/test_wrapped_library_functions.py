@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import weft
+from tests.helpers.compiled import compiler
 from weft import Tensor, nn, ops
 
 STATE = {"k": 1}
@@ -95,7 +95,7 @@ PROGRAMS: dict[str, Callable[[Tensor], Any]] = {
 @pytest.mark.parametrize("mode", ["PIJit", "auto"])
 def test_they_are_entered(name: str, mode: str) -> None:
     program = PROGRAMS[name]
-    compiled = weft.jit(program, mode="PIJit") if mode == "PIJit" else weft.jit(program)
+    compiled = compiler(mode)(program)
     for k in (1, 2, 3):
         STATE["k"] = k
         outcomes = []

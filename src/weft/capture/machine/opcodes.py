@@ -13,7 +13,6 @@ from weft.capture.meaning import arithmetic, iteration, methods, operators, tabl
 from weft.capture.meaning.gate import Reads
 from weft.capture.python.containers import items_of
 from weft.capture.python.exceptions import function_text
-from weft.capture.sources.known import SCALARS
 from weft.capture.state.frame import NULL, Await, Frame
 from weft.capture.state.lazytext import LazyText
 from weft.core.choice import same
@@ -146,9 +145,8 @@ def _is_same(machine: Machine, left: Any, right: Any) -> Any:
         refusal = Unsupported(Refusal.TENSOR_CONDITION, "which of two objects this is depends on a tensor")
         refusal.whole, refusal.step = None in steps, min((step for step in steps if step is not None), default=None)
         raise refusal
-    if type(left) is type(right) and type(left) in SCALARS:
-        machine.sources.same_scalar(left, right)
-        return left is right
+    if left is right:
+        machine.sources.itself(left)
     found = same(left, right, machine.sources.distinct)
     return found if type(found) is bool else GraphNumber(bool, found)
 

@@ -34,7 +34,7 @@ class Arrays(Part):
             typed = f"{sources.name(type_of_array, 'object')}({expression})"
             condition = f"{typed} is {sources.name(tensor_type, 'type')}"
             path = sources.path(expression)
-            sources.guards.setdefault(condition, Guard(condition, "type", path, tensor_type, typed))
+            sources.add(Guard(condition, "type", path, tensor_type, typed))
             param = sources.arrays[id(value)] = self.trace.root.add_param(tensor_type, expression)
             sources.numbers.inputs[param] = f"{sources.name(array_of, 'object')}({expression}, None)"
         return wrap(param)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from weft.capture.meaning.methods import descriptor_getter
 from weft.capture.meaning.objects import PLAIN
 from weft.capture.meaning.parts import Part
 from weft.capture.python.classes import MISSING, class_attribute, hides_class, is_data_descriptor, of_hidden_class
@@ -187,16 +188,9 @@ class Attributes(Part):
                 return cached
             return self.sources.attribute(obj, name, cached)
         elif found is not MISSING and not isinstance(found, (types.FunctionType, property)):
-            self.sources.meet(type(found))
-            getter = class_attribute(type(found), "__get__")
-            if isinstance(getter, types.FunctionType) and not self.machine.calls.is_native(getter, found):
-                shadowed = name in (namespace_of(obj) or ()) and not is_data_descriptor(found)
-                if not shadowed:
-                    if not is_data_descriptor(found):
-                        self.sources.not_held(obj, name)
-                    self.machine.objects.look_up(kind, name)
-                    self.machine.objects.look_up(type(found), "__get__")
-                    return self.machine.calls.call(getter, [found, obj, kind], {})
+            getter = descriptor_getter(self.machine, obj, name, found)
+            if getter is not None:
+                return self.machine.calls.call(getter, [found, obj, kind], {})
         if isinstance(obj, type) and name == "__annotations__" and id(obj) not in self.created:
             if name not in class_namespace(obj):
                 raise Unsupported(Refusal.IMPURE_CALL, f"reading the annotations of {obj.__name__} makes them", "")

@@ -416,7 +416,7 @@ def _id(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
             f"{machine.sources.name(id, 'object')}({expression})", id(obj), f"id({path})"
         )
     if type(obj) in SCALARS and machine.sources.place(obj) is not None:
-        machine.sources.same_scalar(obj, obj)
+        machine.sources.itself(obj)
     elif not (known or made or machine.frame.transparent):
         raise Unsupported(
             Refusal.IMPURE_CALL,

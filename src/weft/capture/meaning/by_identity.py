@@ -31,7 +31,7 @@ def tell_apart(sources: Sources, function: Any, values: Iterable[Any]) -> None:
         value = pending.pop()
         kind = type(value)
         if kind is float and value != value:
-            sources.same_scalar(value, value)  # nan is equal to nothing, but found by identity
+            sources.itself(value)  # nan is equal to nothing, but found by identity
         if kind in _VALUES or issubclass(kind, RunNumber) or id(value) in seen:
             continue
         seen.add(id(value))

@@ -78,8 +78,7 @@ def _is_programs(kind: type, name: str) -> bool:
 
 def _is_code(function: Any) -> bool:
     """Whether something is a function of the program's, or a method."""
-    function = getattr(function, "__func__", function)
-    return isinstance(function, types.FunctionType) and not _is_library(function)
+    return isinstance(getattr(function, "__func__", function), types.FunctionType) and not _is_library(function)
 
 
 def _unread(what: str) -> Unsupported:

@@ -57,15 +57,24 @@ def getter(machine: Machine, obj: Any, name: str) -> Entered | None:
         return fallback, [obj, name]
     if found is MISSING or asks:
         return None
+    getter = descriptor_getter(machine, obj, name, found)
+    return None if getter is None else (getter, [found, obj, kind])
+
+
+def descriptor_getter(machine: Machine, obj: Any, name: str, found: Any) -> types.FunctionType | None:
+    """The user's `__get__` that answers for an attribute which the class of an object has; None if there is none."""
     machine.sources.meet(type(found))
     getter = class_attribute(type(found), "__get__")
-    if not _is_entered(machine, getter, found) or (held and not is_data_descriptor(found)):
+    if not _is_entered(machine, getter, found):
         return None
     if not is_data_descriptor(found):
+        if name in (namespace_of(obj) or ()):
+            return None
         machine.sources.not_held(obj, name)
-    machine.objects.look_up(kind, name)
+    machine.objects.look_up(type(obj), name)
     machine.objects.look_up(type(found), "__get__")
-    return getter, [found, obj, kind]
+    made: types.FunctionType = getter
+    return made
 
 
 def setter(machine: Machine, obj: Any, name: str, value: Any) -> Entered | None:

@@ -205,7 +205,7 @@ class Contents(Known):
         if self.guarded:
             local = f"values{len(self.guards)}"
             condition = f"({local} := {values}).__class__ is list"
-            self.guards[condition] = Guard(condition, "compute", f"values of {path}")
+            self.add(Guard(condition, "compute", f"values of {path}"))
             values = local
         for place, (key, item) in enumerate(items):
             shown = f"{key!r:.40}" if _is_value(key) and not is_long(key) else f"a {type(key).__name__}"

@@ -39,6 +39,8 @@ from weft.ir.graph import Value
 
 #: classes of values that are compared
 SCALARS: Final = (int, float, str, bytes, complex)
+#: those of which equal ones need not be one object: of ints, that is as Python likes
+_TOLD_APART: Final = (float, str, bytes, complex)
 #: classes of objects that stay themselves
 IDENTITY: Final = (
     type(None), bool, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type(Ellipsis)
@@ -96,7 +98,7 @@ class Known(abc.ABC):
         self.guards: dict[str, Guard] = {}
         #: what may not be guarded by its value or identity, see `Owner.restless`
         self.restless: Collection[str] = ()
-        self.numbers = Numbers(self.guards, self.add)
+        self.numbers = Numbers(self.add)
         self.numbers.spell = self.name
         #: id -> (object, expression that loads it)
         self.known: dict[int, tuple[Any, str]] = {}
@@ -189,28 +191,28 @@ class Known(abc.ABC):
         if expression not in self.scope:
             self._guard(f"{expression} is {self.name(obj, 'object')}", "identity", self.path(expression), obj)
 
+    def itself(self, value: Any) -> None:
+        """Something depends on which object a value is that is guarded by equality."""
+        if type(value) in _TOLD_APART:
+            for place in self._places(value):
+                self._guard(f"{place} is {self.name(value, 'constant')}", "identity", self.path(place), value, place)
+
     def distinct(self, a: Any, b: Any) -> None:
         """Two objects were told apart by identity."""
-        first, second = self.known.get(id(a)), self.known.get(id(b))
-        if a is b or type(a) is not type(b) or first is None or second is None:
+        if a is b or type(a) is not type(b):
             return
-        if first[1] not in self.scope or second[1] not in self.scope:  # else both stay themselves
-            path = f"{self.path(first[1])} is {self.path(second[1])}"
-            self._guard(f"{first[1]} is not {second[1]}", "identity", path)
-
-    def same_scalar(self, a: Any, b: Any) -> None:
-        """Two values that are guarded by equality were told apart by identity, or found to be one object."""
-        if type(a) is int:
-            return  # equal ones are one object as Python likes
-        sides = [self._scalars[id(v)][1] if id(v) in self._scalars else [self.name(v, "constant")] for v in (a, b)]
-        if a is b:
-            for place in sides[0]:
-                self._guard(f"{place} is {self.name(a, 'constant')}", "identity", self.path(place), a, place)
-            return
-        for first, second in itertools.product(*sides):
-            if first not in self.scope or second not in self.scope:
+        for first, second in itertools.product(self._places(a), self._places(b)):
+            if first not in self.scope or second not in self.scope:  # else both stay themselves
                 path = f"{self.path(first)} is {self.path(second)}"
                 self._guard(f"{first} is not {second}", "identity", path)
+
+    def _places(self, value: Any) -> list[str]:
+        """The expressions that load an object, or a value that one place may hold as well as another."""
+        if id(value) in self.known:
+            return [self.known[id(value)][1]]
+        if type(value) not in _TOLD_APART:
+            return []
+        return self._scalars[id(value)][1] if id(value) in self._scalars else [self.name(value, "constant")]
 
     def told_apart(self, obj: Any) -> None:
         """Native code compares or hashes an object that is equal to itself only: it is none of the others so far."""
@@ -245,6 +247,8 @@ class Known(abc.ABC):
 
     def add(self, guard: Guard) -> None:
         """Add a guard, unless it would need a graph of its own for each call."""
+        if guard.condition in self.guards:
+            return
         if self.restless and pinned_by(guard) in self.restless:
             raise Unsupported(
                 Refusal.RESTLESS,

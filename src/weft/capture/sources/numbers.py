@@ -101,13 +101,11 @@ class Numbers:
     """The call's numbers in one capture.
 
     Args:
-        guards: the guards of the capture.
-        add: adds one; steps and conditions are appended.
+        add: adds a guard to those of the capture; steps and conditions are appended.
     """
 
-    def __init__(self, guards: dict[str, Guard], add: Callable[[Guard], None]) -> None:
-        self.guards = guards
-        self._append = add
+    def __init__(self, add: Callable[[Guard], None]) -> None:
+        self._add = add
         #: local variables of the entry that hold numbers
         self.names: list[str] = []
         #: parameters of the graph that carry numbers, with the expressions that load them
@@ -217,10 +215,6 @@ class Numbers:
     def _fresh(self) -> str:
         self.names.append(f"n{len(self.names)}")
         return self.names[-1]
-
-    def _add(self, guard: Guard) -> None:
-        if guard.condition not in self.guards:
-            self._append(guard)
 
     def _literal(self, value: Any) -> str:
         if type(value) is float and not math.isfinite(value):

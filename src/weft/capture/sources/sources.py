@@ -198,7 +198,7 @@ class Sources(Asked):
         if not self._is_original(obj, "class" if isinstance(obj, type) else "attributes", name, value):
             return value
         if name not in (namespace or ()) and self._is_of_written_class(obj, name):
-            self.holder((*(obj.__mro__ if isinstance(obj, type) else ()), *type(obj).__mro__), name)
+            self.holder(_looked_through(obj), name)
             if not isinstance(obj, type):  # else one of the classes
                 self.not_held(obj, name)
             return value
@@ -238,9 +238,10 @@ class Sources(Asked):
 
     def _source_of(self, obj: Any) -> tuple[Any, str] | None:
         """An object with the expression that loads it; a Parameter or Cell that native code found stays itself."""
-        stays = Parameter in type(obj).__mro__ or mark_of(type(obj), "__weft_versions__") is not None
-        if stays and id(obj) not in self.known and id(obj) not in self.created:
-            self.root(obj, self.name(obj, "object"))
+        if id(obj) not in self.known and id(obj) not in self.created:
+            kind = type(obj)  # `isinstance` would also ask the user's `__class__`
+            if Parameter in kind.__mro__ or mark_of(kind, "__weft_versions__") is not None:
+                self.root(obj, self.name(obj, "object"))
         return self.known.get(id(obj))
 
     def _hides(self, obj: Any, name: str) -> bool:
@@ -287,7 +288,7 @@ class Sources(Asked):
 
     def _is_of_written_class(self, obj: Any, name: str) -> bool:
         """Whether a class has an attribute because the capture wrote it there: what was there before is not read."""
-        for cls in (*(obj.__mro__ if isinstance(obj, type) else ()), *type(obj).__mro__):
+        for cls in _looked_through(obj):
             if name in cls.__dict__:
                 before = self.before(cls)
                 return before is not None and before["class"].get(name, ...) is not cls.__dict__[name]
@@ -386,7 +387,7 @@ class Sources(Asked):
             if slots[name] is not EMPTY_CELL if name in slots else name in before.get("attributes", ()):
                 return
         owner = self.name(obj, "module") if known is None else known[1]
-        classes = (*(obj.__mro__ if isinstance(obj, type) else ()), *type(obj).__mro__)
+        classes = _looked_through(obj)
         if any(name in (self.before(cls) or {"class": ()})["class"] for cls in classes):  # deleted by the capture
             self.holder(classes, name)
             if isinstance(obj, type) or namespace_of(obj) is None:
@@ -533,3 +534,9 @@ class Sources(Asked):
                 place = f"{self.namespace(obj, owner)}[{self._constant(name)}]"
                 held.append(self._load(place, item, f"{self.path(owner)}.__dict__[{name!r}]"))
         return held
+
+
+def _looked_through(obj: Any) -> tuple[type, ...]:
+    """The classes through which an attribute is looked up: for a class, its own, then those of its metaclass."""
+    own: tuple[type, ...] = obj.__mro__ if isinstance(obj, type) else ()
+    return (*own, *type(obj).__mro__)

@@ -43,6 +43,9 @@ class Guard:
     expression: str = ""
 
 
+_PINS: Final = ("pinned", "length", "keys", "contents")
+
+
 def pinned_by(guard: Guard) -> str | None:
     """What a guard holds for one value of: a number, a length, contents, an object. None if it is none of these."""
     kind = type(guard.expected)
@@ -51,9 +54,6 @@ def pinned_by(guard: Guard) -> str | None:
     if guard.kind == "identity" or (guard.kind == "type" and issubclass(kind, type)):
         return f"{guard.kind} of {guard.path}"
     return None
-
-
-_PINS: Final = ("pinned", "length", "keys", "contents")
 
 
 @dataclass(frozen=True, slots=True)

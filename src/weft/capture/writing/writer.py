@@ -417,14 +417,13 @@ class Writer:
         return f"repr({value})" if spec == "!r" else f"format({value}, {spec!r})"
 
     def _tuple(self, value: tuple[Any, ...]) -> str:
+        if id(value) in self.literal_tuples():
+            return self.constant(value)
         items = [self.expression(item) for item in value]
         inside = ", ".join(items) + ("," if len(items) == 1 else "")
-        if type(value) is tuple and id(value) in self.literal_tuples():
-            return self.constant(value)
-        if type(value) is tuple and value and not any(map(str.isidentifier, items)):  # else it would be a constant
-            return self._assigned(f"(*({inside}),)")
         if type(value) is tuple:
-            return self._assigned(f"({inside})")
+            folded = value and not any(map(str.isidentifier, items))  # the compiler would make it a constant
+            return self._assigned(f"(*({inside}),)" if folded else f"({inside})")
         if hasattr(value, "_fields"):
             return self._assigned(f"{self.constant(type(value))}({inside})")
         return self._assigned(f"{self.constant(type(value))}(({inside}))")

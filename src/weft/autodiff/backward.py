@@ -7,7 +7,8 @@ with the answer. So whoever drives it decides how that code runs: eagerly it is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 from weft.autodiff.rules import call_of_rule, compile_pass, fit, fitted, pull, pull_compiled
 from weft.autodiff.structure import VARIANTS, describe, habit_of
@@ -19,6 +20,8 @@ from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
 from weft.ops.math import add
 
+#: by when entries were recorded
+_AGE: Final = attrgetter("sequence")
 #: gradients that arrived at the outputs of entries, as far as the pass has come
 _Pending = dict[TapeNode, list[Tensor | None]]
 
@@ -107,6 +110,12 @@ class Walk:
 
     __slots__ = ("tape", "pending", "position", "hooks", "hooked", "function", "args", "keywords", "results")
 
+    #: what to call it with
+    args: tuple[Any, ...]
+    keywords: dict[str, Any]
+    #: at the end: one gradient for each target, None where no path leads to it
+    results: list[Tensor | None]
+
     def __init__(
         self, tape: Tape, pending: _Pending, position: int, hooks: tuple[Any, ...] | None = None,
         hooked: TapeNode | None = None,
@@ -119,11 +128,10 @@ class Walk:
         self.hooked = hooked
         #: what to call; None at the end
         self.function: Callable[..., Any] | None = None
-        self.args: tuple[Any, ...] = ()
-        self.keywords: dict[str, Any] = {}
-        #: at the end: one gradient for each target, None where no path leads to it
-        self.results: list[Tensor | None] = []
-        self._go_on()
+        if position < 0:
+            self._finish()
+        else:
+            self._go_on()
 
     @keeps
     def answered(self, given: Any) -> Walk:
@@ -157,7 +165,7 @@ class Walk:
             index, hook = self.hooks[0]
             dout = douts[index]
             if dout is not None:
-                self.function, self.args = run_hook, (hook, dout)
+                self.function, self.args, self.keywords = run_hook, (hook, dout), {}
                 return True
             self.hooks = self.hooks[1:]
         self.hooks = None
@@ -193,17 +201,16 @@ class Walk:
     def _finish(self) -> None:
         """Run the hooks of the targets; with the last one done, this is the end."""
         tape, pending = self.tape, self.pending
-        hooked = [t for t in dict.fromkeys(tape.targets) if t in pending and (t.hooks or t is self.hooked)]
+        hooked = [t for t in tape.targets if (t.hooks or t is self.hooked) and t in pending]
         if hooked:
+            hooked = list(dict.fromkeys(hooked))
             start = hooked.index(self.hooked) if self.hooked in hooked else 0
             for target in hooked[start:]:
                 if self.hooked is target and self.hooks is None:
                     continue
                 if self._ask_hooks(target):
                     return
-        for target in tape.targets:
-            slots = pending.get(target)
-            self.results.append(None if slots is None else slots[0])
+        self.results = [pending[target][0] if target in pending else None for target in tape.targets]
         if tape.release:
             for node in tape.seen:
                 node.edges = ()
@@ -285,10 +292,6 @@ def _accumulate(pending: _Pending, node: TapeNode, index: int, dout: Tensor) -> 
     slots[index] = dout if before is None else add(before, dout)
 
 
-def _sequence(node: TapeNode) -> int:
-    return node.sequence
-
-
 def _reachable(roots: Iterable[TapeNode], targets: set[TapeNode]) -> list[TapeNode]:
     """The nodes from the roots down to the targets, oldest first; what is older than every target is left out."""
     oldest = min([target.sequence for target in targets])
@@ -302,7 +305,7 @@ def _reachable(roots: Iterable[TapeNode], targets: set[TapeNode]) -> list[TapeNo
                 for edge in node.edges:
                     if edge is not None and edge[0].sequence >= oldest:
                         stack.append(edge[0])
-    return sorted(seen, key=_sequence)
+    return sorted(seen, key=_AGE)
 
 
 def _pull_all(

@@ -268,7 +268,8 @@ def _restore(session: Session) -> None:
             weight._node = node
         elif not session.followed and (weight._data is not data or weight._node is not node):
             cut(weight)  # written meanwhile; otherwise a capture that was given up has put it back
-    unfollow(session.chosen, None if session.followed else cut)
+    if session.chosen:
+        unfollow(session.chosen, None if session.followed else cut)
     for original, handle, data in session.rebound:
         if handle._data is not data:  # written, by whatever way: also by a branch or a loop of a graph
             original.rebind(handle)

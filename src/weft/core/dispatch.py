@@ -19,8 +19,8 @@ from weft._jax_compat import Array, to_device
 from weft.core import trace as trace_module
 from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
 from weft.core.run_number import RunNumber, settled
-from weft.core.tape import SYMBOL, Edge, TapeNode
-from weft.core.tensor import LiteralTensor, Tensor, tracked, wrap
+from weft.core.tape import SYMBOL, Edge, TapeNode, next_sequence
+from weft.core.tensor import LiteralTensor, Tensor, tracked, view, wrap
 from weft.core.trace import Trace
 from weft.dtypes import DType
 from weft.errors import Refusal, Unsupported
@@ -128,14 +128,14 @@ def _apply_general(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[A
     if trace is None:
         if _watches:
             _notice()
-        if any(d.__class__ is Value for d in datas):
+        if Value in [d.__class__ for d in datas]:
             trace_module.await_others()
             datas = [None if t is None else t._data for t in inputs]
         results = primitive.executable(attrs)(*datas)
         if not primitive.multiple:
             results = (results,)
         level = None
-    elif any(d.__class__ is Value for d in datas) or _needs_graph(trace, primitive, inputs):
+    elif Value in [d.__class__ for d in datas] or _needs_graph(trace, primitive, inputs):
         results = append(trace, primitive, inputs, attrs)
         level = trace.graph
     else:
@@ -315,7 +315,12 @@ class PrimitiveNode(TapeNode):
         results: Any,
         level: Any,
     ) -> None:
-        TapeNode.__init__(self, edges, len(results), None, level)
+        self.sequence = next_sequence()  # as TapeNode.__init__ does, one call less for each operation
+        self.edges = edges
+        self.output_count = len(results)
+        self.pullback = None
+        self.level = level
+        self.hooks = None
         self.primitive = primitive
         self.attrs = attrs
         self.inputs = inputs
@@ -342,7 +347,8 @@ def record(primitive: Primitive, attrs: tuple[Any, ...], inputs: tuple[Any, ...]
     if edges is None:
         return tuple([wrap(data) for data in results])
     # the handles may be written later, so the entry keeps what they stand for now
-    frozen = tuple([t if t is None or type(t) is LiteralTensor else _freeze(t) for t in inputs])
+    freeze = view if trace_module.current() is None else _freeze
+    frozen = tuple([t if t is None or type(t) is LiteralTensor else freeze(t) for t in inputs])
     node = PrimitiveNode(primitive, attrs, frozen, edges, results, level)
     if level is not None:
         note_edges(node, results)
@@ -358,12 +364,10 @@ def note_edges(node: TapeNode, results: Sequence[Any]) -> None:
 
 
 def _freeze(tensor: Tensor) -> Tensor:
+    """A handle on the value that a tensor has in the graph under construction."""
     trace = trace_module.current()
-    if trace is None:
-        frozen = wrap(tensor._data)
-        frozen._type = tensor._type
-    else:
-        frozen = wrap(trace.use(tensor))
+    assert trace is not None
+    frozen = wrap(trace.use(tensor))
     node = tensor._node
     if node is not None and node is not SYMBOL:
         frozen._node = node

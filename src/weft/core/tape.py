@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-_next_sequence = itertools.count(1).__next__
+next_sequence = itertools.count(1).__next__
 
 #: an edge to the producer of an input: the node and which of its outputs, or None for a constant
 Edge = tuple["TapeNode", int] | None
@@ -36,7 +36,7 @@ class TapeNode:
         pullback: Callable[[list[Any], list[bool], bool], Sequence[Any]] | None,
         level: Any = None,
     ) -> None:
-        self.sequence = _next_sequence()
+        self.sequence = next_sequence()
         self.edges = edges
         self.output_count = output_count
         self.pullback = pullback

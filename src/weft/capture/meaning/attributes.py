@@ -12,7 +12,15 @@ import numpy as np
 from weft.capture.meaning.methods import descriptor_getter
 from weft.capture.meaning.objects import PLAIN
 from weft.capture.meaning.parts import Part
-from weft.capture.python.classes import MISSING, class_attribute, hides_class, is_data_descriptor, of_hidden_class
+from weft.capture.python.classes import (
+    MISSING,
+    class_attribute,
+    hides_class,
+    is_changeable,
+    is_data_descriptor,
+    mark_of,
+    of_hidden_class,
+)
 from weft.capture.python.namespaces import (
     NATIVE_MEMBERS,
     attribute_past_hooks,
@@ -230,7 +238,19 @@ class Attributes(Part):
         if made_by_look_up and found.__get__(obj, kind) is not value:  # as a view of an array is
             self.sources.inside(obj)
             return self.machine.made(value)
+        if self._is_versioned(obj, name, value):
+            self.sources.version(obj)
+            return value
         return self.sources.attribute(obj, name, value)
+
+    def _is_versioned(self, obj: Any, name: str, value: Any) -> bool:
+        """Whether library code reads a value or method of one of the library's Cells: its version stands for them."""
+        kind = type(obj)
+        if mark_of(kind, "__weft_versions__") is None or is_changeable(kind) or id(obj) in self.created:
+            return False
+        if not is_ours(self.machine.frame.function):
+            return False
+        return isinstance(value, _VALUES) or getattr(value, "__func__", None) is class_attribute(kind, name)
 
     def _super_attr(self, obj: Any, name: str) -> Any:
         owner = obj.__self__

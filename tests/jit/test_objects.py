@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.helpers.compiled import entries
+from tests.helpers.compiled import compiler, entries
 from tests.helpers.values import values, x
 from weft import Parameter, Tensor, Unsupported, nn, value_and_grad
 from weft.jit import compiled_of, is_compiled, jit, jit_disable
@@ -528,3 +528,57 @@ def test_methods_decorated_in_a_loop_do_not_pile_up() -> None:
     del run
     gc.collect()
     assert [reference() for reference in references] == [None] * 5
+
+
+def grows(box: Any, v: Any) -> Any:
+    box.items.append(len(box.items))
+    return v * box.k + len(box.items)
+
+
+def grows_around_a_break(box: Any, v: Any) -> Any:
+    y = v * box.k
+    box.items.append(float(y.asnumpy().sum()))
+    return y + box.k
+
+
+def summed_through_a_view(box: Any, v: Any) -> Any:
+    return v + Tensor(np.frombuffer(box.data, np.uint8).sum().astype(np.float32))
+
+
+class Held:
+    def __init__(self, k: float) -> None:
+        self.k = k
+        self.items: list[float] = []
+        self.data = bytearray(4)
+
+
+@pytest.mark.parametrize("mode", ["auto", "PIJit"])
+@pytest.mark.parametrize("function", [grows, grows_around_a_break, summed_through_a_view])
+def test_what_a_call_read_lives_as_long_as_in_python(mode: str, function: Any) -> None:
+    """A capture leaves circles behind. They are freed at its end, with all that they hold."""
+    compiled = compiler(mode)(function)
+    for k in (1.0, 2.0, 3.0, 3.0):
+        held = Held(k)
+        compiled(held, x())
+        held.data.append(1)  # which no view of it that is left allows
+        reference = weakref.ref(held)
+        del held
+        assert reference() is None
+
+
+def test_the_collector_is_left_as_the_program_has_it() -> None:
+    heard: list[int] = []
+    hear = lambda phase, info: heard.append(info["generation"])  # noqa: E731
+    gc.collect()
+    gc.disable()
+    gc.callbacks.append(hear)
+    try:
+        assert values(jit(lambda v: v * 5)(x())) == [5.0, 10.0]
+        assert not gc.isenabled()
+        assert heard == []
+    finally:
+        gc.callbacks.remove(hear)
+        gc.enable()
+    with pytest.raises(Unsupported):
+        jit(lambda v: v.asnumpy(), fullgraph=True)(x())
+    assert gc.isenabled()

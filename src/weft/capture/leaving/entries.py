@@ -15,6 +15,7 @@ from weft.capture.leaving.entry import MISS, Entry
 from weft.capture.leaving.misses import PATIENCE, Restlessness, changing_numbers, compared, distance, logger
 from weft.capture.state.events import FIRST, BreakSite, History
 from weft.capture.state.guards import describe
+from weft.core.garbage import freed_after
 from weft.core.threads import others_run
 from weft.errors import WeftError
 
@@ -99,7 +100,7 @@ class Entries:
             self.recency.used(self, entry)
 
     def _capture_and_call(self, values: tuple[Any, ...], tried: Collection[Entry]) -> Any:
-        with capture_lock:  # in which nothing of the program runs: it may wait for locks of its own
+        with freed_after(), capture_lock:  # in which nothing of the program runs: it may wait for locks of its own
             others = [entry for entry in self.entries if entry not in tried]
             if not others:
                 why, needed_by = self._compare(values)
@@ -133,7 +134,7 @@ class Entries:
 
     def _capture_once(self, values: tuple[Any, ...]) -> Entry:
         """An entry for one call, in which other threads change what it reads before the guards look at it."""
-        with capture_lock:
+        with freed_after(), capture_lock:
             before, self.owner.once = self.owner.once, True
             try:
                 return self.capture(values, "another thread changes what the call reads")

@@ -215,8 +215,7 @@ class Contents(Known):
         listed = f"[*{self._spelled(obj, '__iter__', expression)}]"
         if all(map(_is_value, keys)):
             kept = self.name(keys, "constant")
-            plain = all(type(key) is str for key in keys)
-            same = f"{listed} == {kept}" if plain else f"{self.name(same_values, 'object')}({listed}, {kept})"
+            same = f"{self.name(same_values, 'object')}({listed}, {kept})"
             self._guard(same, "keys", path, keys, listed)
             return
         self._keep(keys)
@@ -226,7 +225,7 @@ class Contents(Known):
     def _guard_members(self, obj: Any, expression: str, found: list[Any], path: str) -> None:
         if all(map(_is_value, found)):
             kept = self.name(frozenset(found), "constant")
-            listed = f"{{*{self._spelled(obj, '__iter__', expression)}}}"
+            listed = self._spelled(obj, "__iter__", expression)
             self._guard(f"{self.name(same_members, 'object')}({listed}, {kept})", "contents", path)
             return
         self._keep(found)

@@ -218,7 +218,9 @@ class Sources(Asked):
             return value
         if isinstance(value, BOUND):
             if value.__self__ is not obj:  # made anew by each look-up if it is bound to an object
-                self._guard(f"{expression} == {self._constant(value)}", "identity", path)
+                kind = self.name(type(value), "class")  # what another class makes of `==` is not asked
+                same = f"{expression}.__class__ is {kind} and {expression} == {self._constant(value)}"
+                self._guard(same, "identity", path)
                 self._builtin(expression, value)
             elif not isinstance(obj, type):  # a class of the program's may hide the built-in one's
                 self.holder(type(obj).__mro__, name)

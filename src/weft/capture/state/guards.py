@@ -154,6 +154,8 @@ def differences(guards: Iterable[Guard], scope: Mapping[str, Any], arguments: Ma
             found.append(Difference(guard, None, exists=False))
         except NameError:  # a number that could not be computed, because of an earlier difference
             continue
+        if guard.kind == "keys" and not all(type(key) in _PLAIN_KEYS for key in found[-1].found or ()):
+            break  # what looks for a key from here on would compare it with these, by methods of the program's
         if guard.kind not in _OF_ITS_CLASS and not _is_like(guard.expected, found[-1].found):
             if not guard.expression:
                 break
@@ -161,6 +163,8 @@ def differences(guards: Iterable[Guard], scope: Mapping[str, Any], arguments: Ma
     return found
 
 
+#: keys whose methods are Python's own
+_PLAIN_KEYS: Final = (str, int, bool, float, bytes, type(None))
 #: kinds of guards that say nothing of an object's class, which an earlier guard has seen
 _OF_ITS_CLASS: Final = ("length", "keys", "absent", "contents", "relation", "setting")
 

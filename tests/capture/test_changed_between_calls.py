@@ -274,6 +274,27 @@ def relations_of_classes(deco: Any) -> Iterator[Any]:
     yield f(X)
 
 
+def protocols_asked_of_new_objects(deco: Any) -> Iterator[Any]:
+    class Plain:
+        pass
+
+    @deco
+    def f(x: Any, scaled: bool) -> Any:
+        o: Any = Plain()
+        if scaled:
+            o.scale = 2.0
+        match o:
+            case _HasScale(scale=scale):
+                x = x * scale
+        return x, isinstance(o, _HasScale)
+
+    for scaled in (False, True, False):
+        yield f(X, scaled)
+    Plain.scale = 3.0  # type: ignore[attr-defined]
+    for scaled in (False, True):
+        yield f(X, scaled)
+
+
 def texts_of_exceptions(deco: Any) -> Iterator[Any]:
     error = ValueError("one")
     f = deco(lambda x: (x, str(error), repr(error)))
@@ -400,7 +421,8 @@ PROGRAMS = [
     best_of_a_closure, set_and_read, context_in_a_closure, fresh_views_of_arrays, arrays_written_in_place,
     dictionaries_while_iterated, the_class_of_a_cell, attributes_of_a_parameter, unbound_variables, unbound_globals,
     undefined_beside_a_written_global,
-    containers_in_c, relations_of_classes, texts_of_exceptions, seeds, best_in_a_mapping, loss_scale, best_of_an_object,
+    containers_in_c, relations_of_classes, protocols_asked_of_new_objects,
+    texts_of_exceptions, seeds, best_in_a_mapping, loss_scale, best_of_an_object,
     counted_loop, unused_results_that_raise,
 ]  # fmt: skip
 

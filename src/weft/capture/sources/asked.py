@@ -10,6 +10,7 @@ from weft.autodiff.session import HANDLE_HOOKS
 from weft.capture.python.classes import is_changeable
 from weft.capture.sources.contents import Contents
 from weft.core.tensor import Parameter, Tensor
+from weft.errors import Refusal, Unsupported
 
 
 class Asked(Contents):
@@ -67,7 +68,13 @@ class Asked(Contents):
         known = self.known.get(id(value))
         named = self.name(kinds, "object")
         if known is None or self.before(value) is not None:
-            found = issubclass(type(value), kinds)
+            try:
+                found = issubclass(type(value), kinds)
+            except TypeError:  # a protocol with attributes: it is not the class alone that decides
+                why = (
+                    f"whether this {type(value).__name__} is an instance depends on the attributes it has in this call"
+                )
+                raise Unsupported(Refusal.IMPURE_CALL, why, "ask for a class instead of a protocol") from None
             condition = f"issubclass({self.name(type(value), 'class')}, {named}) is {found}"
         else:
             condition = f"isinstance({known[1]}, {named}) is {found}"

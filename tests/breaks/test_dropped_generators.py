@@ -61,7 +61,45 @@ def in_a_callee_behind_a_break(x: Any) -> Any:
     return ops.tanh(v)
 
 
-@pytest.mark.parametrize("function", [first_item, left_loop, behind_a_break, in_a_callee_behind_a_break])
+@contextlib.contextmanager
+def resource(x: Any) -> Iterator[Any]:
+    log.append("open")
+    try:
+        yield x + 1
+    finally:
+        log.append("close")
+
+
+def popped_from_a_stack(x: Any) -> Any:
+    with contextlib.ExitStack() as stack:
+        y = stack.enter_context(resource(x))
+        stack.pop_all()
+        log.append("body")
+    return y
+
+
+def entered_and_dropped(x: Any) -> Any:
+    y = resource(x).__enter__()
+    log.append("body")
+    return ops.tanh(y)
+
+
+def entered_and_dropped_behind_a_break(x: Any) -> Any:
+    manager: Any = resource(x)
+    y = manager.__enter__()
+    log.append(float(np.sum(y.asnumpy())))
+    manager = None
+    log.append("body")
+    return ops.tanh(y)
+
+
+PROGRAMS = [
+    first_item, left_loop, behind_a_break, in_a_callee_behind_a_break,
+    popped_from_a_stack, entered_and_dropped, entered_and_dropped_behind_a_break,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", PROGRAMS)
 def test_the_rest_runs_when_python_runs_it(function: Callable[..., Any]) -> None:
     compiled = jit(function)
     for values in ([1.0, 2.0], [-1.0, 0.5], [1.0, 2.0]):

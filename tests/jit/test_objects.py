@@ -582,3 +582,32 @@ def test_the_collector_is_left_as_the_program_has_it() -> None:
     with pytest.raises(Unsupported):
         jit(lambda v: v.asnumpy(), fullgraph=True)(x())
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_copy_of_a_compiled_cell_computes_with_the_copy(copied: Callable[[Any], Any], inside: bool) -> None:
+    class Counting(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.count = 0
+            self.scale = 1.0
+
+        def construct(self, v: Any) -> Any:
+            self.count += 1
+            return v * self.scale
+
+    def program(net: Any, v: Any) -> Any:
+        twin = copied(net)
+        twin.scale = 10.0
+        return values(twin(v)) if not inside else twin(v), twin
+
+    def outcomes(net: Any, run: Callable[..., Any]) -> list[Any]:
+        found = []
+        for _ in range(3):
+            net(x())
+            out, twin = run(net, x())
+            found.append((values(out) if inside else out, values(twin(x())), net.count, twin.count))
+        return found
+
+    assert outcomes(jit(Counting()), jit(program) if inside else program) == outcomes(Counting(), program)

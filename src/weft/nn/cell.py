@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import types
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -158,6 +159,23 @@ class Cell:
             Report: see `weft.explain`.
         """
         return events.report_of(self)
+
+    @transparent
+    def __copy__(self) -> Cell:
+        reduced: Any = self.__reduce_ex__(4)
+        make, args, state = reduced[:3]
+        made: Cell = make(*args)
+        if hasattr(made, "__setstate__"):
+            made.__setstate__(state)
+        else:
+            attributes, slots = state if isinstance(state, tuple) else (state, {})
+            made.__dict__.update(attributes or {})
+            for name, value in slots.items():
+                setattr(made, name, value)
+        own = made.__dict__.get("construct")
+        if isinstance(own, types.MethodType) and own.__self__ is self and hasattr(own.__func__, "__weft_inline__"):
+            made.__dict__["construct"] = types.MethodType(own.__func__, made)  # the compiled one computes with the copy
+        return made
 
     # -- capture ---------------------------------------------------------------------------------------
 

@@ -210,7 +210,8 @@ def refuse_abandoned(created: dict[int, Any], births: dict[int, int], kept: Cont
         kept: ids of objects that live on, generators included.
         ended: whether the call has ended, so that it leaves none of them any more.
     """
-    closed = {id(vars(o).get("gen")) for o in created.values() if issubclass(type(o), _GeneratorContextManagerBase)}
+    managers = [o for o in created.values() if issubclass(type(o), _GeneratorContextManagerBase)]
+    closed = {id(vars(o).get("gen")) for o in managers if id(o) in kept}
     for obj in created.values():
         if type(obj) is not InterpretedGenerator or obj.finished or id(obj) in closed:  # a `with` closes that one
             continue

@@ -202,8 +202,11 @@ class Branches(Part):
         if isinstance(result, Alternatives):
             for outcome in result.outcomes:
                 outcome.heap = {**heap, **outcome.heap}
-            return Side(region, result.selector, result.outcomes)
-        return Side(region, None, [self._outcome(frame, result, heap)])
+            side = Side(region, result.selector, result.outcomes)
+        else:
+            side = Side(region, None, [self._outcome(frame, result, heap)])
+        self.journal.ends += [outcome.heap for outcome in side.outcomes]
+        return side
 
     def _outcome(self, frame: Frame, result: Exit, heap: dict[int, tuple[Any, Any]]) -> Outcome:
         if isinstance(result, Stop):

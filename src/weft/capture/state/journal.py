@@ -287,6 +287,8 @@ class Journal:
         self.places: dict[int, list[int | None] | None] = {}
         #: id of a dictionary, list or cell -> the numbers that `exchange` put into it, by key
         self.exchanged: dict[int, dict[Any, Any]] = {}
+        #: what each side of a branch left behind: id -> (the object, its contents)
+        self.ends: list[dict[int, tuple[Any, Any]]] = []
         #: ids of written lists that were cleared on the way
         self.cleared: set[int] = set()
         #: id of an exception of the program -> where it left frames, the innermost first
@@ -410,12 +412,13 @@ class Journal:
             base[name] = (holder, first if is_cell else {part: copy.copy(held) for part, held in first.items()})
         self.exchanged.setdefault(name, {})[key] = number
         first = _at(holder, base[name][1], key)
-        for layer in self.layers[1:]:
-            noted = layer.before.get(name)
+        # in what ended sides left, the place is as it was: a side that writes it has its number put there before that
+        for notes in [*[layer.before for layer in self.layers[1:]], *self.ends]:
+            noted = notes.get(name)
             if noted is None or _at(holder, noted[1], key) is not first:  # what was written before the side stays
                 continue
             if is_cell:
-                layer.before[name] = (holder, number)
+                notes[name] = (holder, number)
             else:
                 noted[1]["list" if isinstance(holder, list) else "dict"][key] = number
         if is_cell:

@@ -218,6 +218,8 @@ class Calls(Part):
 
     def is_native(self, function: types.FunctionType, first: Any) -> bool:
         """Whether a Python function runs natively: library code without user code inside."""
+        if function.__code__.co_flags & inspect.CO_GENERATOR:  # it runs later, when nobody looks at what it writes
+            return False
         module = module_of_function(function)
         package = module.partition(".")[0]
         if package == "weft":

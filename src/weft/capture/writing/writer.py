@@ -59,6 +59,8 @@ _IMMUTABLE: Final = (
     type(Ellipsis), type(NotImplemented),
 )  # fmt: skip
 _NEW = object.__new__
+#: the step of a refusal of an object that nobody saw being made
+_UNKNOWN: Final = -1
 #: immutable classes that programs derive from -> how to get the value itself from an instance, past the user's methods
 _PLAIN: Final[dict[type, Callable[[Any], Any]]] = {
     int: int.__pos__, float: float.__pos__, complex: complex.__pos__, str: str.__str__,
@@ -310,7 +312,12 @@ class Writer:
             refusal = Unsupported(Refusal.TENSOR_CONDITION, "whether a variable is bound depends on a tensor")
             refusal.step = self.last_fork
             raise refusal
-        return self.expression(value)
+        try:
+            return self.expression(value)
+        except Unsupported as refusal:
+            if refusal.step == _UNKNOWN:  # it came with what holds it
+                refusal.step = self.journal.births.get(id(value), _UNKNOWN)
+            raise
 
     def _check_raised(self, value: Any) -> None:
         """Refuse what has to have frames of the program: then it is raised in Python."""
@@ -332,7 +339,7 @@ class Writer:
             Refusal.OUTPUT, f"{what} made here is still needed outside the graph, which cannot hold it",
             "return or keep lists and tensors instead",
         )  # fmt: skip
-        refusal.step = self.journal.births.get(id(value), -1)
+        refusal.step = self.journal.births.get(id(value), _UNKNOWN)
         refusal.in_callback = mark_of(type(value), "__weft_parts__", ()) is None  # a transform made it
         raise refusal
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from weft.capture.code.instructions import Decoded, Instr
 from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.python.exceptions import contexts_before, function_text, restore_contexts, unbound_local
+from weft.capture.python.namespaces import imported_from
 from weft.capture.state.frame import NULL
 
 #: what a step may push: a value, or the absent half of a call pair
@@ -279,8 +280,19 @@ def _import_name(instr: Instr, pc: int, stack: Sequence[Any]) -> Step:
 
 @_builds("IMPORT_FROM")
 def _import_from(instr: Instr, pc: int, stack: Sequence[Any]) -> Step:
-    found = ast.Attribute(op(0), instr.arg, ast.Load())
-    return Step(1, [Outcome(pc + 1, (VALUE, VALUE))], [_return(0, op(0), found)], {})
+    names = ast.Tuple([ast.Name("(found)", ast.Store()), ast.Name("(error)", ast.Store())], ast.Store())
+    tried = ast.Assign([names], ast.Call(load("(import)"), [op(0), ast.Constant(instr.arg)], []))
+    failed = ast.Compare(load("(error)"), [ast.IsNot()], [ast.Constant(None)])
+    body: list[ast.stmt] = [tried, ast.If(failed, [ast.Raise(load("(error)"))], []), _return(0, op(0), load("(found)"))]
+    return Step(1, [Outcome(pc + 1, (VALUE, VALUE))], body, {"(import)": _try_import})
+
+
+def _try_import(module: Any, name: str) -> tuple[Any, BaseException | None]:
+    """What a module has under a name, or the exception that says that it has none, to be raised by whoever asks."""
+    try:
+        return imported_from(module, name), None
+    except BaseException as error:
+        return None, error.with_traceback(None)
 
 
 # -- calls ---------------------------------------------------------------------------------------------------------

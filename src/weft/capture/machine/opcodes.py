@@ -13,6 +13,7 @@ from weft.capture.meaning import arithmetic, iteration, methods, operators, tabl
 from weft.capture.meaning.gate import Reads
 from weft.capture.python.containers import items_of
 from weft.capture.python.exceptions import function_text
+from weft.capture.python.namespaces import imported_from
 from weft.capture.state.frame import NULL, Await, Frame
 from weft.capture.state.lazytext import LazyText
 from weft.core.choice import same
@@ -279,7 +280,12 @@ def _delete_attr(machine: Machine, frame: Frame, instr: Instr) -> Any:
 def _import_name(machine: Machine, frame: Frame, instr: Instr) -> None:
     fromlist = frame.stack.pop()
     level = frame.stack.pop()
-    frame.stack.append(builtins.__import__(instr.arg, frame.globals, None, fromlist, level))
+    try:
+        module = builtins.__import__(instr.arg, frame.globals, None, fromlist, level)
+    except ImportError as error:
+        why = f"the import of {instr.arg} fails, and may not do so in the next call"
+        raise Unsupported(Refusal.IMPURE_CALL, why, "import it outside the compiled function") from error
+    frame.stack.append(module)
 
 
 @handles("IMPORT_FROM")
@@ -288,9 +294,7 @@ def _import_from(machine: Machine, frame: Frame, instr: Instr) -> None:
     with contextlib.suppress(AttributeError):
         frame.stack.append(machine.attributes.get_attr(module, instr.arg))
         return
-    names: dict[str, Any] = {"__builtins__": {"__import__": lambda *_: module}}
-    exec(compile(f"from _ import {instr.arg} as found", "<import>", "exec"), names)
-    frame.stack.append(names["found"])
+    frame.stack.append(imported_from(module, instr.arg))
 
 
 # -- building ------------------------------------------------------------------------------------------------------

@@ -293,6 +293,12 @@ class Native(Part):
 
     def _try(self, function: types.FunctionType, args: list[Any]) -> None:
         """Run a function that native code is about to call, and take it back."""
+        if any(type(class_attribute(type(value), "__next__")) is types.WrapperDescriptorType for value in args):
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL,
+                f"native code passes an iterator to {function.__qualname__}(), and to look at that uses it up",
+                "call it outside the compiled function",
+            )
         made, noted = len(self.created), len(self.journal.namespaces)
         layer = self.journal.push()
         try:

@@ -97,3 +97,15 @@ def lacks(obj: Any, name: str) -> bool:
     except AttributeError:
         return True
     return False
+
+
+def imported_from(module: Any, name: str) -> Any:
+    """What ``from module import name`` gives, with Python's own error where there is nothing.
+
+    Args:
+        module: what was imported.
+        name: the name.
+    """
+    names: dict[str, Any] = {"__builtins__": {"__import__": lambda *_: module}}
+    exec(compile(f"from _ import {name} as found", "<import>", "exec"), names)
+    return names["found"]

@@ -17,6 +17,17 @@ def branch(w: Writer) -> None:
         w.block()
 
 
+@compound(1.5)
+def counts_on_sides(w: Writer) -> None:
+    """Sides that write different attributes of one object."""
+    obj, first = w.one("box n", "net k", "watched n").split()
+    w.emit(f"if {w.tensor_condition()}:")
+    w.block(1)
+    w.emit(f"    {obj}.{first} {w.one('+= 1', '= 2', '-= 1')}")
+    w.emit("else:")
+    w.emit(f"    {obj}.m {w.one('+= 1', '= 2', '*= 2', f'= {obj}.{first} + 1')}")
+
+
 @compound(2)
 def loop_over(w: Writer) -> None:
     """A loop over a known number of items, that a tensor may end."""

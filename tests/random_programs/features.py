@@ -42,6 +42,8 @@ _TEXTS: Final[dict[str, str]] = {
     "__getattribute__": r"looked\.n\b",
     "super().__setattr__": r"super\(\).__setattr__|watched\.(n|t) [+]?=",
     "Cell called": r"\b(net|tied|hooked|prepared|tapped|custom|branching)\(",
+    "written on one side": r"(box|net|watched)\.m [+*]?= ",
+    "walk over a network": r"trainable_params\(|parameters_and_names\(",
     "attribute of self": r"self\.(k|w|v|t|on|seen)\b",
     # derivatives
     "register_hook": r"\.register_hook\(",

@@ -97,10 +97,9 @@ def write_attribute(w: Writer) -> None:
 
 @simple(1.5)
 def read_object(w: Writer) -> None:
-    w.bind(
-        "int",
-        w.one("lazy.size", "looked.n", "box.twice", "watched.n", "getattr(box, 'extra', 1)", "slots.n", "lazy.a"),
-    )
+    walks = ["len(net.trainable_params())", "len([name for name, _ in tied.parameters_and_names()])"]
+    own = ["lazy.size", "looked.n", "box.twice", "watched.n", "getattr(box, 'extra', 1)", "slots.n", "lazy.a"]
+    w.bind("int", w.one(*own, "box.m", "net.m", *walks))
 
 
 @simple()

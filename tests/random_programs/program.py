@@ -68,7 +68,7 @@ def _drive(rng: random.Random, shape: str, body: str) -> list[str]:
     rows = rng.random() < 0.12
     kinds = rng.choice([["1", "2"], ["1", "2", "3"], ["2"], ["1", "True", "2.5", "-1"], ["0", "5", "2"]])
     differentiable = "int(" not in body or rng.random() < 0.3
-    for number in range(rng.choice([4, 4, 4, 5, 6])):
+    for number in range(rng.choice([4, 4, 4, 5, 6, 10])):
         if number and rng.random() < 0.4:
             lines.append("    " + _mutation(rng, shape))
         two = f"[{rng.choice(_NUMBERS)}, {rng.choice(_NUMBERS)}]"
@@ -98,6 +98,7 @@ def _mutation(rng: random.Random, shape: str) -> str:
             "handles.reverse()",
             "count = 7", "named['t'] = u", "net.w = Parameter(Tensor([3.0, 1.0]), name='new')", "handle = hooked",
             "hooked.register_forward_hook(forward_hook)", "looked.n = 5", "box.extra = 2",
+            "box.m += 3", "net.m = 5", "watched.m = 4",
             *(own * 2 if shape == "cell" else []),
         ]
     )  # fmt: skip

@@ -30,7 +30,7 @@ def outside(v):
     "Box": """
 class Box:
     def __init__(self):
-        self.n = 1
+        self.n = self.m = 1
         self.t = Tensor([1.0, 0.0])
         self.items = [0]
     @property
@@ -58,7 +58,7 @@ class Lazy:
     "Watched": """
 class Watched:
     def __init__(self):
-        self.n = 1
+        self.n = self.m = 1
         self.t = None
     def __setattr__(self, name, value):
         seen.append(name)
@@ -90,7 +90,7 @@ class Net(nn.Cell):
     def __init__(self):
         super().__init__()
         self.w = Parameter(Tensor([1.5, 0.5]), name="net.w")
-        self.k = 2
+        self.k = self.m = 2
         self.on = True
         self.t = Tensor([1.0, 1.0])
         self.seen = []

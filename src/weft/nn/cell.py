@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from weft import context
+from weft.capture.python.namespaces import set_state
 from weft.capture.python.users import users_code
 from weft.capture.state import events
 from weft.core import trace
@@ -165,13 +166,7 @@ class Cell:
         reduced: Any = self.__reduce_ex__(4)
         make, args, state = reduced[:3]
         made: Cell = make(*args)
-        if hasattr(made, "__setstate__"):
-            made.__setstate__(state)
-        else:
-            attributes, slots = state if isinstance(state, tuple) else (state, {})
-            made.__dict__.update(attributes or {})
-            for name, value in slots.items():
-                setattr(made, name, value)
+        set_state(made, state)
         own = made.__dict__.get("construct")
         if isinstance(own, types.MethodType) and own.__self__ is self and hasattr(own.__func__, "__weft_inline__"):
             made.__dict__["construct"] = types.MethodType(own.__func__, made)  # the compiled one computes with the copy

@@ -290,6 +290,12 @@ def _import_from(instr: Instr, pc: int, stack: Sequence[Any]) -> Step:
 def _try_import(module: Any, name: str) -> tuple[Any, BaseException | None]:
     """What a module has under a name, or the exception that says that it has none, to be raised by whoever asks."""
     try:
+        return getattr(module, name), None
+    except AttributeError:
+        pass  # the import knows submodules that are not attributes yet, and what else to say
+    except BaseException as error:
+        return None, error.with_traceback(None)
+    try:
         return imported_from(module, name), None
     except BaseException as error:
         return None, error.with_traceback(None)

@@ -253,13 +253,13 @@ class Attributes(Part):
         kind = type(obj)
         if mark_of(kind, "__weft_versions__") is None or is_changeable(kind) or id(obj) in self.created:
             return False
-        if not is_ours(self.machine.frame.function):
+        of_class = getattr(value, "__func__", None) is class_attribute(kind, name)
+        if not (of_class or isinstance(value, _VALUES)) or not is_ours(self.machine.frame.function):
             return False
         native = self._native_cells.get(id(obj))
         if native is None:  # else it is called step by step
             native = self._native_cells[id(obj)] = not obj.__weft_user_code__()
-        of_class = getattr(value, "__func__", None) is class_attribute(kind, name)
-        return native and (of_class or isinstance(value, _VALUES))
+        return native
 
     def _super_attr(self, obj: Any, name: str) -> Any:
         owner = obj.__self__

@@ -6,6 +6,7 @@ import types
 from typing import Any, Final
 
 from weft.capture.python.packages import is_ours
+from weft.core.transparency import transparent
 
 #: attributes of classes that are read and written in C
 NATIVE_MEMBERS: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)
@@ -109,3 +110,15 @@ def imported_from(module: Any, name: str) -> Any:
     names: dict[str, Any] = {"__builtins__": {"__import__": lambda *_: module}}
     exec(compile(f"from _ import {name} as found", "<import>", "exec"), names)
     return names["found"]
+
+
+@transparent
+def set_state(obj: Any, state: Any) -> None:
+    """Give an object the state that `__reduce_ex__` described, as `copy` does."""
+    if hasattr(obj, "__setstate__"):
+        obj.__setstate__(state)
+        return
+    namespace, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    obj.__dict__.update(namespace or {})
+    for name, item in (slots or {}).items():
+        setattr(obj, name, item)

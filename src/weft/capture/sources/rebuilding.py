@@ -10,17 +10,6 @@ def make_function(template: types.FunctionType, defaults: Any, closure: tuple[An
     return types.FunctionType(template.__code__, template.__globals__, template.__name__, defaults, closure or None)
 
 
-def set_state(obj: Any, state: Any) -> None:
-    """Give an object the state that `__reduce_ex__` described, as `copy` does."""
-    if hasattr(obj, "__setstate__"):
-        obj.__setstate__(state)
-        return
-    namespace, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
-    obj.__dict__.update(namespace or {})
-    for name, item in (slots or {}).items():
-        setattr(obj, name, item)
-
-
 def iterator_at(sequence: Any, position: int) -> Any:
     """An iterator of a list, tuple, string or range that has given out some of the items."""
     iterator = iter(sequence)

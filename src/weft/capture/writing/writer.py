@@ -23,14 +23,13 @@ from weft.capture.meaning.ranges import SymbolicRange
 from weft.capture.python.classes import mark_of
 from weft.capture.python.containers import VIEWS, items_of, mapping_of, members, spelled
 from weft.capture.python.exceptions import raise_chained
-from weft.capture.python.namespaces import namespace_of
+from weft.capture.python.namespaces import namespace_of, set_state
 from weft.capture.python.packages import is_heap_type, module_of
 from weft.capture.python.spelling import spelled_namespace
 from weft.capture.sources.known import is_bound
 from weft.capture.sources.numbers import CallNumber, ObjectId
 from weft.capture.sources.rebuilding import (
     make_function,
-    set_state,
 )
 from weft.capture.sources.sources import Sources
 from weft.capture.state.frame import Lazy, MaybeUnbound

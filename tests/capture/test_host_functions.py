@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import logging.handlers
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.compiled import entries as entries_of
 from tests.helpers.sources import function_of
-from weft import Parameter, Tensor, grad, jit
+from weft import Parameter, Tensor, explain, grad, jit
 from weft.errors import Unsupported
 from weft.mindspore import log as mindspore_log
 from weft.nn import Cell
@@ -28,17 +29,19 @@ from weft.nn import Cell
 LOG = logging.getLogger("tests.host_functions")
 CHILD = LOG.getChild("child")
 EVENTS: list[Any] = []
+OF_WARNINGS = logging.getLogger("py.warnings")
 
 
 class Keep(logging.Handler):
-    """Keeps what records say."""
+    """Keeps what records say: code of the program's, which no graph runs."""
 
     def emit(self, record: logging.LogRecord) -> None:
         extra = getattr(record, "tag", None)
-        exc = None if record.exc_info is None else record.exc_info[0]
-        text = record.getMessage()
+        exc = "" if record.exc_info is None else repr(record.exc_info[0])
         place = (record.pathname, record.lineno, record.funcName)
-        EVENTS.append(("log", record.name, record.levelname, text, place, record.threadName, extra, exc))
+        EVENTS.append(
+            ("log", record.name, record.levelname, record.getMessage(), place, record.threadName, str(extra), exc)
+        )
 
 
 class Spy(io.RawIOBase):
@@ -56,38 +59,72 @@ class Spy(io.RawIOBase):
         return len(text)
 
 
-@pytest.fixture(autouse=True)
-def watched() -> Iterator[None]:
-    handler = Keep()
+def kept_warning(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
+    EVENTS.append(("warning", type(message), str(message), category, filename, lineno))
+
+
+OUT, ERR = (io.TextIOWrapper(Spy(name), encoding="utf-8", write_through=True) for name in ("out", "err"))  # type: ignore[type-var]
+#: where everything goes in order where only the standard library takes part
+TEXT = io.StringIO()
+FIELDS = ("name", "levelname", "message", "pathname", "lineno", "funcName", "threadName", "tag")
+PLAIN = logging.StreamHandler(TEXT)
+PLAIN.terminator = "\x1e"
+PLAIN.setFormatter(
+    logging.Formatter("\x1elog\x1f" + "\x1f".join(f"%({name})s" for name in FIELDS) + "\x1f", defaults={"tag": None})
+)
+
+
+def forget() -> None:
+    EVENTS.clear()
+    TEXT.seek(0)
+    TEXT.truncate()
+
+
+def events_of_text() -> list[Any]:
+    """What the standard library wrote, as `Keep` would give it; other texts as they are."""
+    found: list[Any] = []
+    for piece in filter(None, TEXT.getvalue().split("\x1e")):
+        kind, *fields = piece.split("\x1f")
+        if kind == "log" and fields:
+            name, level, text, path, line, function, thread, tag, exc = fields
+            found.append(("log", name, level, text, (path, int(line), function), thread, tag, exc))
+        else:
+            found.append(("text", piece))
+    return found
+
+
+@pytest.fixture(autouse=True, params=["standard", "own"])
+def sinks(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where output goes: through the standard library only, as graphs write it, or through code of the program's."""
+    handler = PLAIN if request.param == "standard" else Keep()
     LOG.addHandler(handler)
     LOG.propagate = False
     LOG.setLevel(logging.INFO)
-    yield
+    yield request.param
     LOG.removeHandler(handler)
     LOG.setLevel(logging.NOTSET)
     LOG.propagate = True
 
 
-def kept_warning(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
-    EVENTS.append(("warning", type(message), str(message), category, filename, lineno))
-
-
 def events_of(function: Callable[..., Any], *args: Any) -> tuple[list[Any], Any]:
     """Everything that a call says, in order, and what it returns or raises."""
-    EVENTS.clear()
+    forget()
+    plain = PLAIN in LOG.handlers
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("always")
-        patch.setattr(warnings, "showwarning", kept_warning)
-        patch.setattr(sys, "stdout", OUT)
-        patch.setattr(sys, "stderr", ERR)
+        if plain:  # as by logging.captureWarnings(True)
+            patch.setattr(warnings, "showwarning", logging._showwarning)  # type: ignore[attr-defined]
+            patch.setattr(OF_WARNINGS, "handlers", [PLAIN])
+            patch.setattr(OF_WARNINGS, "propagate", False)
+        else:
+            patch.setattr(warnings, "showwarning", kept_warning)
+        patch.setattr(sys, "stdout", TEXT if plain else OUT)
+        patch.setattr(sys, "stderr", TEXT if plain else ERR)
         try:
             result = repr(function(*args))
         except ZeroDivisionError as error:
             result = repr(error)
-    return EVENTS[:], result
-
-
-OUT, ERR = (io.TextIOWrapper(Spy(name), encoding="utf-8", write_through=True) for name in ("out", "err"))  # type: ignore[type-var]
+    return EVENTS + events_of_text(), result
 
 
 def same_events(function: Callable[..., Any], *inputs: tuple[Any, ...], entries: int | None = None) -> list[Any]:
@@ -143,20 +180,21 @@ def test_places_of_nested_functions() -> None:
 
 
 def test_places_outside_the_compiled_function() -> None:
-    @jit
-    def captured(x: Any) -> Any:
+    def speaks(x: Any) -> Any:
         LOG.info("far %s", x, stacklevel=2)
         warnings.warn("far", stacklevel=3)
         return x
 
-    def caller() -> Any:
-        return captured(X)
+    captured = jit(speaks)
 
-    first = caller.__code__.co_firstlineno
+    def caller(function: Any) -> Any:
+        return function(X)
+
+    if PLAIN not in LOG.handlers:
+        return  # a step does not know who called the compiled function
     for _ in range(2):
-        record, warning = events_of(caller)[0]
-        assert record[4] == (__file__, first + 1, "caller")
-        assert warning[4:] == (__file__, events_of.__code__.co_firstlineno + 9)
+        assert events_of(caller, captured) == events_of(caller, speaks)
+        assert len(events_of_text()) == 2
 
 
 def test_adapters() -> None:
@@ -298,49 +336,79 @@ def test_a_warning_that_is_an_error() -> None:
     events_of(captured, X)
     assert state.asnumpy().tolist() == [1]
     for function in (f, captured):
-        EVENTS.clear()
+        forget()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             with pytest.raises(RuntimeWarning, match=r"bad 3\.0"):
                 function(X)
-        assert [event[3] for event in EVENTS] == ["before"]
+        assert [event[3] for event in EVENTS + events_of_text()] == ["before"]
         assert state.asnumpy().tolist() == [1]
 
 
-def test_a_warning_that_is_an_error_in_a_try_is_refused() -> None:
-    @jit(fullgraph=True)
+def test_a_warning_that_is_an_error_is_handled() -> None:
+    state = {"n": 0}
+
     def f(x: Any) -> Any:
+        state["n"] += 1
         try:
             warnings.warn("bad")
         except UserWarning:
-            return x - 1
+            return x - state["n"]
+        finally:
+            state["n"] += 1
         return x
 
-    assert events_of(f, X)[0][0][2] == "bad"
-    fresh = jit(f.compiled.function, fullgraph=True)
+    captured = jit(f)
+    whole = jit(f, fullgraph=True)
+    for action in ("always", "error", "always", "error"):
+        found = []
+        for function in (f, captured):
+            state["n"] = 0
+            with warnings.catch_warnings():
+                warnings.simplefilter(action)
+                found.append((function(X).asnumpy().tolist(), state["n"]))
+        assert found[0] == found[1]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(Unsupported, match="turn this UserWarning into an exception"):
-            fresh(X)
+        with pytest.raises(Unsupported, match="a filter that turns a UserWarning into an exception"):
+            whole(X)
 
 
-def test_an_exception_of_a_handler_reaches_the_caller() -> None:
+def test_an_exception_of_a_handler() -> None:
     class Strict(logging.Handler):
         def handle(self, record: logging.LogRecord) -> bool:
             raise ZeroDivisionError(record.getMessage())
 
-    LOG.handlers.insert(0, Strict())
-    try:
+    state = {"n": 0}
 
-        def f(x: Any) -> Any:
-            print("first")
+    def f(x: Any) -> Any:
+        state["n"] += 1
+        print("first", state["n"])
+        LOG.info("stop at %s", x)
+        print("never")
+        return x
+
+    def handles(x: Any) -> Any:
+        state["n"] += 1
+        try:
             LOG.info("stop at %s", x)
-            print("never")
-            return x
+        except ZeroDivisionError as error:
+            return x * state["n"], str(error)
+        finally:
+            state["n"] += 1
+        return x, ""
 
-        assert len(same_events(f, (X,), (Y,))) == 2
-    finally:
-        del LOG.handlers[0]
+    for function in (f, handles):
+        captured, states = jit(function), []
+        for called in (function, captured):
+            state["n"] = 0
+            found = []
+            for strict in (False, True, True, False, True):
+                LOG.handlers[:0] = [Strict()] if strict else []
+                found.append(events_of(called, X))
+                del LOG.handlers[: int(strict)]
+            states.append((found, state["n"]))
+        assert states[0] == states[1]
 
 
 def test_print_and_streams() -> None:
@@ -465,7 +533,7 @@ def test_in_cells() -> None:
         assert events_of(run, X) == events_of(eager, X)
 
 
-def test_objects_that_the_capture_changes_are_refused() -> None:
+def test_objects_that_the_capture_changes_are_refused(sinks: str) -> None:
     class Model:
         def __init__(self) -> None:
             self.steps = 0
@@ -483,6 +551,10 @@ def test_objects_that_the_capture_changes_are_refused() -> None:
         LOG.info("%s", model)
         return x
 
+    if sinks == "own":
+        with pytest.raises(Unsupported, match="the output goes through a Keep of the program"):
+            fine(X)
+        return
     events_of(fine, X)
     with pytest.raises(Unsupported, match="makes or changes"):
         stale(X)
@@ -607,22 +679,184 @@ def test_warnings_of_native_code_are_the_users() -> None:
         assert [(warning.filename, warning.lineno) for warning in caught] == [(__file__, line)]
 
 
-def test_what_a_handler_writes_is_read_in_python_with_a_warning() -> None:
-    """Handlers run after the graph, so capture meets an exception that Python does not."""
-    seen: dict[str, int] = {}
+# -- code of the program's that takes part in output ---------------------------------------------------------------
 
-    class Note(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            seen["last"] = 5
 
-    logger = logging.Logger("noted")
-    logger.addHandler(Note())
+STATE: dict[str, Any] = {}
 
-    @jit
-    def f(x: Any) -> Any:
-        logger.warning("step")
-        return x * seen["last"]
 
-    with pytest.warns(RuntimeWarning, match="capture raised KeyError here .*, and Python did not"):
-        assert f(X).asnumpy().tolist() == [5, 10]
-    assert f(Y).asnumpy().tolist() == [-15, 2.5]
+class Counting(logging.Handler):
+    """Counts records, sees what the call has written so far, and writes what it reads and writes itself."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        STATE["said"].append((record.getMessage(), STATE["n"]))
+        STATE["n"] += 10
+
+
+class Filtering(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        STATE["n"] += 100
+        return "skip" not in record.getMessage()
+
+
+class Formatting(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        STATE["n"] += 1000
+        return f"{STATE['n']} {super().format(record)}"
+
+
+class Tee(io.TextIOBase):
+    def write(self, text: str) -> int:
+        STATE["n"] += 10
+        STATE["said"].append((text, STATE["n"]))
+        return len(text)
+
+
+class Speaking:
+    def __repr__(self) -> str:
+        STATE["n"] += 10
+        return f"spoken {STATE['n']}"
+
+
+class SpeakingList(list[Any]):
+    def __str__(self) -> str:
+        STATE["n"] += 10
+        return f"listed {STATE['n']}"
+
+
+class SpeakingWarning(UserWarning):
+    def __str__(self) -> str:
+        STATE["n"] += 10
+        return f"warned {STATE['n']}"
+
+
+def counting_filter(record: logging.LogRecord) -> bool:
+    STATE["n"] += 7
+    return True
+
+
+def with_handler(handler: logging.Handler) -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda patch: LOG.addHandler(handler)
+
+
+def with_filter(part: Any) -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda patch: LOG.addFilter(part)
+
+
+def formatted() -> logging.Handler:
+    handler = logging.StreamHandler(TEXT)
+    handler.setFormatter(Formatting())
+    return handler
+
+
+def patched_handler() -> logging.Handler:
+    handler = logging.StreamHandler(TEXT)
+    handler.emit = lambda record: STATE.update(n=STATE["n"] + 10)  # type: ignore[method-assign]
+    return handler
+
+
+def shows(message: Any, category: Any, *rest: Any, **kwargs: Any) -> None:
+    STATE["n"] += 10
+    STATE["said"].append((str(message), STATE["n"]))
+
+
+def makes_record(*args: Any, **kwargs: Any) -> logging.LogRecord:
+    STATE["n"] += 10
+    return logging.LogRecord(*args, **kwargs)
+
+
+TAKING_PART: dict[str, Callable[[pytest.MonkeyPatch], Any]] = {
+    "nothing": lambda patch: None,
+    "handler": with_handler(Counting()),
+    "handler of a parent": lambda patch: (patch.setattr(LOG, "propagate", True), LOG.parent.addHandler(Counting())),  # type: ignore[union-attr]
+    "filter": with_filter(Filtering()),
+    "function as a filter": with_filter(counting_filter),
+    "formatter": lambda patch: LOG.addHandler(formatted()),
+    "stream of a handler": with_handler(logging.StreamHandler(Tee())),
+    "method of a handler": lambda patch: LOG.addHandler(patched_handler()),
+    "target of a handler": lambda patch: LOG.addHandler(logging.handlers.MemoryHandler(1, target=Counting())),
+    "record": lambda patch: patch.setattr(logging, "_logRecordFactory", makes_record),
+    "stdout": lambda patch: patch.setattr(sys, "stdout", Tee()),
+    "stderr": lambda patch: patch.setattr(sys, "stderr", Tee()),
+    "closed": lambda patch: patch.setattr(sys, "stdout", closed()),
+    "ascii": lambda patch: patch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii")),
+    "showwarning": lambda patch: patch.setattr(warnings, "showwarning", shows),
+    "errors": lambda patch: warnings.simplefilter("error"),
+}
+
+
+def closed() -> io.StringIO:
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+def speaks(x: Any, said: Any) -> Any:
+    """Output between what it writes and reads."""
+    STATE["n"] += 1
+    before = STATE["n"]
+    try:
+        print("text \u00e9", x.sum(), [said], {said: 1}, (said,) if x[0] > 0 else 0)
+        LOG.info("skip")
+        LOG.info("n %d sum %s", STATE["n"], x.sum())
+        LOG.warning("said %s %r", said, [said])
+        warnings.warn(f"careful {STATE['n']}")
+        warnings.warn(SpeakingWarning("text"))
+    except (ValueError, UserWarning) as error:
+        STATE["said"].append((type(error), STATE["n"]))
+    finally:
+        STATE["n"] += 1
+    return x * before, STATE["n"], len(STATE["said"])
+
+
+@pytest.mark.parametrize("way", TAKING_PART)
+@pytest.mark.parametrize("said", [3, "text", Speaking(), SpeakingList([1, Speaking()]), [Speaking()]], ids=type)
+@pytest.mark.parametrize("order", ["with", "without first"])
+def test_code_of_the_programs_that_takes_part(way: str, said: Any, order: str, sinks: str) -> None:
+    """It sees what the call wrote before it, is seen by what comes after it, and raises where Python raises."""
+    found = []
+    if isinstance(said, list) and type(said) is list:
+        speaker = lambda x, item: speaks(x, item[0])  # noqa: E731
+    else:
+        speaker = speaks
+    for function in (speaker, jit(speaker)):
+        STATE.update(n=0, said=[])
+        results = []
+        for number in range(4):
+            taking_part = order == "with" or number in (1, 3)
+            with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                handlers, filters = LOG.handlers[:], LOG.filters[:]
+                of_parent = LOG.parent.handlers[:]  # type: ignore[union-attr]
+                forget()
+                patch.setattr(sys, "stdout", TEXT)
+                patch.setattr(sys, "stderr", TEXT)
+                if taking_part:
+                    TAKING_PART[way](patch)
+                try:
+                    value, *rest = function(Tensor([float(number), 1.0]), said)
+                    results.append((value.asnumpy().tolist(), rest))
+                except Exception as error:
+                    results.append((type(error), str(error)))
+                finally:
+                    LOG.handlers[:], LOG.filters[:] = handlers, filters
+                    LOG.parent.handlers[:] = of_parent  # type: ignore[union-attr]
+                results += [EVENTS + events_of_text(), [str(one.category) for one in caught], dict(STATE)]
+        found.append(results)
+    assert found[0] == found[1]
+
+
+def test_standard_output_is_no_break(sinks: str) -> None:
+    def f(x: Any, items: Any) -> Any:
+        print("text", x.sum(), items)
+        LOG.info("n %d sum %s", 3, x.sum())
+        warnings.warn(f"careful {x.sum()}")
+        return x * 2
+
+    captured = jit(f)
+    for value in (X, Y):
+        assert events_of(captured, value, [1]) == events_of(f, value, [1])
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        breaks = len(explain(captured)(X, [1]).breaks)
+    assert breaks == 0 if sinks == "standard" else breaks > 0

@@ -73,10 +73,12 @@ class Same:
 
 
 class _Verbatim(str):
-    """A string that is its own representation."""
+    """A string that is its own representation; two that say the same are two keys."""
 
     __slots__ = ()
     __repr__ = str.__str__
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
 
 class HostCall:

@@ -18,10 +18,17 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from weft.capture.meaning.builtins import text_of
+from weft.capture.meaning.outputs import (
+    in_the_way_of_logger,
+    in_the_way_of_print,
+    in_the_way_of_stream,
+    in_the_way_of_warning,
+)  # fmt: skip
 from weft.capture.meaning.table import handles, refused
 from weft.capture.python.classes import class_attribute
 from weft.capture.python.namespaces import namespace_of
 from weft.capture.python.packages import WEFT
+from weft.capture.python.users import users_code
 from weft.capture.sources.sources import VALUES
 from weft.capture.state.frame import Frame
 from weft.capture.state.journal import Journaled, cell_value, slot_value, slots_of
@@ -42,6 +49,7 @@ _CONSTANT: Final = (
     str, bytes, int, float, complex, type(None), type, types.FunctionType, types.BuiltinFunctionType,
     types.ModuleType, types.MethodType, type(Ellipsis), type(NotImplemented), range,
 )  # fmt: skip
+_CONTAINERS: Final = (list, tuple, set, frozenset, dict)
 #: objects looked at to see whether the text of one may depend on what the capture wrote
 _REACH_LIMIT: Final = 10_000
 
@@ -96,9 +104,17 @@ def _argument(machine: Machine, value: Any, passing: _Passing, around: tuple[int
         return value.operand()
     if isinstance(value, (Tensor, Text, Shown, *_CONSTANT)):
         return value
-    machine.sources.inside(value)
     kind = type(value)
-    container = kind in (list, tuple, set, frozenset, dict) or (isinstance(value, tuple) and hasattr(value, "_fields"))
+    if passing != "itself" and _text_runs_code(machine, value):
+        if passing == "text":
+            return Shown(machine.calls.call(repr, [value], {}))
+        raise Unsupported(
+            Refusal.UNKNOWN_CALL,
+            f"the text of a {kind.__name__} is made by code of the program, when the message is given",
+            "pass the text of it: str(...), repr(...) or an f-string",
+        )
+    machine.sources.inside(value)
+    container = kind in _CONTAINERS or (isinstance(value, tuple) and hasattr(value, "_fields"))
     mutable = not isinstance(value, (tuple, frozenset))
     if id(value) in machine.sources.anew and not container and not isinstance(value, (slice, *VALUES)):
         raise Unsupported(
@@ -119,8 +135,15 @@ def _argument(machine: Machine, value: Any, passing: _Passing, around: tuple[int
             )
         around = (*around, id(value))
         if isinstance(value, dict):
-            return {key: _argument(machine, item, passing, around) for key, item in value.items()}
+            return {
+                _argument(machine, key, passing, around): _argument(machine, item, passing, around)
+                for key, item in value.items()
+            }
         items = [_argument(machine, item, passing, around) for item in value]
+        if isinstance(value, (set, frozenset)) and any(isinstance(item, Shown) for item in items):
+            raise Unsupported(
+                Refusal.UNKNOWN_CALL, f"code of the program makes the texts in a {kind.__name__}", "print a sorted list"
+            )
         return kind(*items) if hasattr(value, "_fields") else kind(items)
     own = machine.objects.user_method(value, "__repr__") if passing == "text" else None
     if own is not None:
@@ -131,6 +154,15 @@ def _argument(machine: Machine, value: Any, passing: _Passing, around: tuple[int
         "would see it as it was before the call",
         "pass the values in it: numbers, texts and tensors",
     )
+
+
+def _text_runs_code(machine: Machine, value: Any) -> bool:
+    """Whether code of the program's makes the text of a value, or of something that it holds."""
+    if any(machine.objects.user_method(value, name) is not None for name in ("__str__", "__repr__", "__format__")):
+        return True
+    if type(value) in _CONTAINERS or class_attribute(type(value), "__repr__") is object.__repr__:
+        return False  # the items of a container are asked one by one
+    return users_code((value,)) is not None
 
 
 def _is_written(machine: Machine, value: Any) -> bool:
@@ -168,10 +200,15 @@ def _print(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> None:
         print(**kwargs)  # raises Python's own message
     _check_streams(machine)
     file = kwargs.get("file")
-    write = machine.objects.user_method(file, "write")
-    if write is not None:
-        _print_to_user(machine, write, args, kwargs)
-        return
+    check, given = (in_the_way_of_print, "stdout") if file is None else (in_the_way_of_stream, file)
+    if (machine.sources.guarded or file is not None) and check(given) is not None:
+        if file is None:
+            file = machine.attributes.get_attr(sys, "stdout")
+        write = machine.objects.user_method(file, "write")
+        if write is not None:
+            _print_to_user(machine, file, write, args, kwargs)
+            return
+    _check_way(machine, check, given)
     shown = [_shown(machine, value) for value in args]
     call_host(machine, print, *shown, passing="text", **kwargs)
 
@@ -180,14 +217,14 @@ def _shown(machine: Machine, value: Any) -> Any:
     """An argument of print: texts of the user's objects are made by the user's code, now."""
     if isinstance(value, (Tensor, Text, *_CONSTANT)):
         return value
-    if type(value) in (list, tuple, dict, set, frozenset):
+    if type(value) in _CONTAINERS:
         return value
     return text_of(machine, value)
 
 
-def _print_to_user(machine: Machine, write: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
+def _print_to_user(machine: Machine, file: Any, write: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
     """Print into an object with a `write` of the user's, as `print` does: piece by piece."""
-    file, sep, end = kwargs["file"], kwargs.get("sep"), kwargs.get("end")
+    sep, end = kwargs.get("sep"), kwargs.get("end")
     for number, value in enumerate(args):
         if number:
             machine.calls.call(write, [file, " " if sep is None else sep], {})
@@ -210,6 +247,7 @@ def is_stream_write(owner: Any, name: str) -> bool:
 def write_stream(machine: Machine, method: Any, args: list[Any]) -> int | None:
     """Write to a stream; returns how much was written."""
     _check_streams(machine)
+    _check_way(machine, in_the_way_of_stream, method.__self__)
     name = method.__name__
     call_host(machine, method, *args)
     if name != "write" or machine.frame.instrs[machine.frame.pc].name == "POP_TOP":
@@ -228,6 +266,20 @@ def _check_streams(machine: Machine) -> None:
             "the compiled function writes to the module sys before it prints",
             "redirect the output around the call of the compiled function",
         )
+
+
+def _check_way(machine: Machine, check: Callable[[Any], str | None], given: Any) -> None:
+    """Refuse an output call in which code of the program's takes part; else guard that none does."""
+    if not machine.sources.guarded:
+        return  # the call is made as things are when the graph runs
+    found = check(given)
+    if found is not None:
+        raise Unsupported(
+            Refusal.IMPURE_CALL,
+            f"the output goes through {found}, which may see or change what a graph has not written yet",
+            "write it outside the compiled function, or leave the standard streams, handlers and filters in place",
+        )
+    machine.sources.condition(check, given, None)
 
 
 # -- where a call is -----------------------------------------------------------------------------------------------
@@ -314,7 +366,7 @@ def _warn(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> None:
         category = UserWarning
     elif not (isinstance(category, type) and issubclass(category, Warning)):
         raise TypeError(f"category must be a Warning subclass, not '{type(category).__name__}'")
-    _refuse_caught(machine, category)
+    _check_way(machine, in_the_way_of_warning, category)
     skipped = _Prefixes(prefixes)
     place = _place(machine, max(2, level) if prefixes else level, skipped)
     made_from: Any = None
@@ -330,8 +382,9 @@ def _warn_arguments(
 
 
 def _is_plain(kind: type) -> bool:
-    """Whether an exception of a class is what its arguments say."""
-    return not any(isinstance(class_attribute(kind, name), types.FunctionType) for name in ("__init__", "__new__"))
+    """Whether an exception of a class is, and shows, what its arguments say."""
+    own = ("__init__", "__new__", "__str__", "__repr__")
+    return not any(isinstance(class_attribute(kind, name), types.FunctionType) for name in own)
 
 
 def _give_warning(
@@ -348,32 +401,8 @@ def _give_warning(
 @handles(warnings.warn_explicit)
 def _warn_explicit(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> None:
     category = args[1] if len(args) > 1 else kwargs.get("category")
-    _refuse_caught(machine, category if isinstance(category, type) else Warning)
+    _check_way(machine, in_the_way_of_warning, category if isinstance(category, type) else Warning)
     call_host(machine, warnings.warn_explicit, *args, **kwargs)
-
-
-def _may_raise(category: type) -> bool:
-    """Whether a filter makes an exception of some warning of a category, as filters are now."""
-    for action, text, kind, module, line in warnings.filters:
-        if issubclass(category, kind):
-            if action == "error":
-                return True
-            if text is None and module is None and not line:
-                return False
-    return False
-
-
-def _refuse_caught(machine: Machine, category: type) -> None:
-    """A graph cannot go on with an `except` when a warning becomes an exception."""
-    frame: Frame | None = machine.frame if _may_raise(category) else None
-    while frame is not None:
-        if frame.decoded.handler_at(frame.pc - 1) is not None:
-            raise Unsupported(
-                Refusal.IMPURE_CALL,
-                f"filters turn this {category.__name__} into an exception, which a try or with statement may handle",
-                "give the warning outside the statement",
-            )
-        frame = frame.caller
 
 
 for _filter in (warnings.filterwarnings, warnings.simplefilter, warnings.resetwarnings, warnings.catch_warnings):
@@ -390,12 +419,10 @@ def _is_logging(file: str) -> bool:
 @handles(logging.Logger.isEnabledFor)
 def _is_enabled_for(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> bool:
     logger, level = args
+    if not machine.sources.guarded and _is_logging(machine.frame.decoded.code.co_filename):
+        return True  # the record asks when the graph runs
     enabled: bool = logging.Logger.isEnabledFor(logger, level)
-    by_library = _is_logging(machine.frame.decoded.code.co_filename)
-    if by_library and not machine.sources.guarded:
-        return True  # the record asks again when the graph runs
-    if not (by_library and enabled):
-        machine.sources.answer(logger, "isEnabledFor", level, enabled)
+    machine.sources.answer(logger, "isEnabledFor", level, enabled)
     return enabled
 
 
@@ -416,6 +443,7 @@ def _log(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> None:
             "the record of an exception needs its traceback, which a graph does not have",
             "log the exception's text",
         )
+    _check_way(machine, in_the_way_of_logger, logger)
     place = _place(machine, stacklevel, _is_logging)
     call_host(machine, partial(_give_record, logger, level, place), message, tuple(values), exc_info, extra)
 

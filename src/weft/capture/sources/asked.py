@@ -54,6 +54,14 @@ class Asked(Contents):
         what = f"{method} of a {type(obj).__name__}"
         self._guard(f"{asked} is {self._constant(result)}", "relation", what, result)
 
+    def condition(self, check: Any, given: Any, result: Any) -> None:
+        """A function of the library was asked about an object or a text: the guard asks it again."""
+        if id(given) in self.created:
+            return
+        shown = repr(given) if type(given) is str else self._expression(given)
+        asked = f"{self.name(check, 'function')}({shown}) is {self._constant(result)}"
+        self._guard(asked, "relation", check.__name__, result)
+
     def instance(self, value: Any, kinds: Any, found: bool) -> None:
         """Whether a value is an instance was asked: classes that are told later who belongs to them are asked again."""
         pending, asked = [kinds], False

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
 import resource
-import shutil
 import sys
 from collections.abc import Iterator
 
@@ -16,22 +16,13 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("weft", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("weft")
 
-#: bytes of compiled programs on disk beyond which they are thrown away
-_MOST_KEPT = 4 << 30
-
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep what XLA compiles in pytest's cache: the workers and the next run find it there.
-
-    The key of an entry is the program with the compiler's version and options, so an entry is never stale.
-    """
+    """Keep what XLA compiles in pytest's cache: workers, processes and the next run find it there; never at home."""
     if config.pluginmanager.has_plugin("cacheprovider"):
-        folder = config.cache.mkdir("xla")
-        if not hasattr(config, "workerinput") and sum(f.stat().st_size for f in folder.iterdir()) > _MOST_KEPT:
-            shutil.rmtree(folder)
-        jax.config.update("jax_compilation_cache_dir", str(folder))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+        os.environ["MS_COMPILER_CACHE_PATH"] = str(config.cache.mkdir("compiled"))
+    else:
+        os.environ["MS_COMPILER_CACHE_ENABLE"] = "0"
 
 
 #: growth of a worker's peak memory after which it forgets its compiled programs

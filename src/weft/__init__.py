@@ -14,6 +14,7 @@ try:
     from weft import nn, ops, train
     from weft.autodiff.grad import grad, jvp, value_and_grad, vjp
     from weft.autodiff.jacobian import jacfwd, jacrev
+    from weft.cache import configure as _configure_cache
     from weft.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
     from weft.core.containers import mutable
     from weft.core.parameters import ParameterTuple
@@ -41,6 +42,8 @@ try:
     from weft.ops.random import get_seed, set_seed
     from weft.train import load_checkpoint, load_param_into_net, save_checkpoint
     from weft.vectorize import vmap
+
+    _configure_cache()
 finally:
     if _collecting:
         if not _gc.get_freeze_count():  # moves all objects to the oldest generation, where they wait for their time

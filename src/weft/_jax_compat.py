@@ -12,7 +12,7 @@ from typing import Any, Final
 import jax
 import jax.monitoring
 import numpy as np
-from jax._src import pjit  # noqa: TID251  what this module is for
+from jax._src import compilation_cache, pjit  # noqa: TID251  what this module is for
 from jax._src.util import clear_all_caches  # noqa: TID251
 
 # 64-bit element types are real in this framework; JAX has one process-wide switch for them.
@@ -96,6 +96,32 @@ _SEEN: Final[Any] = getattr(pjit, "_seen_qdds", {})
 _REMEMBERED: Final = 64
 _compilations = 0
 on_compilation(_forget_traces)
+
+
+def keep_executables(store: Any) -> None:
+    """Ask a store for compiled programs before compiling, and give it those that were compiled.
+
+    Args:
+        store: has ``get(key) -> bytes | None`` and ``put(key, value)``; None keeps nothing. Where the program has told
+            JAX itself where to keep them, that stays.
+    """
+    global _kept_in
+    if jax.config.values["jax_compilation_cache_dir"] != _kept_in or not hasattr(
+        compilation_cache, "_cache_initialized"
+    ):
+        return
+    _kept_in = None if store is None else str(store._path)
+    jax.config.update("jax_compilation_cache_dir", _kept_in)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    jax.config.update("jax_persistent_cache_enable_xla_caches", "none")  # files of its own, which nobody checks
+    compilation_cache.reset_cache()
+    compilation_cache._cache = store
+    compilation_cache._cache_initialized = store is not None
+
+
+#: the folder of the store that JAX was given last
+_kept_in: str | None = None
 
 
 def compiled_programs(function: Any) -> int:

@@ -1,4 +1,4 @@
-"""The command line: `weft run`, `weft explain`, `weft demo`, `weft --version`."""
+"""The command line: `weft run`, `weft explain`, `weft cache`, `weft demo`, `weft --version`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from weft import __version__
+from weft.cache import executables
+from weft.cache.files import Files
 from weft.explain.recorder import Recorder
 from weft.explain.report import Report
 from weft.mindspore.run import CannotRun, run_module, run_script
@@ -78,6 +80,14 @@ def parser() -> argparse.ArgumentParser:
     explain.add_argument("--json", metavar="FILE", help="write the report as JSON")
     _add_program(explain)
 
+    cache = commands.add_parser(
+        "cache",
+        help="show, verify or clear what was compiled and is kept on disk",
+        description="Show where compiled programs are kept, how many and how large; verify looks for damaged files.",
+        allow_abbrev=False,
+    )
+    cache.add_argument("action", nargs="?", choices=("show", "verify", "clear"), default="show", help="(%(default)s)")
+
     demo = commands.add_parser(
         "demo",
         help="train a small network three ways and compare",
@@ -127,6 +137,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _run(options, rest)
         if options.command == "explain":
             return _explain(options, rest)
+        if options.command == "cache":
+            return _cache(options.action)
         return _demo(options)
     except CannotRun as error:
         print(f"weft: {error}", file=sys.stderr)
@@ -166,6 +178,27 @@ def _write(report: Report, options: argparse.Namespace) -> None:
         report.to_html(options.html)
     if options.json is not None:
         Path(options.json).write_text(report.to_json() + "\n", encoding="utf-8")
+
+
+def _cache(action: str) -> int:
+    """Show, verify or clear the compile cache."""
+    place = executables.folder()
+    if not executables.is_on():
+        print("the compile cache is off")
+    if not place.is_dir():
+        print(f"{place}: nothing is kept")
+        return 0
+    files = Files(place, executables.LIMIT)
+    if action == "clear":
+        print(f"{place}: {files.clear()} files removed")
+        return 0
+    found = files.files()
+    size, most = (sum(file.size for file in found) / 2**20, executables.LIMIT / 2**20)
+    print(f"{place}: {len(found)} compiled programs, {size:.1f} MB of at most {most:.0f} MB")
+    damaged = files.damaged() if action == "verify" else []
+    for path in damaged:
+        print(f"damaged: {path.name}", file=sys.stderr)
+    return 1 if damaged else 0
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -164,7 +164,7 @@ def _device_target(key: str, value: Any) -> str:
     return value
 
 
-def _environment_switch(*names: str) -> bool:
+def environment_switch(*names: str) -> bool:
     """A switch that the first of these environment variables that is set decides: "0" is off, "1" is on, as is none."""
     for name in names:
         value = os.environ.get(name, "")
@@ -189,10 +189,12 @@ SETTINGS: Final[dict[str, Setting]] = {
     "device_id": Setting(0, _integer(0, 4095), "Which device of the target to compute on."),
     "save_graphs": Setting(False, _save_graphs, "Write the graph after each pass as text: False, True or 0 to 3."),
     "save_graphs_path": Setting(".", _text, "Folder of the graphs that save_graphs writes."),
-    "enable_compile_cache": Setting(False, _flag, "Keep compiled graphs on disk for the next process."),
-    "compile_cache_path": Setting(".", _text, "Folder of the compile cache."),
+    "enable_compile_cache": Setting(
+        None, _flag, "Keep compiled programs on disk for the next process; they are kept unless this is set to False."
+    ),
+    "compile_cache_path": Setting(None, _text, "Folder of the compile cache; else it is among the user's caches."),
     "jit": Setting(
-        _environment_switch("WEFT_JIT", "MS_JIT"),
+        environment_switch("WEFT_JIT", "MS_JIT"),
         _flag,
         "Compile decorated functions and graph mode; False (or WEFT_JIT=0 in the environment) runs all in Python.",
     ),
@@ -458,15 +460,26 @@ def get_context(attr_key: str) -> Any:
         1000
     """
     value = _context.get(attr_key)
-    if value is None and attr_key == "device_target":
-        return default_target()
-    return value
+    return _WHERE_NOT_SET[attr_key]() if value is None else value
+
+
+def chosen(key: str) -> Any:
+    """The value of a setting, None where the program has not chosen one."""
+    return _context.values[key]
 
 
 def default_target() -> str:
     """The device target when none is set: the platform that the installed jaxlib prefers."""
     platform = default_platform()
     return next((name for name, p in _TARGETS.items() if p == platform), platform.upper())
+
+
+#: what `get_context` says of settings that have no value until one is chosen
+_WHERE_NOT_SET: Final[dict[str, Callable[[], Any]]] = {
+    "device_target": default_target,
+    "enable_compile_cache": lambda: False,
+    "compile_cache_path": lambda: ".",
+}
 
 
 def mode() -> int:

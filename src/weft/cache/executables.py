@@ -1,0 +1,83 @@
+"""What XLA compiled, kept in files: JAX asks for them by a key of the program, the compiler and its options."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+from weft import context
+from weft._jax_compat import keep_executables
+from weft.cache.files import LOG, Files
+from weft.cache.folder import Unusable, default_folder, machine, opened
+
+#: bytes that the files of a cache may have together
+LIMIT: Final = 4 << 30
+
+
+def is_on() -> bool:
+    """Whether compiled programs are kept: unless the settings, or else the environment, say no."""
+    chosen = context.chosen("enable_compile_cache")
+    if chosen is None:
+        chosen = context.environment_switch("MS_COMPILER_CACHE_ENABLE")
+    return bool(chosen)
+
+
+def folder() -> Path:
+    """Where they are kept: where the settings say, or else the environment, or else among the user's caches.
+
+    Example:
+        >>> folder().is_absolute()
+        True
+    """
+    chosen = context.chosen("compile_cache_path") or os.environ.get("MS_COMPILER_CACHE_PATH")
+    return Path(chosen).absolute() / "weft-cache" if chosen else default_folder()
+
+
+class Executables:
+    """What JAX asks for compiled programs. The folder is opened when the first one is asked for.
+
+    Args:
+        folder: the folder of the cache.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder
+        self._files: Files | None = None
+        self._lock = threading.Lock()
+        self._opened = False
+
+    def get(self, key: str) -> bytes | None:
+        """The compiled program of a key, or None."""
+        files = self._open()
+        return None if files is None else files.get(f"{machine()} {key}")
+
+    def put(self, key: str, value: bytes) -> None:
+        """Keep a compiled program."""
+        files = self._open()
+        if files is not None:
+            files.put(f"{machine()} {key}", value)
+
+    def _open(self) -> Files | None:
+        with self._lock:
+            if not self._opened:
+                self._opened = True
+                try:
+                    self._files = Files(opened(self._path), LIMIT)
+                except Unusable as error:
+                    LOG.warning("there is no compile cache: %s", error)
+            return self._files
+
+
+def configure(changes: dict[str, Any] | None = None) -> None:
+    """Keep what is compiled from now on where the settings say.
+
+    Args:
+        changes: settings that have just changed; None if nothing was configured yet.
+    """
+    if changes is None or {"enable_compile_cache", "compile_cache_path"} & changes.keys():
+        keep_executables(Executables(folder()) if is_on() else None)
+
+
+context.on_change(configure)

@@ -1,0 +1,135 @@
+"""Compiled programs in the next process: loaded, equal, and never those of another program."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.processes import python
+from weft import context
+from weft.cache import executables
+
+PROGRAM = """
+import json, sys
+import jax
+hits = []
+jax.monitoring.register_event_listener(lambda event, **facts: hits.append(event))
+import numpy as np
+from weft import Parameter, Tensor, jit, nn, value_and_grad, set_context, set_seed
+EXTRA
+set_seed(3)
+net = nn.SequentialCell(nn.Dense(4, 8), nn.Tanh(), nn.Dense(8, 2))
+weights = net.trainable_params()
+optimizer = nn.Momentum(weights, 0.1, 0.9)
+said = []
+
+def step(x, scale):
+    def loss(x):
+        print("loss of", x.sum())
+        return (net(x) ** 2).mean() * SCALE * scale
+    value, gradients = value_and_grad(loss, None, weights)(x)
+    optimizer(gradients)
+    return value
+
+run = jit(step) if MODE == "jit" else step
+x = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4))
+found = [float(run(x * (i + 1), 0.5)) for i in range(3)]
+counts = [sum(event.endswith(name) for event in hits) for name in ("cache_hits", "cache_misses")]
+print(json.dumps([found, [w.asnumpy().tolist() for w in weights], *counts]))
+"""
+
+
+def result_of(folder: Path, mode: str = "jit", scale: str = "1.0", extra: str = "", **variables: str) -> list[Any]:
+    source = PROGRAM.replace("MODE", repr(mode)).replace("SCALE", scale).replace("EXTRA", extra)
+    variables = {"MS_COMPILER_CACHE_PATH": str(folder), "MS_COMPILER_CACHE_ENABLE": "1", **variables}
+    done = python("-c", source, **variables)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    return [*json.loads(lines[-1]), lines[:-1], done.stderr]
+
+
+@pytest.mark.parametrize("mode", ["eager", "jit"])
+def test_the_next_process_compiles_nothing(tmp_path: Path, mode: str) -> None:
+    first = result_of(tmp_path, mode)
+    second = result_of(tmp_path, mode)
+    assert (first[:2], first[4:]) == (second[:2], second[4:])
+    assert first[2] == 0
+    assert first[3] > 0
+    assert second[2] == first[3]
+    assert second[3] == 0
+    changed = result_of(tmp_path, mode, scale="2.0")
+    assert changed[0] == result_of(tmp_path / "new", mode, scale="2.0")[0] != first[0]
+
+
+def test_it_can_be_turned_off(tmp_path: Path) -> None:
+    first = result_of(tmp_path, MS_COMPILER_CACHE_ENABLE="0")
+    assert first[2:4] == [0, 0]
+    assert list(tmp_path.iterdir()) == []
+    off = result_of(tmp_path, extra="set_context(enable_compile_cache=False)")
+    assert off[:4] == first[:4]
+    moved = tmp_path / "moved"
+    on = result_of(
+        tmp_path / "not here",
+        extra=f"set_context(enable_compile_cache=True, compile_cache_path={str(moved)!r})",
+        MS_COMPILER_CACHE_ENABLE="0",
+    )
+    assert on[3] > 0
+    assert [path.name for path in moved.iterdir()] == ["weft-cache"]
+    assert not (tmp_path / "not here").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs rights")
+def test_a_folder_of_others_is_not_used(tmp_path: Path) -> None:
+    folder = tmp_path / "weft-cache"
+    folder.mkdir()
+    folder.chmod(0o777)
+    found = result_of(tmp_path)
+    assert list(folder.iterdir()) == []
+    assert found[5].count("there is no compile cache") == 1
+    assert found[0] == result_of(tmp_path / "own")[0]
+
+
+def test_damaged_files_are_compiled_again(tmp_path: Path) -> None:
+    first = result_of(tmp_path)
+    for path in (tmp_path / "weft-cache").iterdir():
+        path.write_bytes(path.read_bytes()[:-7])
+    second = result_of(tmp_path)
+    assert second[:2] == first[:2]
+    assert second[2:4] == [0, first[3]]
+    assert second[5].count("were damaged") == 1
+    assert result_of(tmp_path)[2:4] == [first[3], 0]
+
+
+def test_the_settings_say_what_they_are() -> None:
+    try:
+        assert context.get_context("enable_compile_cache") is False
+        assert context.get_context("compile_cache_path") == "."
+        context.set_context(enable_compile_cache=False)
+        assert not executables.is_on()
+        context.set_context(enable_compile_cache=True, compile_cache_path="there")
+        assert executables.is_on()
+        assert executables.folder() == Path("there").absolute() / "weft-cache"
+    finally:
+        context.reset()
+
+
+def test_the_command(tmp_path: Path) -> None:
+    def command(*words: str) -> tuple[int, str]:
+        done = python("-m", "weft", "cache", *words, MS_COMPILER_CACHE_PATH=str(tmp_path))
+        return done.returncode, done.stdout + done.stderr
+
+    assert command() == (0, f"{tmp_path / 'weft-cache'}: nothing is kept\n")
+    count = result_of(tmp_path)[3]
+    assert f": {count} compiled programs, " in command("show")[1]
+    assert command("verify")[0] == 0
+    path = next((tmp_path / "weft-cache").iterdir())
+    path.write_bytes(b"x")
+    status, text = command("verify")
+    assert status == 1
+    assert f"damaged: {path.name}" in text
+    assert command("clear") == (0, f"{tmp_path / 'weft-cache'}: {count} files removed\n")
+    assert command("nonsense")[0] == 2

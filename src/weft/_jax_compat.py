@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, Final
@@ -26,6 +27,8 @@ if _ROUNDS not in os.environ.get("XLA_FLAGS", ""):
 
 #: JAX's name for the event that a compilation has ended
 _COMPILED: Final = "/jax/core/compile/backend_compile_duration"
+#: and for the one, before it, that it was found on disk
+_LOADED: Final = "/jax/compilation_cache/cache_hits"
 
 Array = jax.Array
 Tracer = jax.core.Tracer
@@ -50,6 +53,22 @@ def copied(array: Array) -> Array:
     return jax.device_put(array, may_alias=False)
 
 
+class _Local(threading.local):
+    #: whether what is being compiled was found on disk
+    loaded = False
+
+
+_local = _Local()
+
+
+def _note_loaded(event: str, **facts: Any) -> None:
+    if event == _LOADED:
+        _local.loaded = True
+
+
+jax.monitoring.register_event_listener(_note_loaded)
+
+
 def on_compilation(listener: Callable[[str, float], None]) -> None:
     """Call ``listener(name, seconds)``, in the thread that asked for it, after each compilation by XLA."""
 
@@ -59,6 +78,12 @@ def on_compilation(listener: Callable[[str, float], None]) -> None:
             listener(name[4:-1] if name.startswith("jit(") else name, duration_secs)
 
     jax.monitoring.register_event_duration_secs_listener(heard)
+
+
+def was_loaded() -> bool:
+    """Whether the compilation that a listener of this thread is told of was a load from disk; asked once for each."""
+    loaded, _local.loaded = _local.loaded, False
+    return loaded
 
 
 def _forget_traces(name: str, seconds: float) -> None:

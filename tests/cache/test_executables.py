@@ -104,6 +104,18 @@ def test_damaged_files_are_compiled_again(tmp_path: Path) -> None:
     assert result_of(tmp_path)[2:4] == [first[3], 0]
 
 
+def test_reports_say_what_was_loaded(tmp_path: Path) -> None:
+    source = """
+import json, weft
+report = weft.explain(lambda x: x * 3 + 1)(weft.Tensor([1.0]))
+print(json.dumps([made.compilation.loaded for made in report.compilations]))
+"""
+    variables = {"MS_COMPILER_CACHE_PATH": str(tmp_path), "MS_COMPILER_CACHE_ENABLE": "1"}
+    for loaded in (False, True):
+        done = python("-c", source, **variables)
+        assert (done.stdout, done.stderr) == (f"{json.dumps([loaded])}\n", "")
+
+
 def test_the_settings_say_what_they_are() -> None:
     try:
         assert context.get_context("enable_compile_cache") is False

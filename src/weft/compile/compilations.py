@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from weft._jax_compat import on_compilation
+from weft._jax_compat import on_compilation, was_loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,13 @@ class Compilation:
         what: what was compiled of a graph (`RUN`, `IN_PLACE`, `FORWARD`, `BACKWARD`, after ``gradient of`` for the
             graph of a gradient), or the name of an operation.
         seconds: how long XLA took.
+        loaded: whether it was found in the compile cache, so that XLA only loaded it.
         at: when it was done, in seconds since the epoch.
     """
 
     what: str
     seconds: float
+    loaded: bool = False
     at: float = field(default_factory=time.time)
 
 
@@ -91,12 +93,13 @@ def compiling(name: str, what: str, record: Compilations) -> Iterator[None]:
 
 
 def _note(name: str, seconds: float) -> None:
+    loaded = was_loaded()
     expected = _local.expected
     if expected is not None and expected[0] == name:
-        expected[2].add(Compilation(expected[1], seconds))
+        expected[2].add(Compilation(expected[1], seconds, loaded))
         return
     for listener in tuple(listeners):
-        listener(Compilation(name, seconds))
+        listener(Compilation(name, seconds, loaded))
 
 
 on_compilation(_note)

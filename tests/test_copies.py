@@ -239,3 +239,28 @@ def test_cells_are_copied_in_compiled_functions(how: Any, called: bool) -> None:
         for step in range(3):
             value = Tensor([[1.0, 2.0 + step]])
             assert str(compiled(value)) == str(f(value))
+
+
+def test_a_copy_that_is_left_half_way_knows_what_it_has_copied() -> None:
+    """An iterator of a dict is copied in Python: the ids of what was copied so far are those of the call by then."""
+
+    def shared(x: Any, given: Any) -> Any:
+        made, iterator = [x * 2], iter({"a": 1})
+        copied = copy.deepcopy([made, given, [iterator], made, [made, iterator, given]])
+        same = (
+            copied[0] is copied[3],
+            copied[4][0] is copied[0],
+            copied[4][1] is copied[2][0],
+            copied[4][2] is copied[1],
+        )
+        return same, len(copied), [type(part).__name__ for part in copied[4]], copied[0][0], copied[1]
+
+    def nested(x: Any, given: Any) -> Any:
+        copied = copy.deepcopy([[iter({"a": 1})]])[0]
+        return len(copied), type(copied[0]).__name__, list(copied[0]), x * 2
+
+    for function in (shared, nested):
+        compiled = jit(function)
+        for number in range(12):
+            x, given = Tensor([float(number)]), [number]
+            assert repr(compiled(x, given)) == repr(function(x, given))

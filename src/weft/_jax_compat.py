@@ -13,8 +13,8 @@ from typing import Any, Final
 import jax
 import jax.monitoring
 import numpy as np
-from jax._src import compilation_cache, pjit  # noqa: TID251  what this module is for
-from jax._src.util import clear_all_caches  # noqa: TID251
+from jax._src import compilation_cache, dispatch, pjit  # noqa: TID251  what this module is for
+from jax._src import util as jax_util  # noqa: TID251
 
 # 64-bit element types are real in this framework; JAX has one process-wide switch for them.
 jax.config.update("jax_enable_x64", True)
@@ -94,7 +94,9 @@ def _forget_traces(name: str, seconds: float) -> None:
     del name, seconds
     _compilations += 1
     if _compilations % _REMEMBERED == 0:
-        clear_all_caches()
+        for cache in list(getattr(jax_util, "_caches", ())):
+            if cache is not _OPERATIONS:
+                cache.cache_clear()
         _SEEN.clear()
         _collect()
 
@@ -117,6 +119,8 @@ def _collect() -> None:
 _next_collection = 0.0
 #: the argument types that JAX has seen of each function, among them its own, which live for ever
 _SEEN: Final[Any] = getattr(pjit, "_seen_qdds", {})
+#: JAX's own compiled operations, which programs that use JAX beside us need in every step
+_OPERATIONS: Final[Any] = getattr(dispatch, "xla_primitive_callable", None)
 #: compilations between two times that JAX's memory of tracing is emptied
 _REMEMBERED: Final = 64
 _compilations = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import jax
 import numpy as np
 import pytest
 
@@ -87,3 +88,21 @@ def test_operations_run_alone_keep_few_programs(monkeypatch: pytest.MonkeyPatch)
         assert sum(compiled_programs(run) for run in [*add.executables.values(), *add.pullbacks.values()]) <= 13
     three = Tensor(np.ones(3, np.float32))
     np.testing.assert_array_equal((three + three).asnumpy(), np.full(3, 2, np.float32))  # compiled again
+
+
+def test_operations_of_jax_stay_compiled() -> None:
+    """A program may use JAX beside us, operation by operation: what we forget of tracing is not what it needs."""
+    x = jax.numpy.ones(3)
+    made: list[compilations.Compilation] = []
+    compilations.listeners.append(made.append)
+    counts = []
+    try:
+        for _ in range(4):
+            made.clear()
+            for exponent in range(2, 9):
+                for mantissa in range(1, 23):
+                    jax.lax.reduce_precision(x, exponent, mantissa)
+            counts.append(len(made))
+    finally:
+        compilations.listeners.remove(made.append)
+    assert counts == [154, 0, 0, 0]

@@ -48,9 +48,11 @@ def in_the_way_of_stream(stream: Any) -> str | None:
         stream: a file object, or None.
 
     Example:
-        >>> in_the_way_of_stream(io.StringIO())
-        >>> in_the_way_of_stream(type("Tee", (io.StringIO,), {"write": print})())
-        'a Tee of the program'
+        >>> stream = io.StringIO()
+        >>> in_the_way_of_stream(stream)
+        >>> stream.close()
+        >>> in_the_way_of_stream(stream)
+        'a closed stream'
     """
     return _foreign((stream,))
 

@@ -1,0 +1,73 @@
+"""The first step of a process: LeNet eagerly and compiled, cold and with what an earlier process left in the cache."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from bench.lenet import batch, jax_step, weft_step
+from bench.measure import Result, row, seconds, wait
+
+#: by name: whether weft runs it, and whether the step is compiled
+SIDES = {"weft": (True, False), "weft under jit": (True, True), "jax": (False, False), "jax under jit": (False, True)}
+
+
+def first_step(side: str) -> None:
+    """Print the seconds that the first step of this process takes, imports, weights and data not counted."""
+    ours, compiled = SIDES[side]
+    x, y = batch()
+    if ours:
+        import weft
+
+        step = weft.jit(weft_step()) if compiled else weft_step()
+        arguments = weft.Tensor(x), weft.Tensor(y)
+    else:
+        import jax.numpy as jnp
+
+        step, arguments = jax_step(compiled), (jnp.asarray(x), jnp.asarray(y))
+    start = time.perf_counter()
+    wait(step(*arguments))
+    print(time.perf_counter() - start)
+
+
+def _first_step(side: str, folder: str | None = None) -> float:
+    """Seconds of a first step in a new process."""
+    cache = {"MS_COMPILER_CACHE_ENABLE": "1", "MS_COMPILER_CACHE_PATH": folder} if folder else {}
+    command = f"import os; os.environ.update({cache!r})\nfrom bench.starting import first_step; first_step({side!r})"
+    # the package turns the cache off when it is imported, so it is imported before the variables are set
+    command = f"import bench\n{command}"
+    done = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True, env=os.environ)
+    return float(done.stdout)
+
+
+def _compare(ours: str, theirs: str, warm: bool, repeat: int) -> Result:
+    count = min(repeat, 3)
+    with tempfile.TemporaryDirectory() as folder:
+        if warm:
+            _first_step(ours, folder)
+        mine = min(_first_step(ours, folder if warm else None) for _ in range(count))
+    reference = min(_first_step(theirs) for _ in range(count))
+    return Result(mine / reference, seconds(mine), seconds(reference))
+
+
+@row("LeNet eager, first step, nothing cached", 1.0)
+def eager_cold(repeat: int) -> Result:
+    return _compare("weft", "jax", False, repeat)
+
+
+@row("LeNet eager, first step of the next process", 0.2)
+def eager_warm(repeat: int) -> Result:
+    return _compare("weft", "jax", True, repeat)
+
+
+@row("LeNet step under jit, first call, nothing cached", 2.0)
+def compiled_cold(repeat: int) -> Result:
+    return _compare("weft under jit", "jax under jit", False, repeat)
+
+
+@row("LeNet step under jit, first call of the next process", 0.5)
+def compiled_warm(repeat: int) -> Result:
+    return _compare("weft under jit", "jax under jit", True, repeat)

@@ -272,6 +272,7 @@ class Calls(Part):
                 known = cls.__dict__.get("_value2member_map_", {})
                 if len(args) != 1 or kwargs or not (type(args[0]) in (int, str, float) and args[0] in known):
                     raise Unsupported(Refusal.UNKNOWN_CALL, f"{cls.__name__}() may call {method.__qualname__}()")
+            args, kwargs = self.given(args, kwargs)  # a flag keeps the numbers that it is made of
             return cls(*args, **kwargs), None
         if class_attribute(cls, "__del__") is not MISSING and module_of(cls) not in PURE_MODULES:
             refuse_lifetimes(f"{cls.__name__} has __del__, which sees how long its objects live")

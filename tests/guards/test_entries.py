@@ -309,3 +309,26 @@ def test_what_changes_while_it_is_read_costs_an_entry_for_the_call() -> None:
     owner.capture_call = changed_afterwards  # type: ignore[method-assign]
     with pytest.warns(RuntimeWarning, match="does not accept the arguments it was captured with.*1.0 -> 2.0"):
         assert step(tensor(1)).item() == 2
+
+
+def test_an_entry_for_one_call_computes_the_numbers_of_the_call() -> None:
+    box: dict[str, Any] = {"n": 1.0, "items": [1, 2]}
+
+    @jit
+    def step(x: Any) -> Any:
+        return x * box["n"], id(box["items"]), id(box["items"]) % 7
+
+    owner = compiled_of(step).program
+    capture = owner.capture_call
+
+    def changed_afterwards(*args: Any) -> Any:
+        entry = capture(*args)
+        if not owner.once:
+            box["n"] += 1
+        return entry
+
+    owner.capture_call = changed_afterwards  # type: ignore[method-assign]
+    with pytest.warns(RuntimeWarning, match="does not accept the arguments it was captured with"):
+        result, *numbers = step(tensor(1))
+    assert result.item() == 2
+    assert numbers == [id(box["items"]), id(box["items"]) % 7]

@@ -80,7 +80,8 @@ def assemble(
     tensors = [load for load in loads if load is not None]
     followed = " or ".join(f"{load}._node is not None" for load in tensors)
     body: list[str] = []
-    guards = [] if writer.once else list(sources.guards.values())
+    # an entry for one call checks nothing, but what follows needs the numbers that checks compute
+    guards = [guard for guard in sources.guards.values() if not writer.once or ":=" in guard.condition]
     body += check_lines(guards, "MISS")
     if followed:
         inputs = "".join(f"{text}, " for text in wrapped)

@@ -19,6 +19,8 @@ settings.load_profile("weft")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep what XLA compiles in pytest's cache: workers, processes and the next run find it there; never at home."""
+    if hasattr(config, "workerinput"):
+        return  # a worker has the environment of the process that started it
     if config.pluginmanager.has_plugin("cacheprovider"):
         os.environ["MS_COMPILER_CACHE_PATH"] = str(config.cache.mkdir("compiled"))
     else:

@@ -131,7 +131,7 @@ def test_the_settings_say_what_they_are() -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     def command(*words: str) -> tuple[int, str]:
-        done = python("-m", "weft", "cache", *words, MS_COMPILER_CACHE_PATH=str(tmp_path))
+        done = python("-m", "weft", "cache", *words, MS_COMPILER_CACHE_PATH=str(tmp_path), MS_COMPILER_CACHE_ENABLE="1")
         return done.returncode, done.stdout + done.stderr
 
     assert command() == (0, f"{tmp_path / 'weft-cache'}: nothing is kept\n")

@@ -387,7 +387,7 @@ def _set_update(machine: Machine, frame: Frame, instr: Instr) -> None:
     values = frame.stack.pop()
     target = frame.stack[-instr.arg]
     machine.journal.touch(target)
-    items = [machine.gate.read(Reads.ALL, item) for item in machine.iteration.iterate(values)]
+    items = machine.iteration.hashed(values)
     machine.native.call((items,), target.update, items)
 
 

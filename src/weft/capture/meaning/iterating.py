@@ -217,10 +217,8 @@ def _container(kind: Any) -> Handler:
                 return args[0]
             elif kind in (list, tuple):
                 args = [machine.iteration.listed(args[0])]
-            elif not issubclass(type(args[0]), (set, frozenset, dict)):
-                args = [[machine.gate.read(Reads.ALL, item) for item in machine.iteration.iterate(args[0])]]
             else:
-                args = [machine.iteration.iterate(args[0])]
+                args = [machine.iteration.hashed(args[0])]
         return machine.made(machine.native.call(() if kind in (list, tuple) else args, kind, *args, **kwargs))
 
     return handler

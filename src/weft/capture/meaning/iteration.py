@@ -135,6 +135,13 @@ class Iteration(Part):
         self.ask_length(obj)
         return items
 
+    def hashed(self, obj: Any) -> Any:
+        """Something that gives a set its members in place of `obj`: Python takes the whole table of a set or dict."""
+        if is_table(obj):
+            self.sources.contents(obj)
+            return obj
+        return [self.machine.gate.read(Reads.ALL, item) for item in self.iterate(obj)]
+
     def ask_length(self, iterable: Any) -> None:
         """Ask a user's iterable how long it may be, as a list does before it takes the items."""
         if isinstance(iterable, (IndexIterator, UserIterator)):
@@ -190,6 +197,11 @@ class Iteration(Part):
     def advance(self, iterator: SymbolicRangeIterator) -> Any:
         """The next item of a symbolic range."""
         return iterator.advance()
+
+
+def is_table(obj: Any) -> bool:
+    """Whether sets take over the table of an object, past whatever its class has for iteration."""
+    return issubclass(type(obj), (set, frozenset)) or type(obj) is dict
 
 
 class UserIterator(Journaled):

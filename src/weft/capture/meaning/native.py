@@ -120,9 +120,14 @@ class Native(Part):
         if arrays:
             with self._unwritten(arrays):
                 return self._watched(library, values, function, given, args, kwargs)
-        result = self._watched(library, values, function, given, args, kwargs)
+        result: Any = self._watched(library, values, function, given, args, kwargs)
+        if issubclass(type(result), _SETS):
+            self.journal.sets.note(result, function, given)
         for value in given:
-            if issubclass(type(value), bytearray) and _is_looked_into(value):
+            kind = type(value)
+            if issubclass(kind, set) and id(value) in self.created:
+                self.journal.sets.note(value, function, [v for v in given if v is not value and v is not None])
+            elif issubclass(kind, bytearray) and _is_looked_into(value):
                 result = None  # which would look into it as long as the refusal is under way
                 raise Unsupported(
                     Refusal.IMPURE_CALL,
@@ -362,6 +367,7 @@ def _refuse_choices(values: Any, seen: set[int] | None) -> None:
 
 _SEARCHES: Final = (operator.contains, operator.countOf, operator.indexOf)
 _NESTED: Final = (dict, *_CONTAINERS)
+_SETS: Final = (set, frozenset)
 
 
 #: what code does that hashes or compares, and more than that

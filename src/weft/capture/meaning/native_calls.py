@@ -23,6 +23,7 @@ from weft.capture.meaning import (  # noqa: F401 - most fill the table
 )
 from weft.capture.meaning.gate import Settling, definer_of, row_of_class, row_of_method
 from weft.capture.meaning.getters import CALLED, missing_item
+from weft.capture.meaning.iteration import is_table
 from weft.capture.meaning.iterators import BufferedIterator
 from weft.capture.meaning.parts import Part
 from weft.capture.meaning.texts import format_text
@@ -95,6 +96,8 @@ _FILLED: Final = (*_MUTABLE, tuple, frozenset, bytes, array.array)
 _USING_MODULES: Final = frozenset({"_heapq", "_bisect", "_operator", "operator"})
 #: methods of lists that put items elsewhere, with the number of arguments that say where
 _PLACING: Final = {"append": 0, "insert": 1, "pop": 1, "clear": 0, "reverse": 0}
+#: methods of sets that change nothing if the member is in the set, or is not in it
+_KEEPING: Final = {"add": True, "discard": False}
 #: methods that take over the items of a mapping
 _MERGING: Final = frozenset({"__init__", "__ior__", "update"})
 #: methods that change a dict
@@ -158,6 +161,8 @@ class NativeCalls(Part):
             return self.machine.iteration.mapping(value)
         if issubclass(kind, (list, tuple, bytearray)):
             return self.sequence_argument(value)
+        if issubclass(kind, (set, frozenset)) and is_table(value):
+            return value
         items = self.iterable_argument(value)
         if items is value or not issubclass(kind, (set, frozenset, dict)):
             return items
@@ -349,7 +354,7 @@ class NativeCalls(Part):
 
     def _touch(self, owner: Any, name: str, args: list[Any]) -> None:
         """Note a container before one of its own methods writes it."""
-        if name in _READING:
+        if name in _READING or self._has_already(owner, name, args):
             return
         where = args[: _PLACING.get(name, 0)]
         if isinstance(owner, list) and name == "extend" and args and type(args[0]) in (list, tuple):
@@ -358,6 +363,17 @@ class NativeCalls(Part):
             self.journal.touch_list(owner, name, *where, *[None] * (len(args) - len(where)))
         else:
             self.journal.touch(owner)
+
+    def _has_already(self, owner: Any, name: str, args: list[Any]) -> bool:
+        """Whether a set from outside stays as it is: it has what is added, or has not what is discarded."""
+        if type(owner) is not set or name not in _KEEPING or id(owner) in self.created:
+            return False
+        if len(args) != 1 or type(args[0]) not in (int, str) or self.machine.native.has_users_keys(owner):
+            return False
+        if (args[0] in owner) is not _KEEPING[name]:
+            return False
+        self.sources.has(owner, args[0])
+        return True
 
     def _pop(self, callee: Any, owner: list[Any], args: list[Any]) -> Any:
         """`list.pop`: only the item that it returns is read."""

@@ -6,7 +6,6 @@ import datetime
 import decimal
 import math
 import operator
-from collections.abc import Iterable, Iterator, Set
 from typing import Any, Final
 
 import jax
@@ -43,7 +42,7 @@ def same_value(a: Any, b: Any) -> bool:
     if kind is tuple:
         return same_values(a, b)
     if kind is frozenset:
-        return same_members(a, b)
+        return same_values(list(a), list(b))  # the order shows wherever it is iterated
     if kind is range:
         return (a.start, a.stop, a.step) == (b.start, b.stop, b.step)
     if kind is decimal.Decimal:
@@ -64,32 +63,6 @@ def same_array(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 def same_values(a: Any, b: Any) -> bool:
     """Whether two sequences hold the same values in the same order."""
     return len(a) == len(b) and (all(map(operator.is_, a, b)) or all(map(same_value, a, b)))
-
-
-def same_members(found: Iterable[Any], kept: Set[Any]) -> bool:
-    """Whether what a set holds are the values of another set. It calls no method of the program's.
-
-    Args:
-        found: what the set gives: of any class.
-        kept: values of Python's own.
-    """
-    items = list(found)
-    if len(items) != len(kept):
-        return False
-    kinds = {type(part) for item in kept for part in _parts(item)}
-    if not all(type(part) in kinds for item in items for part in _parts(item)):
-        return False  # before it is hashed and compared
-    own = {item: item for item in kept}
-    return all(item in own and same_value(item, own[item]) for item in items)
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    """A value, or the values that a tuple or set of them is made of; of one without any, itself."""
-    if type(value) in (tuple, frozenset) and value:
-        for item in value:
-            yield from _parts(item)
-    else:
-        yield value
 
 
 def _bits(number: float) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import operator
 from typing import Any, Final
 
 from weft.capture.python.containers import VIEWS, items_of, length, members, native_class, shown_by, spelled, values_of
-from weft.capture.python.values import same_members, same_values
+from weft.capture.python.values import same_values
 from weft.capture.sources.known import Known
 from weft.capture.sources.numbers import ObjectId
 from weft.capture.state.guards import Guard, is_long
@@ -172,7 +172,9 @@ class Contents(Known):
             kept = self._constant(bytes(members(before)))
             self._guard(self._spelled(obj, "__eq__", expression, kept), "contents", path)
         elif isinstance(before, (set, frozenset)):
-            self._guard_members(obj, expression, list(members(before)), path)
+            self._guard_keys(obj, expression, list(members(before)), path)  # in the order that iterating shows
+            room = self._spelled(obj, "__sizeof__", expression)  # on which the order of what is made of it depends
+            self._guard(f"{room} == {native_class(type(before)).__sizeof__(before)}", "contents", path)
         elif isinstance(before, dict):
             self._guard_items(obj, expression, before, path, numbers)
         elif length(before) > _LONG:
@@ -221,16 +223,6 @@ class Contents(Known):
         self._keep(keys)
         same, kept = self.name(same_items, "object"), self.name(keys, "constant")
         self._guard(f"{same}({listed}, {kept})", "keys", f"keys of {path}")  # to show them may call their methods
-
-    def _guard_members(self, obj: Any, expression: str, found: list[Any], path: str) -> None:
-        if all(map(_is_value, found)):
-            kept = self.name(frozenset(found), "constant")
-            listed = self._spelled(obj, "__iter__", expression)
-            self._guard(f"{self.name(same_members, 'object')}({listed}, {kept})", "contents", path)
-            return
-        self._keep(found)
-        kept = self.name(frozenset(map(id, found)), "constant")
-        self._guard(f"{{*map(id, {self._spelled(obj, '__iter__', expression)})}} == {kept}", "contents", path)
 
     def _keep(self, objects: Any) -> None:
         """Objects that are guarded by identity through what holds them load as themselves."""

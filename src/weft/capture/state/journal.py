@@ -18,6 +18,7 @@ from typing import Any, Final
 from weft.autodiff import session
 from weft.capture.python.containers import items_of, native_class
 from weft.capture.python.namespaces import class_namespace, namespace_of
+from weft.capture.state.sets import SetGrowth
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 
@@ -174,7 +175,7 @@ def _put_back(obj: Any, contents: dict[str, Any]) -> None:
         list.__setitem__(obj, slice(None), contents["list"])
     elif "dict" in contents:
         _restore_dict(obj, contents["dict"])
-    elif "set" in contents:
+    elif "set" in contents:  # only where the set itself is given up: see `_refuse_older`
         set.clear(obj)
         set.update(obj, contents["set"])
     elif "deque" in contents:
@@ -252,11 +253,13 @@ def _described(obj: Any, owner: Any) -> str:
 class Layer:
     """The objects written since a point in time, with their contents at that point."""
 
-    __slots__ = ("before", "gradients", "side")
+    __slots__ = ("before", "begun", "gradients", "side")
 
-    def __init__(self, side: bool = False) -> None:
+    def __init__(self, side: bool = False, begun: int = -1) -> None:
         #: whether what is written since holds on one side of a branch only
         self.side = side
+        #: the step that began it
+        self.begun = begun
         #: how many gradients were in progress
         self.gradients = session.depth()
         #: id -> (the object, its contents before the first write)
@@ -287,6 +290,8 @@ class Journal:
         self.places: dict[int, list[int | None] | None] = {}
         #: id of a dictionary, list or cell -> the numbers that `exchange` put into it, by key
         self.exchanged: dict[int, dict[Any, Any]] = {}
+        #: how the sets that were made came to their members
+        self.sets = SetGrowth()
         #: what each side of a branch left behind: id -> (the object, its contents)
         self.ends: list[dict[int, tuple[Any, Any]]] = []
         #: ids of written lists that were cleared on the way
@@ -448,6 +453,8 @@ class Journal:
         self.touches += 1
         if issubclass(type(obj), list):
             self.places[key] = None
+        elif issubclass(type(obj), set):
+            self._refuse_older(obj)
         elif issubclass(type(obj), type):
             self.wrote_class = True
         if key not in before:
@@ -463,6 +470,17 @@ class Journal:
             self.wrote_outside = self.wrote_outside or not self.belongs(key, self.created)
             before[key] = (obj, contents_of(obj))
             self.first_written.setdefault(key, self.clock())
+
+    def _refuse_older(self, obj: Any) -> None:
+        """Refuse to write a set that could not be put back: one from outside, or from before a side of a branch."""
+        own = id(obj) in self.created
+        if not own or self.births[id(obj)] < self.layers[-1].begun:
+            where = "made before a branch on a tensor is changed in it" if own else "from outside is changed"
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                f"a set {where}, and the order of its members depends on its past, which cannot be put back",
+                "use a dictionary, or change the set outside the compiled function",
+            )
 
     def _is_own(self, obj: Any) -> bool:
         """Whether no other thread can reach an object, or it is a tensor, of which only the value is written."""
@@ -517,7 +535,7 @@ class Journal:
 
     def push(self, side: bool = True) -> Layer:
         """Begin a layer; what is written holds on one side of a branch only, unless `side` is False."""
-        layer = Layer(side)
+        layer = Layer(side, self.clock())
         self.layers.append(layer)
         return layer
 

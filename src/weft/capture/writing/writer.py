@@ -226,7 +226,7 @@ class Writer:
         if issubclass(kind, tuple):
             return self.outside(value) if self.sources.is_known(value) else self._tuple(value)
         if kind is frozenset:
-            return self._assigned(f"frozenset(({''.join(self.expression(item) + ', ' for item in value)}))")
+            return self._assigned(f"frozenset({', '.join(self._steps(value))})")
         if issubclass(kind, types.FunctionType):
             return self._function(value)
         if issubclass(kind, type):
@@ -492,9 +492,8 @@ class Writer:
             for key, item in items_of(value):
                 self.write(kind, "__setitem__", name, self.expression(key), self.expression(item))
         elif base is set:
-            items = [self.expression(item) for item in members(value)]
-            if items:
-                self.write(kind, "update", name, f"({', '.join(items)},)")
+            for given in self._steps(value):
+                self.write(kind, "update", name, given)
         self._fill_namespace(name, value)
         for member in slots_of(kind):
             item = slot_value(value, member)
@@ -504,6 +503,17 @@ class Writer:
             self.lines.append(f"{name}.args = {self.expression(value.args)}")
             self._raised(name, value)
         return name
+
+    def _steps(self, value: Any) -> list[str]:
+        """What a set made here is given, one after the other, so that its members get their order."""
+        steps = self.journal.sets.steps(value)
+        if steps is None:
+            self.refuse(value)
+        written = []
+        for make, given in steps:
+            items = f"({''.join(self.expression(item) + ', ' for item in given)})"
+            written.append(items if make is tuple else f"{self.constant(make)}({items})")
+        return written
 
     def _plain(self, value: Any) -> tuple[Any, ...]:
         """What an immutable value of a user's class is as one of the built-in class, to make another from."""

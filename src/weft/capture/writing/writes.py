@@ -106,12 +106,8 @@ class Writes:
             self._dictionary(kind, target, before["dict"], after["dict"], reorder)
         if "exception" in after:
             self.writer.exception(target, before["exception"], after["exception"])
-        if any(part in after for part in ("set", "deque", "bytes")):
+        if any(part in after for part in ("deque", "bytes")):
             self.writer.sources.contents(obj)
-        if "set" in after and set(_identities(after["set"])) != set(_identities(before["set"])):
-            items = [self.writer.expression(item) for item in after["set"]]
-            self.writer.write(kind, "clear", target)
-            self.writer.write(kind, "update", target, f"({''.join(i + ', ' for i in items)})")
         for part in ("deque", "bytes"):
             if part in after:
                 items = [self.writer.expression(item) for item in after[part]]

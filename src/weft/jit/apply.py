@@ -9,16 +9,19 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.capture.python.classes import bound_by_class
+from weft.core.frames import passed_over
 from weft.core.transparency import frameless
 from weft.nn.cell import Cell
 
 
 @frameless
+@passed_over
 def _construct(self: Any, *args: Any, **kwargs: Any) -> Any:
     return bound_by_class(self, "construct")(*args, **kwargs)
 
 
 @frameless
+@passed_over
 def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
     return self(*args, **kwargs)
 

@@ -15,9 +15,11 @@ from weft.capture.leaving.entry import Entry
 from weft.capture.leaving.misses import another_form
 from weft.capture.state.events import History
 from weft.core import trace as trace_module
+from weft.core.frames import passed_over
 from weft.errors import Location
 
 
+@passed_over
 class Compiled:
     """A callable with the entries captured for it.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from weft.core.frames import passed_over
 from weft.core.transparency import PYTHON_ONLY, keeps
 from weft.jit.apply import apply
 from weft.jit.compiled import eagerly
@@ -47,6 +48,7 @@ def jit_disable(fn: Any = None) -> Any:
 
 
 @keeps
+@passed_over
 def _in_python(function: Callable[..., Any]) -> Callable[..., Any]:
     def python_function(*args: Any, **kwargs: Any) -> Any:
         with eagerly():

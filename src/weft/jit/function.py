@@ -14,6 +14,7 @@ from weft.capture.leaving.entry import MISS
 from weft.capture.leaving.tracebacks import hide_runtime
 from weft.capture.state import events
 from weft.core import trace as trace_module
+from weft.core.frames import passed_over
 from weft.core.transparency import STAND_INS
 from weft.jit import compiled as compiled_module
 from weft.jit.compiled import Compiled, is_eager
@@ -36,6 +37,7 @@ class Variants:
         return [self.shared, *self.instances.all()]
 
 
+@passed_over
 class Dispatcher:
     """Finds the entries of a call to a decorated function.
 
@@ -158,6 +160,7 @@ def name_of(function: Any) -> str:
     return found if isinstance(found, str) else type(function).__name__
 
 
+@passed_over
 def dispatched(function: Callable[..., Any], options: Options) -> Callable[..., Any]:
     """The decorated form of a callable.
 

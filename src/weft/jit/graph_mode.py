@@ -7,6 +7,7 @@ from typing import Any
 
 from weft.capture.leaving.entry import MISS
 from weft.capture.leaving.tracebacks import hide_runtime
+from weft.core.frames import passed_over
 from weft.core.transparency import transparent
 from weft.jit.compiled import Compiled, defined_at, is_eager
 from weft.jit.instances import Instances
@@ -14,6 +15,7 @@ from weft.nn import cell as cell_module
 from weft.nn.cell import Cell
 
 
+@passed_over
 def _graph_call(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`Cell.__call__` in graph mode."""
     if is_eager():
@@ -36,6 +38,7 @@ def compiled_cell(cell: Cell) -> Compiled:
 
 
 @transparent
+@passed_over
 def _call_cell(self: Cell, *args: Any, **kwargs: Any) -> Any:
     return self(*args, **kwargs)
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft.capture.leaving.entry import MISS
+from weft.core.frames import passed_over
 from weft.core.home import Home
 from weft.core.tensor import Tensor
 from weft.jit.compiled import Compiled
@@ -45,6 +46,7 @@ def owns_entries(kind: type, function: Any) -> bool:
     return getattr(defined, "__weft_inline__", defined) is function or not isinstance(function, types.FunctionType)
 
 
+@passed_over
 class Instances:
     """The entries of one function for each object that it is called on.
 

@@ -13,6 +13,7 @@ from weft.capture.leaving.shapes import shape_of, values_of
 from weft.capture.leaving.suspension import continuation_at, drive
 from weft.capture.meaning.calls import bind
 from weft.capture.state.frame import Frame, slots_for
+from weft.core.frames import passed_over
 from weft.core.transparency import CALLING_BACK, PYTHON_ONLY, STAND_INS, UNBROKEN
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def captured_callbacks(owner: Owner) -> Iterator[None]:
         CALLING_BACK.run = before
 
 
+@passed_over
 def _call(owner: Owner, callee: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Call a user's function or Cell as a piece that is captured for an owner."""
     function: Any = callee

@@ -15,6 +15,7 @@ from weft.capture.leaving.entry import MISS, Entry
 from weft.capture.leaving.misses import PATIENCE, Restlessness, changing_numbers, compared, distance, logger
 from weft.capture.state.events import FIRST, BreakSite, History
 from weft.capture.state.guards import describe
+from weft.core.frames import passed_over
 from weft.core.garbage import freed_after
 from weft.core.threads import others_run
 from weft.errors import WeftError
@@ -51,6 +52,7 @@ class Recency:
         return dropped
 
 
+@passed_over
 class Entries:
     """The entries of one piece of code for one form of calls, most recently used first.
 

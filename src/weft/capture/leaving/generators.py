@@ -13,8 +13,10 @@ from weft.capture.leaving.suspension import Continuation, Handlers, continuation
 from weft.capture.meaning.generators import CAPTURED_GENERATORS
 from weft.capture.python.exceptions import contexts_before, raise_as_it_is, restore_contexts, set_context
 from weft.capture.state.frame import Frame
+from weft.core.frames import passed_over
 
 
+@passed_over
 class YieldPoint:
     """A generator's frame where it waits to be resumed.
 
@@ -152,6 +154,7 @@ def make_generator(point: YieldPoint, values: tuple[Any, ...]) -> Any:
     return made
 
 
+@passed_over
 def _generate(point: YieldPoint, values: tuple[Any, ...]) -> Generator[Any, Any, Any]:
     if point.started:
         result: Any = Yielded(point, None, values)

@@ -15,6 +15,7 @@ from weft.capture.leaving.tracebacks import RUNNER, keep_user_frames
 from weft.capture.state.events import BreakSite
 from weft.capture.state.frame import NULL, Await, check_init
 from weft.core.dispatch import Watch
+from weft.core.frames import passed_over
 from weft.errors import Refusal
 
 
@@ -46,6 +47,7 @@ def _runner(
     return run
 
 
+@passed_over
 class _Rest:
     """The rest of a frame in Python, then the frames that wait for it.
 

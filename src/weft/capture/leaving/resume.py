@@ -17,6 +17,7 @@ from bytecode import ConcreteBytecode, ConcreteInstr
 from weft.capture.code.instructions import VERSION, Decoded
 from weft.capture.leaving.steps import VALUE
 from weft.capture.state.frame import NULL, UNBOUND
+from weft.core.frames import passed_over
 
 if TYPE_CHECKING:
     from weft.capture.leaving.shapes import FrameShape
@@ -147,6 +148,7 @@ def stack_map(decoded: Decoded) -> StackMap:
     return found
 
 
+@passed_over
 def resume_function(shape: FrameShape) -> Callable[..., Any] | None:
     """A function that takes the values of a frame and goes on from its place to the frame's end.
 
@@ -181,6 +183,7 @@ def resume_function(shape: FrameShape) -> Callable[..., Any] | None:
     return call
 
 
+@passed_over
 class _Resumption:
     """One resume function: its code, and where each value goes."""
 

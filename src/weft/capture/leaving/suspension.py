@@ -23,6 +23,7 @@ from weft.capture.leaving.steps import VALUE, Outcome, Step, step_of, step_of_de
 from weft.capture.leaving.tracebacks import RUNNER, keep_user_frames
 from weft.capture.python.exceptions import raise_as_it_is
 from weft.capture.state.events import BreakSite
+from weft.core.frames import passed_over
 from weft.errors import Refusal, Unsupported
 
 
@@ -48,6 +49,7 @@ IDLE_CAPTURES = 16
 _IDLE_CONTINUATIONS: Final = 4
 
 
+@passed_over
 class Continuation:
     """How a call goes on from a place: the entries captured for it."""
 
@@ -84,6 +86,7 @@ class Continuation:
         return self.rest
 
 
+@passed_over
 class _ContinuationEntries(Entries):
     """The entries of a continuation; there are none any more when the rest of the frame is left to Python."""
 
@@ -110,6 +113,7 @@ def continuation_at(owner: Owner, shapes: tuple[FrameShape, ...]) -> Continuatio
     return found
 
 
+@passed_over
 class BreakPoint:
     """The end of a graph before an instruction that runs in Python.
 
@@ -262,6 +266,7 @@ class BreakPoint:
         return continuation_at(self.owner, (*self.shapes[:-1], shape)), taken
 
 
+@passed_over
 class Handlers:
     """How frames go on when an exception is raised in the innermost: at the handlers of their code.
 
@@ -326,6 +331,7 @@ class Handlers:
         return (values[sum(shape.size for shape in self.shapes[: depth + 1]) - 1],)
 
 
+@passed_over
 def drive(result: Any) -> Any:
     """Run suspensions until a call has its result."""
     while result.__class__ is Suspension:

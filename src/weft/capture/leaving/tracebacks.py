@@ -11,9 +11,10 @@ from weft.capture.code.instructions import Decoded
 from weft.capture.leaving.step_functions import raising_step, waiting_step
 from weft.capture.python.exceptions import contexts_before, restore_contexts
 from weft.capture.python.packages import CAPTURE, WEFT
+from weft.core.frames import PASSED_OVER
 
 #: the file that generated code of the runtime claims to be from
-RUNNER: Final = "<weft step>"
+RUNNER: Final = f"<weft step>{PASSED_OVER}"
 #: what lies between the user's frames is from these files
 _OURS: Final = ("<weft ", *(CAPTURE, f"{WEFT}jit{os.sep}"))
 

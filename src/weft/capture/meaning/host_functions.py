@@ -27,12 +27,12 @@ from weft.capture.meaning.outputs import (
 from weft.capture.meaning.table import handles, refused
 from weft.capture.python.classes import class_attribute
 from weft.capture.python.namespaces import namespace_of
-from weft.capture.python.packages import WEFT
 from weft.capture.python.users import users_code
 from weft.capture.sources.sources import VALUES
 from weft.capture.state.frame import Frame
 from weft.capture.state.journal import Journaled, cell_value, slot_value, slots_of
 from weft.capture.state.lazytext import LazyText
+from weft.core.frames import PASSED_OVER
 from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
@@ -319,7 +319,7 @@ def _place(machine: Machine, level: int, skipped: Callable[[str], bool]) -> _Pla
     while frame is not None:
         if not skipped(frame.decoded.code.co_filename):
             level -= 1
-            if level <= 0 and not frame.transparent:
+            if level <= 0:
                 code = frame.decoded.code
                 return _Place(code.co_filename, frame.decoded.location(frame.pc - 1).line, code.co_name, frame.globals)
         frame = frame.caller
@@ -331,14 +331,13 @@ def _found(place: _Place | int, skipped: Callable[[str], bool]) -> _Place:
     if isinstance(place, _Place):
         return place
     frame = sys._getframe()
-    left = place
-    while frame.f_back is not None:
+    left, inside = place, True
+    while frame.f_back is not None and left:
         frame = frame.f_back
         file = frame.f_code.co_filename
-        if not file.startswith((WEFT, _ENTRY)) and not skipped(file):
+        inside = inside and not file.startswith(_ENTRY)
+        if not inside and not file.endswith(PASSED_OVER) and not skipped(file):
             left -= 1
-            if not left:
-                break
     return _Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name, frame.f_globals)
 
 

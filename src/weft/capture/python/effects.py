@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from weft.capture.python.classes import class_attribute
 from weft.capture.python.packages import NATIVE_PACKAGES, PURE_MODULES, is_ours, module_of
+from weft.core.frames import PASSED_OVER
 
 #: C modules of which library code makes use without anybody noticing, besides those in which all is pure
 _UNNOTICED: Final = frozenset(
@@ -74,4 +75,5 @@ def runs_python(function: Any) -> bool:
 
 def is_importing(frame: types.FrameType) -> bool:
     """Whether a frame belongs to the import system."""
-    return "importlib" in frame.f_code.co_filename
+    file = frame.f_code.co_filename
+    return "importlib" in file and not file.endswith(PASSED_OVER)

@@ -18,6 +18,7 @@ from weft.capture.state.guards import check_lines
 from weft.capture.writing.writer import Writer
 from weft.compile.executable import Executable
 from weft.compile.segment import Segment
+from weft.core.frames import PASSED_OVER
 from weft.core.tensor import Tensor, view, wrap
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType
@@ -113,7 +114,7 @@ def assemble(
         source += "    def number(position): return outs[position].item()\n"
     source += "".join(f"    {line}\n" for line in writer.lines)
     scope |= sources.scope
-    exec(compile(source, f"<weft entry {graph.name}>", "exec"), scope)
+    exec(compile(source, f"<weft entry {graph.name}>{PASSED_OVER}", "exec"), scope)
     guards = list(sources.guards.values())
     names = dict(sources.scope, Tensor=Tensor)
     return Entry(scope["entry"], segment, guards, source, parameters, names, computes, failed)

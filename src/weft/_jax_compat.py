@@ -131,8 +131,9 @@ def keep_executables(store: Any) -> None:
     """Ask a store for compiled programs before compiling, and give it those that were compiled.
 
     Args:
-        store: has ``get(key) -> bytes | None`` and ``put(key, value)``; None keeps nothing. Where the program has told
-            JAX itself where to keep them, that stays.
+        store: has ``get(key) -> bytes | None``, ``put(key, value)`` and ``drop(key)``, which says that XLA could not
+            read what `get` gave; None keeps nothing. Where the program has told JAX itself where to keep them, that
+            stays.
     """
     global _kept_in
     if jax.config.values["jax_compilation_cache_dir"] != _kept_in or not hasattr(
@@ -151,6 +152,24 @@ def keep_executables(store: Any) -> None:
 
 #: the folder of the store that JAX was given last
 _kept_in: str | None = None
+
+
+def _read_kept(key: str, *args: Any, **kwargs: Any) -> Any:
+    """Read a compiled program that is kept. One that XLA cannot read is none: of deeply nested ones it writes more
+    than it reads, and JAX would warn of them in each process.
+    """
+    try:
+        return _read_by_jax(key, *args, **kwargs)
+    except Exception:
+        if _kept_in is None:
+            raise
+        store: Any = compilation_cache._cache
+        store.drop(key)
+        return None, None
+
+
+_read_by_jax: Final = compilation_cache.get_executable_and_time
+compilation_cache.get_executable_and_time = _read_kept  # type: ignore[assignment]
 
 
 def compiled_programs(function: Any) -> int:

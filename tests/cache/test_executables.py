@@ -12,6 +12,7 @@ import pytest
 from tests.helpers.processes import python
 from weft import context
 from weft.cache import executables
+from weft.cache.files import Files, _unpacked
 
 PROGRAM = """
 import json, sys
@@ -145,3 +146,16 @@ def test_the_command(tmp_path: Path) -> None:
     assert f"damaged: {path.name}" in text
     assert command("clear") == (0, f"{tmp_path / 'weft-cache'}: {count} files removed\n")
     assert command("nonsense")[0] == 2
+
+
+def test_a_program_that_xla_cannot_read_is_removed_without_a_word(tmp_path: Path) -> None:
+    first = result_of(tmp_path, "jit")
+    folder = next(path for path in tmp_path.rglob("*") if path.suffix == ".weft").parent
+    files = Files(folder, executables.LIMIT)
+    for file in files.files():  # whole, and nothing that XLA wrote
+        key, value = _unpacked(file.path.read_bytes()) or ("", b"")
+        files.put(key, value[: len(value) // 2])
+    second = result_of(tmp_path, "jit", PYTHONWARNINGS="error")
+    assert second[:3] == [*first[:2], 0]
+    assert second[4:] == first[4:]
+    assert not any(_unpacked(file.path.read_bytes()) == (key, value[: len(value) // 2]) for file in files.files())

@@ -313,6 +313,27 @@ def test_graphs_of_other_values_do_not_count() -> None:
     assert len(compiled.report().graphs) <= 20
 
 
+def test_a_value_that_comes_and_goes_is_compared_with_those_of_its_kind() -> None:
+    """`random.gauss` keeps every second number for the next call."""
+
+    class Pairs:
+        spare: Any = None
+        count = 0.0
+
+        def draw(self) -> float:
+            number, self.spare = self.spare, None
+            if number is None:
+                self.count += 0.37
+                number, self.spare = self.count, self.count * 0.5
+            return number
+
+    pairs, plain = Pairs(), Pairs()
+    compiled = weft.jit(lambda x: x * pairs.draw())
+    for _ in range(40):
+        np.testing.assert_allclose(compiled(Tensor([1.0])).asnumpy(), [plain.draw()], rtol=1e-6)
+    assert len(compiled.report().graphs) <= 5
+
+
 def test_without_breaks_each_value_has_a_graph() -> None:
     compiled = weft.jit(lambda x, n: ops.concat([x] * 2)[n % 4 : n + 1].sum(), fullgraph=True)
     for n in range(12):

@@ -47,6 +47,8 @@ class Executables:
         self._files: Files | None = None
         self._lock = threading.Lock()
         self._opened = False
+        #: keys of programs that XLA writes and cannot read
+        self._unreadable: set[str] = set()
 
     def get(self, key: str) -> bytes | None:
         """The compiled program of a key, or None."""
@@ -56,8 +58,15 @@ class Executables:
     def put(self, key: str, value: bytes) -> None:
         """Keep a compiled program."""
         files = self._open()
-        if files is not None:
+        if files is not None and key not in self._unreadable:
             files.put(f"{machine()} {key}", value)
+
+    def drop(self, key: str) -> None:
+        """Remove a compiled program that XLA could not read, and keep it no more."""
+        self._unreadable.add(key)
+        files = self._open()
+        if files is not None:
+            files.drop(f"{machine()} {key}")
 
     def _open(self) -> Files | None:
         with self._lock:

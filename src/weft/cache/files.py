@@ -105,6 +105,10 @@ class Files:
             return
         self._make_room(len(content))
 
+    def drop(self, key: str) -> None:
+        """Remove the value of a key."""
+        _removed(self._path(key))
+
     def files(self) -> list[File]:
         """All files, those used last at the end."""
         return sorted(self._scanned(_SUFFIX), key=lambda file: file.used)

@@ -34,7 +34,14 @@ def compared(entries: Sequence[Entry], values: Sequence[object]) -> list[list[Di
 
 def distance(differences: Sequence[Difference]) -> tuple[int, int]:
     """How far an entry is from a call: nothing is read any more from what is of another class."""
-    return sum(difference.guard.kind == "type" for difference in differences), len(differences)
+    return sum(map(_is_of_another_class, differences)), len(differences)
+
+
+def _is_of_another_class(difference: Difference) -> bool:
+    guard = difference.guard
+    if guard.kind == "type":
+        return True
+    return guard.kind == "value" and difference.exists and type(difference.found) is not type(guard.expected)
 
 
 def changing_numbers(differences: Iterable[Difference]) -> set[str]:

@@ -155,8 +155,8 @@ _kept_in: str | None = None
 
 
 def _read_kept(key: str, *args: Any, **kwargs: Any) -> Any:
-    """Read a compiled program that is kept. One that XLA cannot read is none: of deeply nested ones it writes more
-    than it reads, and JAX would warn of them in each process.
+    """Read a compiled program that is kept. One that XLA cannot read is none: some big ones it writes and cannot
+    parse, and JAX would warn of them in each process.
     """
     try:
         return _read_by_jax(key, *args, **kwargs)

@@ -45,9 +45,9 @@ def program(seed: int) -> str:
 
 
 def shown(value: Any) -> Any:
-    """A value with the sets in it as lists, in their order."""
+    """A value with the sets in it as lists, in their order, and what the next `pop` takes, which is taken."""
     if isinstance(value, (set, frozenset)):
-        return type(value).__name__, list(value)
+        return type(value).__name__, list(value), [value.pop()] if isinstance(value, set) and value else []
     if isinstance(value, (list, tuple)):
         return [shown(item) for item in value]
     return value.asnumpy().tolist() if isinstance(value, Tensor) else value
@@ -98,3 +98,28 @@ def test_what_a_set_has_already_is_no_change() -> None:
     with assert_compiles(max=1), assert_no_breaks():
         for value in (1.0, 2.0, 3.0):
             assert float(g(Tensor([value]), {"f"})[0]) == value + 1
+
+
+def test_a_set_that_was_empty_on_the_way_keeps_the_place_of_the_next_pop() -> None:
+    def f(x: Tensor, k: int) -> tuple[Tensor, set[Any]]:
+        m = {k}
+        m.pop()
+        m.update([0, 1, 2])
+        return x * k, m
+
+    for k in (3, 1, 3):
+        compiled, python = [g(Tensor([1.0]), k)[1] for g in (weft.jit(f), f)]
+        assert [compiled.pop() for _ in range(3)] == [python.pop() for _ in range(3)]
+
+
+def test_none_is_a_member_like_others() -> None:
+    def f(x: Tensor, k: int) -> tuple[Tensor, set[Any]]:
+        m: set[Any] = set()
+        m.add(None)
+        m.add(k)
+        return x * k, m
+
+    g = weft.jit(f)
+    with assert_no_breaks():
+        for k in (3, 1, 3):
+            assert list(g(Tensor([1.0]), k)[1]) == list(f(Tensor([1.0]), k)[1])

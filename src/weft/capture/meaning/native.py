@@ -122,11 +122,11 @@ class Native(Part):
                 return self._watched(library, values, function, given, args, kwargs)
         result: Any = self._watched(library, values, function, given, args, kwargs)
         if issubclass(type(result), _SETS):
-            self.journal.sets.note(result, function, given)
+            self.journal.sets.note(result, function, args)
         for value in given:
             kind = type(value)
             if issubclass(kind, set) and id(value) in self.created:
-                self.journal.sets.note(value, function, [v for v in given if v is not value and v is not None])
+                self.journal.sets.note(value, function, [other for other in args if other is not value])
             elif issubclass(kind, bytearray) and _is_looked_into(value):
                 result = None  # which would look into it as long as the refusal is under way
                 raise Unsupported(

@@ -53,10 +53,11 @@ class SetGrowth:
             growth = self._known[id(obj)] = _Growth(obj)
         native = native_class(type(obj))
         count = native.__len__(obj)
-        if count == 0 and not growth.lost:
+        name = getattr(function, "__name__", "")
+        if name == "clear" and not growth.lost:  # the table is a new one
             growth.steps, growth.ids = [], set()
         given = list(given)
-        if getattr(function, "__name__", "") == "add" and count == len(growth.ids) + 1:  # without looking at all
+        if name == "add" and count == len(growth.ids) + 1:  # without looking at all
             growth.steps.append((_ONE_BY_ONE, given))
             growth.ids.update(map(id, given))
             return

@@ -33,12 +33,12 @@ def passed_over(target: T) -> T:
     """
     if isinstance(target, type):
         for member in vars(target).values():
-            function = getattr(member, "__func__", member)
-            if isinstance(function, types.FunctionType):
-                passed_over(function)
+            method = getattr(member, "__func__", member)
+            if isinstance(method, types.FunctionType):
+                passed_over(method)
     else:
-        plain: Any = getattr(target, "__wrapped__", target)
-        plain.__code__ = _renamed(plain.__code__)
+        function: Any = target
+        function.__code__ = _renamed(function.__code__)
     return target
 
 

@@ -231,9 +231,11 @@ class NativeCalls(Part):
 
     def _has_at_once(self, items: Any, args: list[Any]) -> bool:
         """Whether a dictionary has the key that it is asked for, so that no default counts."""
-        if not 1 <= len(args) <= 2 or type(args[0]) not in (str, int) or self.machine.native.has_users_keys(items):
-            return False
-        return dict.__contains__(items, args[0])
+        return 1 <= len(args) <= 2 and self._finds_freely(items, args[0]) and dict.__contains__(items, args[0])
+
+    def _finds_freely(self, container: Any, key: Any) -> bool:
+        """Whether looking up a key in a dictionary or set calls nothing of the program's."""
+        return type(key) in (str, int) and not self.machine.native.has_users_keys(container)
 
     def _refuse_users(self, callee: Any, args: list[Any]) -> None:
         """Refuse containers of the user's whose special methods code in C would call."""
@@ -368,9 +370,7 @@ class NativeCalls(Part):
         """Whether a set from outside stays as it is: it has what is added, or has not what is discarded."""
         if type(owner) is not set or name not in _KEEPING or id(owner) in self.created:
             return False
-        if len(args) != 1 or type(args[0]) not in (int, str) or self.machine.native.has_users_keys(owner):
-            return False
-        if (args[0] in owner) is not _KEEPING[name]:
+        if len(args) != 1 or not self._finds_freely(owner, args[0]) or (args[0] in owner) is not _KEEPING[name]:
             return False
         self.sources.has(owner, args[0])
         return True

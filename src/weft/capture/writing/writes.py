@@ -106,10 +106,9 @@ class Writes:
             self._dictionary(kind, target, before["dict"], after["dict"], reorder)
         if "exception" in after:
             self.writer.exception(target, before["exception"], after["exception"])
-        if any(part in after for part in ("deque", "bytes")):
-            self.writer.sources.contents(obj)
         for part in ("deque", "bytes"):
             if part in after:
+                self.writer.sources.contents(obj)
                 items = [self.writer.expression(item) for item in after[part]]
                 self.writer.lines.append(
                     f"{self.writer.constant(restore_sequence)}({target}, ({''.join(i + ', ' for i in items)}))"

@@ -192,6 +192,9 @@ SETTINGS: Final[dict[str, Setting]] = {
     "enable_compile_cache": Setting(
         None, _flag, "Keep compiled programs on disk for the next process; they are kept unless this is set to False."
     ),
+    "auto_block_reuse": Setting(
+        True, _flag, "Compile stretches of large graphs that repeat (layers, their gradients) once for all of them."
+    ),
     "compile_cache_path": Setting(None, _text, "Folder of the compile cache; else it is among the user's caches."),
     "jit": Setting(
         environment_switch("WEFT_JIT", "MS_JIT"),
@@ -393,7 +396,7 @@ _listeners: list[Listener] = []
 _WITHOUT_EFFECT: Final = frozenset(
     {
         "mode", "jit", "jit_log", "save_graphs", "save_graphs_path",
-        "enable_compile_cache", "compile_cache_path", "jit_cache_limit",
+        "auto_block_reuse", "enable_compile_cache", "compile_cache_path", "jit_cache_limit",
         "precompile_only", "pynative_synchronize", "print_file_path", "enable_profiling", "profiling_options",
         "enable_dump", "save_dump_path", "op_timeout",
     }

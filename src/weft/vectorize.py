@@ -17,7 +17,7 @@ from weft.compile.carried import expose, tensor_of
 from weft.compile.differentiate import joint_graph
 from weft.compile.lower import lower
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, exact
+from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor, view, wrap
 from weft.core.trace import Trace, tracing
 from weft.core.transparency import keeps, unbroken
@@ -27,6 +27,7 @@ from weft.ir.types import TensorType
 from weft.ops.joining import stack
 from weft.ops.reduce import reduce_sum
 from weft.passes.drop_dead import DropDead
+from weft.passes.rewrite import structure
 
 
 class Body:
@@ -72,22 +73,6 @@ class Body:
 
     def __repr__(self) -> str:
         return f"<{self.graph.name}: {len(self.graph)} nodes>"
-
-
-def structure(graph: Graph) -> tuple[Any, ...]:
-    """What a graph computes, as nested tuples; equal for graphs that differ in names and locations only."""
-    numbers: dict[Value, int] = {value: i for i, value in enumerate(graph.params)}
-    rows: list[Any] = [tuple([value.type for value in graph.params])]
-    for node in graph.nodes:
-        operands = tuple([None if value is None else numbers[value] for value in node.inputs])
-        types = tuple([value.type for value in node.outputs])
-        rows.append(
-            (node.op, operands, exact(node.attrs), types, tuple([structure(region) for region in node.regions]))
-        )
-        for value in node.outputs:
-            numbers[value] = len(numbers)
-    rows.append(tuple([numbers[value] for value in graph.outputs]))
-    return tuple(rows)
 
 
 def _mapped(*arrays: Any, body: Body, in_axes: tuple[Any, ...], out_axes: tuple[Any, ...], size: int) -> Any:
@@ -465,4 +450,4 @@ def _check_axes(axes: Any, name: str) -> None:
         raise TypeError(f"vmap: {name} must be ints, None, or nested tuples of them, not {axes!r}")
 
 
-__all__ = ["VMAP", "Body", "VmapFunction", "structure", "vmap"]
+__all__ = ["VMAP", "Body", "VmapFunction", "vmap"]

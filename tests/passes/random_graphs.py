@@ -19,6 +19,7 @@ from weft.core.primitive import IO, Primitive
 from weft.core.trace import CONSTANT, Literal
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType
+from weft.passes.rewrite import copy_graph, splice
 
 F0, F3 = TensorType.of(dtypes.float32, ()), TensorType.of(dtypes.float32, (3,))
 F23, F32 = TensorType.of(dtypes.float32, (2, 3)), TensorType.of(dtypes.float32, (3, 2))
@@ -191,6 +192,35 @@ def random_graph(random: Random) -> Graph:
     values = list(builder.values)
     graph.outputs = [random.choice(values) for _ in range(random.randint(1, 6))]
     graph.outputs.append(builder.token)  # type: ignore[arg-type]
+    return graph
+
+
+def repeating_graph(random: Random) -> Graph:
+    """A graph in which stretches repeat: of changing length and number, wired to each other or to anything before."""
+    graph = Graph("repeating")
+    for i, kind in enumerate((F0, F3, F23, I3, CONDITION)):
+        graph.add_param(kind, f"x{i}")
+    builder = Builder(random, graph)
+    for _ in range(random.randint(1, 3)):
+        builder.nodes(random.randint(0, 3))
+        kinds = [random.choice(ALL) for _ in range(random.randint(1, 4))]
+        body = Graph("body", parent=graph)
+        for kind in kinds:
+            body.add_param(kind)
+        inner = Builder(random, body, depth=1)
+        inner.nodes(random.randint(2, 12))
+        body.outputs = [random.choice(inner.values) for _ in range(random.randint(1, 4))]
+        before: list[Value] = []
+        for _ in range(random.randint(2, 6)):
+            chained = random.random() < 0.8
+            given = [
+                next((v for v in before if v.type is kind and chained), None) or builder.of(kind) for kind in kinds
+            ]
+            before = splice(graph, copy_graph(body, graph), given)
+            builder.keep(*before)
+            if random.random() < 0.15:
+                builder.nodes(1)
+    graph.outputs = [random.choice(builder.values) for _ in range(random.randint(1, 6))]
     return graph
 
 

@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from random_graphs import SEEN, arguments, random_graph
+from random_graphs import SEEN, arguments, random_graph, repeating_graph
 
+from weft.compile.chain import Parts, fitting
 from weft.compile.listing import read_graph
 from weft.compile.lower import lower
+from weft.core.control import CALL
 from weft.ir.graph import Graph
 from weft.ir.verifier import verify
 from weft.passes.base import Pass
 from weft.passes.pipeline import optimize
 from weft.passes.rewrite import copy_graph
+from weft.passes.share_repeats import ShareRepeats
 
 randoms = st.integers(0, 2**32).map(Random)
 
@@ -88,3 +91,26 @@ def test_repeating_the_pipeline_comes_to_rest(random: Random) -> None:
     graph = random_graph(random)
     texts = [str(optimize(graph)) for _ in range(12)]
     assert texts[-1] == texts[-2]
+
+
+@settings(max_examples=60)
+@given(randoms)
+def test_stretches_that_repeat_are_calls_that_compute_the_same(random: Random) -> None:
+    graph, arrays = verify(repeating_graph(random)), arguments(random)[:-1]
+    before = run(graph, arrays)
+    shared = verify(ShareRepeats(least=2, saved=2).apply(copy_graph(graph)))
+    check_same(before, run(shared, arrays))
+    donated = fitting(shared, range(len(shared.params)))
+    parts = Parts()
+    for places in ((), donated):
+        copies = [array.copy() for array in jax.tree.map(jax.numpy.asarray, arrays)]
+        check_same(before, (parts.compiled(shared, places)(*copies), []))
+
+
+def test_most_generated_graphs_are_shared() -> None:
+    """So that the test above tests what it says."""
+    called = 0
+    for seed in range(50):
+        shared = ShareRepeats(least=2, saved=2).apply(repeating_graph(Random(seed)))
+        called += any(node.op is CALL and node.regions[0].name.endswith("_block") for node in shared.walk())
+    assert called > 25

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -18,7 +18,7 @@ from weft._jax_compat import on_compilation, was_loaded
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """One compilation by XLA.
+    """One compilation by XLA, of one executable or of all those of a graph in parts.
 
     Args:
         what: what was compiled of a graph (`RUN`, `IN_PLACE`, `FORWARD`, `BACKWARD`, after ``gradient of`` for the
@@ -26,12 +26,14 @@ class Compilation:
         seconds: how long XLA took.
         loaded: whether it was found in the compile cache, so that XLA only loaded it.
         at: when it was done, in seconds since the epoch.
+        parts: how many executables it made.
     """
 
     what: str
     seconds: float
     loaded: bool = False
     at: float = field(default_factory=time.time)
+    parts: int = 1
 
 
 #: the graph as it is
@@ -66,8 +68,8 @@ class Compilations:
 
 
 class _Local(threading.local):
-    #: whose compilation is expected: the name of the function, what it is, the record of its graph
-    expected: tuple[str, str, Compilations] | None = None
+    #: the functions whose compilation is expected, and how long it took for those that were compiled
+    expected: tuple[Collection[str], list[tuple[float, bool]]] | None = None
 
 
 _local = _Local()
@@ -76,27 +78,30 @@ listeners: Final[list[Callable[[Compilation], None]]] = []
 
 
 @contextmanager
-def compiling(name: str, what: str, record: Compilations) -> Iterator[None]:
-    """Within the block, the compilation of a function belongs to a graph.
+def compiling(names: Collection[str], what: str, record: Compilations) -> Iterator[None]:
+    """Within the block, the compilation of some functions belongs to a graph.
 
     Args:
-        name: name of the function.
+        names: names of the functions.
         what: what it is to the graph.
         record: the record of the graph.
     """
-    before = _local.expected
-    _local.expected = (name, what, record)
+    made: list[tuple[float, bool]] = []
+    before, _local.expected = _local.expected, (names, made)
     try:
         yield
     finally:
         _local.expected = before
+        if made:
+            seconds = sum(seconds for seconds, _ in made)
+            record.add(Compilation(what, seconds, all(loaded for _, loaded in made), parts=len(made)))
 
 
 def _note(name: str, seconds: float) -> None:
     loaded = was_loaded()
     expected = _local.expected
-    if expected is not None and expected[0] == name:
-        expected[2].add(Compilation(expected[1], seconds, loaded))
+    if expected is not None and name in expected[0]:
+        expected[1].append((seconds, loaded))
         return
     for listener in tuple(listeners):
         listener(Compilation(name, seconds, loaded))

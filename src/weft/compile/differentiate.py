@@ -18,7 +18,7 @@ from weft.core.trace import Trace
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TOKEN
 from weft.passes.drop_dead import DropDead
-from weft.passes.rewrite import copy_graph
+from weft.passes.rewrite import part
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ def joint_graph(graph: Graph, followed: Sequence[bool]) -> tuple[Graph, tuple[in
     """
     with trace_module.suspended(), trace_module.tracing(Trace(f"{graph.name}_gradient")) as trace:
         root = trace.root
+        root.reuses_blocks = graph.reuses_blocks
         inputs: list[Tensor] = []
         leaves: dict[int, TapeNode] = {}
         for position, (param, follow) in enumerate(zip(graph.params, followed, strict=True)):
@@ -119,19 +120,3 @@ def differentiate(graph: Graph, followed: Sequence[bool]) -> Pullback:
     DropDead().apply(forward)
     DropDead().apply(backward_graph)
     return Pullback(forward, backward_graph, len(saved), gradients)
-
-
-def part(name: str, joint: Graph, params: Sequence[Value], nodes: Sequence[Node], outputs: Sequence[Value]) -> Graph:
-    """A graph of its own with some of another's nodes."""
-    part = Graph(name)
-    values: dict[Value | None, Value | None] = {None: None}
-    for param in params:
-        values[param] = part.add_param(param.type, param.name)
-    for node in nodes:
-        regions = tuple([copy_graph(region, part) for region in node.regions])
-        inputs = tuple([values[value] for value in node.inputs])
-        types = tuple([value.type for value in node.outputs])
-        made = part.add_node(node.op, inputs, node.attrs, types, regions, node.location)
-        values.update(zip(node.outputs, made.outputs, strict=True))
-    part.outputs = [values[value] for value in outputs]  # type: ignore[misc]
-    return part

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
-
-import jax
 
 from weft._jax_compat import copied
 from weft.compile.carried import expose, supplied
+from weft.compile.chain import Parts, fitting, shared
 from weft.compile.compilations import IN_PLACE, RUN, Compilations, compiling
 from weft.compile.host_calls import with_host_calls
-from weft.compile.lower import lower
 from weft.core.control import effect_of
 from weft.core.primitive import IO
 from weft.core.threads import others_run
 from weft.ir.graph import Graph
-from weft.ir.types import TensorType
 
 _count = sys.getrefcount
 
@@ -85,10 +82,12 @@ class Executable:
         run_donating: the same, taking over the memory of the `donatable` arrays, which are invalid afterwards.
 
     Example:
+        >>> import numpy as np
         >>> from weft import dtypes
+        >>> from weft.ir.types import TensorType
         >>> graph = Graph("same")
         >>> graph.outputs.append(graph.add_param(TensorType.of(dtypes.float32, ())))
-        >>> Executable(graph).run(jax.numpy.float32(2))[0].item()
+        >>> Executable(graph).run(np.float32(2))[0].item()
         2.0
     """
 
@@ -109,11 +108,13 @@ class Executable:
     ) -> None:
         self.graph = graph
         exposed, carried = expose(graph)
-        function = lower(exposed)
         self._record = record = record or Compilations()
         has_io = any(effect_of(node) == IO for node in graph.nodes)
+        if not has_io:
+            exposed = shared(exposed, owned=exposed is not graph)
+        parts = Parts()
         # what a host call raises leaves everything as it was before, so nothing may be given away
-        self.donatable = () if has_io else _that_fit(graph, donatable)
+        self.donatable = () if has_io else fitting(graph, donatable)
         #: the variants that were not called yet
         self._first_calls = {"run"}
         #: calls for which shared arrays were copied
@@ -126,14 +127,14 @@ class Executable:
             return with_host_calls(call, graph) if has_io else call
 
         def variant(name: str, jitted: Callable[..., Any], what: str) -> Callable[..., Any]:
-            return finished(_First(weakref.ref(self), name, jitted, finished, (function.__name__, what, record)))
+            return finished(_First(weakref.ref(self), name, jitted, finished, (parts.names, what, record)))
 
-        self.run: Callable[..., Any] = variant("run", jax.jit(function), what)
+        self.run: Callable[..., Any] = variant("run", parts.compiled(exposed), what)
         self.run_donating = self.run
         if self.donatable:
-            places = [len(carried) + position for position in self.donatable]
+            places = tuple([len(carried) + position for position in self.donatable])
             self._first_calls.add("run_donating")
-            self.run_donating = variant("run_donating", jax.jit(function, donate_argnums=places), IN_PLACE)
+            self.run_donating = variant("run_donating", parts.compiled(exposed, places), IN_PLACE)
 
     def call(self, arrays: list[Any], holders: int = 1) -> Any:
         """Run the variant that fits: the donating one if every donatable array is exclusively held.
@@ -197,7 +198,7 @@ class _First:
         name: str,
         jitted: Callable[..., Any],
         finished: Callable[[Callable[..., Any]], Callable[..., Any]],
-        expected: tuple[str, str, Compilations],
+        expected: tuple[Collection[str], str, Compilations],
     ) -> None:
         self.executable = executable
         self.name = name
@@ -215,19 +216,3 @@ class _First:
             if not executable.donatable:
                 executable.run_donating = executable.run
         return result
-
-
-def _that_fit(graph: Graph, donatable: Sequence[int]) -> tuple[int, ...]:
-    """The donatable parameters for which a result of the same shape and dtype is left."""
-    results: dict[Any, int] = {}
-    for value in graph.outputs:
-        if isinstance(value.type, TensorType):
-            key = (value.type.dtype, value.type.shape)
-            results[key] = results.get(key, 0) + 1
-    chosen = []
-    for position in sorted(set(donatable)):
-        kind = graph.params[position].type
-        if isinstance(kind, TensorType) and results.get((kind.dtype, kind.shape), 0):
-            results[kind.dtype, kind.shape] -= 1
-            chosen.append(position)
-    return tuple(chosen)

@@ -84,7 +84,7 @@ def _lower(graph: Graph, callees: dict[int, Lowered]) -> Lowered:
             operands = tuple([opaque.setdefault(i, absent + 1 + len(opaque)) if i in reals else i for i in operands])
         run, many = _resolve(node, callees)
         steps.append((run, many, operands, results, tuple(dead.get(position, ()))))
-    return _function(graph, steps, outputs, _embedded(constants), opaque, absent + 1 + len(opaque))
+    return _function(graph, steps, outputs, embedded(constants), opaque, absent + 1 + len(opaque))
 
 
 def _function(
@@ -130,7 +130,7 @@ def _drop_weakness(value: Any) -> Any:
     return value
 
 
-def _embedded(constants: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+def embedded(constants: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
     """Constants as device arrays, equal ones sharing one."""
     made: dict[Any, Any] = {}
     result = []

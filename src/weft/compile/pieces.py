@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from weft.autodiff.marks import MARK, mark, renewed
-from weft.compile.differentiate import part
 from weft.core.control import CALL, IF, WHILE
 from weft.core.dispatch import apply
 from weft.core.tensor import Tensor, view
 from weft.ir.graph import Graph, Node, Value
+from weft.passes.rewrite import part
 
 #: what runs a compiled stretch on tensors that a gradient may follow
 Run = Callable[[Sequence[Tensor | None]], Sequence[Tensor | None]]

@@ -334,6 +334,14 @@ def refuse_while_captured(why: str, do: str) -> None:
         raise Unsupported(Refusal.IMPURE_CALL, why, do)
 
 
+def reuse_blocks() -> None:
+    """Let the graphs that this thread builds compile stretches that repeat once, whatever their size."""
+    trace = _local.trace
+    while trace is not None:
+        trace.root.reuses_blocks = True
+        trace = trace.outer
+
+
 def any_active() -> int:
     """How many traces are active in all threads."""
     return _active

@@ -306,7 +306,7 @@ def _last(items: list[Compiled], number: int) -> tuple[Compiled, ...]:
 
 
 def _compilation(made: Compilation) -> dict[str, Any]:
-    return {"what": made.what, "seconds": made.seconds, "loaded": made.loaded, "at": made.at}
+    return {"what": made.what, "seconds": made.seconds, "loaded": made.loaded, "at": made.at, "parts": made.parts}
 
 
 def _gained(

@@ -68,7 +68,8 @@ def earlier_lines(function: FunctionReport) -> Iterator[str]:
 
 def compilation_of(made: Compilation) -> str:
     """What XLA compiled, and how long it took."""
-    return f"{made.what} in {duration(made.seconds)}"
+    parts = f" ({made.parts} executables)" if made.parts > 1 else ""
+    return f"{made.what} in {duration(made.seconds)}{parts}"
 
 
 def break_lines(broken: BreakReport) -> Iterator[str]:

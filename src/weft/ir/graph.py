@@ -80,7 +80,7 @@ class Graph:
         name: shown in text and reports.
     """
 
-    __slots__ = ("name", "params", "nodes", "outputs", "parent", "__weakref__")
+    __slots__ = ("name", "params", "nodes", "outputs", "parent", "reuses_blocks", "__weakref__")
 
     def __init__(self, name: str = "graph", parent: Graph | None = None) -> None:
         self.name = name
@@ -89,6 +89,8 @@ class Graph:
         self.outputs: list[Value] = []
         #: the graph whose node will hold this one as a region, while it is being built
         self.parent = parent
+        #: whether stretches that repeat are compiled once whatever the size of the graph
+        self.reuses_blocks = False
 
     def add_param(self, type: ValueType, name: str = "") -> Value:
         """Append a parameter and return its value."""

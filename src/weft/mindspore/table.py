@@ -22,6 +22,7 @@ _CONTEXT: Final = (
     "set_ps_context get_ps_context reset_ps_context ParallelMode GRAPH_MODE PYNATIVE_MODE STRICT COMPATIBLE LAX"
 )
 _JIT: Final = {"weft.jit": "jit ms_function", "weft.mindspore.extras": "JitConfig"}
+_LAZY: Final = {"weft.nn.lazy_inline": "lazy_inline"}
 _GRAD: Final = {
     "weft.autodiff.grad": "grad value_and_grad get_grad vjp jvp",
     "weft.autodiff.jacobian": "jacfwd jacrev",
@@ -91,6 +92,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.jit": "jit ms_function",
             "weft.mindspore.extras": "JitConfig from_numpy tensor",
             "weft.train": f"Model {_SERIALIZATION}",
+            **_LAZY,
             **_GRAD,
             **_SEED,
         },
@@ -101,6 +103,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.core.parameters": "Parameter ParameterTuple",
             "weft.core.containers": "mutable",
             **_JIT,
+            **_LAZY,
             **_SEED,
         },
         "mindspore.common.dtype": {"weft.dtypes": _DTYPES},
@@ -109,6 +112,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.common.initializer": {"weft.nn.initializer": "*"},
         "mindspore.common.api": {**_JIT, "weft.mindspore.executor": "_pynative_executor"},
         "mindspore.common.mutable": {"weft.core.containers": "mutable"},
+        "mindspore.common.lazy_inline": _LAZY,
         "mindspore.common.seed": _SEED,
         "mindspore.common.jit_config": {"weft.mindspore.extras": "JitConfig"},
         "mindspore.context": {"weft.context": _CONTEXT},

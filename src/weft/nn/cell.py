@@ -77,6 +77,8 @@ class Cell:
     _has_bprop: ClassVar[bool] = False
     #: how many positional arguments `construct` takes; None where that is not one number, or there is a bprop
     _takes: ClassVar[int | None] = None
+    #: what `lazy_inline` says of how an instance was made
+    _init_args: str = ""
 
     _params: dict[str, Parameter | None]
     _cells: dict[str, Cell | None]
@@ -505,8 +507,8 @@ class Cell:
 
     @property
     def cell_init_args(self) -> str:
-        """Class name of the cell."""
-        return type(self).__name__
+        """How the cell was made: equal for equal arguments to an `__init__` with `lazy_inline`; else the class name."""
+        return self._init_args or type(self).__name__
 
     @property
     def bprop_debug(self) -> bool:
@@ -541,6 +543,7 @@ class Cell:
             type(self)._has_bprop
             or "bprop" in self.__dict__
             or self._cast_type is not None
+            or self._init_args
             or self._forward_pre_hooks
             or self._forward_hooks
             or self._backward_pre_hooks

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from weft.autodiff.custom import call_with_bprop, cell_backward_hook
 from weft.core.dispatch import CAST, apply
 from weft.core.tensor import Parameter, Tensor
+from weft.core.trace import reuse_blocks
 from weft.core.transparency import transparent
 from weft.dtypes import DType
 
@@ -17,6 +18,7 @@ class Hooked(Protocol):
 
     _params: dict[str, Parameter | None]
     _cast_type: DType | None
+    _init_args: str
     _forward_pre_hooks: dict[int, Callable[..., Any]]
     _forward_hooks: dict[int, Callable[..., Any]]
     _backward_pre_hooks: dict[int, Callable[..., Any]]
@@ -78,7 +80,9 @@ class HookHandle:
 
 @transparent
 def call_with_extras(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a cell that has hooks, a custom bprop or a cast."""
+    """Run a cell that has hooks, a custom bprop or a cast, or whose graph is to be compiled once for all its calls."""
+    if cell._init_args:
+        reuse_blocks()
     for hook in list(cell._forward_pre_hooks.values()):
         changed = hook(cell, args)
         if changed is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.core.primitive import IO
+from weft.core.primitive import IO, exact
 from weft.core.trace import CONSTANT, Literal
 from weft.ir.graph import Graph, Node, Value
 
@@ -102,6 +102,7 @@ def copy_graph(graph: Graph, parent: Graph | None = None) -> Graph:
 
 def _copy(graph: Graph, parent: Graph | None, done: dict[int, Graph]) -> Graph:
     result = done[id(graph)] = Graph(graph.name, parent)
+    result.reuses_blocks = graph.reuses_blocks
     values: dict[Value | None, Value | None] = {None: None}
     for value in graph.params:
         values[value] = result.add_param(value.type, value.name)
@@ -119,6 +120,23 @@ def _copy(graph: Graph, parent: Graph | None, done: dict[int, Graph]) -> Graph:
     return result
 
 
+def part(name: str, joint: Graph, params: Sequence[Value], nodes: Sequence[Node], outputs: Sequence[Value]) -> Graph:
+    """A graph of its own with some of another's nodes."""
+    part = Graph(name)
+    part.reuses_blocks = joint.reuses_blocks
+    values: dict[Value | None, Value | None] = {None: None}
+    for param in params:
+        values[param] = part.add_param(param.type, param.name)
+    for node in nodes:
+        regions = tuple([copy_graph(region, part) for region in node.regions])
+        inputs = tuple([values[value] for value in node.inputs])
+        types = tuple([value.type for value in node.outputs])
+        made = part.add_node(node.op, inputs, node.attrs, types, regions, node.location)
+        values.update(zip(node.outputs, made.outputs, strict=True))
+    part.outputs = [values[value] for value in outputs]  # type: ignore[misc]
+    return part
+
+
 def silenced(graph: Graph) -> Graph:
     """A copy without IO, to compute again what was computed before: tokens pass through."""
     result = copy_graph(graph)
@@ -133,6 +151,22 @@ def _token_before(node: Node) -> Sequence[Value] | None:
     token = node.inputs[0]
     assert token is not None
     return (token,)
+
+
+def structure(graph: Graph) -> tuple[Any, ...]:
+    """What a graph computes, as nested tuples; equal for graphs that differ in names and locations only."""
+    numbers: dict[Value, int] = {value: i for i, value in enumerate(graph.params)}
+    rows: list[Any] = [tuple([value.type for value in graph.params])]
+    for node in graph.nodes:
+        operands = tuple([None if value is None else numbers[value] for value in node.inputs])
+        types = tuple([value.type for value in node.outputs])
+        rows.append(
+            (node.op, operands, exact(node.attrs), types, tuple([structure(region) for region in node.regions]))
+        )
+        for value in node.outputs:
+            numbers[value] = len(numbers)
+    rows.append(tuple([numbers[value] for value in graph.outputs]))
+    return tuple(rows)
 
 
 def renumber(values: Iterable[Value]) -> None:

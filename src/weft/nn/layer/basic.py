@@ -8,7 +8,7 @@ from typing import Any
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
-from weft.nn.initializer import HeUniform, Uniform, initializer
+from weft.nn.initializer import HeUniform, Uniform, Zero, initializer
 from weft.nn.layer.activation import get_activation
 from weft.ops.dropout import dropout, dropout1d, dropout2d, dropout3d
 from weft.ops.embedding import one_hot
@@ -46,7 +46,8 @@ class Dense(Cell):
         in_channels: size of the input's last dimension.
         out_channels: size of the output's last dimension.
         weight_init: initializer of the weight (out, in); by default He uniform.
-        bias_init: initializer of the bias (out,); by default uniform within ``1 / sqrt(in)``.
+        bias_init: initializer of the bias (out,); by default uniform within ``1 / sqrt(in)``, and zeros where
+            `weight_init` is given.
         has_bias: whether there is a bias.
         activation: name of an activation, a Cell, or None.
         dtype: element type of the parameters.
@@ -75,7 +76,8 @@ class Dense(Cell):
         self.weight = Parameter(weight, name="weight")
         self.bias: Any = None
         if has_bias:
-            bias = make_weight(bias_init, (out_channels,), dtype, Uniform(1 / math.sqrt(in_channels)))
+            default = Uniform(1 / math.sqrt(in_channels)) if weight_init is None else Zero()
+            bias = make_weight(bias_init, (out_channels,), dtype, default)
             self.bias = Parameter(bias, name="bias")
         self.activation: Any = get_activation(activation) if isinstance(activation, str) else activation
         self.activation_flag = self.activation is not None

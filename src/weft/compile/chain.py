@@ -1,0 +1,193 @@
+"""A graph with calls as a chain of executables: a callee is compiled once, for all its calls.
+
+What stands between two calls is a stretch, compiled as one. XLA would copy a callee to each place where it is called,
+so that a network of 192 layers would take 192 times as long to compile as one layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import jax
+
+from weft import context
+from weft.compile.lower import Lowered, embedded, lower
+from weft.core.control import CALL
+from weft.core.trace import CONSTANT
+from weft.ir.graph import Graph, Node, Value
+from weft.ir.types import TensorType
+from weft.passes.rewrite import copy_graph, part
+from weft.passes.share_repeats import ShareRepeats
+
+#: run, slots of the operands, slots of the results, slots that are dead afterwards
+_Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+class Parts:
+    """The compiled parts of a graph, made when they are first asked for; variants of the graph have them in common."""
+
+    def __init__(self) -> None:
+        self._made: dict[Any, tuple[Graph, Callable[..., Any]]] = {}
+        self._lowered: dict[int, Lowered] = {}
+        #: the names of the functions that XLA compiles
+        self.names: set[str] = set()
+
+    def compiled(self, graph: Graph, donated: tuple[int, ...] = ()) -> Callable[..., Any]:
+        """A graph as a function on arrays.
+
+        Args:
+            graph: a graph without IO. It must not change afterwards.
+            donated: parameters whose memory results may take over.
+        """
+        found = self._made.get((id(graph), donated))
+        if found is None:
+            found = self._made[id(graph), donated] = graph, self._compile(graph, donated)
+        return found[1]
+
+    def _compile(self, graph: Graph, donated: tuple[int, ...]) -> Callable[..., Any]:
+        if any(node.op is CALL for node in graph.nodes):
+            return _chain(graph, donated, self)
+        function = self._lowered.get(id(graph))
+        if function is None:
+            function = self._lowered[id(graph)] = lower(graph)
+        self.names.add(function.__name__)
+        return jax.jit(function, donate_argnums=donated)
+
+
+#: nodes from which on stretches that repeat are looked for unasked: smaller graphs run faster as one executable, and
+#: are compiled in about a second
+LARGE: Final = 1000
+
+
+def shared(graph: Graph, owned: bool) -> Graph:
+    """A graph in which stretches that repeat are calls, if that was asked for or the graph is large.
+
+    Args:
+        graph: the graph.
+        owned: whether it may be changed.
+    """
+    if graph.reuses_blocks:
+        share = ShareRepeats()
+    elif len(graph.nodes) >= LARGE and context.get_context("auto_block_reuse"):
+        share = ShareRepeats(least=16, saved=64)
+    else:
+        return graph
+    return share.apply(graph if owned else copy_graph(graph))
+
+
+def _chain(graph: Graph, donated: tuple[int, ...], parts: Parts) -> Callable[..., Any]:
+    """A graph with calls as a function that runs one executable after the other."""
+    pieces = _pieces(graph)
+    slots: dict[Value, int] = {value: i for i, value in enumerate(graph.params)}
+    constants = []
+    for node in graph.nodes:
+        for value in node.outputs:
+            slots[value] = len(slots)
+        if node.op is CONSTANT:
+            constants.append((slots[node.outputs[0]], node.attrs[0]))
+    kept = {slot for slot, _ in constants}.union(slots[value] for value in graph.outputs)
+    last: dict[Value, int] = {value: i for i, piece in enumerate(pieces) for value in (*piece.inputs, *piece.outputs)}
+    given = {graph.params[i] for i in donated if graph.params[i] not in graph.outputs}
+    steps: list[_Step] = []
+    for position, piece in enumerate(pieces):
+        used = piece.inputs
+        ends = [i for i, v in enumerate(used) if v in given and last[v] == position and used.count(v) == 1]
+        run = parts.compiled(piece.graph, fitting(piece.graph, ends))
+        dead = {slots[value] for value in (*used, *piece.outputs) if last[value] == position} - kept
+        steps.append((run, tuple([slots[v] for v in used]), tuple([slots[v] for v in piece.outputs]), tuple(dead)))
+    return _function(
+        len(graph.params), len(slots), steps, tuple([slots[v] for v in graph.outputs]), embedded(constants)
+    )
+
+
+def _function(
+    count: int, size: int, steps: Sequence[_Step], outputs: tuple[int, ...], constants: Sequence[tuple[int, Any]]
+) -> Callable[..., Any]:
+    padding = [None] * (size - count)
+
+    def chain(*arrays: Any) -> tuple[Any, ...]:
+        values: list[Any] = [*arrays, *padding]
+        for slot, array in constants:
+            values[slot] = array
+        for run, operands, results, dead in steps:
+            for slot, value in zip(results, run(*[values[i] for i in operands]), strict=True):
+                values[slot] = value
+            for slot in dead:
+                values[slot] = None
+        return tuple([values[i] for i in outputs])
+
+    return chain
+
+
+class _Piece:
+    """What one executable computes.
+
+    Args:
+        graph: a callee, or a stretch between calls.
+        inputs: values of the whole graph, one for each parameter.
+        outputs: values of the whole graph, one for each output.
+    """
+
+    __slots__ = ("graph", "inputs", "outputs")
+
+    def __init__(self, graph: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> None:
+        self.graph = graph
+        self.inputs = inputs
+        self.outputs = outputs
+
+
+def _pieces(graph: Graph) -> list[_Piece]:
+    """A graph cut at its calls. What a call does not need waits, so that stretches are few and long."""
+    users: dict[Value | None, list[Node | None]] = {value: [None] for value in graph.outputs}
+    for node in graph.nodes:
+        for value in node.inputs:
+            users.setdefault(value, []).append(node)
+    pieces: list[_Piece] = []
+    waiting: dict[Node, None] = {}
+
+    def cut() -> None:
+        if waiting:
+            outputs = [v for node in waiting for v in node.outputs if any(u not in waiting for u in users.get(v, ()))]
+            pieces.append(_stretch(graph, list(waiting), outputs, len(pieces)))
+            waiting.clear()
+
+    for node in graph.nodes:
+        if node.op is CALL:
+            if any(value is not None and value.node in waiting for value in node.inputs):
+                cut()
+            pieces.append(_Piece(node.regions[0], node.inputs, node.outputs))  # type: ignore[arg-type]
+        elif node.op is not CONSTANT:
+            waiting[node] = None
+    cut()
+    return pieces
+
+
+def _stretch(graph: Graph, nodes: Sequence[Node], outputs: Sequence[Value], number: int) -> _Piece:
+    """Nodes as a graph of their own, with the constants that they use."""
+    made = {value for node in nodes for value in node.outputs}
+    needed = dict.fromkeys(v for node in nodes for v in node.inputs if v is not None and v not in made)
+    constants = {v.node: None for v in needed if v.node is not None and v.node.op is CONSTANT}
+    inputs = [value for value in needed if value.node not in constants]
+    return _Piece(part(f"{graph.name}_{number}", graph, inputs, [*constants, *nodes], outputs), inputs, outputs)
+
+
+def fitting(graph: Graph, donatable: Sequence[int]) -> tuple[int, ...]:
+    """The donatable parameters for which a result of the same shape and dtype is left.
+
+    Args:
+        graph: what is computed.
+        donatable: positions of parameters.
+    """
+    results: dict[Any, int] = {}
+    for value in graph.outputs:
+        if isinstance(value.type, TensorType):
+            key = (value.type.dtype, value.type.shape)
+            results[key] = results.get(key, 0) + 1
+    chosen = []
+    for position in sorted(set(donatable)):
+        kind = graph.params[position].type
+        if isinstance(kind, TensorType) and results.get((kind.dtype, kind.shape), 0):
+            results[kind.dtype, kind.shape] -= 1
+            chosen.append(position)
+    return tuple(chosen)

@@ -1,0 +1,336 @@
+"""Stretches of a graph that repeat one after the other become calls of one callee.
+
+The layers of a network, their gradients, the updates of their parameters, the steps of an unrolled loop and
+micro-batches are such stretches: the same operations on other values. Nobody has to mark them. Nodes are written as
+numbers that tell what they compute; where the sequence of numbers equals itself shifted by a period, it repeats. What
+the stretches read from each other and from outside is compared afterwards, exactly, so that the calls compute what the
+nodes did, whatever led to the choice of the stretches.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from weft.core.control import CALL, effect_of
+from weft.core.dispatch import IDENTITY
+from weft.core.primitive import IO, PURE, READ, exact
+from weft.core.trace import CONSTANT
+from weft.ir.graph import Graph, Node, Value
+from weft.passes.base import Pass
+from weft.passes.rewrite import copy_graph, replace, rewrite, structure
+
+#: periods that are tried: the most frequent distances of equal nodes, and those that would save most
+_TRIED: Final = 8
+#: rounds over one graph: each may find stretches of the calls that the one before made
+_ROUNDS: Final = 8
+#: what nodes between two calls cost besides, as they are compiled by themselves
+_EXECUTABLE: Final = 64
+#: where a value stands in a stretch: the node, the place among its inputs or outputs
+_Place = tuple[int, int]
+#: for each input of each node of a stretch where in it that is made, or None; and what of it is used afterwards
+_Wiring = tuple[tuple[_Place | None, ...], tuple[_Place, ...]]
+
+
+@dataclass(frozen=True)
+class ShareRepeats(Pass):
+    """Outline what repeats.
+
+    ``%1 = Dense(%x, %v, %a); %2 = ReLU(%1); %3 = Dense(%2, %w, %b); %4 = ReLU(%3)``  ->
+    ``%1 = Call(%x, %v, %a); %2 = Call(%1, %w, %b)`` of ``Dense; ReLU``
+
+    All calls share the callee. A small constant that is the same in all stretches is part of it, others are operands.
+
+    Args:
+        least: nodes that a stretch has at least, or else a call and a node.
+        saved: nodes that the calls of one round stand for at least, without those in the callees.
+    """
+
+    name: ClassVar[str] = "share-repeats"
+    least: int = 8
+    saved: int = 8
+
+    def apply(self, graph: Graph) -> Graph:
+        rewrite(graph, _without_identity)
+        self._share(graph, {})
+        return graph
+
+    def _share(self, graph: Graph, callees: dict[Hashable, Graph]) -> None:
+        _hoist(graph)
+        for _ in range(_ROUNDS):
+            known = set(callees)
+            if not self._round(graph, callees):
+                break
+            for form in callees.keys() - known:
+                self._share(callees[form], callees)
+
+    def _round(self, graph: Graph, callees: dict[Hashable, Graph]) -> bool:
+        nodes = graph.nodes
+        contents = [_content(node) for node in nodes]
+        numbers = _numbered(contents)
+        weights = _Weights(nodes, self.least)
+        period = _best_period(numbers, weights, self.saved)
+        if period is None:
+            return False
+        uses = _Uses(graph)
+        alike: dict[Any, list[int]] = {}
+        free = 0
+        for first, end in _runs(numbers, period):
+            first = max(first, free)
+            if end - first >= 2 * period and weights.of(first, period):
+                for start in range(uses.narrowest(first, end, period), end - period + 1, period):
+                    form = numbers[start : start + period].tobytes(), uses.wiring(start, period)
+                    alike.setdefault(form, []).append(start)
+                    free = start + period
+        alike = {form: starts for form, starts in alike.items() if len(starts) > 1}
+        if sum((len(starts) - 1) * weights.of(starts[0], period) for starts in alike.values()) < self.saved:
+            return False
+        calls: dict[int, _Calls] = {}
+        for (_, wiring), starts in alike.items():
+            calls.update(dict.fromkeys(starts, _Calls(nodes, contents, starts, period, wiring)))
+        _write(graph, calls, period, callees)
+        return True
+
+
+def _hoist(graph: Graph) -> None:
+    """Let constants stand first, which stood where they were first needed, then what is computed of parameters alone
+    and once: the slice of the input that a micro-batch takes, say, which makes it another than the one before.
+    """
+    times = Counter(map(_content, graph.nodes))
+    first: dict[Node, int] = {}
+    for node in graph.nodes:
+        if node.op is CONSTANT:
+            first[node] = 0
+            continue
+        early = all(value is None or value.node is None or value.node in first for value in node.inputs)
+        if early and effect_of(node) == PURE and times[_content(node)] == 1:
+            first[node] = 1
+    graph.nodes.sort(key=lambda node: first.get(node, 2))
+
+
+def _without_identity(node: Node) -> Sequence[Value] | None:
+    """Leaves of gradients that were taken: nothing tells them from what they stand for any more."""
+    if node.op is IDENTITY and node.inputs[0] is not None and node.inputs[0].type == node.outputs[0].type:
+        return (node.inputs[0],)
+    return None
+
+
+# -- what repeats ------------------------------------------------------------------------------------------------------
+
+
+def _content(node: Node) -> Hashable:
+    """What a node computes of what kinds of values; None for what is not to be shared."""
+    if node.op is CONSTANT or effect_of(node) in (IO, READ):
+        return None
+    regions: Any = node.regions if node.op is CALL else tuple([structure(region) for region in node.regions])
+    kinds = tuple([None if value is None else value.type for value in node.inputs])
+    return node.op, exact(node.attrs), kinds, tuple([value.type for value in node.outputs]), regions
+
+
+def _numbered(contents: Sequence[Hashable]) -> np.ndarray[Any, Any]:
+    """Equal contents as equal numbers; a number of its own for what is not to be shared."""
+    known: dict[Hashable, int] = {}
+    found = [-1 - i if c is None else known.setdefault(c, len(known)) for i, c in enumerate(contents)]
+    return np.array(found, np.int64)
+
+
+class _Weights:
+    """What compiling stretches costs, in nodes.
+
+    Args:
+        nodes: the nodes of the graph.
+        least: nodes that make a stretch without calls worth a callee.
+    """
+
+    def __init__(self, nodes: Sequence[Node], least: int) -> None:
+        self.least = least
+        #: nodes before each that are no calls, since a callee is compiled once anyway
+        self._before = np.concatenate(([0], np.cumsum([node.op is not CALL for node in nodes])))
+
+    def of(self, start: int, period: int) -> int:
+        """The weight of a stretch; 0 if it is not worth a callee."""
+        nodes = int(self._before[start + period] - self._before[start])
+        if nodes < period:
+            return nodes and nodes + _EXECUTABLE
+        return nodes if nodes >= self.least else 0
+
+
+def _best_period(numbers: np.ndarray[Any, Any], weights: _Weights, saved: int) -> int | None:
+    """The period at which most nodes repeat, if they are at least so many."""
+    order = np.argsort(numbers, kind="stable")
+    equal = numbers[order][1:] == numbers[order][:-1]
+    gaps = np.diff(order)[equal]
+    if not len(gaps):
+        return None
+    gaps = np.concatenate((gaps, gaps * -(-weights.least // gaps)))  # several of the short ones in a stretch too
+    counts = np.bincount(gaps)
+    frequent = np.argsort(counts, kind="stable")[-_TRIED:]
+    rewarding = np.argsort(counts * np.arange(len(counts)), kind="stable")[-_TRIED:]
+    best: int | None = None
+    for period in sorted({int(gap) for gap in (*frequent, *rewarding) if counts[gap]}):
+        found = 0
+        for first, end in _runs(numbers, period):
+            found += ((end - first) // period - 1) * weights.of(first, period)
+        if found >= max(saved, 1):
+            best, saved = period, found + 1
+    return best
+
+
+def _runs(numbers: np.ndarray[Any, Any], period: int) -> Iterator[tuple[int, int]]:
+    """Where two periods or more stand one after the other: the first node, and one past the last."""
+    equal = np.concatenate(([False], numbers[:-period] == numbers[period:], [False]))
+    edges = np.flatnonzero(np.diff(equal.astype(np.int8)))
+    for first, end in zip(edges[::2], edges[1::2], strict=True):
+        if end - first >= period:
+            yield int(first), int(end) + period
+
+
+class _Uses:
+    """Where the values of a graph are made and used.
+
+    Args:
+        graph: the graph; it does not change meanwhile.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.nodes = graph.nodes
+        self.index = {node: i for i, node in enumerate(graph.nodes)}
+        #: the last node that uses a value; past the end for outputs
+        self.last: dict[Value | None, int] = {}
+        for i, node in enumerate(graph.nodes):
+            self.last.update(dict.fromkeys(node.inputs, i))
+        self.last.update(dict.fromkeys(graph.outputs, len(graph.nodes)))
+
+    def made(self, value: Value | None) -> int:
+        """The node that makes a value; -1 for a parameter."""
+        return -1 if value is None or value.node is None else self.index[value.node]
+
+    def narrowest(self, first: int, end: int, period: int) -> int:
+        """Where to cut a run so that few values go from one stretch to the next."""
+        count = (end - first) // period
+        slack = (end - first) % period if count == 2 else period - 1
+        middle = first + count // 2 * period
+        base, stop = middle - period, min(middle + 2 * period, end)
+        furthest: dict[int, int] = {}
+        for i in range(base, stop):
+            furthest.update({j: i for j in map(self.made, self.nodes[i].inputs) if j >= base})
+        crossing = np.zeros(3 * period + 2, np.int64)
+        for made, used in furthest.items():
+            crossing[made + 1 - base] += 1
+            crossing[used + 1 - base] -= 1
+        costs = np.cumsum(crossing)[period : period + slack + 1]
+        return first + int(np.argmin(costs))
+
+    def wiring(self, start: int, period: int) -> _Wiring:
+        """What the nodes of a stretch take from each other, and what of it is used after it."""
+        inputs: list[_Place | None] = []
+        outputs: list[_Place] = []
+        end = start + period
+        for i in range(start, end):
+            for value in self.nodes[i].inputs:
+                made = self.made(value)
+                inputs.append((made - start, value.index) if value is not None and made >= start else None)
+            outputs += [(i - start, value.index) for value in self.nodes[i].outputs if self.last.get(value, -1) >= end]
+        return tuple(inputs), tuple(outputs)
+
+
+# -- calls -------------------------------------------------------------------------------------------------------------
+
+
+class _Calls:
+    """Stretches that compute the same, and what one callee for them takes.
+
+    Args:
+        nodes: the nodes of the graph.
+        contents: what each computes.
+        starts: the first node of each stretch.
+        period: nodes in a stretch.
+        wiring: what its nodes take from each other.
+    """
+
+    def __init__(
+        self, nodes: Sequence[Node], contents: Sequence[Hashable], starts: list[int], period: int, wiring: _Wiring
+    ) -> None:
+        made, self.outputs = wiring
+        self.nodes = nodes[starts[0] : starts[0] + period]
+        #: for each operand, the value in each stretch
+        operands: dict[tuple[Value | None, ...], int] = {}
+        #: what a node takes from outside of the stretch: the number of the operand, or a constant
+        self.taken: dict[_Place, int | Node] = {}
+        places = [(offset, place) for offset, node in enumerate(self.nodes) for place in range(len(node.inputs))]
+        for (offset, place), inner in zip(places, made, strict=True):
+            if inner is None and self.nodes[offset].inputs[place] is not None:
+                values = tuple([nodes[start + offset].inputs[place] for start in starts])
+                constant = _common_constant(values)
+                self.taken[offset, place] = operands.setdefault(values, len(operands)) if constant is None else constant
+        self.operands = {start: [values[k] for values in operands] for k, start in enumerate(starts)}
+        taken = tuple([(at, x if isinstance(x, int) else (x.attrs, x.outputs[0].type)) for at, x in self.taken.items()])
+        #: equal for stretches that the same callee computes
+        self.form: Hashable = (tuple(contents[starts[0] : starts[0] + period]), wiring, taken)
+
+    def callee(self, name: str) -> Graph:
+        """A graph of its own that computes what a stretch does."""
+        callee = Graph(name)
+        operands: Any = next(iter(self.operands.values()))
+        params = [callee.add_param(value.type, value.name) for value in operands]
+        constants: dict[Node, Value] = {}
+        values: dict[Value | None, Value | None] = {None: None}
+        copies = []
+        for offset, node in enumerate(self.nodes):
+            inputs: list[Value | None] = []
+            for place, value in enumerate(node.inputs):
+                taken = self.taken.get((offset, place))
+                if isinstance(taken, Node):
+                    if taken not in constants:
+                        kind = taken.outputs[0].type
+                        constants[taken] = callee.add_node(CONSTANT, (), taken.attrs, (kind,)).outputs[0]
+                    inputs.append(constants[taken])
+                else:
+                    inputs.append(values[value] if taken is None else params[taken])
+            regions = node.regions if node.op is CALL else tuple([copy_graph(r, callee) for r in node.regions])
+            types = tuple([value.type for value in node.outputs])
+            copies.append(callee.add_node(node.op, tuple(inputs), node.attrs, types, regions, node.location))
+            values.update(zip(node.outputs, copies[-1].outputs, strict=True))
+        callee.outputs = [copies[offset].outputs[place] for offset, place in self.outputs]
+        return callee
+
+
+def _common_constant(values: Sequence[Value | None]) -> Node | None:
+    """The constant that all values are, if it is small and one."""
+    found: Node | None = None
+    for value in values:
+        node = None if value is None else value.node
+        if node is None or node.op is not CONSTANT or node.attrs[0].is_large:
+            return None
+        if found is None:
+            found = node
+        elif node.attrs != found.attrs or node.outputs[0].type != found.outputs[0].type:
+            return None
+    return found
+
+
+def _write(graph: Graph, calls: dict[int, _Calls], period: int, callees: dict[Hashable, Graph]) -> None:
+    """Put calls in the place of stretches."""
+    old, graph.nodes = graph.nodes, []
+    replaced: dict[Value, Value] = {}
+    position = 0
+    while position < len(old):
+        found = calls.get(position)
+        if found is None:
+            graph.nodes.append(old[position])
+            position += 1
+            continue
+        callee = callees.get(found.form)
+        if callee is None:
+            callee = callees[found.form] = found.callee(f"{graph.name}_block")
+        operands = tuple(found.operands[position])
+        types = tuple([value.type for value in callee.outputs])
+        call = graph.add_node(CALL, operands, (), types, (callee,), old[position].location)
+        for (offset, place), value in zip(found.outputs, call.outputs, strict=True):
+            replaced[old[position + offset].outputs[place]] = value
+        position += period
+    replace(graph, replaced)

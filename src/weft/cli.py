@@ -13,6 +13,7 @@ from typing import Any, Final
 from weft import __version__
 from weft.cache import executables
 from weft.cache.files import Files
+from weft.cache.folder import Unusable, opened
 from weft.explain.recorder import Recorder
 from weft.explain.report import Report
 from weft.mindspore.run import CannotRun, run_module, run_script
@@ -191,7 +192,14 @@ def _cache(action: str) -> int:
     files = Files(place, executables.LIMIT)
     if action == "clear":
         print(f"{place}: {files.clear()} files removed")
-        return 0
+        left = len(files.files())
+        if left:
+            print(f"{left} files cannot be removed", file=sys.stderr)
+        return 1 if left else 0
+    try:
+        opened(place)
+    except Unusable as error:
+        print(f"the compile cache is not used: {error}")
     found = files.files()
     size, most = (sum(file.size for file in found) / 2**20, executables.LIMIT / 2**20)
     print(f"{place}: {len(found)} compiled programs, {size:.1f} MB of at most {most:.0f} MB")

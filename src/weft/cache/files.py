@@ -114,11 +114,12 @@ class Files:
         return sorted(self._scanned(_SUFFIX), key=lambda file: file.used)
 
     def damaged(self) -> list[Path]:
-        """The files that are not whole."""
+        """The files that are not whole, or not what their names say."""
         found = []
         for file in self.files():
             with contextlib.suppress(OSError):
-                if _unpacked(_read(file.path)) is None:
+                content = _unpacked(_read(file.path))
+                if content is None or self._path(content[0]) != file.path:
                     found.append(file.path)
         return found
 

@@ -72,6 +72,16 @@ class Dispatcher:
     def _code_key(self) -> Any:
         return (self.function.__code__, self.options.guarded, self.options.fullgraph)
 
+    def loaded_again(self, other: Dispatcher) -> Dispatcher:
+        """Which of two to follow after a decorated function was given the attributes of another one.
+
+        Whoever loads a module again may give them to the functions that it had before. Of functions that are not of one
+        name, attributes are copied for their looks.
+        """
+        mine, new = self.function, other.function
+        same = all(getattr(mine, n, None) == getattr(new, n, self) for n in ("__module__", "__qualname__"))
+        return other if same and "<" not in getattr(mine, "__qualname__", "<") else self
+
     def is_absent(self) -> bool:
         """Whether the function now runs as if it were not decorated."""
         if is_eager() or trace_module.current() is not None:
@@ -172,20 +182,21 @@ def dispatched(function: Callable[..., Any], options: Options) -> Callable[..., 
         function: a function, or another callable.
         options: see `Options`.
     """
-    dispatcher = Dispatcher(function, options)
-    latest = dispatcher.latest
-    careful_call = dispatcher.call
+    own = Dispatcher(function, options)
     in_any_mode = not options.absent_in_graph_mode
 
     def compiled_function(*args: Any, **kwargs: Any) -> Any:
+        dispatcher = made.__weft_dispatcher__
+        if dispatcher is not own:
+            dispatcher = own.loaded_again(dispatcher)
         try:
             if not kwargs and not compiled_module.careful and (in_any_mode or context.MODE):
-                run = latest.get(len(args))
+                run = dispatcher.latest.get(len(args))
                 if run is not None:
                     result = run(*args)
                     if result is not MISS:
                         return result
-            return careful_call(args, kwargs)
+            return dispatcher.call(args, kwargs)
         except BaseException as error:
             hide_runtime(error)
             raise
@@ -194,9 +205,7 @@ def dispatched(function: Callable[..., Any], options: Options) -> Callable[..., 
         """Everything that happened to this function so far: graphs, breaks, recompiles (see `weft.explain`)."""
         return events.report_of(made)
 
-    made = stand_in(
-        compiled_function, function, compiled=dispatcher.compiled, report=report, __weft_dispatcher__=dispatcher
-    )
+    made = stand_in(compiled_function, function, compiled=own.compiled, report=report, __weft_dispatcher__=own)
     return made
 
 

@@ -63,7 +63,7 @@ class Entries:
         first: why there is a first one.
     """
 
-    __slots__ = ("owner", "recency", "capture", "first", "entries", "restlessness")
+    __slots__ = ("owner", "recency", "capture", "first", "entries", "unsettled", "restlessness")
 
     def __init__(
         self, owner: Owner, recency: Recency, capture: Callable[[tuple[Any, ...], str], Entry], first: str = FIRST
@@ -75,6 +75,8 @@ class Entries:
         self.restlessness = Restlessness()
         #: replaced, never changed: other threads may be reading it
         self.entries: list[Entry] = []
+        #: whether a call was seen whose values change whenever they are read
+        self.unsettled = False
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -121,7 +123,10 @@ class Entries:
             entry.event.first_run = time.perf_counter() - began
         if result is MISS and (entry.has_failed() or self.owner.followed is not followed):
             return self._capture_and_call(values, self.entries)
+        if result is MISS and not self.unsettled:
+            entry, result = self._capture_again(values, entry)
         if result is MISS:
+            self.unsettled = True
             warnings.warn(
                 f"the new graph {entry.segment.graph.name!r} does not accept the arguments it was captured with; "
                 f"an argument or global changes while it is read, so the call has a graph of its own "
@@ -133,6 +138,16 @@ class Entries:
         if result is MISS:
             raise WeftError(f"the arguments of {self.owner.name!r} change while they are read")
         return result
+
+    def _capture_again(self, values: tuple[Any, ...], refused: Entry) -> tuple[Entry, Any]:
+        """Capture a call again whose entry does not accept it: what was made when it was first read, as caches are, is
+        there now. Returns the entry and what it gives.
+        """
+        with freed_after(), capture_lock:
+            self.entries = [entry for entry in self.entries if entry is not refused]
+            entry = self.capture(values, "what the call reads was made when it was read")
+            self._use(entry)
+        return entry, entry.run(*values)
 
     def _capture_once(self, values: tuple[Any, ...]) -> Entry:
         """An entry for one call, in which other threads change what it reads before the guards look at it."""

@@ -97,6 +97,7 @@ class Interpreter:
         sources.before = self.journal.original
         sources.places = self.journal.places
         sources.created = self.created
+        sources.belongs = self.journal.belongs
         trace.location = self.locate
         trace.read = sources.contents
         trace.watched = True

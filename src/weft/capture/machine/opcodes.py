@@ -13,7 +13,7 @@ from weft.capture.meaning import arithmetic, iteration, methods, operators, tabl
 from weft.capture.meaning.gate import Reads
 from weft.capture.python.containers import items_of
 from weft.capture.python.exceptions import function_text
-from weft.capture.python.namespaces import imported_from
+from weft.capture.python.namespaces import absolute_name, imported_from
 from weft.capture.state.frame import NULL, Await, Frame
 from weft.capture.state.lazytext import LazyText
 from weft.core.choice import same
@@ -276,15 +276,23 @@ def _delete_attr(machine: Machine, frame: Frame, instr: Instr) -> Any:
     return None
 
 
+#: what an import calls, unless the program puts another function in its place
+_IMPORT: Final = builtins.__import__
+
+
 @handles("IMPORT_NAME")
 def _import_name(machine: Machine, frame: Frame, instr: Instr) -> None:
     fromlist = frame.stack.pop()
     level = frame.stack.pop()
+    if frame.builtins.get("__import__") is not _IMPORT:
+        why = f"{instr.arg} is imported by a function in the place of __import__"
+        raise Unsupported(Refusal.IMPURE_CALL, why, "import it outside the compiled function")
     try:
-        module = builtins.__import__(instr.arg, frame.globals, None, fromlist, level)
+        module = _IMPORT(instr.arg, frame.globals, None, fromlist, level)
     except ImportError as error:
         why = f"the import of {instr.arg} fails, and may not do so in the next call"
         raise Unsupported(Refusal.IMPURE_CALL, why, "import it outside the compiled function") from error
+    machine.sources.imported(absolute_name(instr.arg, level, frame.globals), frame.builtins)
     frame.stack.append(module)
 
 
@@ -295,6 +303,7 @@ def _import_from(machine: Machine, frame: Frame, instr: Instr) -> None:
         frame.stack.append(machine.attributes.get_attr(module, instr.arg))
         return
     frame.stack.append(imported_from(module, instr.arg))
+    machine.sources.imported(f"{module.__name__}.{instr.arg}", frame.builtins)
 
 
 # -- building ------------------------------------------------------------------------------------------------------

@@ -212,6 +212,7 @@ class Attributes(Part):
             self.sources.meet(type(found))
             getter = class_attribute(type(found), "__get__")
             if isinstance(getter, types.FunctionType) and not self.machine.calls.is_native(getter, found):
+                self.machine.objects.look_up(obj, name)
                 return self.machine.calls.call(getter, [found, None, obj], {})
         try:
             value = attribute_past_hooks(obj, name) if hooked else getattr(obj, name)
@@ -242,6 +243,8 @@ class Attributes(Part):
         made_by_look_up = made_by_look_up and not isinstance(value, _VALUES)
         if made_by_look_up and found.__get__(obj, kind) is not value:  # as a view of an array is
             self.sources.inside(obj)
+            if name == "flags":
+                self.sources.flags(obj)
             return self.machine.made(value)
         if self._is_versioned(obj, name, value):
             self.sources.version(obj)

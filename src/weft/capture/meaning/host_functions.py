@@ -41,6 +41,8 @@ from weft.ops.host import Same, Shown, Text, host_call
 if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
 
+#: Python's own, whatever function the program puts in its place later
+_PRINT: Final = print
 _PRINT_OPTIONS: Final = frozenset({"sep", "end", "file", "flush"})
 _LOGGING: Final = os.path.normcase(logging.info.__code__.co_filename)
 _ENTRY: Final = "<weft entry "
@@ -194,10 +196,10 @@ def _is_written(machine: Machine, value: Any) -> bool:
 # -- print and streams ---------------------------------------------------------------------------------------------
 
 
-@handles(print)
+@handles(_PRINT)
 def _print(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> None:
     if not kwargs.keys() <= _PRINT_OPTIONS:
-        print(**kwargs)  # raises Python's own message
+        _PRINT(**kwargs)  # raises Python's own message
     _check_streams(machine)
     file = kwargs.get("file")
     check, given = (in_the_way_of_print, "stdout") if file is None else (in_the_way_of_stream, file)
@@ -210,7 +212,7 @@ def _print(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> None:
             return
     _check_way(machine, check, given)
     shown = [_shown(machine, value) for value in args]
-    call_host(machine, print, *shown, passing="text", **kwargs)
+    call_host(machine, _PRINT, *shown, passing="text", **kwargs)
 
 
 def _shown(machine: Machine, value: Any) -> Any:

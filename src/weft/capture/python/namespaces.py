@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import types
 from typing import Any, Final
 
@@ -98,6 +99,22 @@ def lacks(obj: Any, name: str) -> bool:
     except AttributeError:
         return True
     return False
+
+
+def absolute_name(name: str, level: int, namespace: dict[str, Any]) -> str:
+    """The name that a module has in `sys.modules`.
+
+    Args:
+        name: as the import spells it.
+        level: how many dots precede it.
+        namespace: the globals of the importing code.
+    """
+    if not level:
+        return name
+    package = namespace.get("__package__")
+    if package is None:
+        package = namespace["__name__"] if "__path__" in namespace else namespace["__name__"].rpartition(".")[0]
+    return importlib.util.resolve_name("." * level + name, package)
 
 
 def imported_from(module: Any, name: str) -> Any:

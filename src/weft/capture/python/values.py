@@ -57,7 +57,11 @@ def same_value(a: Any, b: Any) -> bool:
 
 def same_array(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     """Whether two arrays hold the same bits, so that nan is nan and 0.0 is not -0.0."""
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.dtype.names:  # between the fields there may be anything
+        return all(same_array(a[name], b[name]) for name in a.dtype.names)
+    return a.tobytes() == b.tobytes()
 
 
 def same_values(a: Any, b: Any) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any
+
+import numpy as np
 
 from weft import context
 from weft.autodiff.session import HANDLE_HOOKS
@@ -47,6 +50,23 @@ class Asked(Contents):
         found = tuple(HANDLE_HOOKS.get(id(tensor), ()))
         asked = f"{self.name(hooks_of, 'function')}({self._expression(tensor)})"
         self._guard(f"{asked} == {self._constant(found)}", "value", f"hooks of {self.path(self._expression(tensor))}")
+
+    def flags(self, array: Any) -> None:
+        """How the memory of an array lies, and whether it may be written, was read."""
+        if id(array) not in self.created and isinstance(array, np.ndarray):
+            asked = f"{self._expression(array)}.flags.num"
+            found: Any = array.flags
+            self._guard(f"{asked} == {found.num}", "value", f"flags of {self.path(self._expression(array))}")
+
+    def imported(self, name: str, builtins: dict[str, Any]) -> None:
+        """A module was imported by its absolute name, as the packages around it were."""
+        same = f"{self.name(builtins, 'builtins')}.get('__import__') is {self._object(builtins['__import__'])}"
+        self._guard(same, "identity", "builtin '__import__'")
+        while name:
+            if name in sys.modules:
+                kept = f"{self.name(sys.modules, 'modules')}.get({name!r}) is {self._object(sys.modules[name])}"
+                self._guard(kept, "identity", f"module {name!r}")
+            name = name.rpartition(".")[0]
 
     def answer(self, obj: Any, method: str, argument: Any, result: Any) -> None:
         """An object was asked something that it answers without effect: the guard asks it again."""

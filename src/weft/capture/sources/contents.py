@@ -26,6 +26,7 @@ class Contents(Known):
 
     def _tracked(self, obj: Any) -> str:
         """The expression that loads a container whose contents are not all guarded yet, "" for any other object."""
+        self.origin(obj)
         return self.known[id(obj)][1] if id(obj) in self.pending else ""
 
     def _spelled(self, obj: Any, method: str, *operands: str) -> str:
@@ -43,8 +44,7 @@ class Contents(Known):
 
     def item(self, obj: Any, key: Any, value: Any) -> Any:
         """An item of a container was read; returns what stands for it in the capture."""
-        known = self.known.get(id(obj))
-        if known is None:
+        if self.origin(obj) is None:
             return value
         self._key_from_outside(key)
         before = self.original(obj)

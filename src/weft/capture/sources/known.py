@@ -28,6 +28,7 @@ from weft.capture.python.classes import (
 )
 from weft.capture.python.containers import CONTAINERS, VIEWS, has_unknown_items, is_container, mapping_of
 from weft.capture.python.namespaces import class_namespace, namespace_of
+from weft.capture.python.packages import module_of
 from weft.capture.python.specials import classes_asked, special_names
 from weft.capture.python.values import same_array, same_value
 from weft.capture.sources.numbers import Numbers
@@ -47,6 +48,12 @@ IDENTITY: Final = (
 )  # fmt: skip
 #: methods in C that are bound to an object
 BOUND: Final = (types.BuiltinMethodType, types.MethodWrapperType)
+#: classes of objects that cannot be written, or that have a name of their own
+_UNWRITTEN: Final = frozenset({
+    *SCALARS, type(None), bool, type(Ellipsis), type(NotImplemented), range, slice, super,
+    types.CodeType, types.FrameType, types.TracebackType, types.MethodType, types.MappingProxyType, types.ModuleType,
+    *BOUND, *VIEWS,
+})  # fmt: skip
 #: one object, wherever the program makes it
 _EMPTY: Final = ()
 #: values of these classes are guarded by equality
@@ -55,6 +62,20 @@ _EQUAL: Final = (range,)
 _ARRAY_LIMIT: Final = 4096
 #: objects of a class that are checked to be different ones in pairs; more of them are guarded each by itself
 _APART_LIMIT: Final = 32
+
+
+def is_own(obj: Any) -> bool:
+    """Whether an object belongs to the capture itself, as a tensor of the graph does, or cannot be written: then what
+    it has is read by itself, whoever made it.
+    """
+    kind = type(obj)
+    if (
+        kind in _UNWRITTEN
+        or Tensor in kind.__mro__
+        or (issubclass(kind, (tuple, frozenset)) and not kind.__dictoffset__)
+    ):
+        return True
+    return module_of(kind).partition(".")[0] == "weft"
 
 
 def is_bound(value: Any) -> bool:
@@ -84,6 +105,8 @@ class Known(abc.ABC):
         self.places: Mapping[int, list[int | None] | None] = {}
         #: objects that the capture made, by id
         self.created: Mapping[int, Any] = {}
+        #: whether an object, or the one whose attributes it holds, is among some, by its id; see `Journal.belongs`
+        self.belongs: Callable[[int, Collection[int]], bool] = lambda key, keys: key in keys
         #: objects whose contents are only known when the entry runs, by id
         self.opaque: dict[int, Any] = {}
         #: the inputs of the graph that carry arrays of the call, by id of the array, see `weft.capture.meaning.arrays`
@@ -102,6 +125,8 @@ class Known(abc.ABC):
         self.numbers.spell = self.name
         #: id -> (object, expression that loads it)
         self.known: dict[int, tuple[Any, str]] = {}
+        #: ids of known objects of which nobody said where they came from
+        self.found: set[int] = set()
         #: ids of known objects in whose place a later call may bring another of the same class
         self.by_class: set[int] = set()
         #: ids of known containers of which not everything is guarded
@@ -138,6 +163,21 @@ class Known(abc.ABC):
             self.meet(type(obj))
             if is_container(obj):
                 self.pending.add(id(obj))
+
+    def origin(self, obj: Any) -> tuple[Any, str] | None:
+        """An outside object with the expression that loads it; None for what the capture made.
+
+        What native code or a descriptor answered, and the capture did not make, was there before: it stays itself, as
+        what led to it is guarded, and what is read from it is guarded like anything else.
+        """
+        found = self.known.get(id(obj))
+        if found is None and self.guarded and not self.belongs(id(obj), self.created) and not is_own(obj):
+            self.found.add(id(obj))
+            self._know(obj, self.name(obj, "object"), f"a {type(obj).__name__}")
+            if is_container(obj):
+                self.pending.add(id(obj))
+            found = self.known[id(obj)]
+        return found
 
     def is_known(self, obj: Any) -> bool:
         """Whether an object came from outside."""

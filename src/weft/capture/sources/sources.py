@@ -25,6 +25,7 @@ from weft.capture.python.classes import (
 )
 from weft.capture.python.containers import VIEWS, is_container, items_of, length, mapping_of, members, shown_by
 from weft.capture.python.namespaces import lacks, namespace_of, same_namespace
+from weft.capture.python.packages import is_ours
 from weft.capture.python.spelling import spelled_attribute, spelled_namespace
 from weft.capture.python.values import ARRAYS, PARTIAL, only_the_call_knows
 from weft.capture.sources.asked import Asked
@@ -190,6 +191,7 @@ class Sources(Asked):
 
     def attribute(self, obj: Any, name: str, value: Any) -> Any:
         """An attribute was read."""
+        obj = _answering(obj, name)
         known, namespace = self._source_of(obj), namespace_of(obj)
         if known is None and (id(obj) in self.created or not isinstance(obj, (types.ModuleType, type))):
             return self._of_class(obj, name, value, name in (namespace or ()))
@@ -244,7 +246,7 @@ class Sources(Asked):
             kind = type(obj)  # `isinstance` would also ask the user's `__class__`
             if Parameter in kind.__mro__ or mark_of(kind, "__weft_versions__") is not None:
                 self.root(obj, self.name(obj, "object"))
-        return self.known.get(id(obj))
+        return self.origin(obj) if type(type(obj)) is not type or not isinstance(obj, type) else self.known.get(id(obj))
 
     def _hides(self, obj: Any, name: str) -> bool:
         """Whether an attribute that an object holds hides one of its class that code of the program would give."""
@@ -380,6 +382,7 @@ class Sources(Asked):
             self._absent(obj, name, lambda owner: f"{name!r} not in {self.namespace(obj, owner)}")
 
     def _absent(self, obj: Any, name: str, condition: Callable[[str], str]) -> None:
+        obj = _answering(obj, name)
         known = self._source_of(obj)
         before = self.before(obj)
         if known is None and not isinstance(obj, types.ModuleType):
@@ -457,6 +460,9 @@ class Sources(Asked):
         if isinstance(value, BOUND):
             value = value.__self__
         if id(value) in seen or isinstance(value, (*SCALARS, *IDENTITY, Tensor)):
+            if isinstance(value, types.FunctionType) and id(value) not in seen:
+                seen.add(id(value))
+                self._described(value)
             return
         seen.add(id(value))
         if depth > _DEEP:
@@ -492,6 +498,20 @@ class Sources(Asked):
             self.identity(value)
             for item in self.held(value):
                 self.inside(item, seen, depth + 1)
+
+    def _described(self, function: types.FunctionType) -> None:
+        """Native code reads what describes a function: whether it has annotations and attributes, and which."""
+        if id(function) in self.created or not self.guarded or is_ours(function):
+            return
+        expression = self.origin(function)[1]  # type: ignore[index]
+        for part in ("__annotations__", "__dict__"):
+            held = getattr(function, part)
+            if held:
+                path = f"{self.path(expression)}.{part}"
+                self._read(f"{expression}.{part}", held, path)
+                self.contents(held)
+            else:
+                self._guard(f"not {expression}.{part}", "absent", f"{self.path(expression)}.{part}")
 
     def _of_exception(self, error: BaseException) -> list[Any]:
         """What native code shows of an exception."""
@@ -536,6 +556,13 @@ class Sources(Asked):
                 place = f"{self.namespace(obj, owner)}[{self._constant(name)}]"
                 held.append(self._load(place, item, f"{self.path(owner)}.__dict__[{name!r}]"))
         return held
+
+
+def _answering(obj: Any, name: str) -> Any:
+    """The object that has an attribute: a method answers for its function."""
+    if type(obj) is types.MethodType and (name == "__doc__" or class_attribute(types.MethodType, name) is MISSING):
+        return obj.__func__
+    return obj
 
 
 def _looked_through(obj: Any) -> tuple[type, ...]:

@@ -12,7 +12,7 @@ import copy
 import inspect
 import types
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final
 
 from weft.autodiff import session
@@ -356,7 +356,7 @@ class Journal:
         found = self.namespaces.get(key)
         return self.registries.get(key, (None,))[0] if found is None else found
 
-    def belongs(self, key: int, keys: Container[int]) -> bool:
+    def belongs(self, key: int, keys: Collection[int]) -> bool:
         """Whether a record, or the object that it belongs to, is among these."""
         return key in keys or ((owner := self.owner(key)) is not None and id(owner) in keys)
 

@@ -165,7 +165,9 @@ class Writer:
 
     def outside(self, value: Any) -> str:
         known = self.sources.known.get(id(value))
-        unknown = known is None and (self.sources.guarded or self.journal.original(value) is None)
+        unknown = (known is None or id(value) in self.sources.found) and (
+            self.sources.guarded or self.journal.original(value) is None
+        )
         if unknown and is_of_this_call(value, self.sources.known, self.created, self._was_outside):
             self.refuse(value)
         expression = self.sources.place(value)

@@ -50,6 +50,8 @@ BREAKS = {
     "weft.autodiff.check:_difference",
     "weft.autodiff.registry:BpropRegistry.replaced",
     "weft.nn.cell:Cell.apply",
+    "weft.nn.lazy_inline:lazy_inline",
+    "weft.nn.lazy_inline:lazy_inline.<locals>.initialize",
     "weft.nn.optim.lars:LARS.__init__",
     "weft.train.model:Model.predict",
     "weft.train.model:_call",

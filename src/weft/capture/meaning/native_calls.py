@@ -137,6 +137,7 @@ class NativeCalls(Part):
         """Make an instance of a class without Python code of the user's in its construction."""
         package = module_of(cls).partition(".")[0]
         self.machine.arrays.refuse_opaque(args, kwargs)
+        self.sources.instantiable(cls)
         init = class_attribute(cls, "__init__")
         if package == "weft" and isinstance(init, types.FunctionType):
             refuse_callbacks(init, args, kwargs)

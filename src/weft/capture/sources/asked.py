@@ -11,6 +11,7 @@ import numpy as np
 from weft import context
 from weft.autodiff.session import HANDLE_HOOKS
 from weft.capture.python.classes import is_changeable
+from weft.capture.python.namespaces import class_namespace
 from weft.capture.sources.contents import Contents
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
@@ -57,6 +58,13 @@ class Asked(Contents):
             asked = f"{self._expression(array)}.flags.num"
             found: Any = array.flags
             self._guard(f"{asked} == {found.num}", "value", f"flags of {self.path(self._expression(array))}")
+
+    def instantiable(self, cls: type) -> None:
+        """An instance of a class is made: whether it lacks methods that it has to have is noted in the class."""
+        if type(cls) is not type and is_changeable(cls) and id(cls) not in self.created:
+            lacking = class_namespace(cls).get("__abstractmethods__")
+            same = f"{self.attributes(cls)}.get('__abstractmethods__') is {self._object(lacking)}"
+            self._guard(same, "identity", f"{cls.__name__}.__abstractmethods__")
 
     def imported(self, name: str, builtins: dict[str, Any]) -> None:
         """A module was imported by its absolute name, as the packages around it were."""

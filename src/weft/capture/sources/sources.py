@@ -308,6 +308,8 @@ class Sources(Asked):
             self.class_attribute(kind, name, value.__func__)
             self.not_held(obj, name)
             return
+        if held and id(value) in self.known:
+            self._same(expression, value, path)
         self._guard(f"{expression}.__func__ is {self.name(value.__func__, 'object')}", "identity", path)
         if held or (value.__self__ is not obj and not isinstance(obj, type)):
             self._read(f"{expression}.__self__", value.__self__, f"{path}.__self__")

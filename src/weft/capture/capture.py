@@ -19,7 +19,7 @@ from weft.capture.leaving.shapes import restore_frames, value_names
 from weft.capture.leaving.suspension import Continuation
 from weft.capture.python.spelling import is_spelled
 from weft.capture.state.events import BreakSite, Captured
-from weft.capture.state.frame import Exit
+from weft.capture.state.frame import Exit, Lazy
 from weft.core.transparency import TRANSPARENT, UNBROKEN
 from weft.errors import Refusal, Unsupported
 
@@ -73,8 +73,15 @@ class Program(Owner):
             attempt.parameters = [f"a{i}" for i in range(len(values))]
             attempt.sources.paths.update(zip(attempt.parameters, value_names(continuation.shapes), strict=True))
             interpreter = attempt.interpreter
-            frame = restore_frames(continuation.shapes, values, attempt.parameters, interpreter.arrive)
             attempt.begin_steps()
+            unread = attempt.end is not None and attempt.end.step == 0  # the next step is Python's
+            arrive = Lazy if unread else interpreter.arrive
+            try:
+                frame = restore_frames(continuation.shapes, values, attempt.parameters, arrive)
+            except Unsupported as refusal:
+                if refusal.kind is Refusal.RESTLESS:
+                    refusal.step = 0
+                raise
             return interpreter.run_chain(frame)
 
         return self._capture(begin, continuation, why)

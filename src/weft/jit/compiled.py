@@ -82,8 +82,12 @@ class Compiled:
             made = Entries(self.program, self.program.recency, self._capturing(len(args), tuple(kwargs)), first)
             entries = self.entries.setdefault(key, made)
         result = entries.call((*args, *kwargs.values()) if kwargs else args)
-        if not kwargs and entries.entries and not entries.entries[0].unproven:  # else its next use has to be seen
-            self.latest[len(args)] = entries.entries[0].run
+        if not kwargs:
+            first = entries.entries[:1]
+            if first and not first[0].unproven:
+                self.latest[len(args)] = first[0].run
+            else:  # its next use has to be seen
+                self.latest.pop(len(args), None)
         return result
 
     def _capturing(self, count: int, names: tuple[str, ...]) -> Callable[[tuple[Any, ...], str], Entry]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.capture.code.flow import flow_of
-from weft.capture.code.instructions import Decoded, decode
+from weft.capture.code.instructions import Decoded, Instr, decode
 from weft.capture.leaving.steps import VALUE
 from weft.capture.state.frame import NULL, UNBOUND, Await, Frame, Lazy
 
@@ -106,6 +106,12 @@ def value_names(shapes: Sequence[FrameShape]) -> list[str]:
     return names
 
 
+def _stored_unread(frame: Frame) -> Instr | None:
+    """The instruction with which a frame goes on, if it does not look at the value that it takes."""
+    instr = frame.instrs[frame.pc]
+    return instr if instr.name in ("STORE_FAST", "POP_TOP") else None
+
+
 def restore_frames(
     shapes: Sequence[FrameShape], values: Sequence[Any], names: Sequence[str], arrive: Callable[[str, Any], Any]
 ) -> Frame:
@@ -121,9 +127,15 @@ def restore_frames(
             in_cell = isinstance(lazy.value, types.CellType) and shape.decoded.slot_names[slot] in cells
             frame.slots[slot] = arrive(lazy.expression, lazy.value) if in_cell else lazy
             position += 1
-        for kind in shape.stack:
+        stored = _stored_unread(frame) if shape is shapes[-1] and shape.stack and shape.stack[-1] is not NULL else None
+        for place, kind in enumerate(shape.stack):
             if kind is NULL:
                 frame.stack.append(NULL)
+            elif stored is not None and place == len(shape.stack) - 1:
+                frame.pc += 1
+                if stored.name == "STORE_FAST":
+                    frame.slots[stored.arg] = Lazy(names[position], values[position])
+                position += 1
             else:
                 frame.stack.append(arrive(names[position], values[position]))
                 position += 1

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-
 from weft.core.tensor import Tensor
 from weft.ir.types import TensorType
 
@@ -47,9 +45,9 @@ _PINS: Final = ("pinned", "length", "keys", "contents")
 
 
 def pinned_by(guard: Guard) -> str | None:
-    """What a guard holds for one value of: a number, a length, contents, an object. None if it is none of these."""
+    """What a guard holds for one value of: a number, a text, a length, contents, an object; None for anything else."""
     kind = type(guard.expected)
-    if guard.kind in _PINS or (guard.kind == "value" and (kind in (int, float) or issubclass(kind, np.generic))):
+    if guard.kind in _PINS or (guard.kind == "value" and kind not in (bool, type(None))):
         return guard.path
     if guard.kind == "identity" or (guard.kind == "type" and issubclass(kind, type)):
         return f"{guard.kind} of {guard.path}"

@@ -308,10 +308,35 @@ def run(function: Callable[..., Any]) -> tuple[Any, list[Any], BaseException]:
     raise AssertionError("the program raises nothing")
 
 
+class Holder(nn.Cell):  # type: ignore[misc]
+    """A Cell that calls a program."""
+
+    def __init__(self, program: Callable[..., Any]) -> None:
+        super().__init__()
+        self.program = program
+
+    def construct(self, x: Any, log: list[Any]) -> Any:
+        return self.program(x, log)
+
+
+class Called:
+    """An object that calls a program."""
+
+    def __init__(self, program: Callable[..., Any]) -> None:
+        self.program = program
+
+    def __call__(self, x: Any, log: list[Any]) -> Any:
+        return self.program(x, log)
+
+
+HOLDERS: list[Callable[[Any], Any]] = [lambda program: program, Holder, Called]
+
+
+@pytest.mark.parametrize("holder", HOLDERS, ids=["function", "Cell", "object"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-def test_exceptions_are_those_of_python(program: Callable[..., Any]) -> None:
-    wanted, wanted_log, _ = run(program)
-    compiled = jit(program)
+def test_exceptions_are_those_of_python(program: Callable[..., Any], holder: Callable[[Any], Any]) -> None:
+    wanted, wanted_log, _ = run(holder(program))
+    compiled = jit(holder(program))
     for _ in range(3):
         found, log, error = run(compiled)
         assert found == wanted

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import bisect
 import collections
+import contextvars
 import copy
 import dataclasses
+import datetime
+import decimal
+import fractions
+import hashlib
 import heapq
+import io
+import re
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -230,7 +238,100 @@ def numpy_scalar_that_is_replaced() -> Any:
     return lambda x, n: x + state["rate"], renew
 
 
+def texts_in_a_window() -> Any:
+    lines = ["a", "b", "c"]
+
+    def program(x: Any, n: int) -> Any:
+        lines.append(f"step {n}")
+        if len(lines) > 3:
+            lines.pop(0)
+        return x * 2
+
+    return program, lambda: lines
+
+
+def texts_that_are_arguments() -> Any:
+    seen: dict[str, int] = {}
+
+    def add(x: Any, name: str) -> Any:
+        seen[name.upper()] = len(name)
+        return x * len(name)
+
+    return lambda x, n: add(x + 1, f"step {n:04d}"), lambda: seen
+
+
+def time_that_passes() -> Any:
+    taken: list[bool] = []
+
+    def program(x: Any, n: int) -> Any:
+        start = datetime.datetime.now()
+        y = x * 2
+        taken.append((datetime.datetime.now() - start).total_seconds() >= 0)
+        return y + 1
+
+    return program, lambda: taken
+
+
+def time_that_is_printed() -> Any:
+    shown = io.StringIO()
+
+    def program(x: Any, n: int) -> Any:
+        y = x * 2
+        print(datetime.datetime.now(), file=shown)
+        return y + 1
+
+    return program, lambda: shown.getvalue().count("\n")
+
+
+def identifier_of_a_run() -> Any:
+    return lambda x, n: x * 2 + len(str(uuid.uuid4())), lambda: None
+
+
+def digest_of_a_tensor() -> Any:
+    def program(x: Any, n: int) -> Any:
+        y = x * n
+        found = hashlib.md5(y.asnumpy().tobytes())
+        return y + len(found.hexdigest())
+
+    return program, lambda: None
+
+
+def generator_of_its_own() -> Any:
+    return lambda x, n: x * 2 + Tensor(np.random.default_rng(n).normal(size=2)), lambda: None
+
+
+def token_of_a_context() -> Any:
+    variable = contextvars.ContextVar("variable", default=0)
+
+    def program(x: Any, n: int) -> Any:
+        token = variable.set(n)
+        y = x * variable.get()
+        variable.reset(token)
+        return y
+
+    return program, variable.get
+
+
+def decimal_numbers() -> Any:
+    return lambda x, n: x * float(decimal.Decimal(n) / 3), lambda: None
+
+
+def fractions_of_numbers() -> Any:
+    return lambda x, n: x * float(fractions.Fraction(n, 3)), lambda: None
+
+
+def match_of_a_text() -> Any:
+    def program(x: Any, n: int) -> Any:
+        found: Any = re.match(r"(\w+)-(\d+)", f"run-{n}")
+        return x * int(found.group(2))
+
+    return program, lambda: None
+
+
 CASES: list[Case] = [
+    texts_in_a_window, texts_that_are_arguments, time_that_passes, time_that_is_printed, identifier_of_a_run,
+    digest_of_a_tensor, generator_of_its_own, token_of_a_context, decimal_numbers, fractions_of_numbers,
+    match_of_a_text,
     counters_in_a_list, counter_in_a_list_that_grows, numbers_in_a_set, length_as_key, number_as_key,
     counter_that_is_updated, replaced_named_tuple, heap, sorted_list, hook_that_is_a_method_of_a_list, copied_state,
     bounded_queue, sum_of_settings, dataclass_as_a_whole, place_in_a_tensor, text, numpy_scalar,

@@ -83,9 +83,9 @@ class Compiled:
             entries = self.entries.setdefault(key, made)
         result = entries.call((*args, *kwargs.values()) if kwargs else args)
         if not kwargs:
-            first = entries.entries[:1]
-            if first and not first[0].unproven:
-                self.latest[len(args)] = first[0].run
+            newest = entries.entries[:1]
+            if newest and not newest[0].unproven:
+                self.latest[len(args)] = newest[0].run
             else:  # its next use has to be seen
                 self.latest.pop(len(args), None)
         return result

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from weft.capture.leaving.step_functions import step_function, waiting_step
 from weft.capture.leaving.steps import VALUE, Step
+from weft.capture.leaving.tracebacks import OURS
 from weft.core.transparency import FRAMELESS
 
 if TYPE_CHECKING:
@@ -33,6 +34,17 @@ def run_text(shapes: Sequence[FrameShape], step: Step, names: Sequence[str], sco
     outer = sum(shape.size for shape in shapes[:-1])
     function, arguments = _call_text(shapes[-1], step, names[outer:], "step", scope)
     return nested_text(shapes[:-1], names, function, arguments, scope)
+
+
+def standing(waiting: Sequence[FrameShape], count: int) -> int:
+    """How many of the outermost frames show in the traceback of what a step inside of all that wait raises.
+
+    Args:
+        waiting: the frames, the outermost first.
+        count: how many of them are looked at.
+    """
+    codes = [shape.function.__code__ for shape in waiting[max(0, len(waiting) - _NESTED_FRAMES + 1) : count]]
+    return sum(code not in FRAMELESS and not code.co_filename.startswith(OURS) for code in codes)
 
 
 def nested_text(

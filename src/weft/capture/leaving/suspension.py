@@ -17,7 +17,7 @@ from weft.capture.code.flow import flow_of
 from weft.capture.code.instructions import Handler
 from weft.capture.leaving.entries import Entries, Owner, Recency
 from weft.capture.leaving.entry import MISS, Entry
-from weft.capture.leaving.running import run_text
+from weft.capture.leaving.running import run_text, standing
 from weft.capture.leaving.shapes import FrameShape
 from weft.capture.leaving.steps import VALUE, Outcome, Step, step_of, step_of_debugger, step_that_raises
 from weft.capture.leaving.tracebacks import RUNNER, keep_user_frames
@@ -166,7 +166,7 @@ class BreakPoint:
         inner = shapes[-1]
         names = [f"v{i}" for i in range(sum(shape.size for shape in shapes))]
         handlers = Handlers(self.owner, shapes, inner.pc)
-        again = len(shapes) - 1 if inner.decoded.instrs[inner.pc].name == "RERAISE" else None
+        again = standing(shapes[:-1], len(shapes)) if inner.decoded.instrs[inner.pc].name == "RERAISE" else None
 
         def failed(error: BaseException, values: tuple[Any, ...]) -> Any:
             self.expected = None  # a later call need not raise: what the step reads is not guarded
@@ -302,7 +302,7 @@ class Handlers:
             if found is None:
                 found = self._found[depth] = self._continuation(depth, handler)
             picked, continuation = found
-            keep_user_frames(error, depth, again)
+            keep_user_frames(error, standing(self.shapes[:-1], depth), again)
             flat = [values[i] for i in picked]
             if handler.push_lasti:
                 flat.append(shape.decoded.instrs[place].offset)

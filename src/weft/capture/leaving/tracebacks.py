@@ -16,7 +16,7 @@ from weft.core.frames import PASSED_OVER
 #: the file that generated code of the runtime claims to be from
 RUNNER: Final = f"<weft step>{PASSED_OVER}"
 #: what lies between the user's frames is from these files
-_OURS: Final = ("<weft ", *(CAPTURE, f"{WEFT}jit{os.sep}"))
+OURS: Final = ("<weft ", *(CAPTURE, f"{WEFT}jit{os.sep}"))
 
 
 def keep_user_frames(error: BaseException, skip: int, again: int | None) -> None:
@@ -30,7 +30,7 @@ def keep_user_frames(error: BaseException, skip: int, again: int | None) -> None
     entries = []
     traceback = error.__traceback__
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(_OURS):
+        if not traceback.tb_frame.f_code.co_filename.startswith(OURS):
             entries.append(traceback)
         traceback = traceback.tb_next
     if again is not None:
@@ -56,7 +56,7 @@ def hide_runtime(error: BaseException) -> None:
     innermost = error.__traceback__
     while innermost is not None and innermost.tb_next is not None:
         innermost = innermost.tb_next
-    runtimes = innermost is None or innermost.tb_frame.f_code.co_filename.startswith(_OURS)
+    runtimes = innermost is None or innermost.tb_frame.f_code.co_filename.startswith(OURS)
     if not runtimes and os.environ.get("WEFT_TRACEBACK") != "full":
         keep_user_frames(error, 0, None)
 

@@ -38,7 +38,7 @@ try:
     )
     from weft.errors import Unsupported, WeftError
     from weft.explain import explain
-    from weft.jit import jit, jit_disable, ms_function
+    from weft.jit import jit, jit_class, jit_disable, ms_function
     from weft.nn.lazy_inline import lazy_inline
     from weft.ops.random import get_seed, set_seed
     from weft.train import load_checkpoint, load_param_into_net, save_checkpoint
@@ -80,6 +80,7 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jit",
+    "jit_class",
     "jit_disable",
     "jvp",
     "lazy_inline",

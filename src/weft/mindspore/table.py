@@ -21,7 +21,7 @@ _CONTEXT: Final = (
     "set_context get_context set_auto_parallel_context get_auto_parallel_context reset_auto_parallel_context "
     "set_ps_context get_ps_context reset_ps_context ParallelMode GRAPH_MODE PYNATIVE_MODE STRICT COMPATIBLE LAX"
 )
-_JIT: Final = {"weft.jit": "jit ms_function", "weft.mindspore.extras": "JitConfig"}
+_JIT: Final = {"weft.jit": "jit jit_class ms_function", "weft.mindspore.extras": "JitConfig"}
 _LAZY: Final = {"weft.nn.lazy_inline": "lazy_inline"}
 _GRAD: Final = {
     "weft.autodiff.grad": "grad value_and_grad get_grad vjp jvp",
@@ -89,7 +89,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.core.parameters": "Parameter ParameterTuple",
             "weft.core.containers": "mutable",
             "weft.context": _CONTEXT,
-            "weft.jit": "jit ms_function",
+            "weft.jit": "jit jit_class ms_function",
             "weft.mindspore.extras": "JitConfig from_numpy tensor",
             "weft.train": f"Model {_SERIALIZATION}",
             **_LAZY,

@@ -43,7 +43,7 @@ def jit_class(cls: _Class) -> _Class:
             f"Decorator jit_class is used for user-defined classes and cannot be used for nn.Cell: {cls.__name__}<>."
         )
     if not any("__call__" in base.__dict__ for base in cls.__mro__):
-        cls.__call__ = _not_callable  # type: ignore[method-assign,attr-defined]
+        cls.__call__ = _not_callable  # type: ignore[method-assign]
     return cls
 
 

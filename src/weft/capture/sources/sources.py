@@ -246,7 +246,7 @@ class Sources(Asked):
             kind = type(obj)  # `isinstance` would also ask the user's `__class__`
             if Parameter in kind.__mro__ or mark_of(kind, "__weft_versions__") is not None:
                 self.root(obj, self.name(obj, "object"))
-        return self.origin(obj) if type(type(obj)) is not type or not isinstance(obj, type) else self.known.get(id(obj))
+        return self.known.get(id(obj)) if issubclass(type(obj), type) else self.origin(obj)  # a class has a name
 
     def _hides(self, obj: Any, name: str) -> bool:
         """Whether an attribute that an object holds hides one of its class that code of the program would give."""

@@ -21,7 +21,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from weft import Tensor, jit, nn
+from weft import Parameter, Tensor, jit, nn, value_and_grad
 
 X = Tensor(np.array([1.0, -2.0], np.float32))
 #: a function of a tensor, and what changes before each further call
@@ -386,3 +386,18 @@ def test_attributes_copied_for_the_looks_bring_no_code() -> None:
     one, other = jit(lambda x: x + 1), jit(lambda x: x + 100)
     one.__dict__.update(other.__dict__)  # as `functools.update_wrapper` does
     assert shown(one(X)) == shown(X + 1)
+
+
+def test_what_library_code_makes_for_itself_is_not_from_outside() -> None:
+    weight = Parameter(Tensor(np.ones(3, np.float32)), name="weight")
+
+    @jit
+    def step(x: Any) -> Any:
+        loss, gradient = value_and_grad(lambda v: (v * weight).sum(), None, [weight])(x)
+        return loss, gradient
+
+    for _ in range(4):
+        loss, gradient = step(Tensor(np.array([1.0, 2.0, 3.0], np.float32)))
+        assert loss.item() == 6.0
+        assert gradient[0].asnumpy().tolist() == [1.0, 2.0, 3.0]
+    assert len(step.report().graphs) == 1

@@ -440,3 +440,62 @@ def test_without_breaks_each_value_has_a_graph() -> None:
     for n in range(12):
         wanted = ([1.0] * 2)[n % 4 : n + 1]
         assert compiled(Tensor([1.0]), n).item() == sum(wanted)
+
+
+class Kelvin(float):
+    """A float of the program's own class."""
+
+
+class Steps(int):
+    """An int of the program's own class."""
+
+
+KEPT: dict[Any, Any] = {}
+
+
+def kept_as_key(x: Any, value: Any) -> Any:
+    KEPT.clear()
+    KEPT[value] = x
+    return x + 1
+
+
+def kept_as_value(x: Any, value: Any) -> Any:
+    KEPT["last"] = value
+    return x + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "make"),
+    [
+        (lambda x, v: x * float(v), lambda i: f"{i}.5"),
+        (lambda x, v: x * 2 if isinstance(v, str) and v else x, lambda i: f"image{i}.png"),
+        (kept_as_key, lambda i: f"image{i}.png"),
+        (kept_as_value, lambda i: f"image{i}.png"),
+        (lambda x, v: x * len(v), lambda i: b"x" * (i + 3)),
+        (lambda x, v: x * v.day, lambda i: datetime.date(2024, 1, 1) + datetime.timedelta(days=i)),
+        (lambda x, v: x * v.total_seconds(), lambda i: datetime.timedelta(seconds=i + 0.5)),
+        (lambda x, v: x * float(v), lambda i: decimal.Decimal(i) / 3),
+        (lambda x, v: x * float(v), lambda i: fractions.Fraction(i, 7)),
+        (lambda x, v: x * v, lambda i: complex(i, 1)),
+        (lambda x, v: x * v, lambda i: Kelvin(i * 7.0)),
+        (lambda x, v: x * v, Steps),
+        (lambda x, v: x * int(v.group()), lambda i: re.match(r"\d+", f"{i}")),
+        (lambda x, v: x + 1, lambda i: f"unread {i}"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("mode", ["auto", "PIJit"])
+def test_arguments_that_differ_in_each_call(function: Any, make: Any, mode: str) -> None:
+    compiled = compiler(mode)(function)
+    x = Tensor([1.0, 2.0])
+    for i in range(40):
+        found, wanted = compiled(x, make(i)), function(x, make(i))
+        assert found.dtype == wanted.dtype
+        assert found.asnumpy().tolist() == wanted.asnumpy().tolist()
+    assert len(compiled.report().graphs) <= 12
+
+
+def test_what_is_not_read_of_the_arguments_is_not_guarded() -> None:
+    compiled = weft.jit(lambda x, unused, text="": x + 1)
+    for i in range(5):
+        compiled(Tensor([1.0]), [object()] * i, text=f"{i}")
+    assert len(compiled.report().graphs) == 1

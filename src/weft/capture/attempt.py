@@ -20,7 +20,7 @@ from weft.capture.meaning.generators import refuse_abandoned
 from weft.capture.meaning.native_warnings import refused_warnings
 from weft.capture.sources.sources import Sources
 from weft.capture.state.events import BreakSite
-from weft.capture.state.frame import Exit, Return, Suspend, Yield
+from weft.capture.state.frame import Exit, Lazy, Return, Suspend, Yield
 from weft.capture.state.journal import restore
 from weft.capture.writing.assemble import assemble, drop_unused
 from weft.capture.writing.writer import Writer
@@ -113,12 +113,17 @@ class Attempt:
         #: the call itself, where the entry may make it in Python
         self.whole_call: str | None = None
 
-    def take(self, names: list[str], paths: list[str], values: Sequence[Any]) -> list[Any]:
-        """The arguments of a call as the captured function gets them."""
+    def take(self, function: Any, names: list[str], paths: list[str], values: Sequence[Any]) -> list[Any]:
+        """The arguments of a call as the captured function gets them: where it is interpreted, they are guarded when
+        they are read.
+        """
         self.parameters = names
         self.sources.paths.update(zip(names, paths, strict=True))
+        lazily = self.interpreter.calls.takes_variables(function)
         return [
-            _argument(self.trace, self.sources, self.numbers, name, value)
+            Lazy(name, value)
+            if lazily and not is_mutable(value)
+            else _argument(self.trace, self.sources, self.numbers, name, value)
             for name, value in zip(names, values, strict=True)
         ]
 

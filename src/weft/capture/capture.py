@@ -59,7 +59,7 @@ class Program(Owner):
                 for key, name in zip(kwargs, names[len(args) :], strict=True):
                     given_names.append(f"{key}={name}" if is_spelled(key) else f"**{{{key!r}: {name}}}")
                 attempt.whole_call = f"{loaded}({', '.join(given_names)})"
-            values = attempt.take(names, paths, (*args, *kwargs.values()))
+            values = attempt.take(function, names, paths, (*args, *kwargs.values()))
             attempt.begin_steps()
             given = dict(zip(kwargs, values[len(args) :], strict=True))
             return attempt.interpreter.calls.call_outcome(function, values[: len(args)], given)

@@ -31,13 +31,14 @@ from weft.capture.python.containers import native_class
 from weft.capture.python.exceptions import chain_native, drop_context, raise_as_it_is, set_context
 from weft.capture.sources.sources import Sources
 from weft.capture.state.frame import UNBOUND, Await, Exit, Fork, Frame, Lazy, Raise, Return, Stop, Suspend
-from weft.capture.state.fresh import is_value, note_parts
+from weft.capture.state.fresh import is_value, leads_to_this_call, note_parts
 from weft.capture.state.journal import EMPTY_CELL, Journal, cell_value
 from weft.capture.state.lazytext import hole
 from weft.core.tensor import LiteralTensor, Tensor
 from weft.core.trace import Trace
 from weft.core.transparency import UNBROKEN
 from weft.errors import NOTED, Location, Refusal, Unsupported
+from weft.ir.graph import Value
 from weft.ir.types import TOKEN
 
 _NO_STOPS: Final[frozenset[int]] = frozenset()
@@ -98,6 +99,8 @@ class Interpreter:
         sources.places = self.journal.places
         sources.created = self.created
         sources.belongs = self.journal.belongs
+        sources.in_library = lambda: self.frame is not None and self.frame.transparent
+        sources.is_new = self._is_new
         trace.location = self.locate
         trace.read = sources.contents
         trace.watched = True
@@ -147,6 +150,15 @@ class Interpreter:
     def made_inside(self, obj: Any) -> None:
         """Note what only a new object holds."""
         note_parts(obj, self._made_natively)
+
+    def _is_new(self, obj: Any) -> bool:
+        """Whether an object that nobody noted was made by this call, as what it leads to was."""
+        if self.journal.original(obj) is not None:  # and it was written
+            return False
+        return leads_to_this_call(obj, self.sources.known, self.created, self._was_outside)
+
+    def _was_outside(self, tensor: Tensor) -> bool:
+        return self.journal.data_before(tensor).__class__ is not Value
 
     def _made_natively(self, obj: Any) -> bool:
         known = id(obj) in self.created or self.sources.is_known(obj)

@@ -239,7 +239,7 @@ class Attributes(Part):
             return value
         if id(value) in self.created:
             return value
-        made_by_look_up = type(found) is types.GetSetDescriptorType and value is not found
+        made_by_look_up = value is not found and _is_in_c(found)
         made_by_look_up = made_by_look_up and not isinstance(value, _VALUES)
         if made_by_look_up and found.__get__(obj, kind) is not value:  # as a view of an array is
             self.sources.inside(obj)
@@ -302,7 +302,7 @@ class Attributes(Part):
             if isinstance(setter, types.FunctionType) and not self.machine.calls.is_native(setter, found):
                 self.machine.calls.call(setter, [found, obj, value], {})
                 return
-        if isinstance(found, NATIVE_MEMBERS) and not self._journal_restores(obj, found):
+        if _is_in_c(found) and not self._journal_restores(obj, found):
             raise Unsupported(
                 Refusal.IMPURE_CALL,
                 f"{name!r} of a {type(obj).__name__} from outside is set, which cannot be taken back",
@@ -338,13 +338,14 @@ class Attributes(Part):
 
     def _journal_restores(self, obj: Any, member: Any) -> bool:
         """Whether a native attribute belongs to an object of the capture's own, or to what the journal keeps."""
-        if member.__name__ in ("__class__", "__dict__"):
-            return id(obj) in self.created and len(self.journal.layers) == 1 and member.__name__ == "__class__"
+        name = getattr(member, "__name__", "")
+        if name in ("__class__", "__dict__"):
+            return id(obj) in self.created and len(self.journal.layers) == 1 and name == "__class__"
         if id(obj) in self.created or isinstance(obj, (Tensor, types.CellType)):
             return True
-        if isinstance(obj, BaseException) and member.__name__ in (*OF_EXCEPTIONS, "__traceback__"):
+        if isinstance(obj, BaseException) and name in (*OF_EXCEPTIONS, "__traceback__"):
             return True
-        return "__slots__" in member.__objclass__.__dict__ and isinstance(member, types.MemberDescriptorType)
+        return isinstance(member, types.MemberDescriptorType) and "__slots__" in member.__objclass__.__dict__
 
     def _refuse_write(self, obj: Any, name: str) -> None:
         if isinstance(obj, Journaled) or type(obj) in _FRAME_KINDS:
@@ -390,7 +391,7 @@ class Attributes(Part):
         if isinstance(deleter, types.FunctionType) and not self.machine.calls.is_native(deleter, found):
             self.machine.calls.call(deleter, [found, obj], {})
             return
-        if isinstance(found, NATIVE_MEMBERS) and not self._journal_restores(obj, found):
+        if _is_in_c(found) and not self._journal_restores(obj, found):
             raise Unsupported(
                 Refusal.IMPURE_CALL,
                 f"{name!r} of a {type(obj).__name__} from outside is deleted, which cannot be taken back",
@@ -403,3 +404,13 @@ class Attributes(Part):
             self.sources.not_held(obj, name)
         self.journal.touch(obj)
         below_hooks(type(obj), "__delattr__")(obj, name)
+
+
+def _is_in_c(member: Any) -> bool:
+    """Whether C code reads and writes an attribute, as a class has it: nobody knows where it is kept."""
+    if isinstance(member, NATIVE_MEMBERS):
+        return True
+    if member is MISSING or isinstance(member, property):
+        return False
+    setter = class_attribute(type(member), "__set__")
+    return setter is not MISSING and not isinstance(setter, types.FunctionType)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import sys
@@ -45,6 +46,8 @@ from weft.errors import Refusal, Unsupported
 _LOOKING_MODULES: Final = frozenset({"inspect", "types", "copy", "weakref", "_weakref"})
 
 _VARIADIC: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+#: functions that keep arguments in containers, or read them when their body runs
+_LATER: Final = _VARIADIC | inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 #: library modules with decorators that write to a class; those of `typing`; what in the others only reads
@@ -183,6 +186,11 @@ class Calls(Part):
             return getters.call(self.machine, callee, args, kwargs)
         if isinstance(callee, type):
             return Return(self.construct(callee, args, kwargs))
+        if kind is types.GenericAlias:
+            made = self.call(callee.__origin__, args, kwargs)
+            with contextlib.suppress(AttributeError, TypeError):  # as Python does where there is no such attribute
+                self.machine.attributes.set_attr(made, "__orig_class__", callee)
+            return Return(made)
         method = self.machine.objects.look_up(kind, "__call__")
         if isinstance(method, types.FunctionType):
             return self.call_outcome(method, [callee, *args], kwargs)
@@ -228,11 +236,22 @@ class Calls(Part):
             return not self.holds_user_code(first)
         if function.__name__ in ("__setattr__", "__delattr__"):  # what they write is journaled
             return False
-        return package in NATIVE_PACKAGES and (module, function.__qualname__.partition(".")[0]) not in ENTERED
+        name = function.__qualname__
+        return package in NATIVE_PACKAGES and ENTERED.isdisjoint(((module, name), (module, name.partition(".")[0])))
 
     def holds_user_code(self, obj: Any) -> bool:
         """Whether a library Cell has a user's Cell, hook or function inside, so that its methods must be entered."""
         return is_asked(obj) and bool(obj.__weft_user_code__())
+
+    def takes_variables(self, callee: Any) -> bool:
+        """Whether all arguments of a callable become local variables of a function that is interpreted at once."""
+        callee = callee.__func__ if type(callee) is types.MethodType else callee
+        if type(callee) is not types.FunctionType or is_of_debugger(callee) or self.is_native(callee, None):
+            return False
+        code = callee.__code__
+        if code in STAND_INS or code in PYTHON_ONLY or code in TRANSPARENT or table.handler_for(callee) is not None:
+            return False
+        return not code.co_flags & _LATER and set(code.co_cellvars).isdisjoint(code.co_varnames)
 
     def enter(self, function: types.FunctionType, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Run a Python function in the interpreter."""

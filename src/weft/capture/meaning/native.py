@@ -16,7 +16,7 @@ import operator
 import sys
 import types
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -25,6 +25,7 @@ from weft.capture.code.instructions import decode
 from weft.capture.meaning.by_identity import tell_apart
 from weft.capture.meaning.iterators import BufferedIterator
 from weft.capture.meaning.parts import Machine, Part
+from weft.capture.meaning.surroundings import read_surroundings, without_new_flags
 from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.python.containers import length
 from weft.capture.python.effects import NOTICED, defines_only, is_importing, is_noticed, runs_python
@@ -32,6 +33,7 @@ from weft.capture.python.packages import NATIVE_PACKAGES, module_of_function
 from weft.capture.python.specials import classes_asked, special_names
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText, filling, needs_characters
+from weft.capture.state.memory import Snapshot, owners_in
 from weft.core.choice import Choice
 from weft.core.choice import refuse as refuse_choice
 from weft.core.run_number import settled
@@ -116,11 +118,14 @@ class Native(Part):
             tell_apart(self.sources, function, given)
         if LazyText in map(type, given) and not (filling() or _only_stores(function)):
             raise needs_characters()
-        arrays = _arrays_in(given)
-        if arrays:
-            with self._unwritten(arrays):
-                return self._watched(library, values, function, given, args, kwargs)
-        result: Any = self._watched(library, values, function, given, args, kwargs)
+        calculates = read_surroundings(self.sources, function, given)
+        with without_new_flags() if calculates else contextlib.nullcontext():
+            return self._called(library, values, function, given, args, kwargs)
+
+    def _called(self, library: bool, values: Any, function: Any, given: Any, args: Any, kwargs: Any) -> Any:
+        owners = [owner for owner in owners_in(given) if not self._is_own_memory(owner)]
+        with self._unwritten(owners) if owners else contextlib.nullcontext():
+            result: Any = self._watched(library, values, function, given, args, kwargs)
         if issubclass(type(result), _SETS):
             self.journal.sets.note(result, function, args)
         for value in given:
@@ -172,25 +177,24 @@ class Native(Part):
                 found[id(value.__code__)] = value
         return found
 
+    def _is_own_memory(self, owner: Any) -> bool:
+        """Whether what is written in the memory of an object is taken back with the capture."""
+        return id(owner) in self.created or self.journal.noted(owner) is not None
+
     @contextlib.contextmanager
-    def _unwritten(self, arrays: list[Any]) -> Iterator[None]:
-        """Refuse native code that writes to arrays from outside, with what it wrote put back."""
-        before = []
-        for array in arrays:
-            while type(array.base) is np.ndarray:  # a view writes to another one
-                array = array.base
-            if id(array) not in self.created and array.flags.writeable:
-                before.append((array, array.copy()))
+    def _unwritten(self, owners: list[Any]) -> Iterator[None]:
+        """Refuse native code that writes to memory from outside, with what it wrote put back."""
+        snapshots = [snapshot for snapshot in map(Snapshot, owners) if snapshot.writable]
         try:
             yield
         finally:
-            written = [(array, old) for array, old in before if array.tobytes() != old.tobytes()]
-            for array, old in written:
-                array[...] = old
+            written = [snapshot for snapshot in snapshots if snapshot.is_changed()]
+            for snapshot in written:
+                snapshot.restore()
             if written:
-                raise Unsupported(
-                    Refusal.IMPURE_CALL, "native code writes to a NumPy array from outside", "use a Tensor"
-                )
+                kind = type(written[0].owner)
+                what = "a NumPy array" if issubclass(kind, np.ndarray) else f"the memory of a {kind.__name__}"
+                raise Unsupported(Refusal.IMPURE_CALL, f"native code writes to {what} from outside", "use a Tensor")
 
     def _are_asked(self, given: tuple[Any, ...]) -> bool:
         """Whether native code may call a method of the user's on something that it is given."""
@@ -327,18 +331,6 @@ class Native(Part):
                 f"{function.__qualname__}() changes something, and native code calls it",
                 "compare and hash without side effects",
             )
-
-
-def _arrays_in(given: Iterable[Any]) -> list[Any]:
-    """The NumPy arrays among some values, and in tuples and lists among them."""
-    found: list[Any] = []
-    for value in given:
-        kind = type(value)
-        if kind is np.ndarray:
-            found.append(value)
-        elif kind is tuple or kind is list:
-            found += [item for item in value if type(item) is np.ndarray]
-    return found
 
 
 def _only_computes(function: Any, values: Any) -> bool:

@@ -9,7 +9,14 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, Final
 
-from weft.capture.python.packages import NATIVE_PACKAGES, TRUSTED_PACKAGES, is_heap_type, is_ours, module_of
+from weft.capture.python.packages import (
+    NATIVE_PACKAGES,
+    OWN_PACKAGES,
+    TRUSTED_PACKAGES,
+    is_heap_type,
+    is_ours,
+    module_of,
+)
 from weft.errors import Refusal, Unsupported
 
 #: where a class defines nothing of a name
@@ -43,6 +50,11 @@ def is_changeable(kind: type) -> bool:
     if not is_heap_type(kind) or kind.__flags__ & _IMMUTABLE_TYPE:
         return False
     return module_of(kind).partition(".")[0] not in TRUSTED_PACKAGES
+
+
+def holds_state(kind: type) -> bool:
+    """Whether instances of a class have attributes that may be replaced at any time, and no version that says so."""
+    return is_changeable(kind) or bool(kind.__dictoffset__ and module_of(kind).partition(".")[0] not in OWN_PACKAGES)
 
 
 def is_plain_instance(kind: type) -> bool:

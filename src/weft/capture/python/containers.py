@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
+import functools
 import gc
+import operator
+import re
+import struct
 import types
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -11,7 +18,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from weft.capture.python.classes import class_attribute
+from weft.capture.python.packages import TRUSTED_PACKAGES, is_heap_type, module_of
 from weft.errors import Refusal, Unsupported
 
 #: the classes of containers
@@ -123,17 +130,25 @@ def spelled(kind: type, method: str, name: Callable[[Any, str], str], container:
     return f"{container}.{method}({', '.join(args)})"
 
 
-def has_unknown_items(obj: Any) -> bool:
-    """Whether an object is a container in C of which nobody here knows what may change in it, and how."""
-    kind = type(obj)
-    if issubclass(kind, _KNOWN_ITEMS):
+def has_unknown_state(obj: Any) -> bool:
+    """Whether an object keeps something in C of which nobody here knows how it may change."""
+    return any(_keeps_unknown_state(cls) for cls in type(obj).__mro__[:-1])
+
+
+@functools.lru_cache(maxsize=4096)
+def _keeps_unknown_state(cls: type) -> bool:
+    if issubclass(cls, _KNOWN_STATE) or module_of(cls).partition(".")[0] in TRUSTED_PACKAGES - {"numpy"}:
         return False
-    return any(isinstance(class_attribute(kind, name), _IN_C) for name in ("__getitem__", "__len__"))
+    return not is_heap_type(cls) or any(isinstance(member, _IN_C) for member in cls.__dict__.values())
 
 
 _IN_C: Final = (types.WrapperDescriptorType, types.MethodDescriptorType)
-#: classes in C with items that never change, or that are guarded otherwise
-_KNOWN_ITEMS: Final = (
-    *CONTAINERS, str, bytes, range, type, types.GenericAlias, types.UnionType, np.ndarray, np.generic, np.dtype,
-    jax.Array,
+#: classes in C whose instances never change, or are guarded otherwise
+_KNOWN_STATE: Final = (
+    *CONTAINERS, str, bytes, int, float, complex, range, slice, type, types.GenericAlias, types.UnionType, np.ndarray,
+    np.generic, np.dtype, np.ufunc, jax.Array, BaseException, types.SimpleNamespace, types.CodeType, types.FunctionType,
+    types.MethodType, types.ModuleType, types.CellType, type(Ellipsis), type(NotImplemented), type(None),
+    property, staticmethod, classmethod, functools.partial, operator.itemgetter, operator.attrgetter,
+    operator.methodcaller, re.Pattern, re.Match, struct.Struct, decimal.Decimal, datetime.date, datetime.time,
+    datetime.timedelta, datetime.tzinfo, weakref.ref,
 )  # fmt: skip

@@ -21,13 +21,18 @@ NATIVE_PACKAGES: Final = frozenset(
         "importlib", "ml_dtypes", "builtins", "statistics",
     }
 )  # fmt: skip
-#: functions of those packages that are entered all the same: they take objects of the program apart
+#: functions of those packages that are entered all the same: they take objects of the program apart, or make them
 ENTERED: Final = frozenset(
-    ("dataclasses", name)
-    for name in (
-        "replace", "_replace", "asdict", "_asdict_inner", "astuple", "_astuple_inner", "fields", "is_dataclass",
-        "_is_dataclass_instance",
-    )
+    {
+        ("typing", "_BaseGenericAlias.__call__"),
+        *(
+            ("dataclasses", name)
+            for name in (
+                "replace", "_replace", "asdict", "_asdict_inner", "astuple", "_astuple_inner", "fields",
+                "is_dataclass", "_is_dataclass_instance",
+            )
+        ),
+    }
 )  # fmt: skip
 #: modules of C functions that depend on nothing but their arguments
 PURE_MODULES: Final = frozenset(
@@ -44,6 +49,8 @@ INTERNALS: Final = frozenset({"_testcapi", "_testinternalcapi", "_testlimitedcap
 DEBUGGERS: Final = frozenset({"pdb", "bdb", "ipdb", "IPython", "pudb", "debugpy"})
 #: packages whose modules and classes are taken not to change: the framework and what it stands on
 TRUSTED_PACKAGES: Final = frozenset({"weft", "mindspore", "jax", "jaxlib", "numpy"})
+#: the framework by both of its names
+OWN_PACKAGES: Final = frozenset({"weft", "mindspore"})
 
 
 #: where the standard library lies

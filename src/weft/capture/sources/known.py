@@ -26,7 +26,7 @@ from weft.capture.python.classes import (
     mark_of,
     of_hidden_class,
 )
-from weft.capture.python.containers import CONTAINERS, VIEWS, has_unknown_items, is_container, mapping_of
+from weft.capture.python.containers import CONTAINERS, VIEWS, has_unknown_state, is_container, mapping_of
 from weft.capture.python.namespaces import class_namespace, namespace_of
 from weft.capture.python.packages import module_of
 from weft.capture.python.specials import classes_asked, special_names
@@ -107,6 +107,10 @@ class Known(abc.ABC):
         self.created: Mapping[int, Any] = {}
         #: whether an object, or the one whose attributes it holds, is among some, by its id; see `Journal.belongs`
         self.belongs: Callable[[int, Collection[int]], bool] = lambda key, keys: key in keys
+        #: whether the code that runs is the library's, which makes containers for itself
+        self.in_library: Callable[[], bool] = lambda: False
+        #: whether an object that nobody said where it came from was made during the capture
+        self.is_new: Callable[[Any], bool] = lambda obj: False
         #: objects whose contents are only known when the entry runs, by id
         self.opaque: dict[int, Any] = {}
         #: the inputs of the graph that carry arrays of the call, by id of the array, see `weft.capture.meaning.arrays`
@@ -171,7 +175,9 @@ class Known(abc.ABC):
         what led to it is guarded, and what is read from it is guarded like anything else.
         """
         found = self.known.get(id(obj))
-        if found is None and self.guarded and not self.belongs(id(obj), self.created) and not is_own(obj):
+        if found is not None or not self.guarded or self.belongs(id(obj), self.created) or is_own(obj):
+            return found
+        if not (type(obj) in CONTAINERS and self.in_library()) and not self.is_new(obj):
             self.found.add(id(obj))
             self._know(obj, self.name(obj, "object"), f"a {type(obj).__name__}")
             if is_container(obj):
@@ -412,7 +418,7 @@ class Known(abc.ABC):
             self._guard(f"{expression} is {name}", "identity", path, value, expression)
             self.kind(value, name)
         self._know(value, name if self.guarded else expression, path)
-        if (isinstance(value, np.ndarray) and value.size > _ARRAY_LIMIT) or has_unknown_items(value):
+        if (isinstance(value, np.ndarray) and value.size > _ARRAY_LIMIT) or has_unknown_state(value):
             self.opaque[id(value)] = value
         elif isinstance(value, np.ndarray):
             same = f"{self.name(same_array, 'object')}({name}, {self.name(value.copy(), 'constant')})"

@@ -16,6 +16,7 @@ from weft.capture.python.classes import (
     MISSING,
     class_attribute,
     hides_class,
+    holds_state,
     is_changeable,
     is_data_descriptor,
     is_opaque_iterator,
@@ -496,7 +497,7 @@ class Sources(Asked):
                     self.inside(part, seen, depth + 1)
                 for item in self.held(value):
                     self.inside(item, seen, depth + 1)
-        elif id(value) in self.by_class or is_changeable(type(value)):
+        elif id(value) in self.by_class or holds_state(type(value)):
             self.identity(value)
             for item in self.held(value):
                 self.inside(item, seen, depth + 1)

@@ -62,6 +62,16 @@ def is_of_this_call(
     """
     if is_opaque_iterator(obj) or _is_changeable_data(obj, known):
         return True
+    return leads_to_this_call(obj, known, made, was_outside)
+
+
+def leads_to_this_call(
+    obj: Any, known: Container[int], made: Container[int], was_outside: Callable[[Tensor], bool]
+) -> bool:
+    """Whether an object that nobody knows leads to what the capture made or only the graph has: it is not older.
+
+    The arguments are those of `is_of_this_call`.
+    """
     waiting, seen = list(_parts(obj)), {id(obj)}
     while waiting:
         part = waiting.pop()

@@ -529,6 +529,11 @@ class Journal:
                 return HELD_NONE if noted[1] is None else noted[1]
         return None
 
+    def data_before(self, tensor: Tensor) -> Any:
+        """What a tensor held before the capture first wrote it."""
+        noted = self.noted(tensor)
+        return tensor._data if noted is None else noted[0][0]
+
     def on_a_side(self) -> bool:
         """Whether what is written now holds on one side of a branch only."""
         return any(layer.side for layer in self.layers)

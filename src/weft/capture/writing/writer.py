@@ -46,6 +46,7 @@ from weft.capture.state.journal import (
     slots_of,
 )
 from weft.capture.state.lazytext import LazyText
+from weft.capture.state.memory import is_view
 from weft.capture.writing.iterators import iterator, range_of
 from weft.core.choice import Choice
 from weft.core.number import GraphNumber
@@ -250,11 +251,11 @@ class Writer:
         """An object of a class without Python code, made anew as `copy` would."""
         kind = type(value)
         users = any(isinstance(getattr(kind, name, None), types.FunctionType) for name in _COPIED_BY)
-        if users or module_of(kind) == "itertools":  # whose objects cannot be copied from Python 3.14 on
+        if users or is_view(value) or module_of(kind) == "itertools":  # which is not copied from Python 3.14 on
             self.refuse(value)
         try:
             reduced = value.__reduce_ex__(4)
-        except (TypeError, AttributeError):
+        except Exception:  # whatever a class in C has against copies of it
             self.refuse(value)
         if isinstance(reduced, str) or id(value) in self._open:  # known by a name; holds itself
             self.refuse(value)
@@ -390,9 +391,7 @@ class Writer:
 
     def _was_outside(self, tensor: Tensor) -> bool:
         """Whether a tensor existed before the capture, as far as it shows without a source."""
-        written = self.journal.noted(tensor)
-        data = tensor._data if written is None else written[0][0]
-        return data.__class__ is not Value and not self.is_constant(tensor)
+        return self.journal.data_before(tensor).__class__ is not Value and not self.is_constant(tensor)
 
     def _tensor(self, tensor: Tensor) -> str:
         if type(tensor) is Choice:

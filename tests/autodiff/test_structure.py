@@ -35,6 +35,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     monkeypatch.setattr(structure, "PATIENCE", 0)
     monkeypatch.setattr(structure, "_habits", {})
+    monkeypatch.setattr(structure, "_alone", set())
     monkeypatch.setattr(backward_module, "compile_pass", compile_pass)
     return passes
 
@@ -123,6 +124,45 @@ def test_hooks_and_recording_are_left_to_the_walk(compiled: list[Any]) -> None:
 
 def test_patience(monkeypatch: pytest.MonkeyPatch, compiled: list[Any]) -> None:
     monkeypatch.setattr(structure, "PATIENCE", 3)
+    monkeypatch.setattr(structure, "_UNPROVEN", 0)
     for i in range(5):
         grad(lambda x: sin(x) * x)(Tensor(X))
         assert len(compiled) == (i >= 3)
+
+
+def test_a_pass_of_new_rules_is_compiled_at_first_sight(monkeypatch: pytest.MonkeyPatch, compiled: list[Any]) -> None:
+    monkeypatch.setattr(structure, "PATIENCE", 3)
+    for _ in range(3):
+        found = grad(lambda x: sin(x) * x)(Tensor(X))
+        np.testing.assert_allclose(found.asnumpy(), np.cos(X) * X + np.sin(X), rtol=1e-5)
+        assert len(compiled) == 1
+
+
+def test_a_pass_of_known_rules_is_not(monkeypatch: pytest.MonkeyPatch, compiled: list[Any]) -> None:
+    monkeypatch.setattr(structure, "PATIENCE", 3)
+    monkeypatch.setattr(structure, "_UNPROVEN", 0)
+    grad(lambda x: sin(x) * x)(Tensor(X))
+    monkeypatch.setattr(structure, "_UNPROVEN", 3)
+    grad(lambda x: sin(sin(x) * x))(Tensor(X))
+    assert compiled == []
+
+
+def test_a_program_whose_passes_do_not_come_again_compiles_few_as_a_whole(
+    monkeypatch: pytest.MonkeyPatch, compiled: list[Any]
+) -> None:
+    monkeypatch.setattr(structure, "PATIENCE", 3)
+
+    def nested(count: int, size: int) -> Any:
+        def function(x: Any) -> Any:
+            for _ in range(count):  # each entry has other sizes
+                x = concat([sin(x), x])
+            return x
+
+        return grad(function)(Tensor(np.ones(size, np.float32)))
+
+    for count in range(1, 8):
+        nested(count, count)
+    assert len(compiled) == structure._UNPROVEN
+    nested(1, 1)  # it comes again, so others may
+    nested(8, 8)
+    assert len(compiled) == structure._UNPROVEN + 1

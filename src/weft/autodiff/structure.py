@@ -1,7 +1,8 @@
 """The structure of a tape: backward passes over tapes of the same structure are the same computation on other arrays.
 
 A training loop makes such a tape at every step. Compiling the whole backward pass costs about as much as fifty passes
-node by node, so that is when it is compiled (rent, then buy).
+node by node, so that is when it is compiled (rent, then buy). Where renting means to compile most of the entries' rules
+one by one, the pass is bought at once: one program is compiled faster than its pieces.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ PATIENCE = 32
 #: compiled passes for one sequence of primitives; a program whose structure keeps changing gets no more
 VARIANTS = 4
 _MOST = 1024
+#: share of the entries whose rules are not compiled yet from which on a pass is compiled as a whole at first sight
+_NEW_SHARE = 0.5
+#: passes compiled at first sight that were not seen again, after which no more are
+_UNPROVEN = 3
 
 
 #: one entry of a tape in numbers: primitive, attributes, the array of each operand (-1 for one left out), the array of
@@ -30,14 +35,18 @@ Key = tuple[int, tuple[Step, ...], tuple[tuple[int, int, int], ...], tuple[int, 
 class Habit:
     """How often a sequence of primitives was seen, and the backward passes compiled for it."""
 
-    __slots__ = ("count", "compiled")
+    __slots__ = ("count", "compiled", "unproven")
 
     def __init__(self) -> None:
         self.count = 0
         self.compiled: dict[Key, Any] = {}
+        #: whether it was compiled at first sight, and not seen again
+        self.unproven = False
 
 
 _habits: dict[tuple[Primitive, ...], Habit] = {}
+#: the entries whose rules were compiled one by one: primitive, attributes, types of the operands
+_alone: set[Any] = set()
 
 
 def habit_of(order: Sequence[TapeNode]) -> Habit | None:
@@ -56,7 +65,30 @@ def habit_of(order: Sequence[TapeNode]) -> Habit | None:
             _habits.clear()
         habit = _habits[key] = Habit()
     habit.count += 1
+    if habit.count == 1 and _is_bought_at_once(order):
+        habit.count, habit.unproven = PATIENCE + 1, True
+    elif habit.unproven:
+        habit.unproven = False
     return habit if habit.count > PATIENCE else None
+
+
+def _is_bought_at_once(order: Sequence[Any]) -> bool:
+    """Whether a pass that is new would compile so much one by one that one program for all of it costs less."""
+    entries = {
+        (
+            node.primitive,
+            node.primitive.key(node.attrs),
+            tuple([None if tensor is None else (tensor._data.shape, tensor._data.dtype) for tensor in node.inputs]),
+        )
+        for node in order
+    }
+    new = entries - _alone
+    if len(new) >= _NEW_SHARE * len(order) and sum(habit.unproven for habit in _habits.values()) < _UNPROVEN:
+        return True
+    if len(_alone) > _MOST:
+        _alone.clear()
+    _alone.update(new)
+    return False
 
 
 def describe(

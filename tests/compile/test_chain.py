@@ -227,3 +227,32 @@ def test_compiled_parts_are_freed_with_the_function(always: list[Graph]) -> None
     del compiled
     gc.collect()
     assert len(jax.devices()[0].client.live_executables()) < held
+
+
+@pytest.mark.parametrize("width", [2, 600])
+def test_steps_of_an_unrolled_loop_share_their_parts(width: int) -> None:
+    """What reads and writes at another position in each step is the same program, and so are gradients of it."""
+    random = np.random.default_rng(0)
+    weight = Parameter(Tensor(random.standard_normal((width, width)).astype(np.float32) / width), name="weight")
+    steps = 70
+
+    def recurrent(xs: Any, h: Any) -> Any:
+        out = ops.zeros((steps, 2), weft.float32)
+        for t in range(steps):
+            h = ops.tanh(ops.matmul(xs[t] + h, weight) * 0.5 + xs[-1 - t])
+            out[t] = h.sum(1)
+        return (out * out).sum()
+
+    gradient = weft.value_and_grad(recurrent, (0, 1), [weight])
+    compiled = weft.jit(lambda xs, h: gradient(xs, h))
+    for scale in (1.0, 2.0):
+        xs = Tensor((scale * random.standard_normal((steps, 2, width))).astype(np.float32))
+        h = Tensor(random.standard_normal((2, width)).astype(np.float32))
+        (value, (inputs, weights)), (wanted, (own, ours)) = compiled(xs, h), gradient(xs, h)
+        np.testing.assert_allclose(value.asnumpy(), wanted.asnumpy(), rtol=1e-4)
+        for found, expected in zip((*inputs, *weights), (*own, *ours), strict=True):
+            np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-3, atol=1e-4)
+    (graph,) = compiled.report().graphs
+    (compilation,) = graph.event.compilations
+    assert len(graph.event.graph.nodes) >= chain.LARGE
+    assert 1 < compilation.parts <= 12

@@ -26,6 +26,7 @@ from weft.passes.fold_constants import FoldConstants
 from weft.passes.if_to_select import IfToSelect
 from weft.passes.inline_calls import InlineCalls
 from weft.passes.pipeline import PIPELINE, optimize
+from weft.passes.position_operands import PositionOperands
 from weft.passes.share_repeats import ShareRepeats
 from weft.passes.simplify import lossless
 
@@ -38,7 +39,9 @@ TEXT = """subgraph @net(%x: f32[3]) {
 
 
 def test_every_pass_is_in_the_pipeline_and_has_a_kebab_name() -> None:
-    assert {step.name for step in (*PIPELINE, ShareRepeats())} == set(Pass.table)  # which runs at the very end
+    assert {step.name for step in (*PIPELINE, PositionOperands(), ShareRepeats())} == set(
+        Pass.table
+    )  # which run at the very end
     for name, cls in Pass.table.items():
         assert cls.name == name
         assert cls.__dataclass_params__.frozen  # type: ignore[attr-defined]

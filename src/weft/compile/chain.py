@@ -17,6 +17,8 @@ from weft.core.control import CALL
 from weft.core.trace import CONSTANT
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TensorType
+from weft.passes.drop_dead import DropDead
+from weft.passes.position_operands import PositionOperands
 from weft.passes.rewrite import copy_graph, part
 from weft.passes.share_repeats import ShareRepeats
 
@@ -73,7 +75,8 @@ def shared(graph: Graph, owned: bool) -> Graph:
         share = ShareRepeats(least=16, saved=64)
     else:
         return graph
-    return share.apply(graph if owned else copy_graph(graph))
+    graph = graph if owned else copy_graph(graph)
+    return share.apply(DropDead().apply(PositionOperands().apply(graph)))
 
 
 def _chain(graph: Graph, donated: tuple[int, ...], parts: Parts) -> Callable[..., Any]:

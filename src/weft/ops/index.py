@@ -335,7 +335,7 @@ def _parse_mask(mask: Any, shape: tuple[int, ...], axis: int, spec: list[Entry],
 # -- reading ---------------------------------------------------------------------------------------------------
 
 
-def _box(
+def box_of(
     spec: Spec, shape: tuple[int, ...]
 ) -> tuple[list[int], tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
     """Starts, sizes, steps and result shape of an index of ints, forward slices and new axes; else None."""
@@ -387,7 +387,7 @@ def getitem(self: Any, index: Any) -> Any:
     shape = self.shape
     spec, operands = parse(index, shape)
     if trace_module.current() is None:
-        box = None if operands else _box(spec, shape)
+        box = None if operands else box_of(spec, shape)
         if box is not None:
             starts, sizes, steps, result = box
             if result == shape and sizes == shape:
@@ -441,7 +441,7 @@ def updated(x: Any, index: Any, value: Any) -> Any:
         return masked
     spec, operands = parse(index, x.shape)
     if trace_module.current() is None and not operands:
-        box = _box(spec, x.shape)
+        box = box_of(spec, x.shape)
         if box is not None:
             starts, sizes, steps, result = box
             if 0 in sizes:

@@ -10,6 +10,7 @@ import numpy as np
 from weft.core.primitive import IO, exact
 from weft.core.trace import CONSTANT, Literal
 from weft.ir.graph import Graph, Node, Value
+from weft.ir.types import TensorType
 
 #: looks at a node whose operands are up to date; returns the values that replace its results, or None to keep it
 Visit = Callable[[Node], Sequence[Value] | None]
@@ -181,6 +182,22 @@ def constant_array(value: Value | None) -> np.ndarray[Any, Any] | None:
         return None
     literal: Literal = value.node.attrs[0]
     return None if literal.is_large else literal.array
+
+
+def known_number(value: Value | None) -> Any:
+    """The one number that a value consists of everywhere, or None."""
+    array = constant_array(value)
+    if array is not None:
+        first = array.reshape(-1)[:1]
+        return first[0] if array.size and array.tobytes() == first.tobytes() * array.size else None
+    node = None if value is None else value.node
+    if node is not None and node.op.name == "Full" and not node.inputs:
+        attrs = dict(zip(node.op.attr_names, node.attrs, strict=True))
+        number = attrs.get("value")
+        kind = value.type  # type: ignore[union-attr]
+        if isinstance(kind, TensorType) and number.__class__ in (bool, int, float):
+            return np.asarray(number).astype(kind.dtype.np_dtype)[()]
+    return None
 
 
 def add_constant(graph: Graph, array: Any, like: Value) -> Value:

@@ -12,7 +12,7 @@ from weft.dtypes import DType
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TensorType
 from weft.passes.base import Pass
-from weft.passes.rewrite import constant_array, graphs_of, rewrite, truth
+from weft.passes.rewrite import constant_array, graphs_of, known_number, rewrite, truth
 
 #: gives the value that replaces a node's only result, or None
 Row = Callable[[Graph, Node], Value | None]
@@ -29,28 +29,13 @@ def _operand(node: Node, index: int, op_name: str = "") -> Value | None:
     return inner.inputs[0]
 
 
-def _known(value: Value | None) -> Any:
-    """The one number that a value consists of everywhere, or None."""
-    array = constant_array(value)
-    if array is not None:
-        return array.reshape(-1)[0] if array.size == 1 else None
-    node = None if value is None else value.node
-    if node is not None and node.op.name == "Full" and not node.inputs:
-        attrs = dict(zip(node.op.attr_names, node.attrs, strict=True))
-        number = attrs.get("value")
-        kind = value.type  # type: ignore[union-attr]
-        if isinstance(kind, TensorType) and number.__class__ in (bool, int, float):
-            return np.asarray(number).astype(kind.dtype.np_dtype)[()]
-    return None
-
-
 def _without(neutral: Callable[[Any], bool], *, left: bool = True) -> Row:
     """A binary operation with a neutral operand gives the other one, if that has the result's type."""
 
     def row(graph: Graph, node: Node) -> Value | None:
         del graph
         for kept, other in ((0, 1), (1, 0)) if left else ((0, 1),):
-            x, number = _operand(node, kept), _known(_operand(node, other))
+            x, number = _operand(node, kept), known_number(_operand(node, other))
             if x is not None and number is not None and x.type is node.outputs[0].type and neutral(number):
                 return x
         return None

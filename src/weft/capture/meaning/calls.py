@@ -270,18 +270,27 @@ class Calls(Part):
             return Return(InterpretedGenerator(frame, self.machine))
         return self.machine.run_call(frame)
 
-    def construct(self, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """Make an instance, entering the user's `__new__` and `__init__`."""
-        obj, init = self.make_instance(cls, args, kwargs)
+    def construct(self, cls: type, args: list[Any], kwargs: dict[str, Any], plainly: bool = False) -> Any:
+        """Make an instance, entering the user's `__new__` and `__init__`; `plainly` as `type.__call__` does."""
+        obj, init = self.make_instance(cls, args, kwargs, plainly)
         if init is not None:
             check_init(self.call(init, [obj, *args], kwargs))
         return obj
 
-    def make_instance(self, cls: type, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-        """Make an instance up to the call of the user's `__init__`; returns both, None if there is no such call."""
+    def make_instance(
+        self, cls: type, args: list[Any], kwargs: dict[str, Any], plainly: bool = False
+    ) -> tuple[Any, Any]:
+        """Make an instance up to the call of the user's `__init__`; returns both, None if there is no such call.
+
+        Args:
+            cls: the class.
+            args: positional arguments.
+            kwargs: keyword arguments.
+            plainly: past a `__call__` of the metaclass.
+        """
         if hides_class(cls):
             raise of_hidden_class(cls)
-        meta_call = self.machine.objects.look_up(type(cls), "__call__")
+        meta_call = None if plainly else self.machine.objects.look_up(type(cls), "__call__")
         if isinstance(meta_call, types.FunctionType) and not self.is_native(meta_call, cls):
             return self.call(meta_call, [cls, *args], kwargs), None
         if isinstance(meta_call, types.FunctionType):  # e.g. an Enum lookup

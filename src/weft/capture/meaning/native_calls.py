@@ -145,7 +145,9 @@ class NativeCalls(Part):
         if is_heap_type(cls) or package == "weft" or package in NATIVE_PACKAGES or module_of(cls) in PURE_MODULES:
             if issubclass(cls, _FILLED):
                 args = [self.content_argument(cls, "__init__", a) for a in args]
-            return self.machine.native.call(args, cls, *args, **kwargs)
+            past = isinstance(class_attribute(type(cls), "__call__"), types.FunctionType)  # which is who asks for this
+            make = functools.partial(type.__call__, cls) if past else cls
+            return self.machine.native.call(args, make, *args, **kwargs)
         raise Unsupported(
             Refusal.UNKNOWN_CALL,
             f"weft cannot look into {module_of(cls)}.{cls.__qualname__}()",
@@ -276,6 +278,10 @@ class NativeCalls(Part):
         name = callee.__name__
         if name == "__call__" and issubclass(type(owner), CALLED):
             return self.machine.calls.call(owner, args, kwargs)
+        if (
+            name == "__call__" and definer is type and not issubclass(owner, type)
+        ):  # what `super()` of a metaclass finds
+            return self.machine.calls.construct(owner, args, kwargs, plainly=True)
         if not isinstance(owner, _MUTABLE):  # containers hold what they are given without looking at it
             self.machine.arrays.refuse_opaque(owner, args, kwargs)
         if name in _OF_ATTRIBUTES and len(args) == _OF_ATTRIBUTES[name] and not kwargs:

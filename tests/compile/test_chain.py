@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 
 import weft
+from tests.random_programs.child import checked
 from weft import Parameter, Tensor, nn, ops
 from weft.compile import chain, executable
 from weft.ir.graph import Graph
+from weft.passes.drop_dead import DropDead
+from weft.passes.position_operands import PositionOperands
 from weft.passes.rewrite import copy_graph
 from weft.passes.share_repeats import ShareRepeats
 
@@ -256,3 +259,16 @@ def test_steps_of_an_unrolled_loop_share_their_parts(width: int) -> None:
     (compilation,) = graph.event.compilations
     assert len(graph.event.graph.nodes) >= chain.LARGE
     assert 1 < compilation.parts <= 12
+
+
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 300), marks=pytest.mark.slow)])
+def test_random_programs_whose_graphs_all_share(monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
+    """Whatever repeats is shared, however small it is."""
+
+    def forced(graph: Graph, owned: bool) -> Graph:
+        graph = PositionOperands(least=2).apply(graph if owned else copy_graph(graph))
+        return ShareRepeats(least=2, saved=1).apply(DropDead().apply(graph))
+
+    monkeypatch.setattr(executable, "shared", forced)
+    findings = {seed: found for seed in seeds if (found := checked(seed, 0)["findings"])}
+    assert findings == {}

@@ -1,0 +1,132 @@
+"""A program is edited again and again, in functions that a compiled one reaches: no process gets what an edit changed.
+
+The edits are small (a number, an operator, a function), so that most of what is compiled stays the same. Results are
+compared with those of eager code without the cache.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.helpers.processes import python
+
+PROGRAM: Final = """
+import numpy as np
+import weft
+from weft import Tensor, nn, ops
+
+SCALE = 1.5
+TABLE = [0.5, 2.0, 3.0]
+WEIGHTS = {"a": 1.25, "b": 0.75}
+
+
+def helper(x, power=2, *, shift=0.25):
+    return ops.sin(x) * power + shift
+
+
+def nested(x):
+    def inner(y):
+        return ops.cos(y) - SCALE
+    return inner(x) + inner(x * 2)
+
+
+class Layer(nn.Cell):
+    rate = 0.125
+
+    def __init__(self):
+        super().__init__()
+        self.weight = weft.Parameter(Tensor(np.full((3, 3), 0.5, np.float32)), name="weight")
+
+    @property
+    def doubled(self):
+        return self.rate * 2
+
+    def construct(self, x):
+        return ops.matmul(x, self.weight) * self.doubled + x.sum(1, keepdims=True)
+
+
+LAYER = Layer()
+STEPS = [lambda v: v + 1.0, lambda v: v * 3.0]
+
+
+def program(x):
+    y = helper(x) + helper(x, 3, shift=0.5)
+    for step in STEPS:
+        y = step(y)
+    for number in TABLE:
+        y = y + ops.tanh(x * number)
+    if y.sum() > 4.0:
+        y = nested(y)
+    else:
+        y = nested(y) * WEIGHTS["a"] - WEIGHTS["b"]
+    total = sum(n * 0.5 for n in range(4))
+    return LAYER(y).mean(0) * total
+
+
+def gradient(x):
+    return weft.grad(lambda v: program(v).sum())(x)
+"""
+#: runs programs from files and prints where compiled code and eager code without the cache differ
+RUN: Final = """
+import sys
+import numpy as np
+import weft
+from weft import Tensor, jit
+
+for path in sys.argv[1:]:
+    with open(path, encoding="utf-8") as file:
+        source = file.read()
+    space = {"__name__": "edited"}
+    exec(compile(source, path, "exec"), space)
+    for name in ("program", "gradient"):
+        for scale in (0.25, 2.0):
+            x = Tensor(np.linspace(-scale, scale, 6, dtype=np.float32).reshape(2, 3))
+            weft.set_context(enable_compile_cache=False)
+            expected = space[name](x).asnumpy()
+            weft.set_context(enable_compile_cache=True)
+            found = jit(space[name])(x).asnumpy()
+            largest = np.abs(expected).max()
+            if not np.allclose(found, expected, rtol=1e-4, atol=1e-5 * largest, equal_nan=True):
+                print(path, name, scale, found, expected)
+"""
+OPERATORS: Final = (ast.Add, ast.Sub, ast.Mult)
+FUNCTIONS: Final = ("sin", "cos", "tanh")
+
+
+def edited(source: str, seed: int) -> str:
+    """The source with one to three small edits."""
+    rng = random.Random(seed)
+    tree = ast.parse(source)
+    body = [node for statement in tree.body[3:] for node in ast.walk(statement)]
+    places = [
+        node
+        for node in body
+        if (isinstance(node, ast.Constant) and type(node.value) is float)
+        or (isinstance(node, ast.BinOp) and isinstance(node.op, OPERATORS))
+        or (isinstance(node, ast.Attribute) and node.attr in FUNCTIONS)
+    ]
+    for node in rng.sample(places, rng.randint(1, 3)):
+        if isinstance(node, ast.Constant):
+            node.value = rng.choice([0.1, 0.3, 1.1, 2.2, node.value + 1])
+        elif isinstance(node, ast.BinOp):
+            node.op = rng.choice([kind for kind in OPERATORS if not isinstance(node.op, kind)])()
+        elif isinstance(node, ast.Attribute):
+            node.attr = rng.choice([name for name in FUNCTIONS if name != node.attr])
+    return ast.unparse(tree)
+
+
+@pytest.mark.parametrize(("edits", "processes"), [(6, 2), pytest.param(200, 10, marks=pytest.mark.slow)])
+def test_edits_of_what_a_compiled_function_reaches(tmp_path: Path, edits: int, processes: int) -> None:
+    files = []
+    for seed in range(edits):
+        files.append(tmp_path / f"edit{seed}.py")
+        files[-1].write_text(edited(PROGRAM, seed), encoding="utf-8")
+    folder = {"MS_COMPILER_CACHE_ENABLE": "1", "MS_COMPILER_CACHE_PATH": str(tmp_path / "cache")}
+    for number in range(processes):
+        done = python("-c", RUN, *map(str, files[number::processes]), **folder)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -439,6 +439,26 @@ def test_print_and_streams() -> None:
     same_events(f, (X,), (Y,))
 
 
+def test_options_that_print_refuses() -> None:
+    class Silent:
+        def __str__(self) -> str:
+            raise RuntimeError("asked for a text")
+
+    def f(x: Any, options: dict[str, Any]) -> Any:
+        seen = []
+        try:
+            print(x, Silent(), **options)
+        except (TypeError, AttributeError, RuntimeError) as error:
+            seen.append(str(error))
+        finally:
+            seen.append("finally")
+        return x * 2, seen
+
+    for options in ({"sep": 3}, {"end": b"x"}, {"file": 5}, {"no": 1}, {"sep": None, "end": 0}, {}):
+        expected, found = f(X, options), jit(f)(X, options)
+        assert found[1] == expected[1]
+
+
 def test_print_into_an_object_of_the_user() -> None:
     class Buffer:
         def __init__(self) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from weft import dtypes
 from weft._jax_compat import Array, to_device
 from weft.core import trace as trace_module
+from weft.core.conversion import converted
 from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
 from weft.core.run_number import RunNumber, settled
 from weft.core.tape import SYMBOL, Edge, TapeNode, next_sequence
@@ -200,7 +201,7 @@ def _settle_weak(
 
 
 def _cast(x: Any, *, dtype: DType) -> Any:
-    return x.astype(dtype.np_dtype) if hasattr(x, "astype") else np.asarray(x).astype(dtype.np_dtype)
+    return converted(x, dtype.np_dtype)
 
 
 def _cast_rule(x: Tensor, out: Tensor, dout: Tensor, *, dtype: DType) -> tuple[Tensor]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core import trace as trace_module
+from weft.core.conversion import converted
 from weft.core.dispatch import record
 from weft.core.primitive import Primitive
 from weft.core.run_number import RunNumber
@@ -31,7 +32,7 @@ class _NumberPrimitive(Primitive):
 
 def _to_number(x: Any, *, kind: type) -> Any:
 
-    return x.reshape(()).astype(STORAGE[kind].np_dtype)
+    return converted(x.reshape(()), STORAGE[kind].np_dtype)
 
 
 TO_NUMBER = _NumberPrimitive(

@@ -7,6 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from weft import dtypes
+from weft.core.conversion import converted
 from weft.core.tensor import Tensor
 
 
@@ -18,14 +19,14 @@ def promoted(*arrays: Any) -> tuple[Any, ...]:
     common = dtypes.of_np(arrays[0].dtype)
     for array in arrays[1:]:
         common = dtypes.promote(common, dtypes.of_np(array.dtype))
-    return tuple(a.astype(common.np_dtype) for a in arrays)
+    return tuple(converted(a, common.np_dtype) for a in arrays)
 
 
 def floating(array: Any) -> Any:
     """An array as floating point: integers and bools become float32."""
     if jnp.issubdtype(array.dtype, jnp.inexact):
         return array
-    return array.astype(jnp.float32)
+    return converted(array, jnp.float32)
 
 
 def broadcastable(name: str, *arrays: Any) -> tuple[int, ...]:

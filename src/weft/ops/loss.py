@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
+from weft.core.conversion import converted
 from weft.core.declare import op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
@@ -224,7 +225,7 @@ def _class_loss(log_probabilities: Any, target: Any, weight: Any, ignore_index: 
     ignored = target == ignore_index
     safe = jnp.where(ignored | (target < 0) | (target >= count), 0, target)
     picked = -jnp.take_along_axis(log_probabilities, jnp.expand_dims(safe, axis), axis=axis).squeeze(axis)
-    inside = (~ignored).astype(log_probabilities.dtype)
+    inside = converted(~ignored, log_probabilities.dtype)
     if weight is None:
         weights = inside
     else:
@@ -401,7 +402,7 @@ def _cross_entropy_grad(input: Any, target: Any, dout: Any, *, ignore_index: int
     # a mean over nothing is NaN, its gradients are 0
     scale = dout / jnp.maximum(jnp.sum(inside), 1).astype(dout.dtype) if reduction == "mean" else dout
     scale = jnp.expand_dims(jnp.where(inside, scale, jnp.zeros((), dout.dtype)), axis)
-    hot = (jnp.expand_dims(target, axis) == classes).astype(input.dtype)
+    hot = converted(jnp.expand_dims(target, axis) == classes, input.dtype)
     return (jax.nn.softmax(input, axis=axis) - hot) * scale
 
 

@@ -218,6 +218,12 @@ class Branches(Part):
         if isinstance(result, Iterated):
             return Outcome(("iterate",), list(frame.slots), list(frame.stack), result.go_on, heap, frame.exception)
         if isinstance(result, Raise):
+            if self.machine.sources.is_known(result.exception):
+                raise Unsupported(
+                    Refusal.TENSOR_CONDITION,
+                    "an exception from before is raised on one side of a branch on a tensor",
+                    "",
+                )
             return Outcome(("raise", id(result.exception)), None, None, result.exception, heap, None)
         assert isinstance(result, Yield)
         raise Unsupported(
@@ -306,7 +312,7 @@ class Branches(Part):
     def as_exit(self, frame: Frame, outcome: Outcome) -> Exit:
         """Put the frame and the heap into the state of an outcome."""
         for obj, contents in outcome.heap.values():
-            self.journal.touch(obj)
+            self.journal.touch(obj, in_place=True)  # what a side moved is known to have moved
             restore(obj, settled_contents(contents))
         if outcome.label[0] == "stop":
             frame.journal_restore((outcome.slots, outcome.stack, outcome.label[1], outcome.handling))

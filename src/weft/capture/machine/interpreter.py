@@ -96,7 +96,7 @@ class Interpreter:
         trace.on_shown = sources.shown
         trace.write_text = hole
         sources.before = self.journal.original
-        sources.places = self.journal.places
+        sources.places, sources.cleared = self.journal.places, self.journal.cleared
         sources.created = self.created
         sources.belongs = self.journal.belongs
         sources.in_library = lambda: self.frame is not None and self.frame.transparent
@@ -119,7 +119,7 @@ class Interpreter:
     def _read_before_side_write(self, obj: Any) -> None:
         """One side of a branch is about to write an object: what the other side leaves is read, too."""
         numbers: dict[Any, Any] = {}
-        self.sources.contents(obj, None if self.journal.shared else numbers)
+        self.sources.contents(obj, numbers if self.journal.can_exchange(obj) else None)
         for key, (value, number) in numbers.items():
             with contextlib.suppress(LookupError):
                 if native_class(type(obj)).__getitem__(obj, key) is value:  # and nothing was written there meanwhile

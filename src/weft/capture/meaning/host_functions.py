@@ -200,8 +200,13 @@ def _is_written(machine: Machine, value: Any) -> bool:
 def _print(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> None:
     if not kwargs.keys() <= _PRINT_OPTIONS:
         _PRINT(**kwargs)  # raises Python's own message
+    for name in ("sep", "end"):
+        if not isinstance(kwargs.get(name), (str, Text, types.NoneType)):
+            _PRINT(**{name: kwargs[name]})  # raises before anything is printed
     _check_streams(machine)
     file = kwargs.get("file")
+    if file is not None and args:
+        machine.attributes.get_attr(file, "write")
     check, given = (in_the_way_of_print, "stdout") if file is None else (in_the_way_of_stream, file)
     if (machine.sources.guarded or file is not None) and check(given) is not None:
         if file is None:

@@ -154,7 +154,7 @@ class Objects(Part):
             for value in (left, right):
                 if not is_container(value):  # of which the items do not matter here
                     self.sources.inside(value)
-            return self.machine.made_if_fresh(self.machine.native.call((left, right), function, left, right))
+            return self.machine.made_if_fresh(self.machine.native.call((left, right), shown, left, right))
         return self.binary_by(shown, method, reflected, left, right)
 
     def binary_by(self, function: Any, method: str, reflected: str, left: Any, right: Any) -> Any:
@@ -529,7 +529,7 @@ class Objects(Part):
                 read(value)
         if old is MISSING or not self.depends_on_old(old, value):
             return
-        if type(old) not in (int, float) or not self.journal.on_a_side() or self.journal.shared:
+        if type(old) not in (int, float) or not self.journal.on_a_side() or not self.journal.can_exchange(holder):
             with self.sources.constants():
                 read(old)
         elif type(number := read(old)) is CallNumber:

@@ -16,6 +16,8 @@ from weft.capture.state.guards import Guard, is_long
 
 #: containers longer than this are compared item by item by identity when all of them is read
 _LONG: Final = 4096
+#: up to how many keys of a written dictionary or set are guarded one by one
+_FEW: Final = 32
 #: keys that are spelled in a guard
 _SPELLED: Final = (int, str, bool, type(None), bytes)
 _MISSING: Final = object()
@@ -86,19 +88,16 @@ class Contents(Known):
             if dict.get(before, key, _MISSING) is value:
                 return self._load_item(obj, key, value)
             return value
+        if self._is_refilled(obj):
+            return value
         if isinstance(before, list) and type(key) in (int, bool):
-            added = length(obj) - len(before)
-            grown = added >= 0 and all(new is old for new, old in zip(members(obj), before, strict=False))
-            if grown and -added <= key < 0:
-                return value  # one of the new ones, whatever was there before
-            if grown and key < 0:
-                return self._load_item(obj, key + added, value)
-            if grown and key < len(before):
-                return self._load_item(obj, key, value)
-            places = self.places.get(id(obj))
+            places, count = self.places.get(id(obj)), len(before)
             if places is not None:
-                self.length(obj)
                 place = places[key]
+                if key < 0 and places[:count] == list(range(count)):  # it only grew: however long it was, the same
+                    return value if place is None else self._load_item(obj, key + len(places) - count, value)
+                if place is None or place != key:
+                    self.length(obj)
                 return value if place is None else self._load_item(obj, place, value)
         self.contents(obj)
         return value
@@ -131,8 +130,21 @@ class Contents(Known):
         """The length of a container was read."""
         obj = shown_by(obj)
         expression = self._tracked(obj)
-        if expression:
-            self._guard_length(obj, expression, length(self.original(obj)))
+        if not expression or self._is_refilled(obj):
+            return
+        before = self.original(obj)
+        self._guard_length(obj, expression, length(before))
+        if before is not obj and isinstance(before, (dict, set, frozenset)):
+            self._guard_presence(obj, before)
+
+    def _guard_presence(self, obj: Any, before: Any) -> None:
+        """How long a written dictionary or set is depends on which of the keys that were written it had."""
+        keys = {key for held in (before, obj) for key in native_class(type(held)).__iter__(held)}
+        if len(keys) > _FEW or not all(map(_is_spelled, keys)):
+            self.contents(obj)
+            return
+        for key in sorted(keys, key=repr):
+            self.has(obj, key)
 
     def counted(self, obj: Any) -> Any:
         """The length of a container for interpreted code: where it changed between calls, a number of the call."""
@@ -140,13 +152,17 @@ class Contents(Known):
         path = f"len({self.path(expression)})"
         before = self.original(obj)
         by_methods = before is obj or self.places.get(id(obj)) is not None  # how many were added depends on no contents
-        if not expression or path not in self.varying or not by_methods:
+        if not expression or path not in self.varying or not by_methods or self._is_refilled(obj):
             self.length(obj)
             return length(obj)
         before = length(before)
         number = self.numbers.base(self._spelled(obj, "__len__", expression), before, path)
         added = length(obj) - before
         return self.numbers.infix(operator.add, "+", number, added) if added else number
+
+    def _is_refilled(self, obj: Any) -> bool:
+        """Whether a list was cleared, so that all that it holds is known: what it held before is of no account."""
+        return id(obj) in self.cleared and self.places.get(id(obj)) is not None
 
     def _guard_length(self, obj: Any, expression: str, count: int) -> None:
         found = self._spelled(obj, "__len__", expression)
@@ -162,12 +178,12 @@ class Contents(Known):
         """
         obj = shown_by(obj)
         expression = self._tracked(obj)
-        if not expression:
+        if not expression or self._is_refilled(obj):
             return
-        self.length(obj)
-        self.pending.discard(id(obj))
         path = self.path(expression)
         before = self.original(obj)
+        self._guard_length(obj, expression, length(before))
+        self.pending.discard(id(obj))
         if isinstance(before, (bytearray, bytes)):
             kept = self._constant(bytes(members(before)))
             self._guard(self._spelled(obj, "__eq__", expression, kept), "contents", path)

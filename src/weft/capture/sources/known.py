@@ -103,6 +103,8 @@ class Known(abc.ABC):
         self.before: Callable[[Any], Any] = lambda obj: None
         #: where the items of written lists stood before, see `Journal.places`
         self.places: Mapping[int, list[int | None] | None] = {}
+        #: ids of written lists of which no item is left that stood in them before, see `Journal.cleared`
+        self.cleared: Collection[int] = ()
         #: objects that the capture made, by id
         self.created: Mapping[int, Any] = {}
         #: whether an object, or the one whose attributes it holds, is among some, by its id; see `Journal.belongs`

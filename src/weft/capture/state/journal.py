@@ -250,6 +250,10 @@ def _described(obj: Any, owner: Any) -> str:
     return "a variable" if kind is types.CellType else f"a {kind.__name__}"
 
 
+#: methods of lists that leave the items that they do not replace where they are
+_IN_PLACE: Final = ("__setitem__", "append", "extend")
+
+
 class Layer:
     """The objects written since a point in time, with their contents at that point."""
 
@@ -296,6 +300,8 @@ class Journal:
         self.ends: list[dict[int, tuple[Any, Any]]] = []
         #: ids of written lists that were cleared on the way
         self.cleared: set[int] = set()
+        #: ids of written lists whose old items may stand at other places now
+        self.moved: set[int] = set()
         #: id of an exception of the program -> where it left frames, the innermost first
         self.ways: dict[int, list[tuple[Any, int]]] = {}
         #: id of an exception that was raised -> itself, and what Python notes in it, as it was before
@@ -367,8 +373,15 @@ class Journal:
             key in layer.before for layer in self.layers
         )
 
-    def touch(self, obj: Any) -> None:
-        """Note the contents of an object that is about to be written, those of its attributes included."""
+    def touch(self, obj: Any, in_place: bool = False) -> None:
+        """Note the contents of an object that is about to be written, those of its attributes included.
+
+        Args:
+            obj: the object.
+            in_place: whether the items of a list stay where they are.
+        """
+        if not in_place and issubclass(type(obj), list):
+            self.moved.add(id(obj))
         namespace = self.namespace(obj)
         kind = type(obj)
         if namespace is None:
@@ -394,7 +407,7 @@ class Journal:
             args: its arguments, None for what is stored.
         """
         places = self.places.get(id(items), list(range(list.__len__(items))))
-        self.touch(items)
+        self.touch(items, in_place=method in _IN_PLACE)
         if places is not None and len(self.layers) == 1:
             if method == "clear":
                 self.cleared.add(id(items))
@@ -402,11 +415,15 @@ class Journal:
                 getattr(places, method)(*args)
             self.places[id(items)] = places
 
+    def can_exchange(self, holder: Any) -> bool:
+        """Whether a key names the same place in all that is noted of a container, and no other thread reads it."""
+        return not self.shared and id(holder) not in self.moved
+
     def exchange(self, holder: Any, key: Any, number: Any) -> None:
         """Put a number of the call in the place of its value, in what is noted too: paths that do not write leave it.
 
         Args:
-            holder: a dictionary, a list or a closure cell.
+            holder: a dictionary, a list or a closure cell, see `can_exchange`.
             key: the key or index in it.
             number: the number, which is the same in the call that is captured.
         """

@@ -77,7 +77,8 @@ def assemble(
     segment = Segment(graph, donatable)
     scope["segment"] = segment
     _compile_once(scope, segment.executable)
-    held = "".join(f", {name}" for name in sources.numbers.names)  # numbers of the call, which the checks computed
+    # what rebuilding takes besides results: the arguments, and numbers of the call, which the checks computed
+    taken = ", ".join([*parameters, *sources.numbers.names])
     tensors = [load for load in loads if load is not None]
     followed = " or ".join(f"{load}._node is not None" for load in tensors)
     body: list[str] = []
@@ -89,7 +90,7 @@ def assemble(
         if refused_if_followed is not None:
             scope["refuse"] = refused_if_followed
             body += [f"if {followed}:", "    refuse()", "    return MISS"]
-        body += [f"if {followed}:", f"    return rebuild(segment.follow(({inputs})), {', '.join(parameters)}{held})"]
+        body += [f"if {followed}:", f"    return rebuild(segment.follow(({inputs})), {taken})"]
     if not graph.outputs:
         body.append("outs = ()")
     elif donatable:
@@ -108,7 +109,7 @@ def assemble(
         body = ["with draws_in_turn():", *(f"    {line}" for line in body)]
     signature = ", ".join(parameters)
     source = f"def entry({signature}):\n" + "".join(f"    {line}\n" for line in body)
-    source += f"def rebuild(outs, {signature}{held}):\n    leaf = outs.__getitem__\n"
+    source += f"def rebuild(outs, {taken}):\n    leaf = outs.__getitem__\n"
     source += "    def store(handle, position): handle.rebind(outs[position])\n"
     if any("number(" in line for line in writer.lines):
         source += "    def number(position): return outs[position].item()\n"

@@ -131,8 +131,6 @@ class Writes:
         """Give an outside list its new items: old ones by their places, or, where those are not known, as they are."""
         kind, writer, count = type(obj), self.writer, len(before)
         places = writer.journal.places.get(id(obj))
-        if places is None and _identities(after[:count]) == _identities(before):
-            places = [*range(count), *[None] * (len(after) - count)]
         if places is None:
             writer.sources.contents(obj)  # any of the old items may stand anywhere
             items = [writer.expression(item) for item in after]

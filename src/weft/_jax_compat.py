@@ -34,6 +34,7 @@ Array = jax.Array
 Tracer = jax.core.Tracer
 
 
+@np.errstate(over="ignore")  # what a half type has no room for is infinite, as it is on the device
 def to_device(value: Any, np_dtype: Any = None) -> Array:
     """Put a NumPy-like value on the default device. The one way in for memory of the host.
 

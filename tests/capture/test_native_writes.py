@@ -11,6 +11,7 @@ import csv
 import ctypes
 import decimal
 import functools
+import gc
 import hashlib
 import heapq
 import io
@@ -342,3 +343,27 @@ def test_an_object_of_a_library_is_read_in_each_call(read: Any) -> None:
     for k in (2, 10, 30):
         held[1] = k
         assert compiled(Tensor([1.0])).item() == read(Tensor([1.0]), held).item()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    "make", [lambda: bytearray(b"abc"), lambda: io.BytesIO(b"abc"), lambda: array.array("B", b"abc")]
+)
+def test_what_was_written_through_a_view_can_be_resized(make: Callable[[], Any], policy: str) -> None:
+    def f(x: Any, held: Any, k: int) -> Any:
+        view = held.getbuffer() if isinstance(held, io.BytesIO) else memoryview(held)
+        view[0] = k
+        return x * 2
+
+    compiled = POLICIES[policy](f)
+    for k in range(65, 69):
+        held = make()
+        compiled(Tensor([1.0]), held, k)
+        gc.collect()
+        if isinstance(held, io.BytesIO):
+            held.seek(0, io.SEEK_END)
+            held.write(b"d")
+            assert held.getvalue() == bytes([k]) + b"bcd"
+        else:
+            held.append(100)
+            assert bytes(held) == bytes([k]) + b"bcd"

@@ -30,11 +30,13 @@ CONTAINERS: dict[str, Callable[[], Any]] = {
     "ndarray": lambda: np.arange(3.0),
 }
 ARGUMENTS: tuple[tuple[Any, ...], ...] = ((), (1,), ("a",), ([1],), (slice(0, 2),), (1, 2))
-#: what makes or describes objects, shows addresses, or gives elements of a set in an order that Python leaves open
+#: what makes or describes objects, shows addresses, keeps memory from being resized (from 3.12 on), or gives elements
+#: of a set in an order that Python leaves open
 LEFT_OUT = {
     "__class__", "__init_subclass__", "__subclasshook__", "__new__", "__init__", "__setstate__", "__sizeof__",
     "__reduce__", "__reduce_ex__", "__getstate__", "__class_getitem__", "__array_finalize__", "setflags", "__dlpack__",
-    "mT", "byteswap", "resize", "buffer_info", "tofile", "dump", "dumps", "partition", "__array_wrap__",
+    "mT", "byteswap", "resize", "buffer_info", "__buffer__", "__release_buffer__", "tofile", "dump", "dumps",
+    "partition", "__array_wrap__",
 }  # fmt: skip
 
 

@@ -526,6 +526,7 @@ def tracked(data: Any, node: TapeNode, index: int) -> Tensor:
     return tensor
 
 
+@np.errstate(over="ignore")
 def array_of(value: Any, dtype: DType | None) -> Array:
     """The device array of numbers, nested lists, NumPy or JAX arrays."""
     if isinstance(value, (Array, Tracer)):

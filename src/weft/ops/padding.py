@@ -30,7 +30,9 @@ _MODES = {
 )
 def _pad(x: Any, *, pads: tuple[tuple[int, int], ...], mode: str, value: Any) -> Any:
     if mode == "constant":
-        return lax.pad(x, jnp.asarray(value, x.dtype), [(low, high, 0) for low, high in pads])
+        with np.errstate(over="ignore"):
+            filling = np.asarray(value, x.dtype)
+        return lax.pad(x, filling, [(low, high, 0) for low, high in pads])
     return jnp.pad(x, pads, mode=_MODES[mode])
 
 

@@ -260,6 +260,11 @@ def _load_super_attr(instr: Instr, pc: int, stack: Sequence[Any]) -> Step:
     return Step(3, [Outcome(pc + 1, (VALUE, NULL) if is_method else (VALUE,))], [_return(0, found)], {})
 
 
+@_builds("PUSH_NULL")
+def _push_null(instr: Instr, pc: int, stack: Sequence[Any]) -> Step:
+    return Step(0, [Outcome(pc + 1, (NULL,))], [_return(0)], {})
+
+
 @_builds("STORE_GLOBAL", "DELETE_GLOBAL")
 def _change_global(instr: Instr, pc: int, stack: Sequence[Any]) -> Step:
     storing = instr.name == "STORE_GLOBAL"

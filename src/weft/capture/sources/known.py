@@ -411,7 +411,8 @@ class Known(abc.ABC):
 
     def _read_object(self, expression: str, value: Any, path: str) -> None:
         """An object of which nobody knows what may be read from it: it stays itself."""
-        if self._belongs_to_argument(expression) and type(value).__weakrefoffset__:
+        exports = type(value) is memoryview  # kept alive it would keep what it shows from being resized
+        if exports or (self._belongs_to_argument(expression) and type(value).__weakrefoffset__):
             same = f"{self.name(weakref.ref(value), 'reference')}() is {expression} is not None"
             self._guard(same, "identity", path)
             name = expression

@@ -26,6 +26,7 @@ _LAZY: Final = {"weft.nn.lazy_inline": "lazy_inline"}
 _GRAD: Final = {
     "weft.autodiff.grad": "grad value_and_grad get_grad vjp jvp",
     "weft.autodiff.jacobian": "jacfwd jacrev",
+    "weft.autodiff.recompute": "recompute",
     "weft.vectorize": "vmap",
 }
 _SEED: Final = {"weft.ops.random": "set_seed get_seed"}

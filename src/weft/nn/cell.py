@@ -544,6 +544,7 @@ class Cell:
             or "bprop" in self.__dict__
             or self._cast_type is not None
             or self._init_args
+            or self._settings.get("recompute")
             or self._forward_pre_hooks
             or self._forward_hooks
             or self._backward_pre_hooks
@@ -592,15 +593,14 @@ class Cell:
         return self
 
     def recompute(self, mode: bool = True, **kwargs: Any) -> None:
-        """Ask that the backward pass recompute this cell rather than keep its intermediate results.
+        """Have backward passes compute again what this cell computes on the way, see `weft.autodiff.recompute`.
 
         Args:
             mode: whether to.
-            kwargs: further settings, kept.
+            kwargs: settings of parallel training, kept.
         """
-        self._note("recompute", bool(mode))
-        self._settings.update(kwargs)
-        self._count_change()
+        self._settings.update(kwargs, recompute=bool(mode))
+        self._refresh_extras()
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
         """Describe the inputs (sizes that vary are None); kept for the compiler.

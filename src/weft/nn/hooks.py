@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from weft.autodiff.custom import call_with_bprop, cell_backward_hook
+from weft.autodiff.recompute import recompute
 from weft.core.dispatch import CAST, apply
 from weft.core.tensor import Parameter, Tensor
 from weft.core.trace import reuse_blocks
@@ -18,6 +19,7 @@ class Hooked(Protocol):
 
     _params: dict[str, Parameter | None]
     _cast_type: DType | None
+    _settings: dict[str, Any]
     _init_args: str
     _forward_pre_hooks: dict[int, Callable[..., Any]]
     _forward_hooks: dict[int, Callable[..., Any]]
@@ -102,6 +104,13 @@ def call_with_extras(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 @transparent
 def _compute(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if cell._settings.get("recompute"):
+        return recompute(_compute_once, cell, args, kwargs)
+    return _compute_once(cell, args, kwargs)
+
+
+@transparent
+def _compute_once(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if cell._cast_type is not None:
         return _call_cast(cell, cell._cast_type, args, kwargs)
     return _construct(cell, args, kwargs)

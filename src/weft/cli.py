@@ -202,7 +202,7 @@ def _cache(action: str) -> int:
         print(f"the compile cache is not used: {error}")
     found = files.files()
     size, most = (sum(file.size for file in found) / 2**20, executables.LIMIT / 2**20)
-    print(f"{place}: {len(found)} compiled programs, {size:.1f} MB of at most {most:.0f} MB")
+    print(f"{place}: {len(found)} files, {size:.1f} MB of at most {most:.0f} MB")
     damaged = files.damaged() if action == "verify" else []
     for path in damaged:
         print(f"damaged: {path.name}", file=sys.stderr)

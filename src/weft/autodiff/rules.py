@@ -229,6 +229,7 @@ def generic_derivative(primitive: Primitive) -> Primitive:
             multiple=True,
             register=False,
         )
+        primitive.generic.is_ours = primitive.is_ours
     return primitive.generic
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from weft import context
 from weft._jax_compat import keep_executables
+from weft.cache import inferred
 from weft.cache.files import LOG, Files
 from weft.cache.folder import Unusable, default_folder, machine, opened
 
@@ -86,7 +87,9 @@ def configure(changes: dict[str, Any] | None = None) -> None:
         changes: settings that have just changed; None if nothing was configured yet.
     """
     if changes is None or {"enable_compile_cache", "compile_cache_path"} & changes.keys():
-        keep_executables(Executables(folder()) if is_on() else None)
+        kept = Executables(folder()) if is_on() else None
+        keep_executables(kept)
+        inferred.keep_in(kept)
 
 
 context.on_change(configure)

@@ -59,11 +59,11 @@ def opened(folder: Path) -> Path:
 @functools.cache
 def machine() -> str:
     """A name for what compiled code depends on besides the program and the compiler's options."""
-    facts = [platform.machine(), platform.processor(), metadata.version("jax"), metadata.version("jaxlib")]
+    facts = [platform.machine(), metadata.version("jax"), metadata.version("jaxlib")]
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             # x86 calls them flags, ARM features
             facts += sorted({line for line in file if line.startswith(("flags", "Features", "model name", "CPU part"))})
     except OSError:
-        pass
+        facts.append(platform.processor())  # which may start a program to find out
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 import weakref
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ import jax
 
 from weft import dtypes
 from weft._jax_compat import compiled_programs, on_compilation
+from weft.cache import inferred
 from weft.ir.types import TensorType
 
 #: effects a primitive may have; passes ask for these, never for names
@@ -63,6 +65,26 @@ def _stray(value: Any) -> Any:
     return None if hasattr(value, "__index__") else value
 
 
+#: a text of this length is kept as its digest
+_LONG: Final = 256
+#: the Python numbers for which a value may stand, by name
+_WEAK: Final[dict[str | None, type | None]] = {None: None, "bool": bool, "int": int, "float": float}
+
+
+def _text_of(name: str, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> str | None:
+    """An operation on operands of some types as text; None if an attribute has no text that tells it from others."""
+    if not all(map(_has_text, attrs)):
+        return None
+    operands = [None if t is None else (t.dtype.name, t.shape, t.weak and t.weak.__name__) for t in inputs]
+    text = f"{name} {attrs!r} {operands!r}"
+    return text if len(text) < _LONG else f"{name} {hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def _has_text(value: Any) -> bool:
+    kind = value.__class__
+    return kind in _PACKABLE or kind is dtypes.DType or (kind is tuple and all(map(_has_text, value)))
+
+
 def _packable(value: Any) -> bool:
     return value.__class__ in _PACKABLE or (value.__class__ is tuple and all(map(_packable, value)))
 
@@ -106,7 +128,7 @@ class Primitive:
     __slots__ = (
         "name", "implementation", "attr_names", "multiple", "effect", "promotes", "commutative", "elementwise",
         "samples", "derivative", "no_gradient", "rule_version", "executables", "types", "pullbacks", "generic",
-        "packs", "asks", "__weakref__",
+        "packs", "asks", "is_ours", "__weakref__",
     )  # fmt: skip
     table: ClassVar[dict[str, Primitive]] = {}
     #: all primitives, those without a name in the table too
@@ -143,6 +165,8 @@ class Primitive:
         self.samples = samples
         self.derivative = derivative
         self.no_gradient = no_gradient
+        #: whether the implementation is this package's, so that what it gives is known as long as that does not change
+        self.is_ours = register and str(getattr(implementation, "__module__", "")).startswith("weft.")
         #: bumped when a user replaces the rule, so that compiled rules are not reused
         self.rule_version = 0
         #: whether the rule is, or calls, code of the user's, so that a backward pass asks for its call
@@ -226,6 +250,18 @@ class Primitive:
 
     def _infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         self._check(attrs)
+        kept = inferred.current() if self.is_ours else None
+        text = None if kept is None else _text_of(self.name, attrs, inputs)
+        if kept is None or text is None:
+            return self._ask_jax(attrs, inputs)
+        known = kept.find(text)
+        if known is not None:
+            return tuple([TensorType.of(dtypes.of(name), tuple(shape), _WEAK[weak]) for name, shape, weak in known])
+        found = self._ask_jax(attrs, inputs)
+        kept.note(text, [[t.dtype.name, t.shape, t.weak and t.weak.__name__] for t in found])
+        return found
+
+    def _ask_jax(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         structs = [None if t is None else jax.ShapeDtypeStruct(t.shape, t.dtype.np_dtype) for t in inputs]
         result = jax.eval_shape(self.bound(attrs), *structs)
         outputs = result if self.multiple else (result,)

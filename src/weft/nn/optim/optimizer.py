@@ -422,9 +422,11 @@ def _step_primitive(cls: type[Optimizer]) -> Primitive:
                 new.append(result.astype(old.dtype))
         return (step + 1, *scalars, *new_params, *[s for state in new_states for s in state])
 
-    return Primitive(
+    made = Primitive(
         f"{cls.__name__}Update", implementation, attr_names=("layout", "settings"), multiple=True, register=False
     )
+    made.is_ours = all(part.__module__.startswith("weft.") for part in (cls, update, advance))
+    return made
 
 
 def _is_dynamic(rate: Any) -> bool:

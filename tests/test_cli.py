@@ -135,6 +135,18 @@ def test_interrupt_is_a_message_and_130() -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.slow
+def test_demo_times_processes(tmp_path: Path) -> None:
+    image = tmp_path / "losses.png"
+    done = weft_command("demo", "--epochs", "1", "--quiet", "--starts", "--plot", str(image), COLUMNS="120")
+    assert done.returncode == 0, done.stderr
+    _, times = done.stdout.split("A process of its own")
+    rows = [line for line in times.splitlines() if line.count(" ms ") == 4]
+    assert len(rows) == 3
+    assert "Loss curves and times written" in done.stdout
+    assert image.read_bytes().startswith(b"\x89PNG")
+
+
 def test_demo_trains_the_same_in_every_mode(tmp_path: Path) -> None:
     image = tmp_path / "losses.png"
     done = weft_command("demo", "--epochs", "8", "--quiet", "--plot", str(image))

@@ -102,6 +102,9 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument("--batch-size", type=_positive(int), default=32, metavar="N", help="images a step (%(default)s)")
     demo.add_argument("--lr", type=_positive(float), default=0.05, metavar="X", help="learning rate (%(default)s)")
     demo.add_argument("--seed", type=_seed, default=0, metavar="N", help="of weights and batches (%(default)s)")
+    demo.add_argument(
+        "--starts", action="store_true", help="also time first steps in new processes, compile cache off and filled"
+    )
     demo.add_argument("--plot", metavar="FILE", help="write the loss curves to an image, e.g. losses.png")
     demo.add_argument("--quiet", action="store_true", help="no progress bars, only the table")
     return top

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from weft import set_seed
 from weft.demo import data
+from weft.demo.starting import Start, starts
 from weft.demo.training import MODES, Run, accuracy, initial_weights, train
 
 TOLERANCE = 1e-4
@@ -25,7 +26,7 @@ def main(options: argparse.Namespace) -> int:
     """Run the demo.
 
     Args:
-        options: epochs, batch_size, lr, seed, plot and quiet, as the command line parsed them.
+        options: epochs, batch_size, lr, seed, starts, plot and quiet, as the command line parsed them.
 
     Returns:
         int: exit status.
@@ -60,9 +61,17 @@ def main(options: argparse.Namespace) -> int:
     spread = max(run.losses[-1] for run in runs) - min(run.losses[-1] for run in runs)
     verdict = "agree" if spread <= TOLERANCE else "do NOT agree"
     console.print(f"Last losses {verdict} to {TOLERANCE:g} (they differ by {spread:.1e}).", highlight=False)
+    found: dict[str, tuple[Start, Start]] = {}
+    if options.starts:
+        with Progress(*columns[:3], console=console, disable=options.quiet, transient=True) as progress:
+            task = progress.add_task("processes", total=3 * len(MODES))
+            found = starts(options, lambda name: progress.update(task, advance=1, description=name))
+        console.print(report_of_starts(found))
     if options.plot:
-        plot(runs, options.plot)
-        console.print(f"Loss curves written to {options.plot}", highlight=False)
+        plot(runs, found, options.plot)
+        console.print(
+            f"{'Loss curves and times' if found else 'Loss curves'} written to {options.plot}", highlight=False
+        )
     return 0
 
 
@@ -124,12 +133,38 @@ def report(runs: list[Run]) -> Table:
     return table
 
 
-def plot(runs: list[Run], path: str) -> None:
-    """Write the loss curves of the trainings to an image."""
+def report_of_starts(found: dict[str, tuple[Start, Start]]) -> Table:
+    """The table of processes without the compile cache and with it."""
+    table = Table(title="A process of its own: compile cache off, and filled by an earlier process")
+    table.add_column("mode")
+    for heading in ("first step, off", "filled", "faster", "later steps, off", "filled"):
+        table.add_column(heading, justify="right")
+    for name, (without, filled) in found.items():
+        table.add_row(
+            name,
+            f"{without.first * 1e3:.0f} ms",
+            f"{filled.first * 1e3:.0f} ms",
+            f"{without.first / filled.first:.1f}x",
+            f"{without.steady * 1e3:.2f} ms",
+            f"{filled.steady * 1e3:.2f} ms",
+        )
+    return table
+
+
+def plot(runs: list[Run], found: dict[str, tuple[Start, Start]], path: str) -> None:
+    """Write the loss curves of the trainings to an image, and the first steps of processes if there are any."""
     from matplotlib.figure import Figure  # noqa: PLC0415  only --plot needs it
 
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.subplots()
+    figure = Figure(figsize=(13 if found else 8, 4.5), layout="constrained")
+    axes, *more = figure.subplots(1, 2 if found else 1, squeeze=False)[0]
+    for bars in more:
+        for place, label in enumerate(("cache off", "cache filled")):
+            heights = [pair[place].first for pair in found.values()]
+            bars.bar([i + 0.4 * place for i in range(len(found))], heights, width=0.38, label=label)
+        bars.set_xticks([i + 0.2 for i in range(len(found))], list(found))
+        bars.set(ylabel="seconds", title="First step of a process")
+        bars.margins(y=0.2)  # room for the legend
+        bars.legend()
     for run, style in zip(runs, ("-", "--", ":"), strict=True):
         axes.plot(range(1, len(run.losses) + 1), run.losses, style, label=run.mode.name, linewidth=1.5)
     axes.set(xlabel="step", ylabel="loss", yscale="log", title="Digits: the same training, three ways")

@@ -1,0 +1,92 @@
+"""The corpus with each part of the compiler on, off, and where it would not be by itself: the same answers.
+
+Eager code, in which the parts that concern graphs have no share, is the reference in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.capture.test_corpus import PROGRAMS
+from tests.helpers.programs import Case, check_case
+from weft._jax_compat import keep_executables
+from weft.autodiff import structure
+from weft.cache import configure, inferred
+from weft.compile import chain
+from weft.passes import pipeline
+from weft.passes.if_to_select import IfToSelect
+from weft.passes.inline_calls import InlineCalls
+from weft.passes.share_repeats import ShareRepeats
+
+#: one in so many programs in a quick round
+SAMPLE = 12
+
+
+def without_passes(patch: pytest.MonkeyPatch) -> None:
+    """Graphs as they are captured: only calls are put in place."""
+    patch.setitem(pipeline.optimize.__kwdefaults__, "passes", (InlineCalls(),))
+
+
+def without_selects(patch: pytest.MonkeyPatch) -> None:
+    """Conditionals stay conditionals."""
+    kept = tuple(step for step in pipeline.PIPELINE if not isinstance(step, IfToSelect))
+    assert len(kept) < len(pipeline.PIPELINE)
+    patch.setitem(pipeline.optimize.__kwdefaults__, "passes", kept)
+
+
+def with_shared_stretches(patch: pytest.MonkeyPatch) -> None:
+    """Whatever repeats is compiled once, however small."""
+    patch.setattr(chain, "LARGE", 0)
+    patch.setattr(chain, "ShareRepeats", lambda **_: ShareRepeats(least=2, saved=0))
+
+
+def with_whole_passes_back(patch: pytest.MonkeyPatch) -> None:
+    """Every eager backward pass is compiled as one."""
+    patch.setattr(structure, "PATIENCE", 0)
+
+
+def without_whole_passes_back(patch: pytest.MonkeyPatch) -> None:
+    """No eager backward pass is compiled as one."""
+    patch.setattr(structure, "PATIENCE", 1 << 60)
+    patch.setattr(structure, "_is_bought_at_once", lambda order: False)
+
+
+def without_the_cache(patch: pytest.MonkeyPatch) -> None:
+    """Nothing that an earlier process left is found."""
+    del patch
+    keep_executables(None)
+    inferred.keep_in(None)
+
+
+FEATURES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "no passes": without_passes,
+    "no selects": without_selects,
+    "shared stretches": with_shared_stretches,
+    "backward as one": with_whole_passes_back,
+    "backward one by one": without_whole_passes_back,
+    "no cache": without_the_cache,
+}
+
+
+def check(program: Case, feature: str, patch: pytest.MonkeyPatch) -> None:
+    FEATURES[feature](patch)
+    try:
+        check_case(program)
+    finally:
+        patch.undo()
+        configure()
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.parametrize("name", list(PROGRAMS)[::SAMPLE])
+def test_some_programs(name: str, feature: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(PROGRAMS[name], feature, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_programs(name: str, feature: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(PROGRAMS[name], feature, monkeypatch)

@@ -37,7 +37,7 @@ from weft.capture.python.packages import (
 )
 from weft.capture.python.users import is_asked, refuse_callbacks
 from weft.capture.python.values import PARTIAL
-from weft.capture.state.frame import Await, Frame, Raise, Return, check_init, slots_for
+from weft.capture.state.frame import Await, Frame, Raise, Return, Yield, check_init, slots_for
 from weft.capture.state.journal import Journaled
 from weft.core.transparency import PYTHON_ONLY, STAND_INS, TRANSPARENT
 from weft.errors import Refusal, Unsupported
@@ -395,17 +395,20 @@ class Calls(Part):
         self.machine.inside_step += 1
         try:
             result = self.machine.run_frame(frame, exception)
+            if not isinstance(result, (Return, Raise, Yield)):
+                raise Unsupported(
+                    Refusal.TENSOR_CONDITION,
+                    "how a generator goes on, or whether it raises, depends on a tensor",
+                    "branch outside of the generator",
+                )
         except Unsupported as refusal:
             refusal.in_generator = True
             raise
         finally:
             self.machine.inside_step -= 1
-        if isinstance(result, Return):
-            return False, result.value
         if isinstance(result, Raise):
             raise_as_it_is(result.exception)
-        value = getattr(result, "value", None)
-        return True, value
+        return isinstance(result, Yield), result.value
 
 
 def refuse_iterators(values: list[Any]) -> None:

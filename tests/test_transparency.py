@@ -33,6 +33,7 @@ ENTERED = {
     "weft.autodiff.custom:InsertGradientOf._apply",
     "weft.autodiff.custom:call_with_bprop",
     "weft.autodiff.custom:cell_backward_hook",
+    "weft.autodiff.recompute:recompute",
     "weft.autodiff.registry:GetterRule.__call__",
     "weft.autodiff.session:call",
     "weft.nn.hooks:call_with_extras",
@@ -64,6 +65,8 @@ HOST = {"weft.ops.host:HostCall.perform", "weft.ops.host:host_call"}
 #: modules and functions that call functions of the library only
 OWN = {
     "weft._jax_compat",
+    "weft.autodiff.recompute:Recomputed.pull",
+    "weft.autodiff.recompute:_Operations.__call__",
     "weft.autodiff.session:_track",
     "weft.autodiff.tree:map_tensors",
     "weft.context",

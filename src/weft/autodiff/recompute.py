@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from weft.autodiff.backward import backward
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.dispatch import PrimitiveNode, apply, note_edges
-from weft.core.primitive import PURE, Primitive
+from weft.core.primitive import PURE, Primitive, Sample
 from weft.core.tape import SYMBOL, Edge, TapeNode, next_sequence
 from weft.core.tensor import Tensor, tracked, wrap
 from weft.core.transparency import keeps, unbroken
@@ -28,6 +29,7 @@ BARRIER: Primitive = Primitive(
     "Barrier",
     lambda *arrays: jax.lax.optimization_barrier(arrays),
     multiple=True,
+    samples=lambda: [Sample((np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3), np.arange(2.0, dtype=np.float32)))],
     derivative=lambda *operands: apply(BARRIER, tuple(operands[-1])),
 )
 

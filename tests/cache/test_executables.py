@@ -60,7 +60,7 @@ def test_the_next_process_compiles_nothing(tmp_path: Path, mode: str) -> None:
     assert (first[:2], first[4:]) == (second[:2], second[4:])
     assert first[2] == 0
     assert first[3] > 0
-    assert second[2] == first[3]
+    assert 0 < second[2] <= first[3]  # what JAX compiles while it traces is not needed again
     assert second[3] == 0
     changed = result_of(tmp_path, mode, scale="2.0")
     assert changed[0] == result_of(tmp_path / "new", mode, scale="2.0")[0] != first[0]
@@ -102,7 +102,9 @@ def test_damaged_files_are_compiled_again(tmp_path: Path) -> None:
     assert second[:2] == first[:2]
     assert second[2:4] == [0, first[3]]
     assert second[5].count("were damaged") == 1
-    assert result_of(tmp_path)[2:4] == [first[3], 0]
+    third = result_of(tmp_path)
+    assert third[2] > 0
+    assert third[3] == 0
 
 
 def test_reports_say_what_was_loaded(tmp_path: Path) -> None:
@@ -136,15 +138,17 @@ def test_the_command(tmp_path: Path) -> None:
         return done.returncode, done.stdout + done.stderr
 
     assert command() == (0, f"{tmp_path / 'weft-cache'}: nothing is kept\n")
-    count = result_of(tmp_path)[3]
-    assert f": {count + 1} files, " in command("show")[1]
+    compiled = result_of(tmp_path)[3]
+    count = len(list((tmp_path / "weft-cache").iterdir()))
+    assert compiled < count <= 2 * compiled + 1  # the programs, what is known of each, the types of operations
+    assert f": {count} files, " in command("show")[1]
     assert command("verify")[0] == 0
     path = next((tmp_path / "weft-cache").iterdir())
     path.write_bytes(b"x")
     status, text = command("verify")
     assert status == 1
     assert f"damaged: {path.name}" in text
-    assert command("clear") == (0, f"{tmp_path / 'weft-cache'}: {count + 1} files removed\n")
+    assert command("clear") == (0, f"{tmp_path / 'weft-cache'}: {count} files removed\n")
     assert command("nonsense")[0] == 2
 
 
@@ -159,3 +163,76 @@ def test_a_program_that_xla_cannot_read_is_removed_without_a_word(tmp_path: Path
     assert second[:3] == [*first[:2], 0]
     assert second[4:] == first[4:]
     assert not any(_unpacked(file.path.read_bytes()) == (key, value[: len(value) // 2]) for file in files.files())
+
+
+TRACED = """
+import json
+import jax
+import numpy as np
+traced = []
+jax.monitoring.register_event_duration_secs_listener(
+    lambda event, seconds, **facts: event.endswith("jaxpr_trace_duration") and traced.append(facts.get("fun_name"))
+)
+import weft
+from weft import Tensor, jit, nn, ops, set_seed, value_and_grad
+set_seed(1)
+net = nn.SequentialCell(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Dense(128, 3))
+optimizer = nn.Adam(net.trainable_params(), 0.1)
+loss_of = nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
+gradient = value_and_grad(lambda x, y: loss_of(net(x), y), None, optimizer.parameters)
+
+def step(x, y):
+    loss, gradients = gradient(x, y)
+    optimizer(gradients)
+    return loss + ops.where(loss > 1, loss, 2 * loss)
+
+run = jit(step) if MODE == "jit" else step
+x, y = np.ones((2, 1, 8, 8), np.float32), np.array([0, 2], np.int32)
+found = [float(run(Tensor(x * scale), Tensor(y))) for scale in (1.0, 0.5, 0.25)]
+print(json.dumps([found, len(traced)]))
+"""
+
+
+@pytest.mark.parametrize("mode", ["eager", "jit"])
+def test_the_next_process_traces_nothing(tmp_path: Path, mode: str) -> None:
+    variables = {"MS_COMPILER_CACHE_PATH": str(tmp_path), "MS_COMPILER_CACHE_ENABLE": "1"}
+    results = []
+    for _ in range(2):
+        done = python("-c", TRACED.replace("MODE", repr(mode)), **variables)
+        assert done.returncode == 0, done.stderr
+        results.append(json.loads(done.stdout))
+    assert results[0][0] == results[1][0]
+    assert results[0][1] > 0
+    assert results[1][1] == 0
+
+
+def test_a_program_is_known_by_its_operands_and_settings(tmp_path: Path) -> None:
+    """Element types, shapes, weak types, devices' defaults, donated operands and the precision of products."""
+    source = """
+import json
+import jax, jax.numpy as jnp, numpy as np
+import weft
+from weft.cache.programs import compiled
+product = compiled(lambda x, y: (x @ y, [x.dtype == y.dtype and x * 2, None]), lambda: "product")
+found = []
+for dtype in ("float32", "float64", "int32", "bfloat16"):
+    for shape in ((2, 2), (3, 3)):
+        for other in ("float32", "float64"):
+            x, y = jnp.ones(shape, dtype), jnp.ones(shape, other)
+            for precision in (None, "highest"):
+                with jax.default_matmul_precision(precision):
+                    whole, (part, nothing) = product(x, y)
+                assert nothing is None
+                found.append([str(whole.dtype), whole.shape, str(part.dtype), whole.sum().item()])
+weak = compiled(lambda x, y: x + y, lambda: "sum")
+found += [str(weak(x, y).dtype) for x in (jnp.float32(1), 1.0, np.float64(1)) for y in (jnp.int8(1), jnp.ones(2), 2)]
+taken, first = compiled(lambda x, y: x + y, lambda: "sum", (0,)), jnp.ones(5)
+found += [taken(first, jnp.ones(5)).tolist(), first.is_deleted()]
+unknown = [compiled(lambda x, y, n=n: x * n, lambda: None) for n in (2, 3)]
+found += [f(jnp.ones(1), None).item() for f in unknown]
+print(json.dumps(found))
+"""
+    variables = {"MS_COMPILER_CACHE_PATH": str(tmp_path)}
+    texts = [python("-c", source, MS_COMPILER_CACHE_ENABLE=on, **variables).stdout for on in ("0", "1", "1")]
+    assert texts[0]
+    assert texts[0] == texts[1] == texts[2]

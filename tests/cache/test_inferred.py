@@ -78,12 +78,12 @@ def test_other_sources_have_another_file(monkeypatch: pytest.MonkeyPatch) -> Non
     store = Memory()
     written(store, a=[1])
     monkeypatch.setattr(inferred, "_sources", lambda folder: iter(()))
-    inferred._key.cache_clear()
+    inferred.version.cache_clear()
     try:
         assert Inferred(store).find("a") is None
     finally:
         monkeypatch.undo()
-        inferred._key.cache_clear()
+        inferred.version.cache_clear()
 
 
 def types_of(array: Any) -> Any:
@@ -117,7 +117,7 @@ def test_an_operation_of_the_program_is_asked_each_time(monkeypatch: pytest.Monk
         made = Primitive("Widened", lambda x, factor=factor: x.repeat(factor), register=False)
         shape = made._infer((), (TensorType.of(dtypes.float32, (3,)),))[0].shape
         assert shape == (3 * factor,)
-    assert not made.is_ours
+    assert made.known_as is None
 
 
 PROGRAM = """

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from weft.autodiff.structure import Key
+from weft.cache.programs import compiled
 from weft.core import trace as trace_module
 from weft.core.dispatch import CAST, PrimitiveNode, apply
 from weft.core.primitive import Primitive
@@ -108,7 +109,11 @@ def compile_pass(key: Key) -> Callable[..., Any]:
                         give(*edge, gradient)
             return [pending[target][0]._data if target in pending else None for target in targets]
 
-    return jax.jit(compute)
+    def text() -> str | None:
+        known = [(_rule_text(primitive, attrs), *rest) for primitive, attrs, *rest in steps]
+        return None if any(step[0] is None for step in known) else f"backward {known} {seeds} {targets}"
+
+    return compiled(compute, text)
 
 
 def _compile_pullback(
@@ -126,7 +131,18 @@ def _compile_pullback(
             gradients = apply_rule(primitive, attrs, inputs, outputs, douts, needs)
         return [None if g is None else g._data for g, need in zip(gradients, needs, strict=True) if need]
 
-    return jax.jit(compute)
+    def text() -> str | None:
+        known = _rule_text(primitive, attrs)
+        return known and f"pullback {known} {needs} {present} {input_count}"
+
+    return compiled(compute, text)
+
+
+def _rule_text(primitive: Primitive, attrs: tuple[Any, ...]) -> str | None:
+    """What the rule of a primitive computes, see `Primitive.text`: only where no rule was ever replaced, since a rule
+    may use others.
+    """
+    return None if Primitive.rules_epoch else primitive.text(attrs)
 
 
 def apply_rule(
@@ -229,7 +245,7 @@ def generic_derivative(primitive: Primitive) -> Primitive:
             multiple=True,
             register=False,
         )
-        primitive.generic.is_ours = primitive.is_ours
+        primitive.generic.known_as = primitive.known_as and f"Grad{primitive.known_as}"
     return primitive.generic
 
 

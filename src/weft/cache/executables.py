@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from weft import context
 from weft._jax_compat import keep_executables
-from weft.cache import inferred
+from weft.cache import inferred, programs
 from weft.cache.files import LOG, Files
 from weft.cache.folder import Unusable, default_folder, machine, opened
 
@@ -90,6 +90,7 @@ def configure(changes: dict[str, Any] | None = None) -> None:
         kept = Executables(folder()) if is_on() else None
         keep_executables(kept)
         inferred.keep_in(kept)
+        programs.keep_in(kept)
 
 
 context.on_change(configure)

@@ -114,11 +114,16 @@ def _write(name: str, seconds: float) -> None:
 
 
 @functools.cache
-def _key() -> str:
-    """The name of the file: it depends on everything that says what an operation gives."""
+def version() -> str:
+    """A name for everything that says what an operation computes: this package's source, NumPy and Python."""
     root = Path(__file__).parent.parent
     facts = [sys.version, np.__version__, *_sources(root)]
-    return f"types {hashlib.sha256(repr(facts).encode()).hexdigest()}"
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+def _key() -> str:
+    """The name of the file."""
+    return f"types {version()}"
 
 
 def _sources(folder: Path) -> Iterator[Any]:

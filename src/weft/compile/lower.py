@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import jax
-import numpy as np
 
+from weft._jax_compat import to_device
 from weft.core.control import CALL, IF, WHILE, effect_of
 from weft.core.primitive import IO
 from weft.core.trace import CONSTANT
@@ -134,12 +134,11 @@ def embedded(constants: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
     """Constants as device arrays, equal ones sharing one."""
     made: dict[Any, Any] = {}
     result = []
-    with jax.ensure_compile_time_eval():  # arrays also when lowering happens while JAX traces something
-        for slot, literal in constants:
-            array = made.get(literal)
-            if array is None:
-                array = made[literal] = jax.numpy.asarray(np.asarray(literal.array))
-            result.append((slot, array))
+    for slot, literal in constants:
+        array = made.get(literal)
+        if array is None:
+            array = made[literal] = to_device(literal.array)
+        result.append((slot, array))
     return result
 
 

@@ -16,6 +16,7 @@ import jax
 from weft import dtypes
 from weft._jax_compat import compiled_programs, on_compilation
 from weft.cache import inferred
+from weft.cache.programs import compiled
 from weft.ir.types import TensorType
 
 #: effects a primitive may have; passes ask for these, never for names
@@ -71,13 +72,11 @@ _LONG: Final = 256
 _WEAK: Final[dict[str | None, type | None]] = {None: None, "bool": bool, "int": int, "float": float}
 
 
-def _text_of(name: str, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> str | None:
-    """An operation on operands of some types as text; None if an attribute has no text that tells it from others."""
-    if not all(map(_has_text, attrs)):
-        return None
+def _on(text: str, inputs: tuple[TensorType | None, ...]) -> str:
+    """The text of an operation on operands of some types."""
     operands = [None if t is None else (t.dtype.name, t.shape, t.weak and t.weak.__name__) for t in inputs]
-    text = f"{name} {attrs!r} {operands!r}"
-    return text if len(text) < _LONG else f"{name} {hashlib.sha256(text.encode()).hexdigest()}"
+    text = f"{text} {operands!r}"
+    return text if len(text) < _LONG else hashlib.sha256(text.encode()).hexdigest()
 
 
 def _has_text(value: Any) -> bool:
@@ -128,7 +127,7 @@ class Primitive:
     __slots__ = (
         "name", "implementation", "attr_names", "multiple", "effect", "promotes", "commutative", "elementwise",
         "samples", "derivative", "no_gradient", "rule_version", "executables", "types", "pullbacks", "generic",
-        "packs", "asks", "is_ours", "__weakref__",
+        "packs", "asks", "known_as", "__weakref__",
     )  # fmt: skip
     table: ClassVar[dict[str, Primitive]] = {}
     #: all primitives, those without a name in the table too
@@ -165,8 +164,10 @@ class Primitive:
         self.samples = samples
         self.derivative = derivative
         self.no_gradient = no_gradient
-        #: whether the implementation is this package's, so that what it gives is known as long as that does not change
-        self.is_ours = register and str(getattr(implementation, "__module__", "")).startswith("weft.")
+        #: the name under which other processes know what it computes; None where code of the program's may take part
+        self.known_as: str | None = None
+        if register and str(getattr(implementation, "__module__", "")).startswith("weft."):
+            self.known_as = name
         #: bumped when a user replaces the rule, so that compiled rules are not reused
         self.rule_version = 0
         #: whether the rule is, or calls, code of the user's, so that a backward pass asks for its call
@@ -210,8 +211,13 @@ class Primitive:
         if found is None:
             key = self._checked_key(attrs)
             self._check(attrs)
-            found = self.executables[key] = self.executables.get(key) or jax.jit(self.bound(attrs))
+            found = self.executables.get(key) or compiled(self.bound(attrs), lambda: self.text(attrs))
+            self.executables[key] = found
         return found
+
+    def text(self, attrs: tuple[Any, ...]) -> str | None:
+        """What the implementation computes, as text that is the same in all processes; None if it has none."""
+        return f"{self.known_as} {attrs!r}" if self.known_as is not None and all(map(_has_text, attrs)) else None
 
     def _check(self, attrs: tuple[Any, ...]) -> None:
         """Refuse what is no integer where the implementation declares integers.
@@ -250,10 +256,11 @@ class Primitive:
 
     def _infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         self._check(attrs)
-        kept = inferred.current() if self.is_ours else None
-        text = None if kept is None else _text_of(self.name, attrs, inputs)
+        kept = inferred.current()
+        text = None if kept is None else self.text(attrs)
         if kept is None or text is None:
             return self._ask_jax(attrs, inputs)
+        text = _on(text, inputs)
         known = kept.find(text)
         if known is not None:
             return tuple([TensorType.of(dtypes.of(name), tuple(shape), _WEAK[weak]) for name, shape, weak in known])

@@ -233,6 +233,15 @@ def format_value(value: Any) -> str:
     return f"<{' '.join(repr(value).split()).replace('>', '').replace('<', '')}>"
 
 
+def has_text(value: Any) -> bool:
+    """Whether the text of an attribute value is read back as an equal one."""
+    if value.__class__ is tuple:
+        return all(map(has_text, value))
+    if value.__class__ is slice:
+        return all(map(has_text, (value.start, value.stop, value.step)))
+    return not format_value(value).startswith("<")
+
+
 def format_array(array: np.ndarray[Any, Any]) -> str:
     """An array with its type: elements if there are few, else base64 of its bytes; exact in every bit."""
     kind = f"{_ARRAY_TYPES[array.dtype]}[{','.join(map(str, array.shape))}]"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from weft._jax_compat import to_device
 from weft.core import trace as trace_module
 from weft.core.primitive import PURE, Primitive
 from weft.core.trace import CONSTANT
@@ -73,9 +73,8 @@ def evaluate(node: Node) -> list[np.ndarray[Any, Any]] | None:
     """The results of a node whose operands are constants; None if it fails or gives other types than it says."""
     primitive: Any = node.op
     try:
-        # not the cached executable: it would be compiled for this one call
         with trace_module.suspended(), jax.ensure_compile_time_eval():
-            found = primitive.bound(node.attrs)(*[jnp.asarray(constant_array(value)) for value in node.inputs])
+            found = primitive.executable(node.attrs)(*[to_device(constant_array(value)) for value in node.inputs])
     except (TypeError, ValueError, ArithmeticError):
         return None  # the running graph will raise it, in its place
     arrays = [np.asarray(array) for array in (found if primitive.multiple else (found,))]

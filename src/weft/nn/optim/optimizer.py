@@ -425,7 +425,8 @@ def _step_primitive(cls: type[Optimizer]) -> Primitive:
     made = Primitive(
         f"{cls.__name__}Update", implementation, attr_names=("layout", "settings"), multiple=True, register=False
     )
-    made.is_ours = all(part.__module__.startswith("weft.") for part in (cls, update, advance))
+    if all(part.__module__.startswith("weft.") for part in (cls, update, advance)):
+        made.known_as = f"{cls.__module__}.{cls.__qualname__}"
     return made
 
 

@@ -1,0 +1,77 @@
+"""Compiled functions, known by what they compute: an earlier process's are loaded before JAX traces anything.
+
+JAX finds an executable by the program that it has traced and lowered, which takes many times as long as to load it.
+So a text that says what a function computes, with the types of its operands and the settings of the compiler, leads
+to the key under which JAX keeps the executable, and to the types of its results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import jax
+
+from weft._jax_compat import Program, compiler_settings, loading
+from weft.cache.inferred import Store, version
+
+#: begins the keys of what is kept here
+_PREFIX: Final = "program "
+#: where it is kept; None where nothing is
+_store: Store | None = None
+
+
+def keep_in(store: Store | None) -> None:
+    """Keep what is compiled from now on in a store, or nowhere."""
+    global _store
+    _store = store
+
+
+def compiled(
+    function: Callable[..., Any], text: Callable[[], str | None], donated: Sequence[int] = ()
+) -> Callable[..., Any]:
+    """`jax.jit` of a function, which JAX traces only where no earlier process has compiled it.
+
+    Args:
+        function: a function of arrays.
+        text: says what it computes, so that functions with the same text are the same; None for one that has no such
+            text. It is asked for when the function is first called.
+        donated: operands whose memory results may take over.
+
+    Example:
+        >>> import numpy as np
+        >>> double = compiled(lambda x: x * 2, lambda: "x * 2")
+        >>> double(np.float32(2.5)).item()
+        5.0
+    """
+    jitted = jax.jit(function, donate_argnums=tuple(donated))
+    known: list[str | None] = []
+
+    def key(types: str) -> str | None:
+        if not known:
+            known.append(text())
+        if known[0] is None:
+            return None
+        facts = (version(), compiler_settings(), known[0], tuple(donated), types)
+        return _PREFIX + hashlib.sha256(repr(facts).encode()).hexdigest()
+
+    def find(types: str) -> Program | None:
+        name = None if _store is None else key(types)
+        content = None if _store is None or name is None else _store.get(name)
+        return None if content is None else _read(content)
+
+    def keep(types: str, program: Program) -> None:
+        name = key(types)
+        if _store is not None and name is not None:
+            _store.put(name, json.dumps(program, separators=(",", ":")).encode())
+
+    return loading(jitted, find, keep)
+
+
+def _read(content: bytes) -> Program | None:
+    try:
+        return Program(*json.loads(content))
+    except (ValueError, TypeError):
+        return None

@@ -35,7 +35,8 @@ LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 FILES = sorted(SOURCE.rglob("*.py"))
 #: the rooms of `weft.capture`, in the same order, and what stands below them all
 ROOMS = (
-    "code", "python", "state", "sources", "meaning", "branching", "machine", "leaving", "writing", "attempt", "capture",
+    "code", "python", "state", "sources", "meaning", "branching", "machine", "leaving", "writing", "keeping",
+    "attempt", "capture",
 )  # fmt: skip
 #: no file of capture is longer
 ROOM_LIMIT = 600

@@ -25,6 +25,16 @@ def is_on() -> bool:
     return bool(chosen)
 
 
+def keeps_entries() -> bool:
+    """Whether what captures of functions made is kept too: only where the settings, or else the environment, say so."""
+    return is_on() and (context.chosen("enable_compile_cache") is not None or "MS_COMPILER_CACHE_ENABLE" in os.environ)
+
+
+def kept_entries() -> Executables | None:
+    """Where captured entries are kept; None where they are not."""
+    return _current if keeps_entries() else None
+
+
 def folder() -> Path:
     """Where they are kept: where the settings say, or else the environment, or else among the user's caches.
 
@@ -80,6 +90,10 @@ class Executables:
             return self._files
 
 
+#: what is asked in this process; None where nothing is kept
+_current: Executables | None = None
+
+
 def configure(changes: dict[str, Any] | None = None) -> None:
     """Keep what is compiled from now on where the settings say.
 
@@ -87,7 +101,8 @@ def configure(changes: dict[str, Any] | None = None) -> None:
         changes: settings that have just changed; None if nothing was configured yet.
     """
     if changes is None or {"enable_compile_cache", "compile_cache_path"} & changes.keys():
-        kept = Executables(folder()) if is_on() else None
+        global _current
+        kept = _current = Executables(folder()) if is_on() else None
         keep_executables(kept)
         inferred.keep_in(kept)
         programs.keep_in(kept)

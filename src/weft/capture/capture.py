@@ -10,7 +10,9 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, cast
 
 from weft import context
+from weft.cache.executables import keeps_entries
 from weft.capture.attempt import Attempt, End
+from weft.capture.keeping.entries import KeptEntries
 from weft.capture.leaving.callbacks import captured_callbacks
 from weft.capture.leaving.entries import Owner
 from weft.capture.leaving.entry import Entry
@@ -18,7 +20,7 @@ from weft.capture.leaving.rest import rest_of_frame
 from weft.capture.leaving.shapes import restore_frames, value_names
 from weft.capture.leaving.suspension import Continuation
 from weft.capture.python.spelling import is_spelled
-from weft.capture.state.events import BreakSite, Captured
+from weft.capture.state.events import EARLIER, BreakSite, Captured
 from weft.capture.state.frame import Exit, Lazy
 from weft.core.transparency import TRANSPARENT, UNBROKEN
 from weft.errors import Refusal, Unsupported
@@ -28,6 +30,8 @@ _PYTHON_STACK: Final = 20_000
 
 class Program(Owner):
     """A compiled callable as its entries see it: policy, history, places, and how calls are captured."""
+
+    _entries_kept: KeptEntries | None = None
 
     def capture_call(
         self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], why: str
@@ -47,8 +51,15 @@ class Program(Owner):
             Unsupported: something cannot be in a graph, and the call cannot leave the graph there.
         """
 
+        names = [f"a{i}" for i in range(len(args))] + [parameter_name(i, key) for i, key in enumerate(kwargs)]
+        values = (*args, *kwargs.values())
+        kept = self._kept(function)
+        found = None if kept is None else kept.find(function, names, values)
+        if found is not None:
+            self._record_kept(found)
+            return found
+
         def begin(attempt: Attempt) -> Exit:
-            names = [f"a{i}" for i in range(len(args))] + [parameter_name(i, key) for i, key in enumerate(kwargs)]
             paths = argument_names(function, len(args), kwargs)
             loaded = attempt.sources.name(function, "function")
             attempt.sources.paths[loaded] = getattr(function, "__name__", type(function).__name__)
@@ -59,12 +70,30 @@ class Program(Owner):
                 for key, name in zip(kwargs, names[len(args) :], strict=True):
                     given_names.append(f"{key}={name}" if is_spelled(key) else f"**{{{key!r}: {name}}}")
                 attempt.whole_call = f"{loaded}({', '.join(given_names)})"
-            values = attempt.take(function, names, paths, (*args, *kwargs.values()))
+            taken = attempt.take(function, names, paths, values)
             attempt.begin_steps()
-            given = dict(zip(kwargs, values[len(args) :], strict=True))
-            return attempt.interpreter.calls.call_outcome(function, values[: len(args)], given)
+            given = dict(zip(kwargs, taken[len(args) :], strict=True))
+            return attempt.interpreter.calls.call_outcome(function, taken[: len(args)], given)
 
-        return self._capture(begin, None, why)
+        entry = self._capture(begin, None, why)
+        if kept is not None:
+            kept.keep(entry, function, names, values)
+        return entry
+
+    def _kept(self, function: Any) -> KeptEntries | None:
+        """What other processes keep for this callable; None where nothing is kept."""
+        if not self.guarded or self.once or not keeps_entries():
+            return None
+        policy = f"{self.name} {self.is_strict()} {self.exact}"
+        if self._entries_kept is None or self._entries_kept.policy != policy:
+            self._entries_kept = KeptEntries(function, policy)
+        return self._entries_kept
+
+    def _record_kept(self, entry: Entry) -> None:
+        """Note a graph that an earlier process captured."""
+        guards = {guard.condition: guard.path for guard in entry.guards if guard.kind != "compute"}
+        segment = entry.segment
+        self._note(entry, Captured(lambda: segment.graph, guards, EARLIER, None, None))
 
     def capture_continuation(
         self, continuation: Continuation, values: tuple[Any, ...], why: str
@@ -176,7 +205,11 @@ class Program(Owner):
             starts = inner.decoded.location(inner.pc)
         ends = None if point is None else point.site
         guards = {guard.condition: guard.path for guard in entry.guards if guard.kind != "compute"}
-        entry.event = event = Captured(graph, guards, reason, starts, ends, attempt.interpreter.lines(), seconds)
+        event = Captured(graph, guards, reason, starts, ends, attempt.interpreter.lines(), seconds)
+        self._note(entry, event)
+
+    def _note(self, entry: Entry, event: Captured) -> None:
+        entry.event = event
         history, record = self.history, entry.segment.compilations
         event.compilations = record.made
         history.add(event)

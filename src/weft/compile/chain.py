@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from weft import context
 from weft.cache.programs import compiled
+from weft.compile.listing import known_text
 from weft.compile.lower import Lowered, embedded, lower
 from weft.core.control import CALL
 from weft.core.trace import CONSTANT
 from weft.ir.graph import Graph, Node, Value
-from weft.ir.text import format_graph, has_text
 from weft.ir.types import TensorType
 from weft.passes.drop_dead import DropDead
 from weft.passes.position_operands import PositionOperands
@@ -54,27 +54,7 @@ class Parts:
         if function is None:
             function = self._lowered[id(graph)] = lower(graph)
         self.names.add(function.__name__)
-        return compiled(function, lambda: program_text(graph), donated)
-
-
-def program_text(graph: Graph) -> str | None:
-    """What a graph computes, as text that is the same in all processes; None if code of the program's takes part."""
-    names: dict[str, str] = {}
-    seen: set[int] = set()
-    stack = [graph]
-    while stack:
-        found = stack.pop()
-        if id(found) in seen:
-            continue
-        seen.add(id(found))
-        for node in found.nodes:
-            op: Any = node.op
-            name = getattr(op, "known_as", None)
-            if name is None or names.setdefault(op.name, name) != name or not all(map(has_text, node.attrs)):
-                return None
-            stack.extend(node.regions)
-    others = sorted((name, known_as) for name, known_as in names.items() if name != known_as)
-    return f"{others} {format_graph(graph, locations=False)}"
+        return compiled(function, lambda: known_text(graph), donated)
 
 
 #: nodes from which on stretches that repeat are looked for unasked: smaller graphs run faster as one executable, and

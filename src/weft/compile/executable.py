@@ -75,8 +75,11 @@ class Executable:
             dtype) is left out.
         record: the compilations of the graph; None makes one.
         what: what the compilation is in the record.
+        is_prepared: whether the graph is one that was prepared before.
 
     Attributes:
+        prepared: the graph as it is compiled, for an executable in another process; None if that takes more than the
+            graph: constants that are handed to it, calls of the host.
         run: ``run(*arrays) -> tuple``, one array for each parameter of the graph (``()`` for a token); never donates.
             It returns when all host calls of the graph are done, and raises what one of them raises.
         run_donating: the same, taking over the memory of the `donatable` arrays, which are invalid afterwards.
@@ -94,6 +97,7 @@ class Executable:
     __slots__ = (
         "graph",
         "donatable",
+        "prepared",
         "run",
         "run_donating",
         "_record",
@@ -104,14 +108,20 @@ class Executable:
     )
 
     def __init__(
-        self, graph: Graph, donatable: Sequence[int] = (), record: Compilations | None = None, what: str = RUN
+        self,
+        graph: Graph,
+        donatable: Sequence[int] = (),
+        record: Compilations | None = None,
+        what: str = RUN,
+        is_prepared: bool = False,
     ) -> None:
         self.graph = graph
         exposed, carried = expose(graph)
         self._record = record = record or Compilations()
         has_io = any(effect_of(node) == IO for node in graph.nodes)
-        if not has_io:
+        if not has_io and not is_prepared:
             exposed = shared(exposed, owned=exposed is not graph)
+        self.prepared = None if carried or has_io else exposed
         parts = Parts()
         # what a host call raises leaves everything as it was before, so nothing may be given away
         self.donatable = () if has_io else fitting(graph, donatable)

@@ -1,12 +1,16 @@
-"""Reads printed graphs back with the operations that this process knows."""
+"""Graphs as text that other processes read back, with the operations that they know."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from weft.autodiff.rules import generic_derivative
 from weft.core.primitive import Primitive
 from weft.core.trace import Literal
 from weft.ir.graph import Graph
 from weft.ir.parser import parse_graph
+from weft.ir.text import format_graph, has_text
 
 
 def operation(name: str) -> Primitive:
@@ -30,11 +34,46 @@ def operation(name: str) -> Primitive:
     raise KeyError(name)
 
 
-def read_graph(text: str) -> Graph:
+def operations_of(graph: Graph) -> dict[str, str] | None:
+    """The operations of a graph and those nested in it: name -> the name under which other processes know them.
+
+    Args:
+        graph: any graph.
+
+    Returns:
+        None if code of the program takes part in one of them, or if one has attributes without a text.
+    """
+    names: dict[str, str] = {}
+    seen: set[int] = set()
+    stack: list[Any] = [graph]
+    while stack:
+        found = stack.pop()
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        for node in found.nodes:
+            name = getattr(node.op, "known_as", None)
+            if name is None or names.setdefault(node.op.name, name) != name or not all(map(has_text, node.attrs)):
+                return None
+            stack.extend(node.regions)
+    return names
+
+
+def known_text(graph: Graph) -> str | None:
+    """What a graph computes, as text that is the same in all processes; None if code of the program takes part."""
+    names = operations_of(graph)
+    if names is None:
+        return None
+    others = sorted((name, known_as) for name, known_as in names.items() if name != known_as)
+    return f"{others} {format_graph(graph, locations=False)}"
+
+
+def read_graph(text: str, names: Mapping[str, str] | None = None) -> Graph:
     """A graph from its text, see `weft.ir.parser.parse_graph`.
 
     Args:
         text: what `weft.ir.text.format_graph` writes.
+        names: what `operations_of` said of the graph.
 
     Returns:
         Graph: prints to the same text.
@@ -46,4 +85,10 @@ def read_graph(text: str) -> Graph:
         >>> read_graph("subgraph @id(%x: f32[2]) { Return(%x) }").name
         'id'
     """
-    return parse_graph(text, operation, Literal)
+
+    def resolve(name: str) -> Primitive:
+        known_as = name if names is None else names[name]
+        make = Primitive.makers.get(known_as)
+        return operation(known_as) if make is None else make()
+
+    return parse_graph(text, resolve, Literal)

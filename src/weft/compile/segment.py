@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.compile.compilations import BACKWARD, FORWARD, RUN, Compilations
@@ -28,22 +28,34 @@ class Segment:
         donatable: parameters whose memory the results may take over.
         record: where compilations are noted; None makes a record of this segment's own.
         prefix: precedes what is compiled in the record.
+        prepared: the same graph as an earlier process has compiled it, see `Executable`; `graph` may then be a function
+            that makes it, called when it is asked for.
     """
 
     def __init__(
         self,
-        graph: Graph,
+        graph: Graph | Callable[[], Graph],
         donatable: Sequence[int] = (),
         record: Compilations | None = None,
         prefix: str = "",
+        prepared: Graph | None = None,
     ) -> None:
-        self.graph = graph
+        self._graph = graph
         self.compilations = Compilations() if record is None else record
         self._prefix = prefix
-        self.executable = Executable(graph, donatable, self.compilations, prefix + RUN)
+        compiled = self.graph if prepared is None else prepared
+        self.name = compiled.name
+        self.executable = Executable(compiled, donatable, self.compilations, prefix + RUN, prepared is not None)
         self._derivatives: dict[Any, Derivative] = {}
         #: made for the rules that are registered since this epoch
         self._pieces: tuple[int, Pieces | None] | None = None
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, passes applied."""
+        if not isinstance(self._graph, Graph):
+            self._graph = self._graph()
+        return self._graph
 
     def follow(self, inputs: Sequence[Tensor | None]) -> list[Any]:
         """Run on tensors of which some are followed by a gradient; the results carry one tape entry."""

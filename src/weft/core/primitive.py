@@ -132,6 +132,8 @@ class Primitive:
     table: ClassVar[dict[str, Primitive]] = {}
     #: all primitives, those without a name in the table too
     everyone: ClassVar[weakref.WeakSet[Primitive]] = weakref.WeakSet()
+    #: makes primitives that have no place in the table, by the name under which other processes know them
+    makers: ClassVar[dict[str, Callable[[], Primitive]]] = {}
     #: counts the replacements of derivative rules, so that graphs derived before are derived again
     rules_epoch: ClassVar[int] = 0
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from weft.capture.state.events import FIRST, BreakSite, Captured, Compiled, History
+from weft.capture.state.events import BreakSite, Captured, Compiled, History
 from weft.compile.compilations import Compilation
 from weft.core.trace import CONSTANT
 from weft.errors import Location, excerpt
@@ -36,7 +36,7 @@ class GraphReport:
     @property
     def is_recompile(self) -> bool:
         """Whether an earlier graph for the same place in the code did not fit."""
-        return self.event.reason != FIRST
+        return self.event.is_recompile
 
     @property
     def operations(self) -> dict[str, int]:

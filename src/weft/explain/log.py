@@ -12,7 +12,7 @@ from typing import Final
 
 from weft import context
 from weft.capture.state import events
-from weft.capture.state.events import FIRST, BreakSite, Compiled, Event, History
+from weft.capture.state.events import EARLIER, BreakSite, Compiled, Event, History
 from weft.core.trace import CONSTANT
 from weft.errors import excerpt
 from weft.explain.text import count, duration
@@ -34,9 +34,11 @@ def line_of(history: History, event: Event) -> str:
         made = event.compilation
         return f"XLA compiled {history.name} (graph {event.graph}): {made.what}, {duration(made.seconds)}"
     number = event.number
-    operations = sum(1 for node in event.graph.walk() if node.op is not CONSTANT)
+    operations = 0 if event.reason == EARLIER else sum(1 for node in event.graph.walk() if node.op is not CONSTANT)
     size = f"{count(operations, 'operation')}, captured in {duration(event.seconds)}"
-    if event.reason == FIRST:
+    if event.reason == EARLIER:
+        return f"found {history.name} (graph {number}) in the compile cache"
+    if not event.is_recompile:
         where = "" if event.starts is None else f" from {event.starts}"
         return f"compiled {history.name} (graph {number}){where}: {size}"
     return f"recompiled {history.name} (graph {number}): {event.reason}; {size}"
@@ -47,7 +49,7 @@ def _log(history: History, event: Event) -> None:
         kind, level = "breaks", logging.INFO
     elif isinstance(event, Compiled):
         kind, level = "compilations", logging.DEBUG
-    elif event.reason == FIRST:
+    elif not event.is_recompile:
         kind, level = "graphs", logging.DEBUG
     else:
         kind, level = "recompiles", logging.INFO

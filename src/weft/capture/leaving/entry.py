@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from weft.capture.state.events import Captured
 from weft.capture.state.guards import Difference, Guard, differences
@@ -26,6 +26,22 @@ class Failed:
         return MISS
 
 
+class Code(NamedTuple):
+    """The code of an entry as text.
+
+    Args:
+        source: defines `entry`, which checks the guards and calls the executable, and `rebuild`.
+        parameters: names of the parameters of `entry`.
+        needs: names that it uses besides those of objects from outside.
+        assumes: whether the graph assumes something of its numbers.
+    """
+
+    source: str
+    parameters: list[str]
+    needs: frozenset[str]
+    assumes: bool
+
+
 class Entry:
     """One captured piece of a call: guards, graph, executable and the code that ties them together.
 
@@ -33,22 +49,20 @@ class Entry:
         run: ``run(*values) -> result``; returns `MISS` if a guard does not hold.
         segment: the graph with its executables and derivatives.
         guards: what must hold for the entry to run.
-        source: the code of `run`.
-        parameters: names of the parameters of `run`.
+        code: the code of `run`.
         scope: the names that conditions of guards use.
         computes: whether something is computed with tensors.
         failed: notes a call in which the assumptions of the graph did not hold; None if it assumes nothing.
     """
 
-    __slots__ = ("run", "segment", "guards", "source", "parameters", "scope", "computes", "failed", "event", "unproven")
+    __slots__ = ("run", "segment", "guards", "code", "scope", "computes", "failed", "event", "unproven")
 
     def __init__(
         self,
         run: Callable[..., Any],
         segment: Segment,
         guards: list[Guard],
-        source: str,
-        parameters: list[str],
+        code: Code,
         scope: dict[str, Any],
         computes: bool = True,
         failed: Failed | None = None,
@@ -57,14 +71,23 @@ class Entry:
         self.run = run
         self.segment = segment
         self.guards = guards
-        self.source = source
-        self.parameters = parameters
+        self.code = code
         self.scope = scope
         self.computes = computes
         #: paths of the values that needed it, until it is used a second time
         self.unproven: set[str] = set()
         #: its record in the history of the callable, if it has one
         self.event: Captured | None = None
+
+    @property
+    def source(self) -> str:
+        """The text of its code."""
+        return self.code.source
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of its parameters."""
+        return self.code.parameters
 
     def has_failed(self) -> bool:
         """Whether the graph assumed of its numbers what did not hold in some call."""

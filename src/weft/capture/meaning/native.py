@@ -98,6 +98,8 @@ class Native(Part):
         """
         owner = getattr(function, "__self__", None)
         given = (*args, *kwargs.values()) if type(owner) is types.ModuleType else (owner, *args, *kwargs.values())
+        if function is hash or getattr(function, "__name__", "") == "__hash__":
+            self.sources.of_process.add("hash")
         library = runs_python(function)
         if not library and getattr(function, "__name__", "") in NOTICED and is_noticed(function):
             _refuse_effect(function, function)

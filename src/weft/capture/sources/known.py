@@ -143,6 +143,8 @@ class Known(abc.ABC):
         self._scalars: dict[int, tuple[Any, list[str]]] = {}
         #: known objects that native code compares or hashes by identity, by id
         self.apart: dict[int, Any] = {}
+        #: what the capture depends on that is another in each process, and has no guard
+        self.of_process: set[str] = set()
         #: ids of classes whose special methods are guarded
         self._met: set[int] = set()
         self._names: dict[int, str] = {}

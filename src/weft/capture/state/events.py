@@ -48,9 +48,9 @@ class Captured:
     """One graph that was made, from its beginning to where it ended.
 
     Args:
-        graph: the graph, passes applied.
+        made: the graph, passes applied, or what makes it when it is asked for.
         guards: condition -> what it guards, in the order in which they are checked.
-        reason: "first call", or what differed from the closest earlier entry.
+        reason: `FIRST`, `EARLIER`, or what differed from the closest earlier entry.
         starts: where in the user's code the graph begins; None at the start of the function.
         ends: the break that ends it; None if it runs to the end of the function.
         lines: (file, line) of the user's code that went into the graph.
@@ -61,7 +61,7 @@ class Captured:
         compilations: what XLA compiled of it.
     """
 
-    graph: Graph
+    made: Graph | Callable[[], Graph]
     guards: dict[str, str]
     reason: str
     starts: Location | None
@@ -72,6 +72,16 @@ class Captured:
     first_run: float = 0.0
     number: int = 0
     compilations: list[Compilation] = field(default_factory=list)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, passes applied."""
+        return self.made if isinstance(self.made, Graph) else self.made()
+
+    @property
+    def is_recompile(self) -> bool:
+        """Whether it was made because an earlier entry for the same place did not fit."""
+        return self.reason not in (FIRST, EARLIER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +138,7 @@ class History:
     @property
     def recompiles(self) -> list[Captured]:
         """The graphs that were made because an earlier entry for the same place did not fit."""
-        return [event for event in self.captured if event.reason != FIRST]
+        return [event for event in self.captured if event.is_recompile]
 
     def add(self, event: Captured) -> None:
         """A graph was made."""
@@ -173,6 +183,8 @@ class History:
 
 #: the reason of a capture that no earlier entry preceded
 FIRST: Final = "first call"
+#: the reason of a graph that the compile cache had
+EARLIER: Final = "captured by an earlier process"
 #: graphs that a history keeps
 KEPT: Final = 256
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from weft.capture.leaving.entry import MISS, Entry, Failed
+from weft.capture.leaving.entry import MISS, Code, Entry, Failed
 from weft.capture.leaving.generators import Yielded
 from weft.capture.leaving.steps import raised_again
-from weft.capture.leaving.suspension import (
-    Suspension,
-    drive,
-)
+from weft.capture.leaving.suspension import Suspension, drive
 from weft.capture.sources.sources import Sources
-from weft.capture.state.guards import check_lines
+from weft.capture.state.guards import Guard, check_lines
 from weft.capture.writing.writer import Writer
 from weft.compile.executable import Executable
 from weft.compile.segment import Segment
@@ -48,10 +45,7 @@ def assemble(
         refused_if_followed: told of a call that a gradient follows, which the entry is not for; None if it is.
     """
     sources = writer.sources
-    scope: dict[str, Any] = {
-        **writer.scope, "MISS": MISS, "copy": view, "again": raised_again, "leaf_of": wrap, "Suspension": Suspension,
-        "drive": drive, "Yielded": Yielded,
-    }  # fmt: skip
+    needed = dict(writer.scope)
     loads: list[str | None] = []
     datas: list[str] = []
     wrapped: list[str] = []  # the inputs as tensors, for a call that a gradient follows
@@ -73,10 +67,6 @@ def assemble(
         datas.append(f"{expression}._data")
         if id(handle) in written and writer.condition is None:
             donatable.append(position)
-    failed: Failed | None = None
-    segment = Segment(graph, donatable)
-    scope["segment"] = segment
-    _compile_once(scope, segment.executable)
     # what rebuilding takes besides results: the arguments, and numbers of the call, which the checks computed
     taken = ", ".join([*parameters, *sources.numbers.names])
     tensors = [load for load in loads if load is not None]
@@ -88,7 +78,7 @@ def assemble(
     if followed:
         inputs = "".join(f"{text}, " for text in wrapped)
         if refused_if_followed is not None:
-            scope["refuse"] = refused_if_followed
+            needed["refuse"] = refused_if_followed
             body += [f"if {followed}:", "    refuse()", "    return MISS"]
         body += [f"if {followed}:", f"    return rebuild(segment.follow(({inputs})), {taken})"]
     if not graph.outputs:
@@ -98,14 +88,13 @@ def assemble(
     else:
         body.append(f"outs = run({', '.join(datas)})")
     if writer.condition is not None:
-        scope["failed"] = failed = Failed()
         body.append(f"if not outs[{writer.condition}]: return failed()")
         writer.lines.insert(0, f"if not leaf({writer.condition}): return failed()")
     types_of = {i: value.type for i, value in enumerate(graph.outputs)}
     first = 0 if writer.condition is None else 1
     body += [line for text in writer.lines[first:] for line in _inline(text, types_of, sources)]
     if id(random_state()) in written:
-        scope["draws_in_turn"] = draws_in_turn
+        needed["draws_in_turn"] = draws_in_turn
         body = ["with draws_in_turn():", *(f"    {line}" for line in body)]
     signature = ", ".join(parameters)
     source = f"def entry({signature}):\n" + "".join(f"    {line}\n" for line in body)
@@ -114,11 +103,57 @@ def assemble(
     if any("number(" in line for line in writer.lines):
         source += "    def number(position): return outs[position].item()\n"
     source += "".join(f"    {line}\n" for line in writer.lines)
-    scope |= sources.scope
-    exec(compile(source, f"<weft entry {graph.name}>{PASSED_OVER}", "exec"), scope)
-    guards = list(sources.guards.values())
+    needs = {*needed, *sources.of_process, *(name for name in _LEAVING if name in source)}
+    if any(map(_is_ordered_by_hash, (*writer.created.values(), *(obj for obj, _ in sources.known.values())))):
+        needs.add("the order of a set")
+    code = Code(source, parameters, frozenset(needs), writer.condition is not None)
     names = dict(sources.scope, Tensor=Tensor)
-    return Entry(scope["entry"], segment, guards, source, parameters, names, computes, failed)
+    return entry_of(code, Segment(graph, donatable), list(sources.guards.values()), names, needed, computes)
+
+
+def _is_ordered_by_hash(obj: Any) -> bool:
+    """Whether an object shows its members in an order that is another in each process."""
+    return type(obj) in (set, frozenset) and not _NUMBERS.issuperset(map(type, obj))
+
+
+_NUMBERS: Final = frozenset({bool, int, float, complex})
+
+
+def entry_of(
+    code: Code,
+    segment: Segment,
+    guards: list[Guard],
+    names: dict[str, Any],
+    needed: dict[str, Any],
+    computes: bool,
+) -> Entry:
+    """An entry from its code.
+
+    Args:
+        code: the code as text.
+        segment: the graph with its executables.
+        guards: what the code checks.
+        names: the objects from outside that it uses.
+        needed: what else it uses, besides what every entry may use.
+        computes: whether something is computed with tensors.
+    """
+    scope = {**_ALWAYS, **needed, "segment": segment}
+    if "draws_in_turn" in code.needs:
+        scope["draws_in_turn"] = draws_in_turn
+    failed = scope["failed"] = Failed() if code.assumes else None
+    _compile_once(scope, segment.executable)
+    scope |= names
+    exec(compile(code.source, f"<weft entry {segment.name}>{PASSED_OVER}", "exec"), scope)
+    return Entry(scope["entry"], segment, guards, code, names, computes, failed)
+
+
+#: what the code of every entry may use
+_ALWAYS: Final[dict[str, Any]] = {
+    "Tensor": Tensor, "new": object.__new__, "MISS": MISS, "copy": view, "again": raised_again, "leaf_of": wrap,
+    "Suspension": Suspension, "drive": drive, "Yielded": Yielded,
+}  # fmt: skip
+#: among it, what leaves a call half way
+_LEAVING: Final = ("Suspension(", "Yielded(", "again(")
 
 
 def drop_unused(graph: Graph) -> None:

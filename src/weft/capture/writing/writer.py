@@ -58,7 +58,6 @@ _IMMUTABLE: Final = (
     type(None), bool, int, float, complex, str, bytes, range, type, types.BuiltinFunctionType, types.ModuleType,
     type(Ellipsis), type(NotImplemented),
 )  # fmt: skip
-_NEW = object.__new__
 #: the step of a refusal of an object that nobody saw being made
 _UNKNOWN: Final = -1
 #: immutable classes that programs derive from -> how to get the value itself from an instance, past the user's methods
@@ -108,7 +107,8 @@ class Writer:
         self.reached: Callable[[], Counter[int]] = Counter
         #: ids of the tuples that stand in the program's code, each of which is one object in all calls
         self.literal_tuples: Callable[[], frozenset[int]] = frozenset
-        self.scope: dict[str, Any] = {"Tensor": Tensor, "new": _NEW}
+        #: what the statements use besides outside objects
+        self.scope: dict[str, Any] = {}
         self.lines: list[str] = []
         self._positions: dict[Value, int] = {}
         self._names: dict[int, str] = {}

@@ -58,11 +58,20 @@ class Optimizer(Cell):
     scalars: ClassVar[tuple[str, ...]] = ()
     #: whether the weight decay is added to the gradient before `update`, or given to it
     decay_in_gradient: ClassVar[bool] = True
+    __weft_remembers__ = (*Cell.__weft_remembers__, "_targets")
     _primitive: ClassVar[Primitive | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._primitive = None
+        Primitive.makers[f"{cls.__module__}.{cls.__qualname__}"] = cls._step_primitive
+
+    @classmethod
+    def _step_primitive(cls) -> Primitive:
+        """The primitive of one step."""
+        if cls._primitive is None:
+            cls._primitive = _step_primitive(cls)
+        return cls._primitive
 
     def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0) -> None:
         super().__init__(auto_prefix=False)
@@ -332,10 +341,7 @@ class Optimizer(Cell):
         targets = self.targets
         layout = (count, len(self.slots), len(rates), len(decays), tuple(self._plan), self.loss_scale)
         operands = (*targets, *rates, *decays, *gradients)
-        primitive = cls._primitive
-        if primitive is None:
-            primitive = cls._primitive = _step_primitive(cls)
-        results = apply(primitive, operands, (layout, self.settings()))
+        results = apply(cls._step_primitive(), operands, (layout, self.settings()))
         for target, result in zip(targets, results, strict=True):
             target.rebind(result)
         return True

@@ -1,0 +1,1 @@
+"""Entries as data: kept for the next process, and found again there."""

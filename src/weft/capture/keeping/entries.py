@@ -1,0 +1,101 @@
+"""The entries that earlier processes captured: asked before a call is captured, kept after it was.
+
+They are kept where the program has switched the compile cache on. What a process takes for given without a guard must
+be the same in all of them: the hashes of texts are not, so an entry for which they count is not kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import types
+from collections.abc import Sequence
+from typing import Any, Final
+
+from weft.cache import executables
+from weft.cache.folder import machine
+from weft.cache.inferred import version
+from weft.capture.keeping.described import code_digest
+from weft.capture.keeping.records import NotKept, Record, Unfit, recorded, restored
+from weft.capture.leaving.entry import Entry
+from weft.core.tensor import Tensor
+
+logger: Final = logging.getLogger("weft.cache")
+#: entries kept for one callable and types of arguments, the latest first
+_LIMIT: Final = 8
+
+
+class KeptEntries:
+    """The entries of one compiled callable that other processes find, and those that they left.
+
+    Args:
+        function: the callable.
+        policy: what else decides how it is captured.
+    """
+
+    def __init__(self, function: Any, policy: str) -> None:
+        self._about = _about(function)
+        self.policy = policy
+        #: keys of records that were tried: each is tried once for a form of calls
+        self._tried: set[tuple[str, int]] = set()
+
+    def find(self, function: Any, names: Sequence[str], values: Sequence[Any]) -> Entry | None:
+        """The entry of an earlier process that fits a call, None if there is none.
+
+        Args:
+            function: the callable.
+            names: names of the parameters of the entry.
+            values: their values.
+        """
+        store = executables.kept_entries()
+        if store is None or self._about is None:
+            return None
+        key = self._key(names, values)
+        for number, record in enumerate(_records(store.get(key))):
+            if (key, number) in self._tried or record.get("parameters") != list(names):
+                continue
+            try:
+                entry = restored(record, values, function)
+            except Unfit as reason:
+                logger.debug("%s: a graph of an earlier process does not fit: %s", self._about, reason)
+                continue
+            self._tried.add((key, number))
+            return entry
+        return None
+
+    def keep(self, entry: Entry, function: Any, names: Sequence[str], values: Sequence[Any]) -> None:
+        """Keep a new entry, while everything is as it was before the call that was captured."""
+        store = executables.kept_entries()
+        if store is None or self._about is None:
+            return
+        try:
+            record = recorded(entry, values, function)
+        except NotKept as reason:
+            logger.info("%s: the graph is not kept for the next process: %s", entry.segment.name, reason)
+            return
+        key, text = self._key(names, values), json.dumps(record)
+        others = [other for other in _records(store.get(key)) if json.dumps(other) != text]
+        store.put(key, json.dumps([record, *others[: _LIMIT - 1]], separators=(",", ":")).encode())
+
+    def _key(self, names: Sequence[str], values: Sequence[Any]) -> str:
+        kinds = [repr(value.type) if type(value) is Tensor else type(value).__qualname__ for value in values]
+        facts = (version(), machine(), self._about, self.policy, list(names), kinds)
+        return f"entries {hashlib.sha256(repr(facts).encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _about(function: Any) -> str | None:
+    """What a callable is, as text that is the same in all processes; None if that is not known."""
+    while isinstance(function, types.MethodType):
+        function = function.__func__
+    if isinstance(function, types.FunctionType):
+        return f"{function.__module__} {function.__qualname__} {code_digest(function.__code__)}"
+    return f"{type(function).__module__} {type(function).__qualname__}"
+
+
+def _records(content: bytes | None) -> list[Record]:
+    try:
+        found = [] if content is None else json.loads(content)
+    except ValueError:
+        return []
+    return [record for record in found if isinstance(record, dict)] if isinstance(found, list) else []

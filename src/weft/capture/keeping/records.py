@@ -1,0 +1,158 @@
+"""An entry as a record, and the entry that a record becomes in another process.
+
+A record has the code of the entry, its guards and graph as text, and for each object that they name where it is and
+what it is. In another process the guards are checked one after the other on the first call; an object is looked up
+when the first guard names it, and must be what it was. So nothing is read that the guards before do not allow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from weft.capture.keeping.described import Descriptions, Undescribed
+from weft.capture.keeping.located import Locator, Unlocated, found
+from weft.capture.keeping.plain import OTHER, packed, unpacked
+from weft.capture.leaving.entry import Code, Entry
+from weft.capture.state.guards import Guard
+from weft.capture.writing.assemble import entry_of
+from weft.compile.listing import operations_of, read_graph
+from weft.compile.segment import Segment
+from weft.core.tensor import Tensor
+from weft.ir.graph import Graph
+from weft.ir.text import format_graph
+
+#: a guard of the version of a Cell, which stands for all that the Cell holds
+_VERSION: Final = re.compile(r"(?P<expression>.+)\._version == \d+")
+#: what the code of an entry may need besides objects of the program
+_STANDARD: Final = frozenset({"draws_in_turn"})
+
+Record = dict[str, Any]
+
+
+class NotKept(Exception):
+    """An entry is not kept; the message says why."""
+
+
+class Unfit(Exception):
+    """A record does not fit a call; the message says why."""
+
+
+def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
+    """The record of an entry.
+
+    Args:
+        entry: what was captured.
+        values: the values of its parameters in the captured call, which has not run yet.
+        function: the compiled callable.
+
+    Raises:
+        NotKept: it holds what cannot be found in another process.
+    """
+    needed = sorted(entry.code.needs - _STANDARD)
+    if needed:
+        raise NotKept(f"it needs {', '.join(needed)}")
+    graph, prepared = entry.segment.graph, entry.segment.executable.prepared
+    if prepared is None:
+        raise NotKept("its graph holds large constants, or calls the host")
+    operations = operations_of(graph)
+    if operations is None:
+        raise NotKept("code of the program takes part in its operations")
+    arguments = dict(zip(entry.parameters, values, strict=True))
+    locator = Locator(entry.scope, arguments, entry.guards, function)
+    descriptions = Descriptions()
+    steps: list[Any] = []
+
+    def need(text: str) -> None:
+        for name in locator.names_in(text):
+            before = len(locator.places)
+            locator.locate(name)
+            for other in list(locator.places)[before:]:
+                steps.append([other, locator.places[other], descriptions.of(entry.scope[other])])
+
+    names = {**entry.scope, **arguments}
+    try:
+        for number, guard in enumerate(entry.guards):
+            locator.checked = number
+            need(guard.condition)
+            steps.append(number)
+            whole = _VERSION.fullmatch(guard.condition)
+            if whole is not None:
+                steps.append([whole["expression"], None, descriptions.of(eval(whole["expression"], names), True)])
+        need(entry.source)
+    except (Unlocated, Undescribed) as reason:
+        raise NotKept(str(reason)) from None
+    return {
+        "source": entry.source,
+        "parameters": entry.parameters,
+        "guards": [_guard(guard, entry.scope) for guard in entry.guards],
+        "steps": steps,
+        "graph": format_graph(prepared),
+        "whole": None if prepared is graph else format_graph(graph),
+        "operations": operations,
+        "donatable": list(entry.segment.executable.donatable),
+        "computes": entry.computes,
+        "assumes": entry.failed is not None,
+        "needs": sorted(entry.code.needs),
+    }
+
+
+def restored(record: Record, values: Sequence[Any], function: Any) -> Entry:
+    """The entry of a record, for a call that it fits.
+
+    Args:
+        record: what `recorded` made.
+        values: the values of the parameters in the call.
+        function: the compiled callable.
+
+    Raises:
+        Unfit: it is for other calls, or for another program.
+    """
+    arguments = dict(zip(record["parameters"], values, strict=True))
+    names: dict[str, Any] = {}
+    conditions = [guard[0] for guard in record["guards"]]
+    within: dict[str, Any] = dict(arguments)
+    descriptions = Descriptions()
+    try:
+        for step in record["steps"]:
+            if type(step) is int:
+                if not eval(conditions[step], within):
+                    raise Unfit(f"{record['guards'][step][2]} differs")
+                continue
+            name, place, description = step
+            obj = eval(name, within) if place is None else found(place, names, arguments, function)
+            if descriptions.of(obj, place is None) != description:
+                raise Unfit(f"{name}, a {type(obj).__name__}, is another one")
+            if place is not None:
+                names[name] = within[name] = obj
+        graph = read_graph(record["graph"], record["operations"])
+    except Unfit:
+        raise
+    except Exception as error:  # what the entry reads is not there, or refuses to be read
+        raise Unfit(f"{type(error).__name__}: {error}") from None
+    scope = {**names, "Tensor": Tensor}
+    guards = [
+        Guard(condition, kind, path, _expected(expected, scope), expression)
+        for condition, kind, path, expected, expression in record["guards"]
+    ]
+    whole = record["whole"]
+    full: Graph | Callable[[], Graph] = graph
+    if whole is not None:
+        full = lambda: read_graph(whole, record["operations"])  # noqa: E731
+    segment = Segment(full, record["donatable"], prepared=graph)
+    code = Code(record["source"], record["parameters"], frozenset(record["needs"]), record["assumes"])
+    return entry_of(code, segment, guards, scope, {}, record["computes"])
+
+
+def _guard(guard: Guard, scope: Mapping[str, Any]) -> list[Any]:
+    """A guard as JSON; what it found while capturing only serves reports and comparisons."""
+    expected = packed(guard.expected)
+    if expected is OTHER:
+        name = next((name for name, obj in scope.items() if obj is guard.expected), None)
+        expected = None if name is None else ["name", name]
+    return [guard.condition, guard.kind, guard.path, expected, guard.expression]
+
+
+def _expected(value: Any, scope: Mapping[str, Any]) -> Any:
+    return scope.get(value[1]) if type(value) is list and value[0] == "name" else unpacked(value)

@@ -5,6 +5,7 @@ Eager code, in which the parts that concern graphs have no share, is the referen
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import pytest
@@ -13,7 +14,7 @@ from tests.capture.test_corpus import PROGRAMS
 from tests.helpers.programs import Case, check_case
 from weft._jax_compat import keep_executables
 from weft.autodiff import structure
-from weft.cache import configure, inferred
+from weft.cache import configure, executables, inferred
 from weft.compile import chain
 from weft.passes import pipeline
 from weft.passes.if_to_select import IfToSelect
@@ -60,6 +61,21 @@ def without_the_cache(patch: pytest.MonkeyPatch) -> None:
     inferred.keep_in(None)
 
 
+def with_kept_entries(patch: pytest.MonkeyPatch) -> None:
+    """What is captured is kept, and found by the same program when it is compiled anew."""
+    executables._current = Memory()  # type: ignore[assignment]
+    patch.setattr(executables, "keeps_entries", lambda: True)
+    patch.setattr("weft.capture.capture.keeps_entries", lambda: True)
+
+
+class Memory(dict[str, bytes]):
+    """A compile cache in memory."""
+
+    def put(self, key: str, value: bytes) -> None:
+        """Keep a value."""
+        self[key] = value
+
+
 FEATURES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "no passes": without_passes,
     "no selects": without_selects,
@@ -67,6 +83,7 @@ FEATURES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "backward as one": with_whole_passes_back,
     "backward one by one": without_whole_passes_back,
     "no cache": without_the_cache,
+    "kept entries": with_kept_entries,
 }
 
 
@@ -74,6 +91,10 @@ def check(program: Case, feature: str, patch: pytest.MonkeyPatch) -> None:
     FEATURES[feature](patch)
     try:
         check_case(program)
+        if feature == "kept entries":  # as another process would, which may find one that fits more calls
+            again = copy.copy(program)
+            again.entries = -1
+            check_case(again)
     finally:
         patch.undo()
         configure()

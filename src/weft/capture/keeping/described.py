@@ -15,6 +15,7 @@ import fractions
 import functools
 import hashlib
 import json
+import re
 import types
 import weakref
 from collections import OrderedDict
@@ -39,6 +40,7 @@ _IN_C: Final = (
     types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType,
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
 )  # fmt: skip
+_DESCRIPTORS: Final = (property, staticmethod, classmethod, functools.cached_property)
 #: levels of nesting beyond which nothing is described
 _DEEP: Final = 60
 
@@ -109,6 +111,10 @@ class Descriptions:
         if isinstance(obj, tuple) and kind.__dictoffset__ == 0:
             of = [] if kind is tuple else [self._described(kind, False, depth)]
             return [*of, *[self._described(item, whole, depth) for item in tuple.__iter__(obj)]]
+        if kind in _DESCRIPTORS:
+            return [_defined(obj)]
+        if kind is re.Pattern:
+            return [repr(obj.pattern), obj.flags]
         if kind is weakref.ReferenceType:
             return [self._described(obj(), whole, depth)]
         if kind is types.MappingProxyType:

@@ -8,6 +8,7 @@ keys from an object found before.
 from __future__ import annotations
 
 import builtins
+import functools
 import re
 import sys
 import types
@@ -20,7 +21,7 @@ from weft.capture.keeping.plain import OTHER, packed, unpacked
 from weft.capture.python.classes import mark_of
 from weft.capture.python.namespaces import class_namespace, namespace_of
 from weft.capture.python.packages import module_of
-from weft.capture.state.guards import Guard
+from weft.capture.state.guards import KEPT, Guard
 from weft.core.tensor import Tensor
 
 #: how a guard says what an expression loads: an object, or the referent of a weak reference
@@ -30,6 +31,13 @@ _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 #: steps of the longest path that is looked for, and how many objects are looked at
 _STEPS: Final = 8
 _LOOKED_AT: Final = 50_000
+
+#: what objects in C are made of
+_PARTS: Final[dict[type, tuple[str, ...]]] = {
+    functools.partial: ("func", "args", "keywords"), types.MethodType: ("__func__", "__self__"),
+    property: ("fget", "fset", "fdel"), staticmethod: ("__func__",), classmethod: ("__func__",),
+    functools.cached_property: ("func",),
+}  # fmt: skip
 
 Place = list[Any]
 
@@ -98,7 +106,7 @@ class Locator:
         for number, expression, refers in self._said.get(name, ()):
             if number <= self.checked and self._is_at(expression, obj() if refers else obj):
                 return ["referent" if refers else "at", expression]
-        plain = packed(obj)
+        plain = packed(obj, owned=name.startswith(KEPT))
         if plain is not OTHER:
             return ["value", plain]
         known = _known(obj) or self._of_framework().get(id(obj))
@@ -173,6 +181,8 @@ def _parts(obj: Any) -> Iterator[tuple[Any, Any]]:
     kind = type(obj)
     if kind in (list, tuple):
         yield from ((["item", place], item) for place, item in enumerate(obj))
+    elif kind in _PARTS:
+        yield from ((["part", name], getattr(obj, name)) for name in _PARTS[kind])
     elif kind in (dict, OrderedDict):
         yield from ((["key", key], item) for key, item in obj.items() if type(key) is str)
     elif mark_of(kind, "__weft_versions__") is not None or module_of(kind).partition(".")[0] == "weft":
@@ -249,7 +259,11 @@ def _found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any],
         raise LookupError(how)
     obj = names[rest[0]] if rest[0] in names else arguments[rest[0]]
     for kind, key in rest[1:]:
-        if kind == "attribute":
+        if kind == "part":
+            if key not in _PARTS.get(type(obj), ()):
+                raise LookupError(key)
+            obj = getattr(obj, key)
+        elif kind == "attribute":
             obj = namespace_of(obj)[key]  # type: ignore[index]
         else:
             obj = tuple.__getitem__(obj, key) if isinstance(obj, tuple) else obj[key]

@@ -17,8 +17,12 @@ _WEAK: Final[dict[str | None, type | None]] = {None: None, "bool": bool, "int": 
 _BITS: Final = 4096
 
 
-def packed(value: Any) -> Any:
+def packed(value: Any, owned: bool = False) -> Any:
     """A plain value as JSON has it; `OTHER` for any other.
+
+    Args:
+        value: any object.
+        owned: whether nobody else holds it, so that another list or array of the same contents does as well.
 
     Example:
         >>> unpacked(packed((1, 2.5, None, "x")))
@@ -38,6 +42,14 @@ def packed(value: Any) -> Any:
     if kind is tuple:
         items = [packed(item) for item in value]
         return OTHER if any(item is OTHER for item in items) else ["tuple", *items]
+    if kind is list and owned:
+        items = [packed(item) for item in value]
+        return OTHER if any(item is OTHER for item in items) else ["list", *items]
+    if kind is dict and owned:
+        items = [packed(part) for item in value.items() for part in item]
+        return OTHER if any(item is OTHER for item in items) else ["dict", *items]
+    if kind is np.ndarray and owned and packed(value.dtype) is not OTHER:
+        return ["array", value.dtype.str, list(value.shape), np.ascontiguousarray(value).tobytes().hex()]
     if kind is TensorType:
         return ["type", value.dtype.name, list(value.shape), value.weak and value.weak.__name__]
     if kind is DType:
@@ -60,8 +72,15 @@ def unpacked(value: Any) -> Any:
     if type(value) is not list:
         return value
     kind, *parts = value
-    if kind == "tuple":
-        return tuple([unpacked(part) for part in parts])
+    if kind in ("tuple", "list", "dict"):
+        items = [unpacked(part) for part in parts]
+        return (
+            tuple(items)
+            if kind == "tuple"
+            else items
+            if kind == "list"
+            else dict(zip(items[::2], items[1::2], strict=True))
+        )
     if kind == "type":
         return TensorType.of(dtypes.of(parts[0]), tuple(parts[1]), _WEAK[parts[2]])
     return _MADE[kind](*parts)
@@ -73,5 +92,6 @@ _MADE: Final[dict[str, Any]] = {
     "complex": lambda real, imag: complex(float.fromhex(real), float.fromhex(imag)),
     "bytes": bytes.fromhex,
     "dtype": dtypes.of,
+    "array": lambda kind, shape, data: np.frombuffer(bytes.fromhex(data), kind).reshape(shape).copy(),
     "numpy": np.dtype,
 }

@@ -13,6 +13,7 @@ from weft.autodiff.session import HANDLE_HOOKS
 from weft.capture.python.classes import is_changeable
 from weft.capture.python.namespaces import class_namespace
 from weft.capture.sources.contents import Contents
+from weft.capture.state.guards import KEPT
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 
@@ -130,7 +131,8 @@ class Asked(Contents):
         """A setting of the process was asked for."""
         asked = ", ".join([*map(repr, args), *[f"{name}={value!r}" for name, value in kwargs.items()]])
         call = f"{self.name(get, 'function')}({asked})"
-        self._guard(f"{call} == {self._constant(found)}", "setting", f"context setting {asked}", found, call)
+        kept = self.name(found, KEPT) if type(found) in (list, dict) else self._constant(found)
+        self._guard(f"{call} == {kept}", "setting", f"context setting {asked}", found, call)
 
     def settings(self) -> None:
         """What a graph depends on besides what the program reads: settings of the process, shapes of parameters."""

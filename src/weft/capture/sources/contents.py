@@ -12,7 +12,7 @@ from weft.capture.python.containers import VIEWS, items_of, length, members, nat
 from weft.capture.python.values import same_values
 from weft.capture.sources.known import Known
 from weft.capture.sources.numbers import ObjectId
-from weft.capture.state.guards import Guard, is_long
+from weft.capture.state.guards import KEPT, Guard, is_long
 
 #: containers longer than this are compared item by item by identity when all of them is read
 _LONG: Final = 4096
@@ -194,7 +194,7 @@ class Contents(Known):
         elif isinstance(before, dict):
             self._guard_items(obj, expression, before, path, numbers)
         elif length(before) > _LONG:
-            same, kept = self.name(same_items, "object"), self.name(list(members(before)), "constant")
+            same, kept = self.name(same_items, "object"), self.name(list(members(before)), KEPT)
             self._guard(f"{same}([*{self._spelled(obj, '__iter__', expression)}], {kept})", "contents", path)
         else:
             for position, item in enumerate(members(before)):
@@ -232,12 +232,12 @@ class Contents(Known):
     def _guard_keys(self, obj: Any, expression: str, keys: list[Any], path: str) -> None:
         listed = f"[*{self._spelled(obj, '__iter__', expression)}]"
         if all(map(_is_value, keys)):
-            kept = self.name(keys, "constant")
+            kept = self.name(keys, KEPT)
             same = f"{self.name(same_values, 'object')}({listed}, {kept})"
             self._guard(same, "keys", path, keys, listed)
             return
         self._keep(keys)
-        same, kept = self.name(same_items, "object"), self.name(keys, "constant")
+        same, kept = self.name(same_items, "object"), self.name(keys, KEPT)
         self._guard(f"{same}({listed}, {kept})", "keys", f"keys of {path}")  # to show them may call their methods
 
     def _keep(self, objects: Any) -> None:

@@ -32,7 +32,7 @@ from weft.capture.python.packages import module_of
 from weft.capture.python.specials import classes_asked, special_names
 from weft.capture.python.values import same_array, same_value
 from weft.capture.sources.numbers import Numbers
-from weft.capture.state.guards import Guard, is_long, pinned_by
+from weft.capture.state.guards import KEPT, Guard, is_long, pinned_by
 from weft.capture.state.journal import HELD_NONE
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
@@ -426,7 +426,7 @@ class Known(abc.ABC):
         if (isinstance(value, np.ndarray) and value.size > _ARRAY_LIMIT) or has_unknown_state(value):
             self.opaque[id(value)] = value
         elif isinstance(value, np.ndarray):
-            same = f"{self.name(same_array, 'object')}({name}, {self.name(value.copy(), 'constant')})"
+            same = f"{self.name(same_array, 'object')}({name}, {self.name(value.copy(), KEPT)})"
             self._guard(same, "contents", path, value, name)
 
     def kind(self, obj: Any, expression: str) -> None:

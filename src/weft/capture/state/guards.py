@@ -13,6 +13,8 @@ from weft.ir.types import TensorType
 FAILURES: Final = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError)
 #: the same as source text
 FAILURES_TEXT: Final = "(AttributeError, LookupError, TypeError, ValueError, ArithmeticError)"
+#: begins the names of what a guard keeps for itself to compare with: lists and arrays that nobody else holds
+KEPT: Final = "kept"
 #: how many differences a report names
 _SHOWN: Final = 3
 #: longer ints are not spelled (Python limits how many digits it writes and reads), nor are longer texts

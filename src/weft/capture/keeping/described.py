@@ -82,12 +82,18 @@ class Descriptions:
             return [kind.__name__, repr(obj)]
         if isinstance(obj, np.generic) and not isinstance(obj, np.void):
             return [kind.__name__, str(obj.dtype), obj.tobytes().hex()]
-        number = self._numbers.setdefault(id(obj), len(self._numbers))
+        number = self._number(obj)
         if (id(obj), whole) in self._done:
             return number
         self._done.add((id(obj), whole))
-        self._kept.append(obj)
         return [number, f"{module_of(kind)}.{kind.__qualname__}", *self._parts(obj, kind, whole, depth + 1)]
+
+    def _number(self, obj: Any) -> int:
+        """The number of an object, the next one where it is met for the first time."""
+        if id(obj) not in self._numbers:
+            self._numbers[id(obj)] = len(self._numbers)
+            self._kept.append(obj)
+        return self._numbers[id(obj)]
 
     def _parts(self, obj: Any, kind: type, whole: bool, depth: int) -> list[Any]:
         if isinstance(obj, types.CodeType):
@@ -134,11 +140,12 @@ class Descriptions:
         return [[self._described(part, True, depth) for part in item] for item in obj.items()]
 
     def _function(self, function: types.FunctionType, depth: int) -> list[Any]:
-        """Code and defaults; what it closes over is guarded where the function is entered."""
+        """Code, defaults and which globals it has; what it closes over is guarded where the function is entered."""
         defaults = [*(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items())]
         return [
             function.__module__, function.__qualname__, code_digest(function.__code__),
             [_shallow(value) for value in defaults], len(function.__closure__ or ()),
+            self._number(function.__globals__),
         ]  # fmt: skip
 
     def _class(self, cls: type, depth: int) -> list[Any]:
@@ -162,6 +169,8 @@ class Descriptions:
             data = np.ascontiguousarray(obj)
             return [str(obj.dtype), list(obj.shape), hashlib.sha256(data.tobytes()).hexdigest()]
         held = namespace_of(obj)
+        if held == {} and kind.__mro__[1:] == (object,) and "__slots__" not in kind.__dict__:
+            return [of]  # a mark that holds nothing
         slots = any("__slots__" in cls.__dict__ for cls in kind.__mro__[:-1] if not is_cell)
         if not (is_cell or ours or is_plain_instance(kind)) or held is None or slots:
             raise Undescribed(f"a {kind.__name__}")

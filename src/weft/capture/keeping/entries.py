@@ -6,11 +6,14 @@ be the same in all of them: the hashes of texts are not, so an entry for which t
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import json
 import logging
 import types
 from collections.abc import Sequence
+from importlib import metadata
 from typing import Any, Final
 
 from weft.cache import executables
@@ -80,8 +83,18 @@ class KeptEntries:
 
     def _key(self, names: Sequence[str], values: Sequence[Any]) -> str:
         kinds = [repr(value.type) if type(value) is Tensor else type(value).__qualname__ for value in values]
-        facts = (version(), machine(), self._about, self.policy, list(names), kinds)
+        facts = (version(), machine(), _libraries(), self._about, self.policy, list(names), kinds)
         return f"entries {hashlib.sha256(repr(facts).encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+@functools.cache
+def _libraries() -> list[str]:
+    """The versions of libraries whose functions captures call, besides those that `version` knows."""
+    found = []
+    for name in ("ml_dtypes", "scipy"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found.append(f"{name} {metadata.version(name)}")
+    return found
 
 
 def _about(function: Any) -> str | None:

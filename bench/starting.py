@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import Any
 
 from bench.lenet import batch, jax_step, weft_step
 from bench.measure import Result, row, seconds, wait
@@ -17,6 +18,9 @@ SIDES = {"weft": (True, False), "weft under jit": (True, True), "jax": (False, F
 
 def first_step(side: str) -> None:
     """Print the seconds that the first step of this process takes, imports, weights and data not counted."""
+    if side == "loop":
+        _first_loop()
+        return
     ours, compiled = SIDES[side]
     x, y = batch()
     if ours:
@@ -30,6 +34,23 @@ def first_step(side: str) -> None:
         step, arguments = jax_step(compiled), (jnp.asarray(x), jnp.asarray(y))
     start = time.perf_counter()
     wait(step(*arguments))
+    print(time.perf_counter() - start)
+
+
+def _first_loop() -> None:
+    """Print the seconds of the first call of the seeds' example of a cached function."""
+    import weft
+
+    @weft.jit
+    def func(input_x: Any, input_y: Any) -> Any:
+        output = input_x
+        for _ in range(200):
+            output = input_x + input_x * input_y + output
+        return output
+
+    x, y = weft.Tensor([1], weft.float32), weft.Tensor([2], weft.float32)
+    start = time.perf_counter()
+    wait(func(x, y))
     print(time.perf_counter() - start)
 
 
@@ -71,3 +92,25 @@ def compiled_cold(repeat: int) -> Result:
 @row("LeNet step under jit, first call of the next process", 0.5)
 def compiled_warm(repeat: int) -> Result:
     return _compare("weft under jit", "jax under jit", True, repeat)
+
+
+def _over_cold(side: str, repeat: int) -> tuple[float, float]:
+    """Seconds of a first call that an earlier process has left everything for, and of one that finds nothing."""
+    count = min(repeat, 5)
+    with tempfile.TemporaryDirectory() as folder:
+        cold = _first_step(side, folder)
+        warm = min(_first_step(side, folder) for _ in range(count))
+    return warm, cold
+
+
+for _name, _side in (("LeNet step under jit", "weft under jit"), ("a loop of 200 iterations under jit", "loop")):
+
+    @row(f"{_name}, next process, over the first", 1 / 15)
+    def _entries(repeat: int, side: str = _side) -> Result:
+        warm, cold = _over_cold(side, repeat)
+        return Result(warm / cold, seconds(warm), seconds(cold))
+
+    @row(f"{_name}, next process, of 50 ms", 1.0)
+    def _at_all(repeat: int, side: str = _side) -> Result:
+        warm, _ = _over_cold(side, repeat)
+        return Result(warm / 0.05, seconds(warm), seconds(0.05))

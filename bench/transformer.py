@@ -40,6 +40,12 @@ class Block(nn.Cell):
         return x + self.down(self.act(self.up(self.norm2(x))))
 
 
+class LazyBlock(Block):
+    @weft.lazy_inline
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__(width, heads)
+
+
 class Transformer(nn.Cell):
     """A language model of equal blocks over 100 tokens.
 
@@ -47,12 +53,13 @@ class Transformer(nn.Cell):
         depth: how many blocks.
         width: size of the vectors.
         heads: of the attention.
+        block: the class of the blocks.
     """
 
-    def __init__(self, depth: int, width: int, heads: int) -> None:
+    def __init__(self, depth: int, width: int, heads: int, block: type[Block] = Block) -> None:
         super().__init__()
         self.embed = nn.Embedding(100, width)
-        self.blocks = nn.CellList([Block(width, heads) for _ in range(depth)])
+        self.blocks = nn.CellList([block(width, heads) for _ in range(depth)])
         self.norm, self.head = nn.LayerNorm((width,)), nn.Dense(width, 100)
 
     def construct(self, tokens: Any) -> Any:

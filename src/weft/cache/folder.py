@@ -8,8 +8,10 @@ import os
 import platform
 import stat
 import sys
-from importlib import metadata
 from pathlib import Path
+
+import jax
+import jaxlib
 
 
 class Unusable(Exception):
@@ -59,7 +61,7 @@ def opened(folder: Path) -> Path:
 @functools.cache
 def machine() -> str:
     """A name for what compiled code depends on besides the program and the compiler's options."""
-    facts = [platform.machine(), metadata.version("jax"), metadata.version("jaxlib")]
+    facts = [platform.machine(), jax.__version__, jaxlib.__version__]
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             # x86 calls them flags, ARM features

@@ -7,12 +7,12 @@ so that a network of 192 layers would take 192 times as long to compile as one l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from weft import context
 from weft.cache.programs import compiled
-from weft.compile.listing import known_text
-from weft.compile.lower import Lowered, embedded, lower
+from weft.compile.listing import known_digest
+from weft.compile.lower import Lowered, embedded, function_name, lower
 from weft.core.control import CALL
 from weft.core.trace import CONSTANT
 from weft.ir.graph import Graph, Node, Value
@@ -26,16 +26,44 @@ from weft.passes.share_repeats import ShareRepeats
 _Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
+class KeptGraph(NamedTuple):
+    """A graph that an earlier process has compiled as one executable, read where that is not found.
+
+    Args:
+        name: its name.
+        digest: that of what it computes, see `known_digest`.
+        donatable: parameters whose memory results may take over.
+        read: makes the graph.
+    """
+
+    name: str
+    digest: str
+    donatable: tuple[int, ...]
+    read: Callable[[], Graph]
+
+
+def _lowered_later(graph: KeptGraph) -> Lowered:
+    made: list[Lowered] = []
+
+    def evaluate(*arrays: Any) -> tuple[Any, ...]:
+        if not made:
+            made.append(lower(graph.read()))
+        return made[0](*arrays)
+
+    evaluate.__name__ = evaluate.__qualname__ = function_name(graph)
+    return evaluate
+
+
 class Parts:
     """The compiled parts of a graph, made when they are first asked for; variants of the graph have them in common."""
 
     def __init__(self) -> None:
-        self._made: dict[Any, tuple[Graph, Callable[..., Any]]] = {}
+        self._made: dict[Any, tuple[Graph | KeptGraph, Callable[..., Any]]] = {}
         self._lowered: dict[int, Lowered] = {}
         #: the names of the functions that XLA compiles
         self.names: set[str] = set()
 
-    def compiled(self, graph: Graph, donated: tuple[int, ...] = ()) -> Callable[..., Any]:
+    def compiled(self, graph: Graph | KeptGraph, donated: tuple[int, ...] = ()) -> Callable[..., Any]:
         """A graph as a function on arrays.
 
         Args:
@@ -47,14 +75,17 @@ class Parts:
             found = self._made[id(graph), donated] = graph, self._compile(graph, donated)
         return found[1]
 
-    def _compile(self, graph: Graph, donated: tuple[int, ...]) -> Callable[..., Any]:
+    def _compile(self, graph: Graph | KeptGraph, donated: tuple[int, ...]) -> Callable[..., Any]:
+        if isinstance(graph, KeptGraph):
+            self.names.add(function_name(graph))
+            return compiled(_lowered_later(graph), lambda: graph.digest, donated)
         if any(node.op is CALL for node in graph.nodes):
             return _chain(graph, donated, self)
         function = self._lowered.get(id(graph))
         if function is None:
             function = self._lowered[id(graph)] = lower(graph)
         self.names.add(function.__name__)
-        return compiled(function, lambda: known_text(graph), donated)
+        return compiled(function, lambda: known_digest(graph), donated)
 
 
 #: nodes from which on stretches that repeat are looked for unasked: smaller graphs run faster as one executable, and

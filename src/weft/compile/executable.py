@@ -14,12 +14,13 @@ from typing import Any, Final
 
 from weft._jax_compat import copied
 from weft.compile.carried import expose, supplied
-from weft.compile.chain import Parts, fitting, shared
+from weft.compile.chain import KeptGraph, Parts, fitting, shared
 from weft.compile.compilations import IN_PLACE, RUN, Compilations, compiling
 from weft.compile.host_calls import with_host_calls
 from weft.core.control import effect_of
 from weft.core.primitive import IO
 from weft.core.threads import others_run
+from weft.core.trace import Literal, Reference
 from weft.ir.graph import Graph
 
 _count = sys.getrefcount
@@ -95,7 +96,7 @@ class Executable:
     """
 
     __slots__ = (
-        "graph",
+        "name",
         "donatable",
         "prepared",
         "run",
@@ -109,22 +110,21 @@ class Executable:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: Graph | KeptGraph,
         donatable: Sequence[int] = (),
         record: Compilations | None = None,
         what: str = RUN,
         is_prepared: bool = False,
     ) -> None:
-        self.graph = graph
-        exposed, carried = expose(graph)
+        self.name = graph.name
         self._record = record = record or Compilations()
-        has_io = any(effect_of(node) == IO for node in graph.nodes)
-        if not has_io and not is_prepared:
-            exposed = shared(exposed, owned=exposed is not graph)
-        self.prepared = None if carried or has_io else exposed
         parts = Parts()
-        # what a host call raises leaves everything as it was before, so nothing may be given away
-        self.donatable = () if has_io else fitting(graph, donatable)
+        exposed, carried, has_io = _exposed(graph, is_prepared)
+        self.prepared = exposed if isinstance(exposed, Graph) and not carried and not has_io else None
+        if isinstance(graph, KeptGraph):
+            self.donatable = graph.donatable
+        else:  # what a host call raises leaves everything as it was before, so nothing may be given away
+            self.donatable = () if has_io else fitting(graph, donatable)
         #: the variants that were not called yet
         self._first_calls = {"run"}
         #: calls for which shared arrays were copied
@@ -134,7 +134,7 @@ class Executable:
 
         def finished(call: Callable[..., Any]) -> Callable[..., Any]:
             call = supplied(call, carried)
-            return with_host_calls(call, graph) if has_io else call
+            return with_host_calls(call, graph) if isinstance(graph, Graph) and has_io else call
 
         def variant(name: str, jitted: Callable[..., Any], what: str) -> Callable[..., Any]:
             return finished(_First(weakref.ref(self), name, jitted, finished, (parts.names, what, record)))
@@ -180,7 +180,20 @@ class Executable:
         return self.run(*arrays)
 
     def __repr__(self) -> str:
-        return f"<executable of {self.graph.name}>"
+        return f"<executable of {self.name}>"
+
+
+def _exposed(
+    graph: Graph | KeptGraph, is_prepared: bool
+) -> tuple[Graph | KeptGraph, list[Literal | Reference], bool]:  # fmt: skip
+    """The graph to compile, what is handed to it besides its operands, and whether it calls the host."""
+    if isinstance(graph, KeptGraph):
+        return graph, [], False
+    exposed, carried = expose(graph)
+    has_io = any(effect_of(node) == IO for node in graph.nodes)
+    if not has_io and not is_prepared:
+        exposed = shared(exposed, owned=exposed is not graph)
+    return exposed, carried, has_io
 
 
 #: calls that copy what others hold before the variant that does not donate is compiled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,13 +60,13 @@ def operations_of(graph: Graph) -> dict[str, str] | None:
     return names
 
 
-def known_text(graph: Graph) -> str | None:
-    """What a graph computes, as text that is the same in all processes; None if code of the program takes part."""
+def known_digest(graph: Graph) -> str | None:
+    """A digest of what a graph computes, the same in all processes; None if code of the program takes part."""
     names = operations_of(graph)
     if names is None:
         return None
     others = sorted((name, known_as) for name, known_as in names.items() if name != known_as)
-    return f"{others} {format_graph(graph, locations=False)}"
+    return hashlib.sha256(f"{others} {format_graph(graph, locations=False)}".encode()).hexdigest()
 
 
 def read_graph(text: str, names: Mapping[str, str] | None = None) -> Graph:

@@ -119,8 +119,13 @@ def _function(
                 values[slot] = None
         return tuple([values[i] for i in outputs])
 
-    evaluate.__name__ = evaluate.__qualname__ = "".join(c if c.isalnum() else "_" for c in graph.name) or "graph"
+    evaluate.__name__ = evaluate.__qualname__ = function_name(graph)
     return evaluate
+
+
+def function_name(graph: Any) -> str:
+    """The name of the function that a graph becomes."""
+    return "".join(c if c.isalnum() else "_" for c in graph.name) or "graph"
 
 
 def _drop_weakness(value: Any) -> Any:

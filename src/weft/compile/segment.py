@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from weft.compile.chain import KeptGraph
 from weft.compile.compilations import BACKWARD, FORWARD, RUN, Compilations
 from weft.compile.differentiate import differentiate, joint_graph
 from weft.compile.executable import Executable
@@ -28,8 +29,8 @@ class Segment:
         donatable: parameters whose memory the results may take over.
         record: where compilations are noted; None makes a record of this segment's own.
         prefix: precedes what is compiled in the record.
-        prepared: the same graph as an earlier process has compiled it, see `Executable`; `graph` may then be a function
-            that makes it, called when it is asked for.
+        prepared: the same graph as an earlier process has compiled it; `graph` may then be a function that makes it,
+            called when it is asked for.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class Segment:
         donatable: Sequence[int] = (),
         record: Compilations | None = None,
         prefix: str = "",
-        prepared: Graph | None = None,
+        prepared: Graph | KeptGraph | None = None,
     ) -> None:
         self._graph = graph
         self.compilations = Compilations() if record is None else record

@@ -6,14 +6,12 @@ be the same in all of them: the hashes of texts are not, so an entry for which t
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import hashlib
 import json
 import logging
+import sys
 import types
 from collections.abc import Sequence
-from importlib import metadata
 from typing import Any, Final
 
 from weft.cache import executables
@@ -87,14 +85,10 @@ class KeptEntries:
         return f"entries {hashlib.sha256(repr(facts).encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-@functools.cache
 def _libraries() -> list[str]:
     """The versions of libraries whose functions captures call, besides those that `version` knows."""
-    found = []
-    for name in ("ml_dtypes", "scipy"):
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            found.append(f"{name} {metadata.version(name)}")
-    return found
+    loaded = [(name, sys.modules.get(name)) for name in ("ml_dtypes", "scipy")]
+    return [f"{name} {getattr(module, '__version__', '')}" for name, module in loaded]
 
 
 def _about(function: Any) -> str | None:

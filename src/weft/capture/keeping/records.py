@@ -8,7 +8,7 @@ when the first guard names it, and must be what it was. So nothing is read that 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from weft.capture.keeping.described import Descriptions, Undescribed
@@ -17,8 +17,10 @@ from weft.capture.keeping.plain import OTHER, packed, unpacked
 from weft.capture.leaving.entry import Code, Entry
 from weft.capture.state.guards import Guard
 from weft.capture.writing.assemble import entry_of
-from weft.compile.listing import operations_of, read_graph
+from weft.compile.chain import KeptGraph
+from weft.compile.listing import known_digest, operations_of, read_graph
 from weft.compile.segment import Segment
+from weft.core.control import CALL
 from weft.core.tensor import Tensor
 from weft.ir.graph import Graph
 from weft.ir.text import format_graph
@@ -88,7 +90,9 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
         "parameters": entry.parameters,
         "guards": [_guard(guard, entry.scope) for guard in entry.guards],
         "steps": steps,
+        "name": graph.name,
         "graph": format_graph(prepared),
+        "digest": None if any(node.op is CALL for node in prepared.nodes) else known_digest(prepared),
         "whole": None if prepared is graph else format_graph(graph),
         "operations": operations,
         "donatable": list(entry.segment.executable.donatable),
@@ -126,7 +130,7 @@ def restored(record: Record, values: Sequence[Any], function: Any) -> Entry:
                 raise Unfit(f"{name}, a {type(obj).__name__}, is another one")
             if place is not None:
                 names[name] = within[name] = obj
-        graph = read_graph(record["graph"], record["operations"])
+        segment = _segment(record)
     except Unfit:
         raise
     except Exception as error:  # what the entry reads is not there, or refuses to be read
@@ -136,13 +140,23 @@ def restored(record: Record, values: Sequence[Any], function: Any) -> Entry:
         Guard(condition, kind, path, _expected(expected, scope), expression)
         for condition, kind, path, expected, expression in record["guards"]
     ]
-    whole = record["whole"]
-    full: Graph | Callable[[], Graph] = graph
-    if whole is not None:
-        full = lambda: read_graph(whole, record["operations"])  # noqa: E731
-    segment = Segment(full, record["donatable"], prepared=graph)
     code = Code(record["source"], record["parameters"], frozenset(record["needs"]), record["assumes"])
     return entry_of(code, segment, guards, scope, {}, record["computes"])
+
+
+def _segment(record: Record) -> Segment:
+    """The graph of a record with its executable; it is read when it is needed."""
+
+    def read(part: str) -> Graph:
+        return read_graph(record[part], record["operations"])
+
+    def whole() -> Graph:
+        return read("graph" if record["whole"] is None else "whole")
+
+    if record["digest"] is None:  # its parts are executables
+        return Segment(whole, record["donatable"], prepared=read("graph"))
+    kept = KeptGraph(record["name"], record["digest"], tuple(record["donatable"]), lambda: read("graph"))
+    return Segment(whole, prepared=kept)
 
 
 def _guard(guard: Guard, scope: Mapping[str, Any]) -> list[Any]:

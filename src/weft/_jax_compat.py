@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import jax
 import jax.monitoring
+import jaxlib.version
 import numpy as np
 from jax._src import compilation_cache, dispatch, pjit  # noqa: TID251  what this module is for
 from jax._src import config as jax_config  # noqa: TID251
@@ -35,6 +36,9 @@ if _ROUNDS not in os.environ.get("XLA_FLAGS", ""):
 _COMPILED: Final = "/jax/core/compile/backend_compile_duration"
 #: and for the one, before it, that it was found on disk
 _LOADED: Final = "/jax/compilation_cache/cache_hits"
+
+#: the versions of JAX and of its compiled part
+JAX_VERSIONS: Final = (jax.__version__, jaxlib.version.__version__)
 
 Array = jax.Array
 Tracer = jax.core.Tracer

@@ -10,8 +10,7 @@ import stat
 import sys
 from pathlib import Path
 
-import jax
-import jaxlib
+from weft._jax_compat import JAX_VERSIONS
 
 
 class Unusable(Exception):
@@ -61,7 +60,7 @@ def opened(folder: Path) -> Path:
 @functools.cache
 def machine() -> str:
     """A name for what compiled code depends on besides the program and the compiler's options."""
-    facts = [platform.machine(), jax.__version__, jaxlib.__version__]
+    facts = [platform.machine(), *JAX_VERSIONS]
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             # x86 calls them flags, ARM features

@@ -14,6 +14,7 @@ from weft.autodiff import structure
 from weft.autodiff.custom import hook_gradient
 from weft.autodiff.grad import grad, value_and_grad, vjp
 from weft.autodiff.registry import bprop_getters
+from weft.core.recording import FORMS
 from weft.core.tensor import Parameter, Tensor
 from weft.ops.joining import concat, split
 from weft.ops.math import mul
@@ -35,6 +36,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     monkeypatch.setattr(structure, "PATIENCE", 0)
     monkeypatch.setattr(structure, "_habits", {})
+    FORMS.clear()
     monkeypatch.setattr(structure, "_alone", set())
     monkeypatch.setattr(backward_module, "compile_pass", compile_pass)
     return passes

@@ -11,9 +11,10 @@ from operator import attrgetter
 from typing import Any, Final
 
 from weft.autodiff.rules import call_of_rule, compile_pass, fit, fitted, pull, pull_compiled
-from weft.autodiff.structure import VARIANTS, describe, habit_of
+from weft.autodiff.structure import VARIANTS, describe, habit_of, key_of
 from weft.core import trace as trace_module
-from weft.core.dispatch import PrimitiveNode
+from weft.core.primitive import Primitive
+from weft.core.recording import KnownNode, PrimitiveNode, Recording, arrays_of
 from weft.core.tape import RELEASED, SYMBOL, TapeNode
 from weft.core.tensor import Tensor, wrap
 from weft.core.transparency import keeps, transparent
@@ -212,12 +213,98 @@ class Walk:
                     return
         self.results = [pending[target][0] if target in pending else None for target in tape.targets]
         if tape.release:
-            for node in tape.seen:
-                node.edges = ()
-                node.pullback = None
-                node.level = RELEASED
-                if node.__class__ is PrimitiveNode:
-                    node.inputs = node.results = ()
+            _cut(tape.seen)
+
+
+def _cut(nodes: Iterable[TapeNode]) -> None:
+    """Cut entries to pieces: a tensor that outlives the gradient then keeps nothing alive."""
+    for node in nodes:
+        node.edges = ()
+        node.pullback = None
+        node.level = RELEASED
+        if isinstance(node, KnownNode):
+            node.operands = node.results = ()
+
+
+class Beginning:
+    """Where a backward pass over a tape of a known form begins.
+
+    Args:
+        recording: that of the tape.
+        where: the numbers of the outputs' arrays, as a key.
+        roots: the entries of the outputs.
+        given: the arrays of the gradients with respect to the outputs; None for ones.
+    """
+
+    __slots__ = ("recording", "where", "roots", "given")
+
+    def __init__(self, recording: Recording, where: tuple[int, ...], roots: list[TapeNode], given: Any) -> None:
+        self.recording = recording
+        self.where = where
+        self.roots = roots
+        self.given = given
+
+    def seeds(self) -> list[tuple[int, int | None]]:
+        """For each output the number of its array, and that of its gradient's; None for ones."""
+        places = self.where[2:]
+        form: Any = self.recording.form
+        return [(place, None if self.given is None else form.size + i) for i, place in enumerate(places)]
+
+
+def beginning(
+    recording: Recording, outputs: Sequence[Tensor], douts: Sequence[Tensor | None] | None, targets: Sequence[TapeNode]
+) -> Beginning | None:
+    """Where a pass begins, None if the form of its tape is not known or it does not end at all leaves.
+
+    Args:
+        recording: that of the tape.
+        outputs: tensors computed on the tape.
+        douts: the gradient with respect to each output, None for zero; None for ones everywhere.
+        targets: where it ends.
+    """
+    if recording.form is None or recording.leaves != len(targets) or trace_module.current() is not None:
+        return None
+    where = [Primitive.rules_epoch, douts is None]
+    roots: list[Any] = []
+    given: list[Any] | None = None if douts is None else []
+    for position, output in enumerate(outputs):
+        node: Any = output._node
+        if node is None or node is SYMBOL:
+            continue
+        if given is not None:
+            dout = douts[position]  # type: ignore[index]
+            if dout is None:
+                continue
+            given.append(dout._data)
+        if node.recording is not recording or node.__class__ is TapeNode:
+            return None
+        roots.append(node)
+        where.append(node.place + output._index)
+    return Beginning(recording, tuple(where), roots, given) if roots else None
+
+
+def whole(begin: Beginning, release: bool) -> Walk | None:
+    """A pass that was compiled as a whole before, done; None if it was not, or has hooks.
+
+    Args:
+        begin: where it begins.
+        release: see `backward`.
+    """
+    form: Any = begin.recording.form
+    run = form.passes.get(begin.where)
+    if run is None:
+        return None
+    found = arrays_of(begin.recording, form.size, begin.roots)
+    if found is None:
+        return None
+    arrays, seen = found
+    results = run(*arrays) if begin.given is None else run(*arrays, *begin.given)
+    walk: Walk = object.__new__(Walk)
+    walk.function = None
+    walk.results = [None if gradient is None else wrap(gradient) for gradient in results]
+    if release:
+        _cut(seen)
+    return walk
 
 
 @keeps
@@ -227,6 +314,7 @@ def start_walk(
     targets: Sequence[TapeNode],
     record: bool,
     release: bool = False,
+    begin: Beginning | None = None,
 ) -> Walk:
     """A backward pass, as far as it comes without the user's code; for the arguments see `backward`."""
     pending: _Pending = {}
@@ -247,7 +335,7 @@ def start_walk(
                     order.append(node)
                     break
     tape = Tape(targets, record, release, seen, order, relevant)
-    if tape.compiled and len(order) > 1 and _pull_all(order, relevant, pending, targets):
+    if tape.compiled and len(order) > 1 and _pull_all(order, relevant, pending, targets, begin):
         tape.order = []
     return Walk(tape, pending, len(tape.order) - 1)
 
@@ -313,17 +401,27 @@ def _pull_all(
     relevant: set[TapeNode],
     pending: dict[TapeNode, list[Tensor | None]],
     targets: Sequence[TapeNode],
+    begin: Beginning | None,
 ) -> bool:
     """Run the whole pass in one call if tapes of this structure are common; whether it was done."""
-    habit = habit_of(order)
+    form = None if begin is None else begin.recording.form
+    habit = habit_of(order, form)
     if habit is None:
         return False
-    key, arrays = describe(order, relevant, pending.items(), targets)
+    found = None if form is None else arrays_of(begin.recording, form.size, begin.roots)  # type: ignore[union-attr]
+    if found is not None:
+        key, arrays = key_of(form, begin.seeds()), [*found[0], *(begin.given or ())]  # type: ignore[arg-type,union-attr]
+    elif all(node.__class__ is PrimitiveNode for node in order):
+        key, arrays = describe(order, relevant, pending.items(), targets)
+    else:
+        return False
     run = habit.compiled.get(key)
     if run is None:
         if len(habit.compiled) >= VARIANTS:
             return False
         run = habit.compiled[key] = compile_pass(key)
+    if found is not None and not habit.unproven:
+        form.passes[begin.where] = run  # type: ignore[union-attr]
     for target, gradient in zip(targets, run(*arrays), strict=True):
         if gradient is not None:
             pending[target] = [wrap(gradient)]

@@ -18,7 +18,6 @@ from weft.autodiff.session import (
     collected,
     is_differentiable,
     keep_tapes,
-    ones_of,
     seed,
     settle,
     walk_of,

@@ -155,46 +155,6 @@ class GraphRule:
         return [None if p is None or self.sources[p].isdisjoint(douts) else wrap(found[p]) for p in self.places]
 
 
-class GraphRule:
-    """The gradient of a compiled graph, on arrays.
-
-    Args:
-        backward: from what the forward graph saved and one gradient for each output, the gradients of the inputs.
-        outputs: how many outputs the forward graph has; what it saved follows them.
-        places: for each input the number of its gradient, None if it has none.
-        sources: for each gradient, the outputs whose gradients it depends on.
-    """
-
-    __slots__ = ("backward", "outputs", "places", "sources")
-
-    #: no code of the program's takes part
-    asks = False
-
-    def __init__(
-        self,
-        backward: Callable[..., Any],
-        outputs: int,
-        places: Sequence[int | None],
-        sources: Sequence[set[int]],
-    ) -> None:
-        self.backward = backward
-        self.outputs = outputs
-        self.places = places
-        self.sources = sources
-
-    def gradients(self, results: Sequence[Any], douts: dict[int, Tensor]) -> list[Tensor | None]:
-        """The gradients of the inputs.
-
-        Args:
-            results: arrays: the outputs, and what was saved.
-            douts: the gradients that arrived, by the number of the output.
-        """
-        count = self.outputs
-        seeds = [douts[i]._data if i in douts else zeros_of(wrap(out))._data for i, out in enumerate(results[:count])]
-        found = self.backward(*results[count:], *seeds)
-        return [None if p is None or self.sources[p].isdisjoint(douts) else wrap(found[p]) for p in self.places]
-
-
 def _compile_pullback(
     primitive: Primitive, attrs: tuple[Any, ...], needs: tuple[bool, ...], present: Any, input_count: int
 ) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from weft.core.primitive import Primitive
-from weft.core.recording import Form, KnownNode, PrimitiveNode
+from weft.core.recording import Form, GraphNode, PrimitiveNode
 from weft.core.tape import TapeNode
 
 #: how many passes over a structure are run node by node before it is compiled
@@ -25,8 +25,8 @@ _NEW_SHARE = 0.5
 _UNPROVEN = 3
 
 
-#: one entry of a tape in numbers: primitive or `GraphRule`, attributes, the array of each operand (-1 for one left out),
-#: the array of each result, and for each operand None or the entry that produced it and which result it is
+#: one entry of a tape in numbers: primitive or `GraphRule`, attributes, the array of each operand (-1 for one that was
+#: left out), the array of each result, and for each operand None or the entry that produced it and which result it is
 Step = tuple[Any, tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[tuple[int, int] | None, ...]]
 #: an output gradient: entry, result, array, and whether that is the gradient (else it is the result, and the gradient
 #: is ones)
@@ -68,7 +68,7 @@ def habit_of(order: Sequence[TapeNode], form: Form | None) -> Habit | None:
             if node.primitive.asks:
                 return None
             rules.append(node.primitive)
-        elif form is not None and isinstance(node, KnownNode) and node.recording is not None:
+        elif form is not None and node.__class__ is GraphNode and node.recording is not None:
             rules.append(node.rule)
             plain = False
         else:

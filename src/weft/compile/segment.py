@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from weft.autodiff.rules import GraphRule
 from weft.compile.compilations import BACKWARD, FORWARD, RUN, Compilations
 from weft.compile.differentiate import differentiate, joint_graph
 from weft.compile.executable import Executable
 from weft.compile.pieces import Pieces, asks
-from weft.autodiff.rules import GraphRule
 from weft.core import trace
 from weft.core.primitive import Primitive
-from weft.core.recording import Form, KnownNode, enter
+from weft.core.recording import Form, GraphNode, enter
 from weft.core.tape import GRADIENTS, SYMBOL, Edge, TapeNode
 from weft.core.tensor import Tensor, tracked, view, wrap
 from weft.ir.graph import Graph, Value
@@ -137,12 +137,10 @@ class Derivative:
             given = {i for i, (dout, _) in enumerate(arrived) if dout is not None}
             return [None if p is None or self.sources[p].isdisjoint(given) else results[p] for p in self.gradients]
 
-        if self._rule is None:
-            node = TapeNode(edges, count, pull)
-        else:
-            node = GraphNode(edges, count, pull)
+        node = TapeNode(edges, count, pull) if self._rule is None else GraphNode(edges, count, pull)
+        if node.__class__ is GraphNode:
             node.rule, node.operands, node.results = self._rule, arrays, results
-            enter(node, self._rule, (), (), inputs, len(results), self)
+            enter(node, inputs, self)
         return [
             None if kind is TOKEN else tracked(data, node, i) if i in self.reached else wrap(data)
             for i, (data, kind) in enumerate(zip(outputs, self.output_types, strict=True))
@@ -155,14 +153,6 @@ class Derivative:
             graph.outputs = graph.outputs[len(self.output_types) :]
             self._joint = Segment(optimize(graph), (), self._record, f"{self._prefix}gradient of ")
         return self._joint
-
-
-class GraphNode(KnownNode):
-    """The tape entry of a compiled graph."""
-
-    __slots__ = ("rule",)
-
-    rule: GraphRule
 
 
 def _dependencies(graph: Graph, first: int) -> list[set[int]]:

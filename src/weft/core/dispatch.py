@@ -19,7 +19,7 @@ from weft._jax_compat import Array, to_device
 from weft.core import trace as trace_module
 from weft.core.conversion import converted
 from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
-from weft.core.recording import PrimitiveNode, enter
+from weft.core.recording import PrimitiveNode, recorded
 from weft.core.run_number import RunNumber, settled
 from weft.core.tape import SYMBOL, Edge, TapeNode
 from weft.core.tensor import LiteralTensor, Tensor, tracked, wrap
@@ -116,10 +116,10 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
         run = primitive.executable(attrs)
         key = primitive.key(attrs)
     result = run(*datas)
-    if followed:
-        if primitive.multiple:
-            return _recorded(primitive, attrs, key, inputs, datas, result)
-        return _recorded(primitive, attrs, key, inputs, datas, (result,))[0]
+    if followed and not primitive.no_gradient:
+        outputs = recorded(primitive, attrs, key, inputs, datas, result if primitive.multiple else (result,))
+        if outputs is not None:
+            return outputs if primitive.multiple else outputs[0]
     if not primitive.multiple:
         tensor = _new(Tensor)
         tensor._data = result
@@ -318,30 +318,16 @@ def edges_of(inputs: Sequence[Any], level: Any) -> list[Edge] | None:
 
 def record(primitive: Primitive, attrs: tuple[Any, ...], inputs: tuple[Any, ...], results: Any, level: Any) -> Any:
     """Wrap results as tensors, leaving a tape entry if a gradient follows an operand."""
-    if level is None:
-        datas = [None if t is None else t._data for t in inputs]
-        return _recorded(primitive, attrs, primitive.key(attrs), inputs, datas, results)
     edges = None if primitive.no_gradient else edges_of(inputs, level)
+    if edges is not None and level is None:
+        datas = [None if t is None else t._data for t in inputs]
+        return recorded(primitive, attrs, primitive.key(attrs), inputs, datas, results)
     if edges is None:
         return tuple([wrap(data) for data in results])
     # the handles may be written later, so the entry keeps what they stand for now
     frozen = tuple([t if t is None or type(t) is LiteralTensor else _freeze(t) for t in inputs])
     node = PrimitiveNode(primitive, attrs, frozen, edges, results, level)
     note_edges(node, results)
-    return tuple([tracked(data, node, i) for i, data in enumerate(results)])
-
-
-def _recorded(
-    primitive: Primitive, attrs: tuple[Any, ...], key: Any, inputs: tuple[Any, ...], operands: list[Any], results: Any
-) -> tuple[Tensor, ...]:
-    """Wrap results that were computed eagerly, leaving a tape entry if a gradient follows an operand."""
-    edges = None if primitive.no_gradient else edges_of(inputs, None)
-    if edges is None:
-        return tuple([wrap(data) for data in results])
-    if LiteralTensor in [t.__class__ for t in inputs]:
-        operands = [t if t.__class__ is LiteralTensor else data for t, data in zip(inputs, operands, strict=True)]
-    node = PrimitiveNode(primitive, attrs, operands, edges, results, None)
-    enter(node, primitive, attrs, key, inputs, len(results))
     return tuple([tracked(data, node, i) for i, data in enumerate(results)])
 
 

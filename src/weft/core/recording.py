@@ -1,9 +1,9 @@
 """The structure of a tape, found while it is recorded: gradients of the same structure are the same computation.
 
 A gradient numbers the arrays of its tape as they come: those of its leaves, and for each entry the operands that are no
-results of the tape, then the results. A `Form` is the structure so far, shared by all tapes that came to it, so that one
-look-up for each entry is all that it costs to know it at the end. A tape of which something is not known has no form;
-its gradient is computed entry by entry.
+results of the tape, then the results. A `Form` is the structure so far, shared by all tapes that came to it, so that
+one look-up for each entry is all that it costs to know it at the end. A tape of which something is not known has no
+form; its structure is looked for when its gradient is computed.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from weft.core.primitive import Primitive
-from weft.core.tape import GRADIENTS, Edge, TapeNode, next_sequence
-from weft.core.tensor import LiteralTensor, Tensor
+from weft.core.tape import GRADIENTS, SYMBOL, Edge, TapeNode, next_sequence
+from weft.core.tensor import LiteralTensor, Tensor, tracked
 from weft.ir.types import TensorType
 
 _new = object.__new__
@@ -121,6 +121,17 @@ class Recording:
         self.begun = next_sequence()
         self.leaves = 0
 
+    def knows(self, producer: TapeNode) -> bool:
+        """Whether it is known how an entry belongs to the tape; if not, neither is the form any more.
+
+        Args:
+            producer: an entry that computed an operand.
+        """
+        if producer.recording is not self and producer.sequence > self.begun:
+            self.form = None  # made by another thread, in another gradient, or in a way that has no form
+            return False
+        return True
+
     def leaf(self, node: TapeNode, kind: TensorType) -> None:
         """Number the array of a leaf.
 
@@ -142,62 +153,103 @@ class Recording:
         self.form = found
 
 
-def enter(
-    node: TapeNode, rule: Any, attrs: tuple[Any, ...], key: Any, inputs: Sequence[Any], count: int, own: Any = None
-) -> None:
-    """Let an entry that was just recorded extend the form of its tape.
+def enter(node: GraphNode, inputs: Sequence[Any], owner: Any) -> None:
+    """Let the entry of a compiled graph that was just recorded extend the form of its tape.
 
     Args:
         node: the entry.
-        rule: see `Step`.
-        attrs: see `Step`.
-        key: tells the attributes from any others.
         inputs: the operands.
-        count: how many results are kept for the gradient.
-        own: holds the forms that the entry leads to, and goes with the rule; None if the rule lives for ever.
+        owner: owns the graph, and in `following` the forms that entries of it lead to, so that they go with it.
     """
     stack = GRADIENTS.stack
-    recording = stack[-1].recording if stack else None
-    if recording is None:
-        return
-    form = recording.form
+    recording: Any = stack[-1].recording if stack else None
+    form = None if recording is None else recording.form
     if form is None:
         return
-    if own is None and rule.asks:
-        recording.form = None  # code of the program's takes part
-        return
-    described = [rule, key]
-    ours = False
+    described: list[Any] = [node.rule, ()]
     for tensor, edge in zip(inputs, node.edges, strict=True):
-        if edge is not None:
-            producer = edge[0]
-            if producer.recording is recording:
-                described.append(producer.place + edge[1])
-                ours = True
-                continue
-            if producer.sequence > recording.begun:
-                recording.form = None  # made by another thread, or in another gradient
-                return
-        described.append(None if tensor is None else tensor._type or tensor.type)
-    if not ours:
-        return
-    if own is None:
-        known, what = form.following, tuple(described)
-    else:
-        known, what = own.following, (form, *described)
-    found = known.get(what)
+        if edge is None:
+            described.append(None if tensor is None else tensor._type or tensor.type)
+        elif not recording.knows(edge[0]):
+            return
+        elif edge[0].recording is recording:
+            described.append(edge[0].place + edge[1])
+        else:
+            described.append(tensor._type or tensor.type)
+    what = (form, *described)
+    found = owner.following.get(what)
     if found is None:
-        found = known[what] = _extended(form, rule, attrs, described, count, own)
-        if own is None:
-            FORMS.grown()
+        found = owner.following[what] = _extended(form, (), described, len(node.results), owner.habits)
     node.recording = recording
-    node.place = found.size - count
+    node.place = found.size - len(node.results)
     recording.form = found
 
 
-def _extended(
-    form: Form, rule: Any, attrs: tuple[Any, ...], described: list[Any], count: int, own: Any
-) -> Form:  # fmt: skip
+def recorded(
+    primitive: Primitive, attrs: tuple[Any, ...], key: Any, inputs: Sequence[Any], operands: list[Any], results: Any
+) -> tuple[Tensor, ...] | None:
+    """Results that were computed eagerly as tensors, with a tape entry; None if no gradient follows an operand.
+
+    Args:
+        primitive: what was computed.
+        attrs: its attributes.
+        key: tells the attributes from any others.
+        inputs: the operands.
+        operands: their arrays.
+        results: the arrays that it gave.
+    """
+    stack = GRADIENTS.stack
+    recording: Any = stack[-1].recording if stack else None
+    form = None if recording is None else recording.form
+    edges: list[Edge] = []
+    described: list[Any] = [primitive, key]
+    followed = ours = False
+    for position, t in enumerate(inputs):
+        producer = None if t is None else t._node
+        if producer is not None and producer is not SYMBOL and producer.level is None:
+            followed = True
+            index = t._index
+            edges.append((producer, index))
+            if form is not None:
+                if producer.recording is recording:
+                    described.append(producer.place + index)
+                    ours = True
+                    continue
+                if not recording.knows(producer):
+                    form = None
+        else:
+            edges.append(None)
+            if t.__class__ is LiteralTensor:
+                operands[position] = t
+        if form is not None:
+            described.append(None if t is None else t._type or t.type)
+    if not followed:
+        return None
+    node: PrimitiveNode = _new(PrimitiveNode)  # what its constructor does, one call less for each operation
+    node.sequence = next_sequence()
+    node.edges = edges
+    node.output_count = count = len(results)
+    node.pullback = node.level = node.hooks = node.recording = None
+    node.primitive = primitive
+    node.attrs = attrs
+    node.operands = operands
+    node.results = results
+    if ours and form is not None:
+        if primitive.asks:  # code of the program's takes part
+            recording.form = None
+        else:
+            what = tuple(described)
+            found = form.following.get(what)
+            if found is None:
+                found = form.following[what] = _extended(form, attrs, described, count, form.habits)
+                FORMS.grown()
+            node.recording = recording
+            node.place = found.size - count
+            recording.form = found
+    return tuple([tracked(data, node, i) for i, data in enumerate(results)])
+
+
+def _extended(form: Form, attrs: tuple[Any, ...], described: list[Any], count: int, habits: Any) -> Form:
     size = form.size
     operands: list[int | None] = []
     followed = []
@@ -208,8 +260,8 @@ def _extended(
         else:
             operands.append(size)
             size += 1
-    step = Step(rule, attrs, tuple(operands), tuple(followed), range(size, size + count), tuple(described))
-    return Form(form, step, size + count, form.habits if own is None else own.habits)
+    step = Step(described[0], attrs, tuple(operands), tuple(followed), range(size, size + count), tuple(described))
+    return Form(form, step, size + count, habits)
 
 
 def arrays_of(
@@ -278,6 +330,18 @@ class KnownNode(TapeNode):
 
     operands: Sequence[Any]
     results: Sequence[Any]
+
+
+class GraphNode(KnownNode):
+    """The tape entry of a compiled graph.
+
+    Attributes:
+        rule: what is known of its gradient, see `Step`.
+    """
+
+    __slots__ = ("rule",)
+
+    rule: Any
 
 
 class PrimitiveNode(KnownNode):

@@ -21,6 +21,7 @@ from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
 from weft.ops.math import add
 
+_new = object.__new__
 #: by when entries were recorded
 _AGE: Final = attrgetter("sequence")
 #: gradients that arrived at the outputs of entries, as far as the pass has come
@@ -222,7 +223,7 @@ def _cut(nodes: Iterable[TapeNode]) -> None:
         node.edges = ()
         node.pullback = None
         node.level = RELEASED
-        if isinstance(node, KnownNode):
+        if node.__class__ is not TapeNode and isinstance(node, KnownNode):
             node.operands = node.results = ()
 
 
@@ -231,14 +232,16 @@ class Beginning:
 
     Args:
         recording: that of the tape.
-        where: the numbers of the outputs' arrays, as a key.
+        where: whether the gradients are ones, the rules epoch, and the numbers of the outputs' arrays, as a key.
         roots: the entries of the outputs.
-        given: the arrays of the gradients with respect to the outputs; None for ones.
+        given: the arrays of the gradients with respect to the outputs; empty for ones.
     """
 
     __slots__ = ("recording", "where", "roots", "given")
 
-    def __init__(self, recording: Recording, where: tuple[int, ...], roots: list[TapeNode], given: Any) -> None:
+    def __init__(
+        self, recording: Recording, where: tuple[Any, ...], roots: list[TapeNode], given: Sequence[Any]
+    ) -> None:
         self.recording = recording
         self.where = where
         self.roots = roots
@@ -246,33 +249,43 @@ class Beginning:
 
     def seeds(self) -> list[tuple[int, int | None]]:
         """For each output the number of its array, and that of its gradient's; None for ones."""
-        places = self.where[2:]
+        ones, _, *places = self.where
         form: Any = self.recording.form
-        return [(place, None if self.given is None else form.size + i) for i, place in enumerate(places)]
+        return [(place, None if ones else form.size + i) for i, place in enumerate(places)]
 
 
-def beginning(
-    recording: Recording, outputs: Sequence[Tensor], douts: Sequence[Tensor | None] | None, targets: Sequence[TapeNode]
-) -> Beginning | None:
-    """Where a pass begins, None if the form of its tape is not known or it does not end at all leaves.
+def whole(
+    recording: Recording,
+    outputs: Sequence[Tensor],
+    douts: Sequence[Tensor | None] | None,
+    targets: Sequence[TapeNode],
+    release: bool,
+) -> Walk | Beginning | None:
+    """A backward pass in one call.
 
     Args:
         recording: that of the tape.
         outputs: tensors computed on the tape.
         douts: the gradient with respect to each output, None for zero; None for ones everywhere.
         targets: where it ends.
+        release: see `backward`.
+
+    Returns:
+        The pass, done. If it was not compiled as a whole before, or has hooks, where it begins; None if the form of the
+        tape is not known, or the pass does not end at all leaves.
     """
-    if recording.form is None or recording.leaves != len(targets) or trace_module.current() is not None:
+    form = recording.form
+    if form is None or recording.leaves != len(targets) or trace_module.current() is not None:
         return None
-    where = [Primitive.rules_epoch, douts is None]
+    where = [douts is None, Primitive.rules_epoch]
     roots: list[Any] = []
-    given: list[Any] | None = None if douts is None else []
+    given: list[Any] = []
     for position, output in enumerate(outputs):
         node: Any = output._node
         if node is None or node is SYMBOL:
             continue
-        if given is not None:
-            dout = douts[position]  # type: ignore[index]
+        if douts is not None:
+            dout = douts[position]
             if dout is None:
                 continue
             given.append(dout._data)
@@ -280,28 +293,17 @@ def beginning(
             return None
         roots.append(node)
         where.append(node.place + output._index)
-    return Beginning(recording, tuple(where), roots, given) if roots else None
-
-
-def whole(begin: Beginning, release: bool) -> Walk | None:
-    """A pass that was compiled as a whole before, done; None if it was not, or has hooks.
-
-    Args:
-        begin: where it begins.
-        release: see `backward`.
-    """
-    form: Any = begin.recording.form
-    run = form.passes.get(begin.where)
-    if run is None:
+    if not roots:
         return None
-    found = arrays_of(begin.recording, form.size, begin.roots)
-    if found is None:
-        return None
+    key = tuple(where)
+    run = form.passes.get(key)
+    found = None if run is None else arrays_of(recording, form.size, roots)
+    if run is None or found is None:
+        return Beginning(recording, key, roots, given)
     arrays, seen = found
-    results = run(*arrays) if begin.given is None else run(*arrays, *begin.given)
-    walk: Walk = object.__new__(Walk)
+    walk: Walk = _new(Walk)
     walk.function = None
-    walk.results = [None if gradient is None else wrap(gradient) for gradient in results]
+    walk.results = [None if gradient is None else wrap(gradient) for gradient in run(*arrays, *given)]
     if release:
         _cut(seen)
     return walk
@@ -410,7 +412,7 @@ def _pull_all(
         return False
     found = None if form is None else arrays_of(begin.recording, form.size, begin.roots)  # type: ignore[union-attr]
     if found is not None:
-        key, arrays = key_of(form, begin.seeds()), [*found[0], *(begin.given or ())]  # type: ignore[arg-type,union-attr]
+        key, arrays = key_of(form, begin.seeds()), [*found[0], *begin.given]  # type: ignore[arg-type,union-attr]
     elif all(node.__class__ is PrimitiveNode for node in order):
         key, arrays = describe(order, relevant, pending.items(), targets)
     else:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.autodiff.backward import Walk, beginning, start_walk, walked, whole
+from weft.autodiff.backward import Walk, start_walk, walked, whole
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.choice import follow, unfollow
@@ -382,11 +382,9 @@ def walk_of(
     release = release and not session.keeps_tape
     targets = session.leaves + session.weights if session.weights else session.leaves
     recording = session.recording
-    begin = None if record or recording is None else beginning(recording, outputs, douts, targets)
-    if begin is not None:
-        done = whole(begin, release)
-        if done is not None:
-            return done
+    begin: Any = None if record or recording is None else whole(recording, outputs, douts, targets, release)
+    if begin.__class__ is Walk:
+        return begin
     if douts is None:
         douts = [ones_of(output) for output in outputs]
     return start_walk(outputs, douts, targets, record, release, begin)
@@ -396,15 +394,10 @@ def walk_of(
 def collected(session: Session, raw: Sequence[Tensor | None], record: bool | None = None) -> list[Tensor]:
     """What a session's backward pass came to, zeros where no path leads to a leaf; new handles."""
     record = session.followed if record is None else record
-    likes: list[Any] = []
-    if None in [None if g is None else 0 for g in raw]:
+    results: list[Any] = [None if g is None else view(g) if record else wrap(g._data) for g in raw]
+    if True in [g is None for g in raw]:
         likes = [*tensors_of_templates(session), *_weight_handles(session)]
-    results = []
-    for i, gradient in enumerate(raw):
-        if gradient is None:
-            results.append(zeros_like(likes[i]))
-        else:
-            results.append(view(gradient) if record else wrap(gradient._data))
+        results = [zeros_like(likes[i]) if g is None else g for i, g in enumerate(results)]
     return results
 
 

@@ -358,11 +358,18 @@ _OPERANDS: Any = (Tensor, *_NUMBERS, np.ndarray, np.generic, list, tuple)
 def binary_method(primitive: Primitive) -> Any:
     """The operator method of a two-operand primitive, with the eager case inline."""
     run = primitive.executable(())
+    recordable = not primitive.no_gradient
 
     def method(self: Tensor, other: Any) -> Any:
-        if type(other) is Tensor and self._node is None and other._node is None and not _careful:
+        if type(other) is Tensor and not _careful:
+            operands = [self._data, other._data]
+            result = run(*operands)
+            if recordable and (self._node is not None or other._node is not None):
+                outputs = recorded(primitive, (), (), (self, other), operands, (result,))
+                if outputs is not None:
+                    return outputs[0]
             tensor = _new(Tensor)
-            tensor._data = run(self._data, other._data)
+            tensor._data = result
             tensor._node = None
             tensor._type = None
             return tensor

@@ -110,7 +110,7 @@ class Recording:
 
     Attributes:
         form: None from the first entry on of which something is not known.
-        begun: entries that are older belong to other tapes.
+        begun: when the first leaf was made; entries that are older belong to other tapes.
         leaves: how many leaves there are.
     """
 
@@ -118,7 +118,7 @@ class Recording:
 
     def __init__(self) -> None:
         self.form: Form | None = FORMS.root
-        self.begun = next_sequence()
+        self.begun = 0
         self.leaves = 0
 
     def knows(self, producer: TapeNode) -> bool:
@@ -142,6 +142,8 @@ class Recording:
         form = self.form
         if form is None:
             return
+        if not self.leaves:
+            self.begun = node.sequence
         self.leaves += 1
         node.recording = self
         node.place = place = form.size
@@ -279,8 +281,8 @@ def arrays_of(
         than its entry computed.
     """
     arrays: list[Any] = [None] * size
-    seen = set()
-    stack = list(roots)
+    seen: set[Any] = set()
+    stack: list[Any] = list(roots)
     while stack:
         node = stack.pop()
         if node in seen:
@@ -290,27 +292,26 @@ def arrays_of(
             return None
         if node.__class__ is TapeNode:
             continue
-        place = node.place
-        for array in node.results:  # type: ignore[attr-defined]
-            before = arrays[place]
-            if before is not None and before is not array:
+        edges, place = node.edges, node.place
+        source = place
+        for array in node.results:
+            if arrays[source] is None:
+                arrays[source] = array
+            elif arrays[source] is not array:
                 return None
-            arrays[place] = array
-            place += 1
-        place = node.place
-        edges = node.edges
-        operands = node.operands  # type: ignore[attr-defined]
-        for position in range(len(operands) - 1, -1, -1):
-            array = operands[position]
+            source += 1
+        position = len(edges)
+        for array in reversed(node.operands):
+            position -= 1
             edge = edges[position]
             if edge is not None and edge[0].recording is recording:
-                source = edge[0].place + edge[1]
-                before = arrays[source]
-                if before is None:
+                producer, source = edge
+                source += producer.place
+                if arrays[source] is None:
                     arrays[source] = array
-                elif before is not array:
+                elif arrays[source] is not array:
                     return None
-                stack.append(edge[0])
+                stack.append(producer)
             elif array is not None:
                 place -= 1
                 arrays[place] = array._data if array.__class__ is LiteralTensor else array

@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from weft.autodiff.rules import call_of_rule, compile_pass, fit, fitted, pull, pull_compiled
 from weft.autodiff.structure import VARIANTS, describe, habit_of, key_of
+from weft.autodiff.whole import Beginning, Pass
 from weft.core import trace as trace_module
 from weft.core.primitive import Primitive
-from weft.core.recording import KnownNode, PrimitiveNode, Recording, arrays_of
+from weft.core.recording import KnownNode, PrimitiveNode, Recording
 from weft.core.tape import RELEASED, SYMBOL, TapeNode
 from weft.core.tensor import Tensor, wrap
 from weft.core.transparency import keeps, transparent
@@ -227,33 +228,6 @@ def _cut(nodes: Iterable[TapeNode]) -> None:
             node.operands = node.results = ()
 
 
-class Beginning:
-    """Where a backward pass over a tape of a known form begins.
-
-    Args:
-        recording: that of the tape.
-        where: whether the gradients are ones, the rules epoch, and the numbers of the outputs' arrays, as a key.
-        roots: the entries of the outputs.
-        given: the arrays of the gradients with respect to the outputs; empty for ones.
-    """
-
-    __slots__ = ("recording", "where", "roots", "given")
-
-    def __init__(
-        self, recording: Recording, where: tuple[Any, ...], roots: list[TapeNode], given: Sequence[Any]
-    ) -> None:
-        self.recording = recording
-        self.where = where
-        self.roots = roots
-        self.given = given
-
-    def seeds(self) -> list[tuple[int, int | None]]:
-        """For each output the number of its array, and that of its gradient's; None for ones."""
-        ones, _, *places = self.where
-        form: Any = self.recording.form
-        return [(place, None if ones else form.size + i) for i, place in enumerate(places)]
-
-
 def whole(
     recording: Recording,
     outputs: Sequence[Tensor],
@@ -271,8 +245,8 @@ def whole(
         release: see `backward`.
 
     Returns:
-        The pass, done. If it was not compiled as a whole before, or has hooks, where it begins; None if the form of the
-        tape is not known, or the pass does not end at all leaves.
+        The pass, done. If it was not compiled as a whole before, where it begins; None if the form of the tape is not
+        known, or the pass does not end at all leaves.
     """
     form = recording.form
     if form is None or recording.leaves != len(targets) or trace_module.current() is not None:
@@ -296,16 +270,21 @@ def whole(
     if not roots:
         return None
     key = tuple(where)
-    run = form.passes.get(key)
-    found = None if run is None else arrays_of(recording, form.size, roots)
-    if run is None or found is None:
+    found = form.passes.get(key)
+    if found is None:
         return Beginning(recording, key, roots, given)
-    arrays, seen = found
+    arrays, nodes = found.arrays(roots)
     walk: Walk = _new(Walk)
     walk.function = None
-    walk.results = [None if gradient is None else wrap(gradient) for gradient in run(*arrays, *given)]
+    walk.results = [None if gradient is None else wrap(gradient) for gradient in found.run(*arrays, *given)]
     if release:
-        _cut(seen)
+        for target in targets:
+            target.edges = ()
+            target.level = RELEASED
+        for node in nodes:
+            node.operands = node.results = node.edges = ()
+            node.pullback = None
+            node.level = RELEASED
     return walk
 
 
@@ -410,20 +389,23 @@ def _pull_all(
     habit = habit_of(order, form)
     if habit is None:
         return False
-    found = None if form is None else arrays_of(begin.recording, form.size, begin.roots)  # type: ignore[union-attr]
-    if found is not None:
-        key, arrays = key_of(form, begin.seeds()), [*found[0], *begin.given]  # type: ignore[arg-type,union-attr]
-    elif all(node.__class__ is PrimitiveNode for node in order):
-        key, arrays = describe(order, relevant, pending.items(), targets)
+    if begin is not None and form is not None:
+        key = key_of(form, begin.seeds())
     else:
-        return False
-    run = habit.compiled.get(key)
+        key, arrays = describe(order, relevant, pending.items(), targets)
+    run: Any = habit.compiled.get(key)
     if run is None:
         if len(habit.compiled) >= VARIANTS:
             return False
-        run = habit.compiled[key] = compile_pass(key)
-    if found is not None and not habit.unproven:
-        form.passes[begin.where] = run  # type: ignore[union-attr]
+        run = compile_pass(key)
+        if begin is not None:
+            run = Pass(run, begin)
+        habit.compiled[key] = run
+    if begin is not None and form is not None:
+        if not habit.unproven:
+            form.passes[begin.where] = run
+        arrays = [*run.arrays(begin.roots)[0], *begin.given]
+        run = run.run
     for target, gradient in zip(targets, run(*arrays), strict=True):
         if gradient is not None:
             pending[target] = [wrap(gradient)]

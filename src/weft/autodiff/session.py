@@ -165,6 +165,7 @@ def _leaf(session: Session, tensor: Tensor) -> TapeNode:
         hooks = HANDLE_HOOKS.get(id(tensor))
         if hooks:
             leaf.hooks = hooks
+            session.recording = None
     if session.recording is not None:
         session.recording.leaf(leaf, tensor._type or tensor.type)
     return leaf

@@ -8,7 +8,7 @@ form; its structure is looked for when its gradient is computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from weft.core.primitive import Primitive
@@ -169,12 +169,16 @@ def enter(node: GraphNode, inputs: Sequence[Any], owner: Any) -> None:
     if form is None:
         return
     described: list[Any] = [node.rule, ()]
-    for tensor, edge in zip(inputs, node.edges, strict=True):
+    for tensor, edge, operand in zip(inputs, node.edges, node.operands, strict=True):
         if edge is None:
             described.append(None if tensor is None else tensor._type or tensor.type)
         elif not recording.knows(edge[0]):
             return
         elif edge[0].recording is recording:
+            producer: Any = edge[0]
+            if producer.__class__ is not TapeNode and producer.results[edge[1]] is not operand:
+                recording.form = None  # a handle was given another array
+                return
             described.append(edge[0].place + edge[1])
         else:
             described.append(tensor._type or tensor.type)
@@ -214,6 +218,9 @@ def recorded(
             edges.append((producer, index))
             if form is not None:
                 if producer.recording is recording:
+                    if producer.__class__ is not TapeNode and producer.results[index] is not operands[position]:
+                        form = recording.form = None  # a handle was given another array
+                        continue
                     described.append(producer.place + index)
                     ours = True
                     continue
@@ -264,58 +271,6 @@ def _extended(form: Form, attrs: tuple[Any, ...], described: list[Any], count: i
             size += 1
     step = Step(described[0], attrs, tuple(operands), tuple(followed), range(size, size + count), tuple(described))
     return Form(form, step, size + count, habits)
-
-
-def arrays_of(
-    recording: Recording, size: int, roots: Iterable[TapeNode]
-) -> tuple[list[Any], set[TapeNode]] | None:  # fmt: skip
-    """The arrays of a tape by number, None for those that lead to no root.
-
-    Args:
-        recording: the tape's.
-        size: how many arrays have numbers.
-        roots: entries.
-
-    Returns:
-        The arrays, and the entries that they belong to; None if an entry has hooks, or a handle was given another array
-        than its entry computed.
-    """
-    arrays: list[Any] = [None] * size
-    seen: set[Any] = set()
-    stack: list[Any] = list(roots)
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if node.hooks:
-            return None
-        if node.__class__ is TapeNode:
-            continue
-        edges, place = node.edges, node.place
-        source = place
-        for array in node.results:
-            if arrays[source] is None:
-                arrays[source] = array
-            elif arrays[source] is not array:
-                return None
-            source += 1
-        position = len(edges)
-        for array in reversed(node.operands):
-            position -= 1
-            edge = edges[position]
-            if edge is not None and edge[0].recording is recording:
-                producer, source = edge
-                source += producer.place
-                if arrays[source] is None:
-                    arrays[source] = array
-                elif arrays[source] is not array:
-                    return None
-                stack.append(producer)
-            elif array is not None:
-                place -= 1
-                arrays[place] = array._data if array.__class__ is LiteralTensor else array
-    return arrays, seen
 
 
 class KnownNode(TapeNode):

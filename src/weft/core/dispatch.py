@@ -362,17 +362,17 @@ def binary_method(primitive: Primitive) -> Any:
 
     def method(self: Tensor, other: Any) -> Any:
         if type(other) is Tensor and not _careful:
-            operands = [self._data, other._data]
-            result = run(*operands)
-            if recordable and (self._node is not None or other._node is not None):
+            if self._node is None and other._node is None:
+                tensor = _new(Tensor)
+                tensor._data = run(self._data, other._data)
+                tensor._node = None
+                tensor._type = None
+                return tensor
+            if recordable:
+                operands = [self._data, other._data]
+                result = run(*operands)
                 outputs = recorded(primitive, (), (), (self, other), operands, (result,))
-                if outputs is not None:
-                    return outputs[0]
-            tensor = _new(Tensor)
-            tensor._data = result
-            tensor._node = None
-            tensor._type = None
-            return tensor
+                return wrap(result) if outputs is None else outputs[0]
         if isinstance(other, _OPERANDS):
             return apply(primitive, (self, other))
         return NotImplemented

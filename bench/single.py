@@ -35,7 +35,7 @@ def cached_call(repeat: int) -> Result:
     return steady(lambda: ours(x, y), lambda: theirs(a, b), repeat)
 
 
-@row("eager gradient of (x * x).sum()", 0.1)
+@row("eager gradient of (x * x).sum()", 0.033)
 def eager_gradient(repeat: int) -> Result:
     x, _, a, _ = _pair()
 
@@ -97,7 +97,7 @@ def mixed_forward(repeat: int) -> Result:
     return steady(lambda: net(x), lambda: _jax_mixed(a), repeat)
 
 
-@row("mixed net (eager, compiled, eager), gradient", 0.15)
+@row("mixed net (eager, compiled, eager), gradient", 0.075)
 def mixed_gradient(repeat: int) -> Result:
     x, _, a, _ = _pair()
     net = Mixed()

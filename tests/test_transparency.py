@@ -20,7 +20,7 @@ from weft.core.transparency import KEEPING, TRANSPARENT
 
 ROOT = Path(weft.__file__).parent
 #: folders whose code runs around captures and graphs, not inside of what is captured
-AROUND = {"capture", "compile", "ir", "passes", "explain", "jit", "mindspore", "demo", "cli.py", "testing.py"}
+AROUND = {"cache", "capture", "compile", "ir", "passes", "explain", "jit", "mindspore", "demo", "cli.py", "testing.py"}
 
 #: functions that capture enters
 ENTERED = {
@@ -67,8 +67,10 @@ OWN = {
     "weft._jax_compat",
     "weft.autodiff.recompute:Recomputed.pull",
     "weft.autodiff.recompute:_Operations.__call__",
+    "weft.autodiff.rules:GraphRule.gradients",
     "weft.autodiff.session:_track",
     "weft.autodiff.tree:map_tensors",
+    "weft.autodiff.whole",
     "weft.context",
     "weft.core",
     "weft.nn.dynamic_lr:_decay",

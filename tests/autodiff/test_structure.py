@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -9,11 +12,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import weft
+from weft import nn
 from weft.autodiff import backward as backward_module
 from weft.autodiff import structure
 from weft.autodiff.custom import hook_gradient
 from weft.autodiff.grad import grad, value_and_grad, vjp
 from weft.autodiff.registry import bprop_getters
+from weft.autodiff.rules import GraphRule
+from weft.autodiff.session import stop_gradient
+from weft.core import recording
+from weft.core.recording import FORMS
 from weft.core.tensor import Parameter, Tensor
 from weft.ops.joining import concat, split
 from weft.ops.math import mul
@@ -27,16 +36,17 @@ X = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Compile at once; the passes that were compiled."""
     passes: list[Any] = []
-    original = backward_module.compile_pass
+    original = backward_module.whole_pass
 
-    def compile_pass(key: Any) -> Any:
+    def whole_pass(key: Any) -> Any:
         passes.append(key)
         return original(key)
 
     monkeypatch.setattr(structure, "PATIENCE", 0)
     monkeypatch.setattr(structure, "_habits", {})
+    FORMS.clear()
     monkeypatch.setattr(structure, "_alone", set())
-    monkeypatch.setattr(backward_module, "compile_pass", compile_pass)
+    monkeypatch.setattr(backward_module, "whole_pass", whole_pass)
     return passes
 
 
@@ -166,3 +176,146 @@ def test_a_program_whose_passes_do_not_come_again_compiles_few_as_a_whole(
     nested(1, 1)  # it comes again, so others may
     nested(8, 8)
     assert len(compiled) == structure._UNPROVEN + 1
+
+
+class Square(nn.Cell):
+    """Compiled where it is called."""
+
+    @weft.jit
+    def construct(self, x: Any) -> Any:
+        return x * x * self.scale
+
+    def __init__(self, scale: float) -> None:
+        super().__init__()
+        self.scale = scale
+
+
+def test_compiled_graphs_are_part_of_a_pass(compiled: list[Any]) -> None:
+    net = Square(3.0)
+    for scale in (1.0, 2.0, 0.5, 1.5):
+        found = grad(lambda x: sin(net(sin(x))))(Tensor(X * scale))
+        inner = np.sin(X * scale)
+        wanted = np.cos(3 * inner * inner) * 6 * inner * np.cos(X * scale)
+        np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+    assert len(compiled) == 1
+
+
+def test_graphs_of_other_instances_are_other_structures(compiled: list[Any]) -> None:
+    def slope(net: Any) -> Any:
+        return grad(lambda x: sin(net(sin(x))))(Tensor(X)).asnumpy()
+
+    inner = np.sin(X)
+    nets = {scale: Square(scale) for scale in (1.0, 2.0)}
+    for _ in range(3):
+        for scale, net in nets.items():
+            wanted = np.cos(scale * inner * inner) * 2 * scale * inner * np.cos(X)
+            np.testing.assert_allclose(slope(net), wanted, rtol=1e-4, atol=1e-5)
+    assert len(compiled) == 2
+
+
+def test_a_graph_that_is_gone_leaves_no_pass(compiled: list[Any]) -> None:
+    nets = [Square(3.0)]
+    for _ in range(3):
+        grad(lambda x: sin(nets[0](sin(x))))(Tensor(X))
+    (key,) = compiled
+    (rule,) = [weakref.ref(step[0].backward) for step in key[1] if isinstance(step[0], GraphRule)]
+    compiled.clear()
+    del key
+    nets.clear()
+    gc.collect()
+    jax.clear_caches()
+    gc.collect()
+    assert rule() is None
+
+
+def test_what_changes_between_calls_is_seen(compiled: list[Any]) -> None:
+    """Constants, attributes, types, which tensors are followed, and dead entries are all part of the structure."""
+    other = Tensor(X[::-1].copy())
+
+    def fn(x: Any, factor: Any, stop: bool, dead: bool) -> Any:
+        y = sin(x)
+        if dead:
+            sin(y * x)
+        z = stop_gradient(y) if stop else y
+        return reduce_sum(z * x * factor, 0)
+
+    for _ in range(3):
+        for scale in (1.0, 2.0):
+            for factor in (2.0, 3.0, other):
+                for stop in (False, True):
+                    for dead in (False, True):
+                        x = (X * scale).astype(np.float32)
+                        found = grad(fn)(Tensor(x), factor, stop, dead).asnumpy()
+                        plain = factor.asnumpy() if isinstance(factor, Tensor) else factor
+                        wanted = plain * (np.sin(x) + (0 if stop else np.cos(x) * x))
+                        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_handles_that_are_written_and_tensors_of_other_gradients(compiled: list[Any]) -> None:
+    buffer = Parameter(Tensor(X), name="buffer", requires_grad=False)
+    kept: list[Any] = []
+    _, pullback = vjp(lambda x: kept.append(sin(x)) or sin(x), Tensor(X))
+
+    def fn(x: Any) -> Any:
+        buffer.set_data(buffer * 0.5 + x)
+        inner = grad(lambda v: sin(v) * x)(x)
+        return reduce_sum(buffer * x + inner + kept[0] * x)
+
+    before = X.copy()
+    for _ in range(3):
+        found = grad(fn)(Tensor(X)).asnumpy()
+        after = before * np.float32(0.5) + X
+        wanted = X + after + (np.cos(X) - np.sin(X) * X) + np.sin(X)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+        assert buffer._node is None
+        before = after
+    np.testing.assert_allclose(pullback(Tensor(X))[0].asnumpy(), np.cos(X) * X, rtol=1e-5)
+
+
+def test_hooks_that_come_and_go(compiled: list[Any]) -> None:
+    seen: list[Any] = []
+    w = Parameter(Tensor(X), name="w")
+    step = value_and_grad(lambda x: reduce_sum(sin(x * w) * x), None, [w])
+    plain = [step(Tensor(X))[1][0].asnumpy() for _ in range(3)][-1]
+    handle = w.register_hook(lambda g: seen.append(g.asnumpy()) or g * 2)
+    np.testing.assert_allclose(step(Tensor(X))[1][0].asnumpy(), plain * 2, rtol=1e-6)
+    assert len(seen) == 1
+    handle.remove()
+    np.testing.assert_allclose(step(Tensor(X))[1][0].asnumpy(), plain, rtol=1e-6)
+    assert len(seen) == 1
+
+
+def test_threads_have_tapes_of_their_own(compiled: list[Any]) -> None:
+    def work(scale: float) -> list[Any]:
+        x = (X * scale).astype(np.float32)
+        return [(grad(program)(Tensor(x), Tensor(np.float32(scale))).asnumpy(), x, scale) for _ in range(20)]
+
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(work, (0.5, 1.0, 1.5, 2.0)):
+            for mine, x, scale in found:
+                wanted = jax.grad(lambda x, y: jnp.sum(reference(x, y)))(x, np.float32(scale))
+                np.testing.assert_allclose(mine, wanted, rtol=1e-5)
+
+
+def test_forms_are_forgotten(monkeypatch: pytest.MonkeyPatch, compiled: list[Any]) -> None:
+    monkeypatch.setattr(recording, "_MOST", 3)
+    for _ in range(4):
+        found = grad(lambda x: sin(sin(sin(sin(x) * x))))(Tensor(X))
+        assert FORMS.count <= 3
+    wanted = jax.grad(lambda x: jnp.sum(jnp.sin(jnp.sin(jnp.sin(jnp.sin(x) * x)))))(X)
+    np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-5)
+
+
+def test_a_recording_keeps_nothing_alive(compiled: list[Any]) -> None:
+    gone: list[Any] = []
+
+    def fn(x: Any) -> Any:
+        dead = sin(x) * x
+        gone.append(weakref.ref(dead._data))
+        del dead
+        assert gone[-1]() is None
+        return sin(x) * x
+
+    for _ in range(3):
+        grad(fn)(Tensor(X))
+    assert len(gone) == 3

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import weft
 from weft import ops
-from weft.autodiff.grad import grad
+from weft.autodiff.grad import grad, vjp
 from weft.core.tensor import Tensor
 
 GENERATOR = np.random.default_rng(0)
@@ -155,3 +157,26 @@ def test_gradient_of_the_maximum_goes_to_the_maximum() -> None:
 def test_mistakes_are_named(call: Any, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         call(Tensor(image(1, 1, 4, 4)))
+
+
+@pytest.mark.parametrize("data_format", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("size", [4, 5, 7])
+def test_gradient_of_windows_apart_is_that_of_xla(data_format: str, size: int) -> None:
+    rng = np.random.default_rng(size)
+    x = rng.integers(0, 3, (2, 3, size, size + 1)).astype(np.float32)  # ties
+    x[0, 0, :3, :3] = [[np.nan, 1, np.nan], [2, np.nan, 1], [1, np.nan, np.nan]]
+    x[1, 1, :2, :2] = -np.inf
+    if data_format == "NHWC":
+        x = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    for kernel in ((2, 2), (2, 3), (1, 4)):
+        window = (1, *kernel, 1) if data_format == "NHWC" else (1, 1, *kernel)
+
+        def reference(x: Any, window: Any = window) -> Any:
+            return jax.lax.reduce_window(x, np.float32(-np.inf), jax.lax.max, window, window, "VALID")
+
+        out, pullback = jax.vjp(reference, x)
+        slope = rng.standard_normal(out.shape).astype(np.float32)
+        pool = ops.MaxPool(kernel, kernel, "valid", data_format)
+        for function in (pool, weft.jit(pool)):
+            _, found = vjp(function, Tensor(x))
+            np.testing.assert_array_equal(found(Tensor(slope))[0].asnumpy(), pullback(slope)[0])

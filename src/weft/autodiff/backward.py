@@ -10,16 +10,20 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
-from weft.autodiff.rules import call_of_rule, compile_pass, fit, fitted, pull, pull_compiled
-from weft.autodiff.structure import VARIANTS, describe, habit_of
+from weft.autodiff.rules import call_of_rule, fit, fitted, pull, pull_compiled, whole_pass
+from weft.autodiff.structure import VARIANTS, describe, habit_of, key_of
+from weft.autodiff.whole import Beginning, Pass
+from weft.cache.programs import compiled
 from weft.core import trace as trace_module
-from weft.core.dispatch import PrimitiveNode
+from weft.core.primitive import Primitive
+from weft.core.recording import KnownNode, PrimitiveNode, Recording
 from weft.core.tape import RELEASED, SYMBOL, TapeNode
 from weft.core.tensor import Tensor, wrap
 from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
 from weft.ops.math import add
 
+_new = object.__new__
 #: by when entries were recorded
 _AGE: Final = attrgetter("sequence")
 #: gradients that arrived at the outputs of entries, as far as the pass has come
@@ -212,12 +216,77 @@ class Walk:
                     return
         self.results = [pending[target][0] if target in pending else None for target in tape.targets]
         if tape.release:
-            for node in tape.seen:
-                node.edges = ()
-                node.pullback = None
-                node.level = RELEASED
-                if node.__class__ is PrimitiveNode:
-                    node.inputs = node.results = ()
+            _cut(tape.seen)
+
+
+def _cut(nodes: Iterable[TapeNode]) -> None:
+    """Cut entries to pieces: a tensor that outlives the gradient then keeps nothing alive."""
+    for node in nodes:
+        node.edges = ()
+        node.pullback = None
+        node.level = RELEASED
+        if node.__class__ is not TapeNode and isinstance(node, KnownNode):
+            node.operands = node.results = ()
+
+
+def whole(
+    recording: Recording,
+    outputs: Sequence[Tensor],
+    douts: Sequence[Tensor | None] | None,
+    targets: Sequence[TapeNode],
+    release: bool,
+) -> Walk | Beginning | None:
+    """A backward pass in one call.
+
+    Args:
+        recording: that of the tape.
+        outputs: tensors computed on the tape.
+        douts: the gradient with respect to each output, None for zero; None for ones everywhere.
+        targets: where it ends.
+        release: see `backward`.
+
+    Returns:
+        The pass, done. If it was not compiled as a whole before, where it begins; None if the form of the tape is not
+        known, or the pass does not end at all leaves.
+    """
+    form = recording.form
+    if form is None or recording.leaves != len(targets) or trace_module.current() is not None:
+        return None
+    where = [douts is None, Primitive.rules_epoch]
+    roots: list[Any] = []
+    given: list[Any] = []
+    for position, output in enumerate(outputs):
+        node: Any = output._node
+        if node is None or node is SYMBOL:
+            continue
+        if douts is not None:
+            dout = douts[position]
+            if dout is None:
+                continue
+            given.append(dout._data)
+        if node.recording is not recording or node.__class__ is TapeNode:
+            return None
+        roots.append(node)
+        where.append(node.place + output._index)
+    if not roots:
+        return None
+    key = tuple(where)
+    found = form.passes.get(key)
+    if found is None:
+        return Beginning(recording, key, roots, given)
+    arrays, nodes = found.arrays(roots)
+    walk: Walk = _new(Walk)
+    walk.function = None
+    walk.results = [None if gradient is None else wrap(gradient) for gradient in found.run(*arrays, *given)]
+    if release:
+        for target in targets:
+            target.edges = ()
+            target.level = RELEASED
+        for node in nodes:
+            node.operands = node.results = node.edges = ()
+            node.pullback = None
+            node.level = RELEASED
+    return walk
 
 
 @keeps
@@ -227,6 +296,7 @@ def start_walk(
     targets: Sequence[TapeNode],
     record: bool,
     release: bool = False,
+    begin: Beginning | None = None,
 ) -> Walk:
     """A backward pass, as far as it comes without the user's code; for the arguments see `backward`."""
     pending: _Pending = {}
@@ -247,7 +317,7 @@ def start_walk(
                     order.append(node)
                     break
     tape = Tape(targets, record, release, seen, order, relevant)
-    if tape.compiled and len(order) > 1 and _pull_all(order, relevant, pending, targets):
+    if tape.compiled and len(order) > 1 and _pull_all(order, relevant, pending, targets, begin):
         tape.order = []
     return Walk(tape, pending, len(tape.order) - 1)
 
@@ -313,17 +383,29 @@ def _pull_all(
     relevant: set[TapeNode],
     pending: dict[TapeNode, list[Tensor | None]],
     targets: Sequence[TapeNode],
+    begin: Beginning | None,
 ) -> bool:
     """Run the whole pass in one call if tapes of this structure are common; whether it was done."""
-    habit = habit_of(order)
+    form = None if begin is None else begin.recording.form
+    habit = habit_of(order, form)
     if habit is None:
         return False
-    key, arrays = describe(order, relevant, pending.items(), targets)
-    run = habit.compiled.get(key)
+    if begin is not None and form is not None:
+        key = key_of(form, begin.seeds())
+    else:
+        key, arrays = describe(order, relevant, pending.items(), targets)
+    run: Any = habit.compiled.get(key)
     if run is None:
         if len(habit.compiled) >= VARIANTS:
             return False
-        run = habit.compiled[key] = compile_pass(key)
+        compute, text = whole_pass(key)
+        run = compiled(compute, text) if begin is None else Pass(compute, text, begin)
+        habit.compiled[key] = run
+    if begin is not None and form is not None:
+        if not habit.unproven:
+            form.passes[begin.where] = run
+        arrays = [*run.arrays(begin.roots)[0], *begin.given]
+        run = run.run
     for target, gradient in zip(targets, run(*arrays), strict=True):
         if gradient is not None:
             pending[target] = [wrap(gradient)]

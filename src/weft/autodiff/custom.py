@@ -367,6 +367,8 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     )
     if isinstance(node, TapeNode):
         entry = (tensor._index, hook)
+        if node.recording is not None:
+            node.recording.form = None
         if node.hooks is None:
             node.hooks = []
         elif node.hooks in HANDLE_HOOKS.values():

@@ -18,7 +18,6 @@ from weft.autodiff.session import (
     collected,
     is_differentiable,
     keep_tapes,
-    ones_of,
     seed,
     settle,
     walk_of,
@@ -147,16 +146,11 @@ def walk_back(session: Session, out: Any) -> Walk:
                 f"the function must return several outputs, it returned {_kind(out)}"
             )
         target = out[0]
-    if target.__class__ is Tensor:
-        outputs = [target]
-        douts = [ones_of(target) if session.sens is None else seed(target, session.sens, "sens")]
-    else:
-        outputs = tensors_of(target)
-        if session.sens is None:
-            douts = [ones_of(output) for output in outputs]
-        else:
-            given = paired(target, session.sens, "sens")
-            douts = [seed(output, dout, "sens") for output, dout in zip(outputs, given, strict=True)]
+    outputs = [target] if target.__class__ is Tensor else tensors_of(target)
+    douts: list[Tensor] | None = None
+    if session.sens is not None:
+        given = paired(target, session.sens, "sens")
+        douts = [seed(output, dout, "sens") for output, dout in zip(outputs, given, strict=True)]
     return walk_of(session, outputs, douts, release=not session.followed and session.trace is None)
 
 

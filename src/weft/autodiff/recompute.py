@@ -17,8 +17,9 @@ import numpy as np
 from weft.autodiff.backward import backward
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
-from weft.core.dispatch import PrimitiveNode, apply, note_edges
+from weft.core.dispatch import apply, note_edges
 from weft.core.primitive import PURE, Primitive, Sample
+from weft.core.recording import PrimitiveNode
 from weft.core.tape import SYMBOL, Edge, TapeNode, next_sequence
 from weft.core.tensor import Tensor, tracked, wrap
 from weft.core.transparency import keeps, unbroken

@@ -14,8 +14,9 @@ import jax.numpy as jnp
 from weft.autodiff.structure import Key
 from weft.cache.programs import compiled
 from weft.core import trace as trace_module
-from weft.core.dispatch import CAST, PrimitiveNode, apply
+from weft.core.dispatch import CAST, apply
 from weft.core.primitive import Primitive
+from weft.core.recording import PrimitiveNode
 from weft.core.tape import TapeNode
 from weft.core.tensor import Tensor, tracked, wrap
 from weft.ir.types import TensorType
@@ -72,13 +73,18 @@ def pull_compiled(node: Any, douts: list[Tensor | None], needs: tuple[bool, ...]
     key = (primitive.key(node.attrs), needs, present)
     run = primitive.pullbacks.get(key)
     if run is None:
-        run = primitive.pullbacks[key] = _compile_pullback(primitive, node.attrs, needs, present, len(node.inputs))
-    gradients = iter(run(*[None if t is None else t._data for t in node.inputs], *node.results, *arrays))
+        run = primitive.pullbacks[key] = _compile_pullback(primitive, node.attrs, needs, present, len(node.operands))
+    gradients = iter(run(*node.arrays(), *node.results, *arrays))
     # the compiled rule leaves out what is not needed; None stands for a gradient that is zero
     return [wrap(g) if need and (g := next(gradients)) is not None else None for need in needs]
 
 
-def compile_pass(key: Key) -> Callable[..., Any]:
+def whole_pass(key: Key) -> tuple[Callable[..., Any], Callable[[], str | None]]:
+    """A backward pass as a function of arrays, to be compiled, and the text of what it computes.
+
+    Args:
+        key: the pass, see `weft.autodiff.structure`.
+    """
     _, steps, seeds, targets, _ = key
 
     def compute(*arrays: Any) -> Any:
@@ -89,31 +95,74 @@ def compile_pass(key: Key) -> Callable[..., Any]:
             slots[index] = add(slots[index], gradient) if index in slots else gradient
 
         with trace_module.suspended():
-            for number, index, slot in seeds:
-                give(number, index, wrap(arrays[slot]))
+            for number, index, slot, given in seeds:
+                give(number, index, wrap(arrays[slot] if given else jnp.ones_like(arrays[slot])))
             for number in range(len(steps) - 1, -1, -1):
                 slots = pending.pop(number, None)
                 if slots is None:
                     continue
-                primitive, attrs, inputs, results, edges = steps[number]
-                gradients = apply_rule(
-                    primitive,
-                    attrs,
-                    [None if i < 0 else wrap(arrays[i]) for i in inputs],
-                    [wrap(arrays[i]) for i in results],
-                    [slots.get(index) for index in range(len(results))],
-                    [edge is not None for edge in edges],
-                )
+                rule, attrs, inputs, results, edges = steps[number]
+                if rule.__class__ is GraphRule:
+                    gradients = rule.gradients([arrays[i] for i in results], slots)
+                else:
+                    gradients = apply_rule(
+                        rule,
+                        attrs,
+                        [None if i < 0 else wrap(arrays[i]) for i in inputs],
+                        [wrap(arrays[i]) for i in results],
+                        [slots.get(index) for index in range(len(results))],
+                        [edge is not None for edge in edges],
+                    )
                 for edge, gradient in zip(edges, gradients, strict=True):
                     if edge is not None and gradient is not None:
                         give(*edge, gradient)
             return [pending[target][0]._data if target in pending else None for target in targets]
 
     def text() -> str | None:
-        known = [(_rule_text(primitive, attrs), *rest) for primitive, attrs, *rest in steps]
+        known = [(_rule_text(rule, attrs), *rest) for rule, attrs, *rest in steps]
         return None if any(step[0] is None for step in known) else f"backward {known} {seeds} {targets}"
 
-    return compiled(compute, text)
+    return compute, text
+
+
+class GraphRule:
+    """The gradient of a compiled graph, on arrays.
+
+    Args:
+        backward: from what the forward graph saved and one gradient for each output, the gradients of the inputs.
+        outputs: how many outputs the forward graph has; what it saved follows them.
+        places: for each input the number of its gradient, None if it has none.
+        sources: for each gradient, the outputs whose gradients it depends on.
+    """
+
+    __slots__ = ("backward", "outputs", "places", "sources")
+
+    #: no code of the program's takes part
+    asks = False
+
+    def __init__(
+        self,
+        backward: Callable[..., Any],
+        outputs: int,
+        places: Sequence[int | None],
+        sources: Sequence[set[int]],
+    ) -> None:
+        self.backward = backward
+        self.outputs = outputs
+        self.places = places
+        self.sources = sources
+
+    def gradients(self, results: Sequence[Any], douts: dict[int, Tensor]) -> list[Tensor | None]:
+        """The gradients of the inputs.
+
+        Args:
+            results: arrays: the outputs, and what was saved.
+            douts: the gradients that arrived, by the number of the output.
+        """
+        count = self.outputs
+        seeds = [douts[i]._data if i in douts else zeros_of(wrap(out))._data for i, out in enumerate(results[:count])]
+        found = self.backward(*results[count:], *seeds)
+        return [None if p is None or self.sources[p].isdisjoint(douts) else wrap(found[p]) for p in self.places]
 
 
 def _compile_pullback(
@@ -138,11 +187,11 @@ def _compile_pullback(
     return compiled(compute, text)
 
 
-def _rule_text(primitive: Primitive, attrs: tuple[Any, ...]) -> str | None:
+def _rule_text(rule: Primitive | GraphRule, attrs: tuple[Any, ...]) -> str | None:
     """What the rule of a primitive computes, see `Primitive.text`: only where no rule was ever replaced, since a rule
-    may use others.
+    may use others; None for the gradient of a graph.
     """
-    return None if Primitive.rules_epoch else primitive.text(attrs)
+    return rule.text(attrs) if isinstance(rule, Primitive) and not Primitive.rules_epoch else None
 
 
 def apply_rule(

@@ -14,11 +14,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.autodiff.backward import Walk, start_walk, walked
+from weft.autodiff.backward import Walk, start_walk, walked, whole
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.choice import follow, unfollow
 from weft.core.dispatch import IDENTITY, append, apply
+from weft.core.recording import Recording
 from weft.core.tape import GRADIENTS, SYMBOL, WRITES, TapeNode
 from weft.core.tensor import LiteralTensor, Parameter, Tensor, tracked, view, wrap
 from weft.core.threads import PATIENCE
@@ -44,7 +45,7 @@ class Session:
     __slots__ = (
         "trace", "level", "followed", "leaves", "templates", "positions", "rebound", "weights", "saved", "chosen",
         "previous_writes", "owns_writes", "keeps_tape", "args", "kwargs", "request", "sens", "closed",
-        "run", "tracks",
+        "run", "tracks", "recording",
     )  # fmt: skip
 
     def __init__(self, trace: Trace | None, followed: bool) -> None:
@@ -77,6 +78,8 @@ class Session:
         self.tracks = False
         #: calls the differentiated function as a captured one; None to call it as it is
         self.run = CALLING_BACK.run if trace is None else None
+        #: the form of its tape; None where another gradient follows, or the tape is a graph's
+        self.recording = Recording() if trace is None and not followed else None
 
     @property
     def targets(self) -> list[TapeNode]:
@@ -152,6 +155,7 @@ def _leaf(session: Session, tensor: Tensor) -> TapeNode:
     level = session.level
     if node is not None and node is not SYMBOL and node.level is level:
         session.followed = True
+        session.recording = None
         leaf = TapeNode(((node, tensor._index),), 1, _identity, level)  # type: ignore[arg-type]
     else:
         leaf = TapeNode((), 1, None, level)
@@ -161,6 +165,9 @@ def _leaf(session: Session, tensor: Tensor) -> TapeNode:
         hooks = HANDLE_HOOKS.get(id(tensor))
         if hooks:
             leaf.hooks = hooks
+            session.recording = None
+    if session.recording is not None:
+        session.recording.leaf(leaf, tensor._type or tensor.type)
     return leaf
 
 
@@ -367,29 +374,31 @@ def gradients(
 def walk_of(
     session: Session,
     outputs: Sequence[Tensor],
-    douts: Sequence[Tensor | None],
+    douts: Sequence[Tensor | None] | None,
     release: bool = False,
     record: bool | None = None,
 ) -> Walk:
-    """The backward pass from outputs to all leaves of a session."""
+    """The backward pass from outputs to all leaves of a session; where `douts` is None the gradients are ones."""
     record = session.followed if record is None else record
+    release = release and not session.keeps_tape
     targets = session.leaves + session.weights if session.weights else session.leaves
-    return start_walk(outputs, douts, targets, record, release and not session.keeps_tape)
+    recording = session.recording
+    begin: Any = None if record or recording is None else whole(recording, outputs, douts, targets, release)
+    if begin.__class__ is Walk:
+        return begin
+    if douts is None:
+        douts = [ones_of(output) for output in outputs]
+    return start_walk(outputs, douts, targets, record, release, begin)
 
 
 @keeps
 def collected(session: Session, raw: Sequence[Tensor | None], record: bool | None = None) -> list[Tensor]:
     """What a session's backward pass came to, zeros where no path leads to a leaf; new handles."""
     record = session.followed if record is None else record
-    likes: list[Any] = []
-    if None in [None if g is None else 0 for g in raw]:
+    results: list[Any] = [None if g is None else view(g) if record else wrap(g._data) for g in raw]
+    if True in [g is None for g in raw]:
         likes = [*tensors_of_templates(session), *_weight_handles(session)]
-    results = []
-    for i, gradient in enumerate(raw):
-        if gradient is None:
-            results.append(zeros_like(likes[i]))
-        else:
-            results.append(view(gradient) if record else wrap(gradient._data))
+        results = [zeros_like(likes[i]) if g is None else g for i, g in enumerate(results)]
     return results
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from weft.core.dispatch import PrimitiveNode
 from weft.core.primitive import Primitive
+from weft.core.recording import Form, GraphNode, PrimitiveNode
 from weft.core.tape import TapeNode
 
 #: how many passes over a structure are run node by node before it is compiled
@@ -25,11 +25,14 @@ _NEW_SHARE = 0.5
 _UNPROVEN = 3
 
 
-#: one entry of a tape in numbers: primitive, attributes, the array of each operand (-1 for one left out), the array of
-#: each result, and for each operand None or the entry that produced it and which result it is
-Step = tuple[Primitive, tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[tuple[int, int] | None, ...]]
-#: rules epoch, steps, the output gradients given (entry, result, array), the targets, types of the outside arrays
-Key = tuple[int, tuple[Step, ...], tuple[tuple[int, int, int], ...], tuple[int, ...], tuple[Any, ...]]
+#: one entry of a tape in numbers: primitive or `GraphRule`, attributes, the array of each operand (-1 for one that was
+#: left out), the array of each result, and for each operand None or the entry that produced it and which result it is
+Step = tuple[Any, tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[tuple[int, int] | None, ...]]
+#: an output gradient: entry, result, array, and whether that is the gradient (else it is the result, and the gradient
+#: is ones)
+Seed = tuple[int, int, int, bool]
+#: rules epoch, steps, the output gradients, the targets, types of the outside arrays
+Key = tuple[int, tuple[Step, ...], tuple[Seed, ...], tuple[int, ...], tuple[Any, ...]]
 
 
 class Habit:
@@ -44,28 +47,41 @@ class Habit:
         self.unproven = False
 
 
-_habits: dict[tuple[Primitive, ...], Habit] = {}
+_habits: dict[tuple[Any, ...], Habit] = {}
 #: the entries whose rules were compiled one by one: primitive, attributes, types of the operands
 _alone: set[Any] = set()
 
 
-def habit_of(order: Sequence[TapeNode]) -> Habit | None:
-    """The record of tapes like this one, once there have been enough of them; it counts this one."""
-    primitives = []
+def habit_of(order: Sequence[TapeNode], form: Form | None) -> Habit | None:
+    """The record of tapes like this one, once there have been enough of them; it counts this one.
+
+    Args:
+        order: the entries to pull, oldest first.
+        form: the form of the tape, None if it is not known.
+    """
+    rules: list[Any] = []
+    plain = True
     for node in order:
-        if node.__class__ is not PrimitiveNode or node.hooks or node.level is not None:
+        if node.hooks or node.level is not None:
             return None
-        if node.primitive.asks:
+        if node.__class__ is PrimitiveNode:
+            if node.primitive.asks:
+                return None
+            rules.append(node.primitive)
+        elif form is not None and node.__class__ is GraphNode and node.recording is not None:
+            rules.append(node.rule)
+            plain = False
+        else:
             return None
-        primitives.append(node.primitive)
-    key = tuple(primitives)
-    habit = _habits.get(key)
+    habits = _habits if form is None or form.habits is None else form.habits
+    key = tuple(rules)
+    habit = habits.get(key)
     if habit is None:
-        if len(_habits) >= _MOST:
-            _habits.clear()
-        habit = _habits[key] = Habit()
+        if len(habits) >= _MOST:
+            habits.clear()
+        habit = habits[key] = Habit()
     habit.count += 1
-    if habit.count == 1 and _is_bought_at_once(order):
+    if habit.count == 1 and plain and _is_bought_at_once(order):
         habit.count, habit.unproven = PATIENCE + 1, True
     elif habit.unproven:
         habit.unproven = False
@@ -78,7 +94,7 @@ def _is_bought_at_once(order: Sequence[Any]) -> bool:
         (
             node.primitive,
             node.primitive.key(node.attrs),
-            tuple([None if tensor is None else (tensor._data.shape, tensor._data.dtype) for tensor in node.inputs]),
+            tuple([None if array is None else (array.shape, array.dtype) for array in node.arrays()]),
         )
         for node in order
     }
@@ -118,11 +134,10 @@ def describe(
         if node.attrs:
             outside.append((number, node.primitive.key(node.attrs)))
         inputs = []
-        for tensor in node.inputs:
-            if tensor is None:
+        for array in node.arrays():
+            if array is None:
                 inputs.append(-1)
                 continue
-            array = tensor._data
             slot = slots.get(id(array))
             if slot is None:
                 slot = slots[id(array)] = len(arrays)
@@ -145,7 +160,7 @@ def describe(
         if node in relevant:
             for index, dout in enumerate(douts):
                 if dout is not None:
-                    given.append((numbers[node], index, len(arrays)))
+                    given.append((numbers[node], index, len(arrays), True))
                     arrays.append(dout._data)
     key = (
         Primitive.rules_epoch,
@@ -157,4 +172,30 @@ def describe(
     return key, arrays
 
 
-__all__ = ["PATIENCE", "VARIANTS", "Habit", "Key", "Step", "describe", "habit_of"]
+def key_of(form: Form, seeds: Iterable[tuple[int, int | None]]) -> Key:
+    """A form as such a key. Arrays have the numbers that they have in the form.
+
+    Args:
+        form: the form of a tape, all leaves of which are targets.
+        seeds: for each output the number of its array, and that of its gradient's; None for ones.
+    """
+    steps: list[Step] = []
+    producers: dict[int, tuple[int, int]] = {}
+    outside: list[Any] = []
+    targets: list[int] = []
+    for step in form.steps():
+        if step.rule is None:
+            number = -1 - len(targets)
+            targets.append(number)
+        else:
+            number = len(steps)
+            operands = tuple([-1 if array is None else array for array in step.operands])
+            edges = tuple([producers[array] if f else None for array, f in zip(operands, step.followed, strict=True)])
+            steps.append((step.rule, step.attrs, operands, tuple(step.results), edges))
+        producers.update((array, (number, index)) for index, array in enumerate(step.results))
+        outside.append(step.described)
+    given = tuple([(*producers[array], array if dout is None else dout, dout is not None) for array, dout in seeds])
+    return Primitive.rules_epoch, tuple(steps), given, tuple(targets), tuple(outside)
+
+
+__all__ = ["PATIENCE", "VARIANTS", "Habit", "Key", "Seed", "Step", "describe", "habit_of", "key_of"]

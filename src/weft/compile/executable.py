@@ -17,7 +17,7 @@ from weft.compile.carried import expose, supplied
 from weft.compile.chain import KeptGraph, Parts, fitting, shared
 from weft.compile.compilations import IN_PLACE, RUN, Compilations, compiling
 from weft.compile.host_calls import with_host_calls
-from weft.core.control import effect_of
+from weft.core.control import CALL, effect_of
 from weft.core.primitive import IO
 from weft.core.threads import others_run
 from weft.core.trace import Literal, Reference
@@ -105,6 +105,7 @@ class Executable:
         "_first_calls",
         "_copies",
         "_spared",
+        "plain",
         "__weakref__",
     )
 
@@ -139,6 +140,11 @@ class Executable:
         def variant(name: str, jitted: Callable[..., Any], what: str) -> Callable[..., Any]:
             return finished(_First(weakref.ref(self), name, jitted, finished, (parts.names, what, record)))
 
+        #: the same function for use within others that are compiled; None if it needs more than its arguments, or is
+        #: made of several executables
+        self.plain: Callable[..., Any] | None = None
+        if self.prepared is not None and not any(node.op is CALL for node in self.prepared.nodes):
+            self.plain = parts.compiled(self.prepared)
         self.run: Callable[..., Any] = variant("run", parts.compiled(exposed), what)
         self.run_donating = self.run
         if self.donatable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from weft.autodiff.rules import GraphRule
 from weft.compile.chain import KeptGraph
 from weft.compile.compilations import BACKWARD, FORWARD, RUN, Compilations
 from weft.compile.differentiate import differentiate, joint_graph
@@ -12,6 +13,7 @@ from weft.compile.executable import Executable
 from weft.compile.pieces import Pieces, asks
 from weft.core import trace
 from weft.core.primitive import Primitive
+from weft.core.recording import Form, GraphNode, enter
 from weft.core.tape import GRADIENTS, SYMBOL, Edge, TapeNode
 from weft.core.tensor import Tensor, tracked, view, wrap
 from weft.ir.graph import Graph, Value
@@ -117,6 +119,13 @@ class Derivative:
         self._forward = Executable(optimize(pair.forward), (), record, prefix + FORWARD)
         self._backward = Executable(optimize(pair.backward), (), record, prefix + BACKWARD)
         self._joint: Segment | None = None
+        #: the forms of tapes whose last entry is a call of this graph, and the habits of those that contain one
+        self.following: dict[Any, Form] = {}
+        self.habits: dict[Any, Any] = {}
+        backward = self._backward.plain
+        known = backward is not None and len(places) == len(self.output_types)
+        #: how a pass that is compiled as a whole computes the gradient; None if it cannot
+        self._rule = GraphRule(backward, len(places), self.gradients, self.sources) if known else None  # type: ignore[arg-type]
 
     def forward(self, inputs: Sequence[Tensor | None], arrays: Sequence[Any]) -> list[Any]:
         """Run forward; the results carry one tape entry."""
@@ -141,7 +150,10 @@ class Derivative:
             given = {i for i, (dout, _) in enumerate(arrived) if dout is not None}
             return [None if p is None or self.sources[p].isdisjoint(given) else results[p] for p in self.gradients]
 
-        node = TapeNode(edges, count, pull)
+        node = TapeNode(edges, count, pull) if self._rule is None else GraphNode(edges, count, pull)
+        if node.__class__ is GraphNode:
+            node.rule, node.operands, node.results = self._rule, arrays, results
+            enter(node, inputs, self)
         return [
             None if kind is TOKEN else tracked(data, node, i) if i in self.reached else wrap(data)
             for i, (data, kind) in enumerate(zip(outputs, self.output_types, strict=True))

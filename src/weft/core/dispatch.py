@@ -19,9 +19,10 @@ from weft._jax_compat import Array, to_device
 from weft.core import trace as trace_module
 from weft.core.conversion import converted
 from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
+from weft.core.recording import PrimitiveNode, recorded
 from weft.core.run_number import RunNumber, settled
-from weft.core.tape import SYMBOL, Edge, TapeNode, next_sequence
-from weft.core.tensor import LiteralTensor, Tensor, tracked, view, wrap
+from weft.core.tape import SYMBOL, Edge, TapeNode
+from weft.core.tensor import LiteralTensor, Tensor, tracked, wrap
 from weft.core.trace import Trace
 from weft.dtypes import DType
 from weft.errors import Refusal, Unsupported
@@ -95,12 +96,13 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
         Tensor, or a tuple of them if the primitive has several outputs.
     """
     plain = not _careful
+    followed = False
     datas = []
     for t in inputs:
         try:
             datas.append(t._data)
             if t._node is not None:
-                plain = False
+                followed = True
         except AttributeError:
             if t is not None:
                 return apply(primitive, coerce(primitive, inputs), attrs)
@@ -112,7 +114,12 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
         run = primitive.executables.get(key) or primitive.executable(attrs)
     except ValueError:  # the first attributes that cannot be packed
         run = primitive.executable(attrs)
+        key = primitive.key(attrs)
     result = run(*datas)
+    if followed and not primitive.no_gradient:
+        outputs = recorded(primitive, attrs, key, inputs, datas, result if primitive.multiple else (result,))
+        if outputs is not None:
+            return outputs if primitive.multiple else outputs[0]
     if not primitive.multiple:
         tensor = _new(Tensor)
         tensor._data = result
@@ -295,39 +302,6 @@ def coerce(primitive: Primitive, inputs: tuple[Any, ...]) -> tuple[Tensor | None
 # -- recording -----------------------------------------------------------------------------------------------
 
 
-class PrimitiveNode(TapeNode):
-    """The tape entry of a primitive: what its derivative rule needs.
-
-    Args:
-        primitive: what was computed.
-        attrs: its attributes.
-        inputs: the operands as they were.
-        results: device arrays or IR values of the outputs.
-    """
-
-    __slots__ = ("primitive", "attrs", "inputs", "results")
-
-    def __init__(
-        self,
-        primitive: Primitive,
-        attrs: tuple[Any, ...],
-        inputs: tuple[Any, ...],
-        edges: list[Edge],
-        results: Any,
-        level: Any,
-    ) -> None:
-        self.sequence = next_sequence()  # as TapeNode.__init__ does, one call less for each operation
-        self.edges = edges
-        self.output_count = len(results)
-        self.pullback = None
-        self.level = level
-        self.hooks = None
-        self.primitive = primitive
-        self.attrs = attrs
-        self.inputs = inputs
-        self.results = results
-
-
 def edges_of(inputs: Sequence[Any], level: Any) -> list[Edge] | None:
     """The producers of the operands that a gradient follows at this level, None if there are none."""
     found = False
@@ -345,14 +319,15 @@ def edges_of(inputs: Sequence[Any], level: Any) -> list[Edge] | None:
 def record(primitive: Primitive, attrs: tuple[Any, ...], inputs: tuple[Any, ...], results: Any, level: Any) -> Any:
     """Wrap results as tensors, leaving a tape entry if a gradient follows an operand."""
     edges = None if primitive.no_gradient else edges_of(inputs, level)
+    if edges is not None and level is None:
+        datas = [None if t is None else t._data for t in inputs]
+        return recorded(primitive, attrs, primitive.key(attrs), inputs, datas, results)
     if edges is None:
         return tuple([wrap(data) for data in results])
     # the handles may be written later, so the entry keeps what they stand for now
-    freeze = view if trace_module.current() is None else _freeze
-    frozen = tuple([t if t is None or type(t) is LiteralTensor else freeze(t) for t in inputs])
+    frozen = tuple([t if t is None or type(t) is LiteralTensor else _freeze(t) for t in inputs])
     node = PrimitiveNode(primitive, attrs, frozen, edges, results, level)
-    if level is not None:
-        note_edges(node, results)
+    note_edges(node, results)
     return tuple([tracked(data, node, i) for i, data in enumerate(results)])
 
 
@@ -383,14 +358,21 @@ _OPERANDS: Any = (Tensor, *_NUMBERS, np.ndarray, np.generic, list, tuple)
 def binary_method(primitive: Primitive) -> Any:
     """The operator method of a two-operand primitive, with the eager case inline."""
     run = primitive.executable(())
+    recordable = not primitive.no_gradient
 
     def method(self: Tensor, other: Any) -> Any:
-        if type(other) is Tensor and self._node is None and other._node is None and not _careful:
-            tensor = _new(Tensor)
-            tensor._data = run(self._data, other._data)
-            tensor._node = None
-            tensor._type = None
-            return tensor
+        if type(other) is Tensor and not _careful:
+            if self._node is None and other._node is None:
+                tensor = _new(Tensor)
+                tensor._data = run(self._data, other._data)
+                tensor._node = None
+                tensor._type = None
+                return tensor
+            if recordable:
+                operands = [self._data, other._data]
+                result = run(*operands)
+                outputs = recorded(primitive, (), (), (self, other), operands, (result,))
+                return wrap(result) if outputs is None else outputs[0]
         if isinstance(other, _OPERANDS):
             return apply(primitive, (self, other))
         return NotImplemented

@@ -27,7 +27,10 @@ class TapeNode:
         level: the graph under construction when this was recorded, None for eager computation.
     """
 
-    __slots__ = ("sequence", "edges", "output_count", "pullback", "level", "hooks")
+    __slots__ = ("sequence", "edges", "output_count", "pullback", "level", "hooks", "recording", "place")
+
+    #: the number of the first output's array in the form of the tape, see `weft.core.recording`
+    place: int
 
     def __init__(
         self,
@@ -42,6 +45,8 @@ class TapeNode:
         self.pullback = pullback
         self.level = level
         self.hooks: list[tuple[int, Callable[[Any], Any]]] | None = None
+        #: the recording of a tape whose form this entry is part of
+        self.recording: Any = None
 
 
 class SymbolMark:

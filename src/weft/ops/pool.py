@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -44,6 +44,66 @@ def _max_pool(
         _full(stride, x.ndim, data_format, 1),
         _full(pads, x.ndim, data_format, (0, 0)),
     )
+
+
+def _max_pool_gradient(
+    x: Any,
+    dout: Any,
+    *,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    pads: Pads,
+    dilation: tuple[int, ...],
+    data_format: str,
+) -> Any:
+    """The gradient of `_max_pool`: that of a maximum goes to the first element that is it."""
+    small = math.prod(kernel) <= _COMPARED
+    if small and stride == kernel and max(dilation) == 1 and not any(map(any, pads)):
+        return _scattered(x, dout, kernel, 1 if data_format.endswith("C") else x.ndim - len(kernel))
+    _, pullback = jax.vjp(lambda x: _max_pool(x, kernel=kernel, stride=stride, pads=pads, dilation=dilation,
+                                              data_format=data_format), x)  # fmt: skip
+    return pullback(dout)[0]
+
+
+#: elements of a window that are compared with each other one by one
+_COMPARED: Final = 16
+
+
+def _scattered(x: Any, dout: Any, kernel: tuple[int, ...], first: int) -> Any:
+    """The gradient of windows that share no element. XLA's own goes through them with one scalar after the other."""
+    outputs = dout.shape[first : first + len(kernel)]
+    found: Any = None
+    place: Any = None
+    for number, offset in enumerate(itertools.product(*map(range, kernel))):
+        ends, steps = list(x.shape), [1] * x.ndim
+        starts = [0] * x.ndim
+        for axis, (start, size, count) in enumerate(zip(offset, kernel, outputs, strict=True), first):
+            starts[axis], ends[axis], steps[axis] = start, start + (count - 1) * size + 1, size
+        part = jax.lax.slice(x, starts, ends, steps)
+        if found is None:
+            found, place = part, jnp.zeros(part.shape, np.int32)
+        else:  # what XLA asks, so that what is no number is treated alike
+            kept = found >= part
+            found, place = jnp.where(kept, found, part), jnp.where(kept, place, np.int32(number))
+    # an axis of its own for the elements of the window in each dimension
+    inner = tuple([first + 2 * i + 1 for i in range(len(kernel))])
+    shape = [1] * (x.ndim + len(kernel))
+    for axis, size in zip(inner, kernel, strict=True):
+        shape[axis] = size
+    numbers = np.arange(math.prod(kernel), dtype=np.int32).reshape(shape)
+    taken = jnp.where(jnp.expand_dims(place, inner) == numbers, jnp.expand_dims(dout, inner), np.zeros((), dout.dtype))
+    covered = list(x.shape)
+    for axis, (size, count) in enumerate(zip(kernel, outputs, strict=True), first):
+        covered[axis] = size * count
+    rest = [(0, length - inside) for length, inside in zip(x.shape, covered, strict=True)]
+    return jnp.pad(taken.reshape(covered), rest)
+
+
+def _max_pool_rule(x: Tensor, out: Tensor, dout: Tensor, **attrs: Any) -> tuple[Any]:
+    del out
+    if x.dtype.category < 2:
+        return (None,)
+    return (apply(MAX_POOL_GRADIENT, (x, dout), tuple([attrs[name] for name in MAX_POOL.attr_names])),)
 
 
 def _max_of_slices(
@@ -174,14 +234,27 @@ def _image_sample(**attrs: Any) -> Any:
 
 
 _WINDOW: dict[str, Any] = {"kernel": (2, 2), "stride": (2, 1), "pads": ((1, 0), (0, 1))}
+_APART: dict[str, Any] = {"kernel": (2, 2), "stride": (2, 2), "pads": ((0, 0), (0, 0))}
 MAX_POOL = Primitive(
     "MaxPooling",
     _max_pool,
     attr_names=("kernel", "stride", "pads", "dilation", "data_format"),
+    derivative=_max_pool_rule,
     samples=lambda: [
         *_image_sample(**_WINDOW, dilation=(1, 1), data_format="NCHW")(),
+        *_image_sample(**_APART, dilation=(1, 1), data_format="NCHW")(),
         *_image_sample(**_WINDOW, dilation=(2, 3), data_format="NCHW")(),
         *_image_sample(**_WINDOW | {"pads": ((0, 1), (0, 0))}, dilation=(3, 1), data_format="NHWC")(),
+    ],
+)
+MAX_POOL_GRADIENT = Primitive(
+    "MaxPoolingGradient",
+    _max_pool_gradient,
+    attr_names=MAX_POOL.attr_names,
+    samples=lambda: [
+        Sample((s.inputs[0], np.arange(math.prod(shape), dtype=np.float32).reshape(shape)), s.attrs)
+        for window, shape in ((_APART, (2, 2, 2, 2)), (_WINDOW, (2, 2, 3, 4)))
+        for s in _image_sample(**window, dilation=(1, 1), data_format="NCHW")()
     ],
 )
 AVG_POOL = Primitive(

@@ -38,8 +38,8 @@ class KeptEntries:
     def __init__(self, function: Any, policy: str) -> None:
         self._about = _about(function)
         self.policy = policy
-        #: keys of records that were tried: each is tried once for a form of calls
-        self._tried: set[tuple[str, int]] = set()
+        #: the records that became entries, each of which serves once
+        self._used: set[str] = set()
 
     def find(self, function: Any, names: Sequence[str], values: Sequence[Any]) -> Entry | None:
         """The entry of an earlier process that fits a call, None if there is none.
@@ -52,16 +52,15 @@ class KeptEntries:
         store = executables.kept_entries()
         if store is None or self._about is None:
             return None
-        key = self._key(names, values)
-        for number, record in enumerate(_records(store.get(key))):
-            if (key, number) in self._tried or record.get("parameters") != list(names):
+        for record in _records(store.get(self._key(names, values))):
+            if record["id"] in self._used:
                 continue
             try:
                 entry = restored(record, values, function)
             except Unfit as reason:
                 logger.debug("%s: a graph of an earlier process does not fit: %s", self._about, reason)
                 continue
-            self._tried.add((key, number))
+            self._used.add(record["id"])
             return entry
         return None
 
@@ -75,8 +74,10 @@ class KeptEntries:
         except NotKept as reason:
             logger.info("%s: the graph is not kept for the next process: %s", entry.segment.name, reason)
             return
-        key, text = self._key(names, values), json.dumps(record)
-        others = [other for other in _records(store.get(key)) if json.dumps(other) != text]
+        record["id"] = hashlib.sha256(json.dumps(record).encode()).hexdigest()
+        self._used.add(record["id"])
+        key = self._key(names, values)
+        others = [other for other in _records(store.get(key)) if other["id"] != record["id"]]
         store.put(key, json.dumps([record, *others[: _LIMIT - 1]], separators=(",", ":")).encode())
 
     def _key(self, names: Sequence[str], values: Sequence[Any]) -> str:
@@ -101,8 +102,4 @@ def _about(function: Any) -> str | None:
 
 
 def _records(content: bytes | None) -> list[Record]:
-    try:
-        found = [] if content is None else json.loads(content)
-    except ValueError:
-        return []
-    return [record for record in found if isinstance(record, dict)] if isinstance(found, list) else []
+    return [] if content is None else json.loads(content)  # which `Files` gives whole or not at all

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -64,6 +65,51 @@ def _max_of_slices(
         part = jax.lax.slice(padded, starts, ends, _full(stride, x.ndim, data_format, 1))
         best = part if best is None else jnp.where((part > best) | (part != part), part, best)
     return best
+
+
+#: elements of a window up to which the gradient looks at one slice for each
+_SLICES: Final = 16
+
+
+def _max_pool_grad(
+    x: Any,
+    dout: Any,
+    *,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    pads: Pads,
+    dilation: tuple[int, ...],
+    data_format: str,
+) -> Any:
+    """The gradient of maxima of windows, each of which goes to the element that XLA's `select_and_scatter` selects."""
+    if kernel != stride or np.any(pads) or max(dilation) > 1 or math.prod(kernel) > _SLICES:
+        settings = {"kernel": kernel, "stride": stride, "pads": pads, "dilation": dilation, "data_format": data_format}
+        return jax.vjp(lambda x: _max_pool(x, **settings), x)[1](dout)[0]
+    # Windows that do not overlap: XLA would scatter over arrays of indices, which costs it many times as much.
+    steps = _full(stride, x.ndim, data_format, 1)
+    ends = [n * step for n, step in zip(dout.shape, steps, strict=True)]
+    offsets = list(itertools.product(*[range(step) for step in steps]))
+    best = chosen = None
+    for number, offset in enumerate(offsets):
+        part = jax.lax.slice(x, offset, [e - (s - 1 - o) for e, s, o in zip(ends, steps, offset, strict=True)], steps)
+        if best is None:
+            best, chosen = part, jnp.zeros(part.shape, np.int8)
+        else:
+            stays = best >= part
+            best, chosen = jnp.where(stays, best, part), jnp.where(stays, chosen, np.int8(number))
+    zero = np.zeros((), dout.dtype)
+    added = jnp.where(dout == 0, zero, dout)  # a sum that starts with 0 is never -0.0
+    parts = [jnp.where(chosen == np.int8(number), added, zero) for number in range(len(offsets))]
+    for axis in range(x.ndim - 1, -1, -1):
+        if steps[axis] > 1:
+            parts = [_interleaved(parts[i : i + steps[axis]], axis) for i in range(0, len(parts), steps[axis])]
+    return jax.lax.pad(parts[0], zero, [(0, n - end, 0) for n, end in zip(x.shape, ends, strict=True)])
+
+
+def _interleaved(parts: Sequence[Any], axis: int) -> Any:
+    """Arrays of one shape as one, whose elements along an axis come from each in turn."""
+    shape = parts[0].shape
+    return jnp.stack(parts, axis + 1).reshape((*shape[:axis], shape[axis] * len(parts), *shape[axis + 1 :]))
 
 
 def _avg_pool(
@@ -173,13 +219,28 @@ def _image_sample(**attrs: Any) -> Any:
     return samples
 
 
+def _gradient_samples() -> list[Sample]:
+    found = []
+    for window, data_format in ((_TILES, "NCHW"), (_TILES, "NHWC"), (_WINDOW, "NCHW")):
+        attrs = {**window, "dilation": (1, 1), "data_format": data_format}
+        (x,) = _image_sample()()[0].inputs
+        shape = _max_pool(jnp.asarray(x), **attrs).shape
+        found.append(Sample((x, np.linspace(-1, 1, math.prod(shape), dtype=np.float32).reshape(shape)), attrs))
+    return found
+
+
 _WINDOW: dict[str, Any] = {"kernel": (2, 2), "stride": (2, 1), "pads": ((1, 0), (0, 1))}
+_TILES: dict[str, Any] = {"kernel": (2, 3), "stride": (2, 3), "pads": ((0, 0), (0, 0))}
+_MAX_POOL_ATTRS: Final = ("kernel", "stride", "pads", "dilation", "data_format")
+MAX_POOL_GRAD = Primitive("MaxPoolingGrad", _max_pool_grad, attr_names=_MAX_POOL_ATTRS, samples=_gradient_samples)
 MAX_POOL = Primitive(
     "MaxPooling",
     _max_pool,
-    attr_names=("kernel", "stride", "pads", "dilation", "data_format"),
+    attr_names=_MAX_POOL_ATTRS,
+    derivative=lambda x, out, dout, **attrs: (apply(MAX_POOL_GRAD, (x, dout), tuple(attrs.values())),),
     samples=lambda: [
         *_image_sample(**_WINDOW, dilation=(1, 1), data_format="NCHW")(),
+        *_image_sample(**_TILES, dilation=(1, 1), data_format="NCHW")(),
         *_image_sample(**_WINDOW, dilation=(2, 3), data_format="NCHW")(),
         *_image_sample(**_WINDOW | {"pads": ((0, 1), (0, 0))}, dilation=(3, 1), data_format="NHWC")(),
     ],

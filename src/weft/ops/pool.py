@@ -83,20 +83,26 @@ def _max_pool_grad(
 ) -> Any:
     """The gradient of maxima of windows, each of which goes to the element that XLA's `select_and_scatter` selects."""
     if kernel != stride or np.any(pads) or max(dilation) > 1 or math.prod(kernel) > _SLICES:
-        settings = {"kernel": kernel, "stride": stride, "pads": pads, "dilation": dilation, "data_format": data_format}
+        settings: dict[str, Any] = {
+            "kernel": kernel,
+            "stride": stride,
+            "pads": pads,
+            "dilation": dilation,
+            "data_format": data_format,
+        }
         return jax.vjp(lambda x: _max_pool(x, **settings), x)[1](dout)[0]
     # Windows that do not overlap: XLA would scatter over arrays of indices, which costs it many times as much.
     steps = _full(stride, x.ndim, data_format, 1)
     ends = [n * step for n, step in zip(dout.shape, steps, strict=True)]
     offsets = list(itertools.product(*[range(step) for step in steps]))
-    best = chosen = None
-    for number, offset in enumerate(offsets):
-        part = jax.lax.slice(x, offset, [e - (s - 1 - o) for e, s, o in zip(ends, steps, offset, strict=True)], steps)
-        if best is None:
-            best, chosen = part, jnp.zeros(part.shape, np.int8)
-        else:
-            stays = best >= part
-            best, chosen = jnp.where(stays, best, part), jnp.where(stays, chosen, np.int8(number))
+    best, *others = [
+        jax.lax.slice(x, offset, [e - (s - 1 - o) for e, s, o in zip(ends, steps, offset, strict=True)], steps)
+        for offset in offsets
+    ]
+    chosen = jnp.zeros(best.shape, np.int8)
+    for number, part in enumerate(others, 1):
+        stays = best >= part
+        best, chosen = jnp.where(stays, best, part), jnp.where(stays, chosen, np.int8(number))
     zero = np.zeros((), dout.dtype)
     added = jnp.where(dout == 0, zero, dout)  # a sum that starts with 0 is never -0.0
     parts = [jnp.where(chosen == np.int8(number), added, zero) for number in range(len(offsets))]

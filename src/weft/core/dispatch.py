@@ -382,7 +382,11 @@ _OPERANDS: Any = (Tensor, *_NUMBERS, np.ndarray, np.generic, list, tuple)
 
 def binary_method(primitive: Primitive) -> Any:
     """The operator method of a two-operand primitive, with the eager case inline."""
-    run = primitive.executable(())
+
+    def run(*arrays: Any) -> Any:  # until its first call: `jax.jit` costs more than the rest of the declaration
+        nonlocal run
+        run = primitive.executable(())
+        return run(*arrays)
 
     def method(self: Tensor, other: Any) -> Any:
         if type(other) is Tensor and self._node is None and other._node is None and not _careful:

@@ -11,7 +11,7 @@ _KEBAB = re.compile(r"[a-z]+(-[a-z]+)*")
 
 
 class Pass:
-    """Base of the passes. One that has limits is a frozen dataclass of them.
+    """Base of the passes: frozen dataclasses whose fields are the pass's limits.
 
     A subclass with a `name` registers itself.
     """

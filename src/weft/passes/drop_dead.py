@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from weft.core.control import IF, WHILE
@@ -11,6 +12,7 @@ from weft.passes.base import Pass
 from weft.passes.rewrite import renumber, replace
 
 
+@dataclass(frozen=True)
 class DropDead(Pass):
     """Dead code elimination, through the boundaries of regions.
 

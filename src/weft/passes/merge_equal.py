@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from weft.core.control import IF, WHILE, effect_of
@@ -12,6 +13,7 @@ from weft.passes.base import Pass
 from weft.passes.rewrite import graphs_of, rewrite
 
 
+@dataclass(frozen=True)
 class MergeEqual(Pass):
     """Common subexpression elimination.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from weft.core.control import IF, WHILE
@@ -12,6 +13,7 @@ from weft.passes.base import Pass
 from weft.passes.rewrite import replace, rewrite, splice, truth
 
 
+@dataclass(frozen=True)
 class ResolveControl(Pass):
     """Take known branches, drop loops that do not run, and tell regions what is known outside.
 

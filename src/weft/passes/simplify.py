@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -181,6 +182,7 @@ ROWS: Final[dict[str, Sequence[Row]]] = {
 }
 
 
+@dataclass(frozen=True)
 class Simplify(Pass):
     """Apply the rows of `ROWS`: ``x * 1`` -> ``x``, ``Neg(Neg(x))`` -> ``x``, ``Reshape(Reshape(x))``, ...
 

@@ -15,6 +15,7 @@ import jax.monitoring
 import numpy as np
 from jax._src import compilation_cache, dispatch, pjit  # noqa: TID251  what this module is for
 from jax._src import util as jax_util  # noqa: TID251
+from jax._src.interpreters import mlir  # noqa: TID251
 
 # 64-bit element types are real in this framework; JAX has one process-wide switch for them.
 jax.config.update("jax_enable_x64", True)
@@ -57,9 +58,30 @@ def copied(array: Array) -> Array:
 class _Local(threading.local):
     #: whether what is being compiled was found on disk
     loaded = False
+    #: what holds the programs that JAX writes for XLA in this thread, and for how many more it is used
+    context: Any = None
+    uses = 0
 
 
 _local = _Local()
+
+
+def _ir_context() -> Any:
+    """What holds a program that JAX writes for XLA: one for many programs of a thread.
+
+    Making one takes as long as writing a small program, as it loads all dialects. It also keeps all types, constants
+    and locations of its programs as long as it lives, so it is not used for ever.
+    """
+    if not _local.uses:
+        _local.context, _local.uses = _make_ir_context(), _PROGRAMS
+    _local.uses -= 1
+    return _local.context
+
+
+#: programs that one context holds
+_PROGRAMS: Final = 64
+_make_ir_context: Final = mlir.make_ir_context
+mlir.make_ir_context = _ir_context
 
 
 def _note_loaded(event: str, **facts: Any) -> None:

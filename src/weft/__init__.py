@@ -6,9 +6,9 @@ Programs written for MindSpore import `mindspore` instead (see `weft.mindspore`)
 
 from __future__ import annotations
 
-import gc as _gc
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from weft.collecting import importing as _importing
 from weft.lazily import lazily as _lazily
 
 if _TYPE_CHECKING:
@@ -20,9 +20,7 @@ else:
         {"weft": "train", "weft.train": "load_checkpoint load_param_into_net save_checkpoint"},
     )
 
-_collecting = _gc.isenabled()
-_gc.disable()  # importing makes no garbage, and one full collection takes as long as all of our modules
-try:
+with _importing():
     from weft import nn, ops
     from weft.autodiff.grad import grad, jvp, value_and_grad, vjp
     from weft.autodiff.jacobian import jacfwd, jacrev
@@ -56,12 +54,6 @@ try:
     from weft.vectorize import vmap
 
     _configure_cache()
-finally:
-    if _collecting:
-        if not _gc.get_freeze_count():  # moves all objects to the oldest generation, where they wait for their time
-            _gc.freeze()
-            _gc.unfreeze()
-        _gc.enable()
 
 __version__ = "0.1.0"
 

@@ -24,10 +24,12 @@ def run(program: str, *flags: str, cwd: Path | None = None) -> str:
 
 
 @pytest.mark.parametrize(
-    "before", ["", "import numpy, jax", "import gc\ndef function(): pass\nclass A: pass\nRATE = 0.1"]
+    "before",
+    ["", "import numpy, jax", "def function(): pass\nclass Kind: pass\nRATE = 0.1"],
+    ids=["", "imports", "names"],
 )
 def test_what_importing_made_is_frozen(before: str) -> None:
-    assert int(run(f"{before}\nimport weft, gc; print(gc.get_freeze_count())")) > 50_000
+    assert run(f"{before}\nimport weft, gc; print(gc.get_freeze_count() > 50_000, gc.isenabled())") == "True True\n"
 
 
 @pytest.mark.parametrize(
@@ -36,13 +38,14 @@ def test_what_importing_made_is_frozen(before: str) -> None:
         "rows = [[1, 2]]",
         "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
         "import gc; gc.freeze()",
-        "import gc; gc.disable()",
     ],
 )
 def test_nothing_is_frozen_where_it_could_be_the_programs(before: str) -> None:
-    program = f"{before}\nimport gc; count = gc.get_freeze_count(), gc.isenabled()\n"
-    program += "import weft; print(abs(gc.get_freeze_count() - count[0]) < 10, gc.isenabled() == count[1])"
-    assert run(program) == "True True\n"
+    assert run(f"{before}\nimport weft, gc; print(gc.get_freeze_count() > 50_000, gc.isenabled())") == "False True\n"
+
+
+def test_a_collector_that_is_turned_off_stays_as_it_is() -> None:
+    assert run("import gc; gc.disable(); import weft; print(gc.get_freeze_count(), gc.isenabled())") == "0 False\n"
 
 
 def test_nothing_is_frozen_when_a_function_or_a_module_of_the_program_imports(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from bench.measure import Result, row, seconds, wait
 MODES = ("eager", "construct under jit", "step under jit")
 
 
-@row("import weft", 1.2)
+@row("import weft", 1.15)
 def import_time(repeat: int) -> Result:
     # as an installed package, whose bytecode is on disk
     compileall.compile_dir(os.path.dirname(weft.__file__), quiet=1)

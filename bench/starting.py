@@ -84,7 +84,7 @@ def eager_warm(repeat: int) -> Result:
     return _compare("weft", "jax", True, repeat)
 
 
-@row("LeNet step under jit, first call, nothing cached", 2.0)
+@row("LeNet step under jit, first call, nothing cached", 1.0)
 def compiled_cold(repeat: int) -> Result:
     return _compare("weft under jit", "jax under jit", False, repeat)
 

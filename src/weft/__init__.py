@@ -6,12 +6,22 @@ Programs written for MindSpore import `mindspore` instead (see `weft.mindspore`)
 
 from __future__ import annotations
 
-import gc as _gc
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-_collecting = _gc.isenabled()
-_gc.disable()  # importing makes no garbage, and one full collection takes as long as all of our modules
-try:
-    from weft import nn, ops, train
+from weft.collecting import importing as _importing
+from weft.lazily import lazily as _lazily
+
+if _TYPE_CHECKING:
+    from weft import train
+    from weft.train import load_checkpoint, load_param_into_net, save_checkpoint
+else:
+    __getattr__, __dir__ = _lazily(
+        __name__,
+        {"weft": "train", "weft.train": "load_checkpoint load_param_into_net save_checkpoint"},
+    )
+
+with _importing():
+    from weft import nn, ops
     from weft.autodiff.grad import grad, jvp, value_and_grad, vjp
     from weft.autodiff.jacobian import jacfwd, jacrev
     from weft.cache import configure as _configure_cache
@@ -41,16 +51,9 @@ try:
     from weft.jit import jit, jit_class, jit_disable, ms_function
     from weft.nn.lazy_inline import lazy_inline
     from weft.ops.random import get_seed, set_seed
-    from weft.train import load_checkpoint, load_param_into_net, save_checkpoint
     from weft.vectorize import vmap
 
     _configure_cache()
-finally:
-    if _collecting:
-        if not _gc.get_freeze_count():  # moves all objects to the oldest generation, where they wait for their time
-            _gc.freeze()
-            _gc.unfreeze()
-        _gc.enable()
 
 __version__ = "0.1.0"
 

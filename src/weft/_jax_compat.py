@@ -20,7 +20,7 @@ from jax._src import config as jax_config  # noqa: TID251
 from jax._src import core as jax_core  # noqa: TID251
 from jax._src import tree_util as jax_tree  # noqa: TID251
 from jax._src import util as jax_util  # noqa: TID251
-from jax._src.interpreters import pxla  # noqa: TID251
+from jax._src.interpreters import mlir, pxla  # noqa: TID251
 from jaxlib import _jax, xla_client
 
 # 64-bit element types are real in this framework; JAX has one process-wide switch for them.
@@ -69,9 +69,30 @@ class _Local(threading.local):
     loaded = False
     #: the key of the program that JAX asked the store for last
     asked: str | None = None
+    #: what holds the programs that JAX writes for XLA in this thread, and for how many more it is used
+    context: Any = None
+    uses = 0
 
 
 _local = _Local()
+
+
+def _ir_context() -> Any:
+    """What holds a program that JAX writes for XLA: one for many programs of a thread.
+
+    Making one takes as long as writing a small program, as it loads all dialects. It also keeps all types, constants
+    and locations of its programs as long as it lives, so it is not used for ever.
+    """
+    if not _local.uses:
+        _local.context, _local.uses = _make_ir_context(), _PROGRAMS
+    _local.uses -= 1
+    return _local.context
+
+
+#: programs that one context holds
+_PROGRAMS: Final = 64
+_make_ir_context: Final = mlir.make_ir_context
+mlir.make_ir_context = _ir_context
 
 
 def _note_loaded(event: str, **facts: Any) -> None:

@@ -113,7 +113,7 @@ def _resolve(operator: Any) -> tuple[Primitive, type | None]:
         return operator, OPERATOR_CLASSES.get(operator.name)
     if isinstance(operator, str):
         kind = OPERATOR_CLASSES.get(operator)
-        primitive = getattr(kind, "primitive", None) or Primitive.table.get(operator)
+        primitive = getattr(kind, "primitive", None) or Primitive.named(operator)
         if primitive is None:
             raise TypeError(f"there is no operator named {operator!r} with a derivative of its own")
         return primitive, kind

@@ -7,18 +7,19 @@ calls are made when it is done. Other graphs run in a thread of a pool, and thei
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import queue
 import sys
 import types
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import jax
 import numpy as np
 
+from weft import lazily
 from weft.core import trace as trace_module
 from weft.core.control import WHILE, effect_of
 from weft.core.primitive import IO
@@ -28,10 +29,19 @@ from weft.ir.types import TOKEN
 from weft.ops.host import ARRIVALS, Arrival, HostCall
 from weft.passes.rewrite import graphs_of
 
-#: runs that wait for each other's host calls (a host call may run another graph) need a thread each
-_POOL: Final = ThreadPoolExecutor(1024, "weft-graph")
+if TYPE_CHECKING:
+    from concurrent import futures
+else:
+    futures = lazily.deferred("concurrent.futures")
+
 _NUMBERS: Final = itertools.count(1)
 _PACKAGE: Final = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+
+@functools.cache
+def _pool() -> futures.ThreadPoolExecutor:
+    """Runs that wait for each other's host calls (a host call may run another graph) need a thread each."""
+    return futures.ThreadPoolExecutor(1024, "weft-graph")
 
 
 def with_host_calls(function: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
@@ -57,12 +67,12 @@ def with_host_calls(function: Callable[..., Any], graph: Graph) -> Callable[...,
         arrivals: queue.SimpleQueue[Arrival | None] = queue.SimpleQueue()
         ARRIVALS[number] = arrivals
         try:
-            future: Future[Any]
+            future: futures.Future[Any]
             if meanwhile:
-                future = _POOL.submit(_finish, function, arguments)
+                future = _pool().submit(_finish, function, arguments)
                 future.add_done_callback(lambda _: arrivals.put(None))
             else:
-                future = Future()
+                future = futures.Future()
                 future.set_result(_finish(function, arguments))
                 arrivals.put(None)
             while (arrival := arrivals.get()) is not None:

@@ -27,7 +27,7 @@ def operation(name: str) -> Primitive:
         >>> operation("If").name
         'If'
     """
-    found = Primitive.table.get(name)
+    found = Primitive.named(name)
     if found is not None:
         return found
     if name.startswith("Grad"):

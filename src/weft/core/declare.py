@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from functools import cache
+from inspect import CO_VARARGS
 from types import CodeType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -83,11 +83,11 @@ def op(
     """
 
     def decorate(implementation: Callable[..., Any]) -> Callable[..., Any]:
-        operands, attributes, variadic = _parameters(implementation)
+        parameters = _parameters(implementation)
         primitive = Primitive(
             name,
             implementation,
-            attr_names=tuple(p.name for p in attributes),
+            attr_names=parameters.attributes,
             multiple=multiple,
             effect=effect,
             promotes=promotes,
@@ -97,7 +97,7 @@ def op(
             derivative=gradient,
             no_gradient=no_gradient,
         )
-        function = _functional(implementation, primitive, operands, attributes, variadic)
+        function = _functional(implementation, primitive, parameters)
         function.primitive = primitive
         for method_name in (method,) if isinstance(method, str) else method:
             add_method(method_name, function)
@@ -126,40 +126,48 @@ def _named(function: Any, name: str) -> Any:
     return function
 
 
-def _parameters(function: Callable[..., Any]) -> tuple[list[inspect.Parameter], list[inspect.Parameter], str]:
-    operands, attributes, variadic = [], [], ""
-    for p in inspect.signature(function).parameters.values():
-        if p.kind is p.KEYWORD_ONLY:
-            attributes.append(p)
-        elif p.kind is p.VAR_POSITIONAL:
-            variadic = p.name
-        else:
-            operands.append(p)
-    return operands, attributes, variadic
+class _Parameters(NamedTuple):
+    """The parameters of an implementation: names and defaults."""
+
+    operands: tuple[str, ...]
+    attributes: tuple[str, ...]
+    #: name of the parameter for any number of operands, "" if there is none
+    variadic: str
+    defaults: tuple[Any, ...]
+    keyword_defaults: dict[str, Any]
+
+
+def _parameters(function: Any) -> _Parameters:
+    """The parameters of a plain function, read from its code: `inspect.signature` takes most of an import of `ops`."""
+    code = function.__code__
+    names, count = code.co_varnames, code.co_argcount
+    end = count + code.co_kwonlyargcount
+    variadic = names[end] if code.co_flags & CO_VARARGS else ""
+    return _Parameters(
+        names[:count], names[count:end], variadic, function.__defaults__ or (), function.__kwdefaults__ or {}
+    )
 
 
 def _functional(
     implementation: Callable[..., Any],
     primitive: Primitive,
-    operands: list[inspect.Parameter],
-    attributes: list[inspect.Parameter],
-    variadic: str,
+    parameters: _Parameters,
 ) -> Any:
     """Make the function that splits a call into operands and attributes, without binding them by hand."""
     name = implementation.__name__
-    template = _template(len(operands), bool(variadic), tuple([p.name in _DTYPE_ATTRS for p in attributes]))
-    parameters = [*operands, *attributes]
-    names = tuple([p.name for p in parameters]) + ((variadic,) if variadic else ())
+    operands, attributes, variadic, defaults, keyword_defaults = parameters
+    template = _template(len(operands), bool(variadic), tuple([name in _DTYPE_ATTRS for name in attributes]))
+    names = (*operands, *attributes, variadic) if variadic else (*operands, *attributes)
     code = template.replace(
         co_name=name, co_qualname=name, co_varnames=names, co_filename=f"<weft operation {primitive.name}>"
     )
-    positional = operands if variadic else parameters
-    defaults = tuple([p.default for p in positional if p.default is not p.empty])
+    if not variadic:
+        defaults += tuple([keyword_defaults[a] for a in attributes if a in keyword_defaults])
     scope = {"_apply": apply, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of}
     scope["__name__"] = implementation.__module__
     function = FunctionType(code, scope, name, defaults)
     if variadic:
-        function.__kwdefaults__ = {p.name: p.default for p in attributes if p.default is not p.empty}
+        function.__kwdefaults__ = keyword_defaults
     function.__doc__ = implementation.__doc__
     function.__module__ = implementation.__module__
     return function

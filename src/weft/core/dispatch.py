@@ -357,8 +357,12 @@ _OPERANDS: Any = (Tensor, *_NUMBERS, np.ndarray, np.generic, list, tuple)
 
 def binary_method(primitive: Primitive) -> Any:
     """The operator method of a two-operand primitive, with the eager case inline."""
-    run = primitive.executable(())
     recordable = not primitive.no_gradient
+
+    def run(*arrays: Any) -> Any:  # until its first call: `jax.jit` costs more than the rest of the declaration
+        nonlocal run
+        run = primitive.executable(())
+        return run(*arrays)
 
     def method(self: Tensor, other: Any) -> Any:
         if type(other) is Tensor and not _careful:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 import jax
 
-from weft import dtypes
+from weft import dtypes, lazily
 from weft._jax_compat import compiled_programs, on_compilation
 from weft.cache import inferred
 from weft.cache.programs import compiled
@@ -184,6 +184,13 @@ class Primitive:
         Primitive.everyone.add(self)
         if register:
             Primitive.table[name] = self
+
+    @classmethod
+    def named(cls, name: str) -> Primitive | None:
+        """The primitive that is declared under a name, maybe in a module that was not needed so far; else None."""
+        if name not in cls.table:
+            lazily.settle()
+        return cls.table.get(name)
 
     def bound(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
         """The JAX function of the operands alone, with these attributes."""

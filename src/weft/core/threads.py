@@ -9,7 +9,6 @@ it takes over none.
 from __future__ import annotations
 
 import _thread
-import concurrent.futures.thread
 import os
 import sys
 import sysconfig
@@ -23,8 +22,8 @@ from typing import Final
 _BYSTANDERS: Final = frozenset(
     {"ipykernel", "IPython", "zmq", "debugpy", "pydevd", "_pydevd_bundle", "execnet", "tqdm", "jax"}
 )
-#: what a pool's thread runs: while it is there itself, and in no function, it waits for work that others give it
-_IDLE: Final = concurrent.futures.thread._worker.__code__
+#: where a pool's thread runs a function of this name: while it is there itself it waits for work that others give it
+_POOLS: Final = "concurrent.futures.thread"
 #: what every thread of `threading` runs first
 _FIRST: Final = threading.Thread._bootstrap.__code__  # type: ignore[attr-defined]
 _WEFT: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
@@ -82,7 +81,8 @@ def _is_library_timer(thread: threading.Thread) -> bool:
 
 def _is_bystander(frame: types.FrameType | None) -> bool:
     """Whether a thread belongs to a package that keeps to itself, and is not running the program's code."""
-    if frame is not None and frame.f_code is _IDLE:
+    pools = sys.modules.get(_POOLS)
+    if frame is not None and pools is not None and frame.f_code is pools._worker.__code__:
         return True
     packages, first = [""], None
     try:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from weft import lazily
 from weft.capture.state import events
 from weft.errors import Unsupported
-from weft.explain.findings import FunctionReport
-from weft.explain.recorder import Recorder
-from weft.explain.report import Report
 from weft.jit.reporting import compile_callable, histories_of
+
+if TYPE_CHECKING:
+    from weft.explain import findings, recorder
+    from weft.explain import report as reports
+else:
+    findings, recorder = lazily.deferred("weft.explain.findings"), lazily.deferred("weft.explain.recorder")
+    reports = lazily.deferred("weft.explain.report")
 
 
 class Explainer:
@@ -22,7 +27,7 @@ class Explainer:
             functools.update_wrapper(self, fn, updated=())
         self._compiled, self._run = compile_callable(fn)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Report:
+    def __call__(self, *args: Any, **kwargs: Any) -> reports.Report:
         """Run the function once with these arguments.
 
         Args:
@@ -35,13 +40,13 @@ class Explainer:
         Raises:
             Exception: what the function itself raises.
         """
-        with Recorder() as recorder:
+        with recorder.Recorder() as record:
             try:
                 self._run(*args, **kwargs)
             except Unsupported as refusal:
                 if refusal.location is None:
                     raise
-        return recorder.report(self._compiled.history)
+        return record.report(self._compiled.history)
 
 
 def explain(fn: Callable[..., Any]) -> Explainer:
@@ -68,7 +73,7 @@ def explain(fn: Callable[..., Any]) -> Explainer:
     return Explainer(fn)
 
 
-def report_of(fn: Any) -> Report:
+def report_of(fn: Any) -> reports.Report:
     """Everything that happened to a compiled callable so far, without running it.
 
     Args:
@@ -77,8 +82,8 @@ def report_of(fn: Any) -> Report:
     Returns:
         Report: without functions if it was never compiled.
     """
-    reports = map(FunctionReport.of, histories_of(fn))
-    return Report([report for report in reports if not report.is_empty])
+    found = map(findings.FunctionReport.of, histories_of(fn))
+    return reports.Report([report for report in found if not report.is_empty])
 
 
 events.report_of = report_of

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from weft.explain import console, page, text
+from weft import lazily
+from weft.explain import text
 from weft.explain.findings import Findings
+
+if TYPE_CHECKING:
+    from weft.explain import console, page
+else:
+    console, page = lazily.deferred("weft.explain.console"), lazily.deferred("weft.explain.page")
 
 
 class Report(Findings):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from weft.compile.compilations import Compilation
 from weft.errors import Location, excerpt
-from weft.explain.findings import BreakReport, Findings, FunctionReport, GraphReport
+
+if TYPE_CHECKING:
+    from weft.explain.findings import BreakReport, Findings, FunctionReport, GraphReport
 
 #: how many names of a list are shown before the rest is counted
 _SHOWN: Final = 8

@@ -3,142 +3,192 @@
 A layer is a Cell whose `construct` calls operations; nothing here knows how graphs are captured or compiled.
 """
 
+from typing import TYPE_CHECKING
+
+from weft import lazily
 from weft.nn.cell import Cell
-from weft.nn.dynamic_lr import (
-    cosine_decay_lr,
-    exponential_decay_lr,
-    inverse_decay_lr,
-    natural_exp_decay_lr,
-    piecewise_constant_lr,
-    polynomial_decay_lr,
-    warmup_lr,
-)  # fmt: skip
 from weft.nn.hooks import HookHandle
-from weft.nn.layer.activation import (
-    CELU,
-    ELU,
-    GELU,
-    GLU,
-    FastGelu,
-    Hardtanh,
-    HShrink,
-    HSigmoid,
-    HSwish,
-    LeakyReLU,
-    LogSigmoid,
-    LogSoftmax,
-    Mish,
-    PReLU,
-    ReLU,
-    ReLU6,
-    SeLU,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Softmax2d,
-    Softmin,
-    Softplus,
-    SoftShrink,
-    Softsign,
-    Tanh,
-    Tanhshrink,
-    Threshold,
-    get_activation,
-)  # fmt: skip
-from weft.nn.layer.basic import (
-    ClipByNorm,
-    Dense,
-    Dropout,
-    Dropout1d,
-    Dropout2d,
-    Dropout3d,
-    Flatten,
-    Identity,
-    MatMul,
-    Norm,
-    OneHot,
-    Pad,
-)  # fmt: skip
-from weft.nn.layer.container import CellDict, CellList, SequentialCell
-from weft.nn.layer.conv import Conv1d, Conv1dTranspose, Conv2d, Conv2dTranspose, Conv3d
-from weft.nn.layer.embedding import Embedding, EmbeddingLookup
-from weft.nn.layer.normalization import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    GroupNorm,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-    LayerNorm,
-)  # fmt: skip
-from weft.nn.layer.pooling import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveAvgPool3d,
-    AdaptiveMaxPool1d,
-    AdaptiveMaxPool2d,
-    AvgPool1d,
-    AvgPool2d,
-    AvgPool3d,
-    MaxPool1d,
-    MaxPool2d,
-    MaxPool3d,
-)  # fmt: skip
-from weft.nn.layer.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
-from weft.nn.layer.transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
-from weft.nn.learning_rate_schedule import (
-    CosineDecayLR,
-    ExponentialDecayLR,
-    InverseDecayLR,
-    LearningRateSchedule,
-    NaturalExpDecayLR,
-    PolynomialDecayLR,
-    WarmUpLR,
-)  # fmt: skip
-from weft.nn.loss import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CosineEmbeddingLoss,
-    CrossEntropyLoss,
-    FocalLoss,
-    HuberLoss,
-    KLDivLoss,
-    L1Loss,
-    LossBase,
-    MarginRankingLoss,
-    MSELoss,
-    NLLLoss,
-    SmoothL1Loss,
-    SoftMarginLoss,
-    SoftmaxCrossEntropyWithLogits,
-)  # fmt: skip
-from weft.nn.loss_scale import (
-    DynamicLossScaleUpdateCell,
-    FixedLossScaleUpdateCell,
-    TrainOneStepWithLossScaleCell,
-)  # fmt: skip
-from weft.nn.optim import (
-    LARS,
-    SGD,
-    Adadelta,
-    Adagrad,
-    Adam,
-    AdaMax,
-    AdamWeightDecay,
-    Lamb,
-    Momentum,
-    Optimizer,
-    RMSProp,
-)  # fmt: skip
-from weft.nn.wrap import (
-    ForwardValueAndGrad,
-    ParameterUpdate,
-    TrainOneStepCell,
-    WithEvalCell,
-    WithGradCell,
-    WithLossCell,
-)  # fmt: skip
+
+if TYPE_CHECKING:
+    from weft.nn.dynamic_lr import (
+        cosine_decay_lr,
+        exponential_decay_lr,
+        inverse_decay_lr,
+        natural_exp_decay_lr,
+        piecewise_constant_lr,
+        polynomial_decay_lr,
+        warmup_lr,
+    )
+    from weft.nn.layer.activation import (
+        CELU,
+        ELU,
+        GELU,
+        GLU,
+        FastGelu,
+        Hardtanh,
+        HShrink,
+        HSigmoid,
+        HSwish,
+        LeakyReLU,
+        LogSigmoid,
+        LogSoftmax,
+        Mish,
+        PReLU,
+        ReLU,
+        ReLU6,
+        SeLU,
+        Sigmoid,
+        SiLU,
+        Softmax,
+        Softmax2d,
+        Softmin,
+        Softplus,
+        SoftShrink,
+        Softsign,
+        Tanh,
+        Tanhshrink,
+        Threshold,
+        get_activation,
+    )
+    from weft.nn.layer.basic import (
+        ClipByNorm,
+        Dense,
+        Dropout,
+        Dropout1d,
+        Dropout2d,
+        Dropout3d,
+        Flatten,
+        Identity,
+        MatMul,
+        Norm,
+        OneHot,
+        Pad,
+    )
+    from weft.nn.layer.container import CellDict, CellList, SequentialCell
+    from weft.nn.layer.conv import Conv1d, Conv1dTranspose, Conv2d, Conv2dTranspose, Conv3d
+    from weft.nn.layer.embedding import Embedding, EmbeddingLookup
+    from weft.nn.layer.normalization import (
+        BatchNorm1d,
+        BatchNorm2d,
+        BatchNorm3d,
+        GroupNorm,
+        InstanceNorm1d,
+        InstanceNorm2d,
+        InstanceNorm3d,
+        LayerNorm,
+    )
+    from weft.nn.layer.pooling import (
+        AdaptiveAvgPool1d,
+        AdaptiveAvgPool2d,
+        AdaptiveAvgPool3d,
+        AdaptiveMaxPool1d,
+        AdaptiveMaxPool2d,
+        AvgPool1d,
+        AvgPool2d,
+        AvgPool3d,
+        MaxPool1d,
+        MaxPool2d,
+        MaxPool3d,
+    )
+    from weft.nn.layer.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+    from weft.nn.layer.transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
+    from weft.nn.learning_rate_schedule import (
+        CosineDecayLR,
+        ExponentialDecayLR,
+        InverseDecayLR,
+        LearningRateSchedule,
+        NaturalExpDecayLR,
+        PolynomialDecayLR,
+        WarmUpLR,
+    )
+    from weft.nn.loss import (
+        BCELoss,
+        BCEWithLogitsLoss,
+        CosineEmbeddingLoss,
+        CrossEntropyLoss,
+        FocalLoss,
+        HuberLoss,
+        KLDivLoss,
+        L1Loss,
+        LossBase,
+        MarginRankingLoss,
+        MSELoss,
+        NLLLoss,
+        SmoothL1Loss,
+        SoftMarginLoss,
+        SoftmaxCrossEntropyWithLogits,
+    )
+    from weft.nn.loss_scale import (
+        DynamicLossScaleUpdateCell,
+        FixedLossScaleUpdateCell,
+        TrainOneStepWithLossScaleCell,
+    )
+    from weft.nn.optim import (
+        LARS,
+        SGD,
+        Adadelta,
+        Adagrad,
+        Adam,
+        AdaMax,
+        AdamWeightDecay,
+        Lamb,
+        Momentum,
+        Optimizer,
+        RMSProp,
+    )
+    from weft.nn.wrap import (
+        ForwardValueAndGrad,
+        ParameterUpdate,
+        TrainOneStepCell,
+        WithEvalCell,
+        WithGradCell,
+        WithLossCell,
+    )
+else:
+    __getattr__, __dir__ = lazily.lazily(
+        __name__,
+        {
+            "weft.nn": "dynamic_lr layer learning_rate_schedule loss loss_scale optim wrap",
+            "weft.nn.dynamic_lr": (
+                "cosine_decay_lr exponential_decay_lr inverse_decay_lr natural_exp_decay_lr "
+                "piecewise_constant_lr polynomial_decay_lr warmup_lr"
+            ),
+            "weft.nn.layer.activation": (
+                "CELU ELU GELU GLU FastGelu Hardtanh HShrink HSigmoid HSwish LeakyReLU LogSigmoid "
+                "LogSoftmax Mish PReLU ReLU ReLU6 SeLU Sigmoid SiLU Softmax Softmax2d Softmin Softplus "
+                "SoftShrink Softsign Tanh Tanhshrink Threshold get_activation"
+            ),
+            "weft.nn.layer.basic": (
+                "ClipByNorm Dense Dropout Dropout1d Dropout2d Dropout3d Flatten Identity MatMul Norm OneHot Pad"
+            ),
+            "weft.nn.layer.container": "CellDict CellList SequentialCell",
+            "weft.nn.layer.conv": "Conv1d Conv1dTranspose Conv2d Conv2dTranspose Conv3d",
+            "weft.nn.layer.embedding": "Embedding EmbeddingLookup",
+            "weft.nn.layer.normalization": (
+                "BatchNorm1d BatchNorm2d BatchNorm3d GroupNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d LayerNorm"
+            ),
+            "weft.nn.layer.pooling": (
+                "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d "
+                "AdaptiveMaxPool2d AvgPool1d AvgPool2d AvgPool3d MaxPool1d MaxPool2d MaxPool3d"
+            ),
+            "weft.nn.layer.recurrent": "GRU LSTM RNN GRUCell LSTMCell RNNCell",
+            "weft.nn.layer.transformer": "MultiheadAttention TransformerEncoder TransformerEncoderLayer",
+            "weft.nn.learning_rate_schedule": (
+                "CosineDecayLR ExponentialDecayLR InverseDecayLR LearningRateSchedule NaturalExpDecayLR "
+                "PolynomialDecayLR WarmUpLR"
+            ),
+            "weft.nn.loss": (
+                "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss FocalLoss HuberLoss "
+                "KLDivLoss L1Loss LossBase MarginRankingLoss MSELoss NLLLoss SmoothL1Loss "
+                "SoftMarginLoss SoftmaxCrossEntropyWithLogits"
+            ),
+            "weft.nn.loss_scale": ("DynamicLossScaleUpdateCell FixedLossScaleUpdateCell TrainOneStepWithLossScaleCell"),
+            "weft.nn.optim": ("LARS SGD Adadelta Adagrad Adam AdaMax AdamWeightDecay Lamb Momentum Optimizer RMSProp"),
+            "weft.nn.wrap": (
+                "ForwardValueAndGrad ParameterUpdate TrainOneStepCell WithEvalCell WithGradCell WithLossCell"
+            ),
+        },
+    )
 
 __all__ = [
     "Cell", "CellDict", "CellList", "HookHandle", "SequentialCell",

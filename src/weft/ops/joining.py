@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.scipy.linalg import block_diag as jax_block_diag
 
+from weft import lazily
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.ops._rules import numbers, one_axis, promoted, tensor
 from weft.ops._samples import A, B, one
 from weft.ops.shape import atleast_2d, atleast_3d, expand_dims, reshape
+
+if TYPE_CHECKING:
+    from jax.scipy import linalg
+else:
+    linalg = lazily.deferred("jax.scipy.linalg")
 
 __all__ = [
     "block_diag", "cat", "chunk", "column_stack", "concat", "dsplit", "dstack", "hsplit", "hstack", "slice",
@@ -343,7 +348,7 @@ def block_diag(*inputs: Any) -> Any:
         [[1 0 0]
          [0 2 3]]
     """
-    return jax_block_diag(*promoted(*inputs))
+    return linalg.block_diag(*promoted(*inputs))
 
 
 def _pad_rule(x: Any, out: Any, dout: Any, *, begin: tuple[int, ...], size: tuple[int, ...]) -> Any:

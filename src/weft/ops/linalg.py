@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.scipy import linalg
 
+from weft import lazily
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.ops._kinks import vector_norm
@@ -16,6 +16,11 @@ from weft.ops._rules import floating, promoted
 from weft.ops._samples import Samples, one
 from weft.ops.reduce import reduce_sum
 from weft.ops.shape import diag_embed, diagonal
+
+if TYPE_CHECKING:
+    from jax.scipy import linalg
+else:
+    linalg = lazily.deferred("jax.scipy.linalg")
 
 __all__ = [
     "adjoint", "cdist", "cholesky", "cholesky_inverse", "cholesky_solve", "cond", "det", "eig", "eigh", "eigvals",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -122,17 +123,20 @@ BATCH_NORM_INFER = Primitive(
     samples=_channel_samples(4, epsilon=1e-5, data_format="NCHW"),
 )
 _PAIR = np.array([1.0, -3.0], np.float32)
-#: a running statistic moved towards a batch statistic
+
+
+def _move(running: Any, batch: Any, scale: Any, *, momentum: float) -> Any:
+    scaled = batch.astype(running.dtype) * scale.astype(running.dtype)
+    return running + (scaled - running) * np.asarray(momentum, running.dtype)
+
+
+#: a running statistic moved towards a batch statistic; the scale is an operand, so that all of a size share a program
 MOVE = Primitive(
     "MoveTowards",
-    lambda running, batch, *, momentum, scale: (
-        running
-        + (batch.astype(running.dtype) * np.asarray(scale, running.dtype) - running)
-        * np.asarray(momentum, running.dtype)
-    ),
-    attr_names=("momentum", "scale"),
+    _move,
+    attr_names=("momentum",),
     elementwise=True,
-    samples=[Sample((_PAIR, _PAIR[::-1].copy()), {"momentum": 0.25, "scale": 1.5})],
+    samples=[Sample((_PAIR, _PAIR[::-1].copy(), np.array(1.5)), {"momentum": 0.25})],
 )
 
 
@@ -199,10 +203,19 @@ def _move_statistics(
     count = math.prod(x.shape) // max(mean.shape[0], 1)
     unbiased = count / max(count - 1, 1)
     for running, batch, scale in ((running_mean, mean, 1.0), (running_var, var, unbiased)):
-        running.rebind(apply(MOVE, (running, apply(_DETACH, (batch,))), (float(momentum), scale)))
+        running.rebind(apply(MOVE, (running, apply(_DETACH, (batch,)), scale), (float(momentum),)))
 
 
-_DETACH = Primitive(
+class _Detach(Primitive):
+    """The operand itself: nothing is compiled for it."""
+
+    __slots__ = ()
+
+    def executable(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
+        return self.implementation
+
+
+_DETACH = _Detach(
     "Detach", lambda x: x, no_gradient="a running statistic takes no part in gradients", samples=[Sample((_PAIR,))]
 )
 

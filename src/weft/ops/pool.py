@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 import jax
@@ -46,66 +47,6 @@ def _max_pool(
     )
 
 
-def _max_pool_gradient(
-    x: Any,
-    dout: Any,
-    *,
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    pads: Pads,
-    dilation: tuple[int, ...],
-    data_format: str,
-) -> Any:
-    """The gradient of `_max_pool`: that of a maximum goes to the first element that is it."""
-    small = math.prod(kernel) <= _COMPARED
-    if small and stride == kernel and max(dilation) == 1 and not any(map(any, pads)):
-        return _scattered(x, dout, kernel, 1 if data_format.endswith("C") else x.ndim - len(kernel))
-    _, pullback = jax.vjp(lambda x: _max_pool(x, kernel=kernel, stride=stride, pads=pads, dilation=dilation,
-                                              data_format=data_format), x)  # fmt: skip
-    return pullback(dout)[0]
-
-
-#: elements of a window that are compared with each other one by one
-_COMPARED: Final = 16
-
-
-def _scattered(x: Any, dout: Any, kernel: tuple[int, ...], first: int) -> Any:
-    """The gradient of windows that share no element. XLA's own goes through them with one scalar after the other."""
-    outputs = dout.shape[first : first + len(kernel)]
-    found: Any = None
-    place: Any = None
-    for number, offset in enumerate(itertools.product(*map(range, kernel))):
-        ends, steps = list(x.shape), [1] * x.ndim
-        starts = [0] * x.ndim
-        for axis, (start, size, count) in enumerate(zip(offset, kernel, outputs, strict=True), first):
-            starts[axis], ends[axis], steps[axis] = start, start + (count - 1) * size + 1, size
-        part = jax.lax.slice(x, starts, ends, steps)
-        if found is None:
-            found, place = part, jnp.zeros(part.shape, np.int32)
-        else:  # what XLA asks, so that what is no number is treated alike
-            kept = found >= part
-            found, place = jnp.where(kept, found, part), jnp.where(kept, place, np.int32(number))
-    # an axis of its own for the elements of the window in each dimension
-    inner = tuple([first + 2 * i + 1 for i in range(len(kernel))])
-    shape = [1] * (x.ndim + len(kernel))
-    for axis, size in zip(inner, kernel, strict=True):
-        shape[axis] = size
-    numbers = np.arange(math.prod(kernel), dtype=np.int32).reshape(shape)
-    taken = jnp.where(jnp.expand_dims(place, inner) == numbers, jnp.expand_dims(dout, inner), np.zeros((), dout.dtype))
-    covered = list(x.shape)
-    for axis, (size, count) in enumerate(zip(kernel, outputs, strict=True), first):
-        covered[axis] = size * count
-    rest = [(0, length - inside) for length, inside in zip(x.shape, covered, strict=True)]
-    return jnp.pad(taken.reshape(covered), rest)
-
-
-def _max_pool_rule(x: Tensor, out: Tensor, dout: Tensor, **attrs: Any) -> tuple[Any]:
-    del out
-    if x.dtype.category < 2:
-        return (None,)
-    return (apply(MAX_POOL_GRADIENT, (x, dout), tuple([attrs[name] for name in MAX_POOL.attr_names])),)
-
-
 def _max_of_slices(
     x: Any, kernel: tuple[int, ...], stride: tuple[int, ...], pads: Pads, dilation: tuple[int, ...], data_format: str
 ) -> Any:
@@ -124,6 +65,57 @@ def _max_of_slices(
         part = jax.lax.slice(padded, starts, ends, _full(stride, x.ndim, data_format, 1))
         best = part if best is None else jnp.where((part > best) | (part != part), part, best)
     return best
+
+
+#: elements of a window up to which the gradient looks at one slice for each
+_SLICES: Final = 16
+
+
+def _max_pool_grad(
+    x: Any,
+    dout: Any,
+    *,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    pads: Pads,
+    dilation: tuple[int, ...],
+    data_format: str,
+) -> Any:
+    """The gradient of maxima of windows, each of which goes to the element that XLA's `select_and_scatter` selects."""
+    if kernel != stride or np.any(pads) or max(dilation) > 1 or math.prod(kernel) > _SLICES:
+        settings: dict[str, Any] = {
+            "kernel": kernel,
+            "stride": stride,
+            "pads": pads,
+            "dilation": dilation,
+            "data_format": data_format,
+        }
+        return jax.vjp(lambda x: _max_pool(x, **settings), x)[1](dout)[0]
+    # Windows that do not overlap: XLA would scatter over arrays of indices, which costs it many times as much.
+    steps = _full(stride, x.ndim, data_format, 1)
+    ends = [n * step for n, step in zip(dout.shape, steps, strict=True)]
+    offsets = list(itertools.product(*[range(step) for step in steps]))
+    best, *others = [
+        jax.lax.slice(x, offset, [e - (s - 1 - o) for e, s, o in zip(ends, steps, offset, strict=True)], steps)
+        for offset in offsets
+    ]
+    chosen = jnp.zeros(best.shape, np.int8)
+    for number, part in enumerate(others, 1):
+        stays = best >= part
+        best, chosen = jnp.where(stays, best, part), jnp.where(stays, chosen, np.int8(number))
+    zero = np.zeros((), dout.dtype)
+    added = jnp.where(dout == 0, zero, dout)  # a sum that starts with 0 is never -0.0
+    parts = [jnp.where(chosen == np.int8(number), added, zero) for number in range(len(offsets))]
+    for axis in range(x.ndim - 1, -1, -1):
+        if steps[axis] > 1:
+            parts = [_interleaved(parts[i : i + steps[axis]], axis) for i in range(0, len(parts), steps[axis])]
+    return jax.lax.pad(parts[0], zero, [(0, n - end, 0) for n, end in zip(x.shape, ends, strict=True)])
+
+
+def _interleaved(parts: Sequence[Any], axis: int) -> Any:
+    """Arrays of one shape as one, whose elements along an axis come from each in turn."""
+    shape = parts[0].shape
+    return jnp.stack(parts, axis + 1).reshape((*shape[:axis], shape[axis] * len(parts), *shape[axis + 1 :]))
 
 
 def _avg_pool(
@@ -233,28 +225,30 @@ def _image_sample(**attrs: Any) -> Any:
     return samples
 
 
+def _gradient_samples() -> list[Sample]:
+    found = []
+    for window, data_format in ((_TILES, "NCHW"), (_TILES, "NHWC"), (_WINDOW, "NCHW")):
+        attrs = {**window, "dilation": (1, 1), "data_format": data_format}
+        (x,) = _image_sample()()[0].inputs
+        shape = _max_pool(jnp.asarray(x), **attrs).shape
+        found.append(Sample((x, np.linspace(-1, 1, math.prod(shape), dtype=np.float32).reshape(shape)), attrs))
+    return found
+
+
 _WINDOW: dict[str, Any] = {"kernel": (2, 2), "stride": (2, 1), "pads": ((1, 0), (0, 1))}
-_APART: dict[str, Any] = {"kernel": (2, 2), "stride": (2, 2), "pads": ((0, 0), (0, 0))}
+_TILES: dict[str, Any] = {"kernel": (2, 3), "stride": (2, 3), "pads": ((0, 0), (0, 0))}
+_MAX_POOL_ATTRS: Final = ("kernel", "stride", "pads", "dilation", "data_format")
+MAX_POOL_GRAD = Primitive("MaxPoolingGrad", _max_pool_grad, attr_names=_MAX_POOL_ATTRS, samples=_gradient_samples)
 MAX_POOL = Primitive(
     "MaxPooling",
     _max_pool,
-    attr_names=("kernel", "stride", "pads", "dilation", "data_format"),
-    derivative=_max_pool_rule,
+    attr_names=_MAX_POOL_ATTRS,
+    derivative=lambda x, out, dout, **attrs: (apply(MAX_POOL_GRAD, (x, dout), tuple(attrs.values())),),
     samples=lambda: [
         *_image_sample(**_WINDOW, dilation=(1, 1), data_format="NCHW")(),
-        *_image_sample(**_APART, dilation=(1, 1), data_format="NCHW")(),
+        *_image_sample(**_TILES, dilation=(1, 1), data_format="NCHW")(),
         *_image_sample(**_WINDOW, dilation=(2, 3), data_format="NCHW")(),
         *_image_sample(**_WINDOW | {"pads": ((0, 1), (0, 0))}, dilation=(3, 1), data_format="NHWC")(),
-    ],
-)
-MAX_POOL_GRADIENT = Primitive(
-    "MaxPoolingGradient",
-    _max_pool_gradient,
-    attr_names=MAX_POOL.attr_names,
-    samples=lambda: [
-        Sample((s.inputs[0], np.arange(math.prod(shape), dtype=np.float32).reshape(shape)), s.attrs)
-        for window, shape in ((_APART, (2, 2, 2, 2)), (_WINDOW, (2, 2, 3, 4)))
-        for s in _image_sample(**window, dilation=(1, 1), data_format="NCHW")()
     ],
 )
 AVG_POOL = Primitive(

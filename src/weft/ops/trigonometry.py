@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy import special
 
+from weft import lazily
 from weft.core.declare import op
 from weft.ops._rules import floating
 from weft.ops._samples import POSITIVE, one, positive, unary, unit
 from weft.ops.binary import atan2
 from weft.ops.math import mul, neg
+
+if TYPE_CHECKING:
+    from jax.scipy import special
+else:
+    special = lazily.deferred("jax.scipy.special")
 
 __all__ = [
     "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "asin", "asinh",

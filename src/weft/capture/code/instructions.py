@@ -10,11 +10,15 @@ import dis
 import sys
 import types
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from bytecode import ConcreteBytecode
-
+from weft import lazily
 from weft.errors import Location
+
+if TYPE_CHECKING:
+    import bytecode
+else:
+    bytecode = lazily.deferred("bytecode")
 
 VERSION: Final = sys.version_info[:2]
 SUPPORTED: Final = ((3, 11), (3, 12), (3, 13))
@@ -147,7 +151,7 @@ class Decoded:
             instr.target = target
         self.handlers = [
             Handler(e.start_offset, e.stop_offset, first_index[e.target * 2], e.stack_depth, e.push_lasti)
-            for e in ConcreteBytecode.from_code(code).exception_table
+            for e in bytecode.ConcreteBytecode.from_code(code).exception_table
         ]
         self.is_generator = bool(code.co_flags & (0x20 | 0x80 | 0x200))
         self.local_names: tuple[str, ...] = code.co_varnames

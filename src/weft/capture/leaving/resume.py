@@ -12,15 +12,18 @@ import types
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from bytecode import ConcreteBytecode, ConcreteInstr
-
+from weft import lazily
 from weft.capture.code.instructions import VERSION, Decoded
 from weft.capture.leaving.steps import VALUE
 from weft.capture.state.frame import NULL, UNBOUND
 from weft.core.frames import passed_over
 
 if TYPE_CHECKING:
+    import bytecode
+
     from weft.capture.leaving.shapes import FrameShape
+else:
+    bytecode = lazily.deferred("bytecode")
 
 #: the free variable in which a resume function gets the values of its frame: no program can have it
 _VALUES: Final = "(values)"
@@ -76,7 +79,7 @@ class StackMap:
 
     def _flow(self, decoded: Decoded) -> dict[int, _Stack] | None:
         index = {raw.offset // 2: i for i, raw in enumerate(self.raw)}
-        table = ConcreteBytecode.from_code(self.code).exception_table
+        table = bytecode.ConcreteBytecode.from_code(self.code).exception_table
         found: dict[int, _Stack] = {}
         work: list[tuple[int, _Stack]] = [(0, (0, frozenset()))]
         while work:
@@ -213,15 +216,14 @@ class _Resumption:
         self.hidden = sorted(before + number[p] for p, kind in known if kind == _HIDDEN and p in number)
         outermost = [number[p] for p, kind in known if kind == _OUTERMOST]
         stack = _arranged(stack, known)
-        made = ConcreteBytecode.from_code(code, extended_arg=True)
+        made = bytecode.ConcreteBytecode.from_code(code, extended_arg=True)
+        instruction = bytecode.ConcreteInstr
         location = made[begin].location
         made.freevars = [*code.co_freevars, _VALUES]
-        prologue: list[ConcreteInstr] = []
+        prologue: list[bytecode.ConcreteInstr] = []
         for name, arg in self._prologue(shape, stack, stored, outermost, begin):
-            instr = (
-                ConcreteInstr(name, location=location) if arg is None else ConcreteInstr(name, arg, location=location)
-            )
-            prologue += [instr, *[ConcreteInstr("CACHE", 0, location=location)] * instr.use_cache_opcodes()]
+            instr = instruction(name, location=location) if arg is None else instruction(name, arg, location=location)
+            prologue += [instr, *[instruction("CACHE", 0, location=location)] * instr.use_cache_opcodes()]
         #: how far the code is moved, in code units
         self.shift = sum(instr.size for instr in prologue) // 2
         made[:0] = prologue

@@ -1,0 +1,124 @@
+"""What is imported when it is first used: all names are there, and nobody sees that some came later."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import weft
+from weft import lazily
+
+SOURCE = Path(weft.__file__).parent
+PACKAGES = ("weft", "weft.nn", "weft.explain")
+#: what few programs need, so that importing weft does without
+LATER = (
+    "bytecode", "concurrent.futures.thread", "jax.scipy.linalg", "jax.scipy.special", "weft.explain.findings",
+    "weft.explain.page", "weft.nn.layer.conv", "weft.nn.optim", "weft.train",
+)  # fmt: skip
+
+
+def run(program: str) -> str:
+    """What a program prints in a process of its own."""
+    return subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+
+
+def test_importing_weft_leaves_out_what_few_programs_need() -> None:
+    assert run(f"import sys, weft; print([m for m in {LATER!r} if m in sys.modules])") == "[]\n"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_type_checkers_and_programs_see_the_same_names(package: str) -> None:
+    path = SOURCE.joinpath(*package.split(".")[1:], "__init__.py")
+    (branch,) = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.If)]
+    static = {
+        alias.name: node.module for node in branch.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    (call,) = [node for node in ast.walk(branch.orelse[0]) if isinstance(node, ast.Call)]
+    table = ast.literal_eval(call.args[1])
+    for module in table.pop(package).split():
+        assert static.pop(module, package) == package
+        assert (path.parent / f"{module}.py").exists() or (path.parent / module / "__init__.py").exists()
+    assert static == {name: module for module, names in table.items() for name in names.split()}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_each_public_name_is_there_and_listed_before_it_is_used(package: str) -> None:
+    program = f"""
+import importlib
+package = importlib.import_module({package!r})
+missing = set(package.__all__) - set(dir(package))
+found = {{}}
+exec("from {package} import *", found)
+print(missing, set(package.__all__) - set(found), hasattr(package, "missing_name"))
+"""
+    assert run(program) == "set() set() False\n"
+
+
+def test_pickles_of_what_was_not_imported_yet_are_read() -> None:
+    write = "import pickle, weft; print(pickle.dumps([weft.nn.ReLU, weft.train.Model]).hex())"
+    read = f"import pickle, weft; print(pickle.loads(bytes.fromhex({run(write).strip()!r})))"
+    assert run(read) == "[<class 'weft.nn.layer.activation.ReLU'>, <class 'weft.train.model.Model'>]\n"
+
+
+def test_threads_may_read_a_name_at_once() -> None:
+    program = """
+import threading, weft
+start, found = threading.Barrier(8), []
+def read():
+    start.wait()
+    found.append(weft.nn.Adam)
+threads = [threading.Thread(target=read) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(found), len(set(found)))
+"""
+    assert run(program) == "8 1\n"
+
+
+def test_a_compiled_function_finds_every_name_in_its_place() -> None:
+    """A name read for the first time while a function is captured is neither a break nor a guard that fails later."""
+    program = """
+import sys, weft
+from weft import Tensor, nn
+before = "weft.nn.layer.activation" in sys.modules
+@weft.jit
+def function(x):
+    layer = nn.ReLU() if hasattr(nn, "ReLU") and not hasattr(nn, "Missing") else None
+    return layer(x)
+x = Tensor([-1.0, 2.0])
+print(before, function(x), function(x), function.report())
+print(weft.explain(function)(x).functions[0].name)
+"""
+    first, *rest = run(program).splitlines()
+    assert first.startswith("False [0. 2.] [0. 2.] function ")
+    assert "1 graph, 0 breaks, 0 recompiles" in first
+    assert rest[-1] == "function"
+
+
+def test_a_deferred_module_is_imported_by_the_first_attribute() -> None:
+    program = """
+import sys
+from weft import lazily
+module = lazily.deferred("this_is_no_module"), lazily.deferred("wave")
+print("wave" in sys.modules, module[1].Error.__name__, "wave" in sys.modules)
+print(lazily.deferred("wave") is sys.modules["wave"])
+try:
+    module[0].name
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert run(program) == "False Error True\nTrue\nNo module named 'this_is_no_module'\n"
+
+
+def test_settling_twice_changes_nothing() -> None:
+    lazily.settle()
+    before = dict(vars(weft.nn))
+    thread = threading.Thread(target=lazily.settle)
+    thread.start()
+    thread.join()
+    assert dict(vars(weft.nn)) == before

@@ -148,6 +148,10 @@ def _events_of_environment() -> str:
         return ""
 
 
+def _unroll_limit(key: str, value: Any) -> Any:
+    return None if value is None else _integer(0)(key, value)
+
+
 _TARGETS: Final = {"CPU": "cpu", "GPU": "gpu", "TPU": "tpu"}
 
 
@@ -194,6 +198,12 @@ SETTINGS: Final[dict[str, Setting]] = {
     ),
     "auto_block_reuse": Setting(
         True, _flag, "Compile stretches of large graphs that repeat (layers, their gradients) once for all of them."
+    ),
+    "loop_unroll_limit": Setting(
+        128,
+        _unroll_limit,
+        "Most operations to which a loop is unrolled in a compiled graph; a longer one is compiled as a loop. "
+        "None unrolls all.",
     ),
     "compile_cache_path": Setting(None, _text, "Folder of the compile cache; else it is among the user's caches."),
     "jit": Setting(
@@ -396,7 +406,7 @@ _listeners: list[Listener] = []
 _WITHOUT_EFFECT: Final = frozenset(
     {
         "mode", "jit", "jit_log", "save_graphs", "save_graphs_path",
-        "auto_block_reuse", "enable_compile_cache", "compile_cache_path", "jit_cache_limit",
+        "auto_block_reuse", "loop_unroll_limit", "enable_compile_cache", "compile_cache_path", "jit_cache_limit",
         "precompile_only", "pynative_synchronize", "print_file_path", "enable_profiling", "profiling_options",
         "enable_dump", "save_dump_path", "op_timeout",
     }

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from weft._jax_compat import copied
 from weft.compile.carried import expose, supplied
-from weft.compile.chain import Parts, fitting, shared
+from weft.compile.chain import Parts, fitting, rolled, shared
 from weft.compile.compilations import IN_PLACE, RUN, Compilations, compiling
 from weft.compile.host_calls import with_host_calls
 from weft.core.control import effect_of
@@ -111,6 +111,7 @@ class Executable:
         self._record = record = record or Compilations()
         has_io = any(effect_of(node) == IO for node in graph.nodes)
         if not has_io:
+            exposed = rolled(exposed)
             exposed = shared(exposed, owned=exposed is not graph)
         parts = Parts()
         # what a host call raises leaves everything as it was before, so nothing may be given away

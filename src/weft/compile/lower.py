@@ -13,7 +13,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from weft.core.control import CALL, IF, WHILE, effect_of
+from weft.core.control import CALL, IF, REPEAT, WHILE, effect_of
 from weft.core.primitive import IO
 from weft.core.trace import CONSTANT
 from weft.errors import GraphError
@@ -152,6 +152,8 @@ def _resolve(node: Node, callees: dict[int, Lowered]) -> tuple[_Run, bool]:
         return _while(node, callees), True
     if op is CALL:
         return _callee(node.regions[0], callees), True
+    if op is REPEAT:
+        return _repeat(node, callees), True
     if not hasattr(op, "implementation"):
         raise GraphError(f"operation {op.name!r} has no implementation, so it cannot run")
     return op.bound(node.attrs), op.multiple
@@ -189,6 +191,49 @@ def _while(node: Node, callees: dict[int, Lowered]) -> _Run:
         return while_loop(lambda carry: carry[0], lambda carry: body(*carry, *invariants), operands[:carried])
 
     return run
+
+
+def _repeat(node: Node, callees: dict[int, Lowered]) -> _Run:
+    body = _lower(node.regions[0], callees)
+    count, carried, reads, unroll = node.attrs
+    first = carried + len(reads)
+    kept = [value.type for value in node.outputs[carried:]]
+    rounds = count // unroll
+
+    def run(*operands: Any) -> Any:
+        stacks, invariants = operands[carried:first], operands[first:]
+
+        def step(i: Any, carry: Sequence[Any], buffers: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+            items = [_item(stack, start + by * i) for stack, (start, by) in zip(stacks, reads, strict=True)]
+            found = body(*carry, *items, *invariants)
+            written = [_with_item(b, value, i) for b, value in zip(buffers, found[carried:], strict=True)]
+            return found[:carried], written
+
+        def several(state: Any) -> Any:
+            number, carry, buffers = state
+            for k in range(unroll):
+                carry, buffers = step(number * np.int32(unroll) + np.int32(k), carry, buffers)
+            return number + np.int32(1), tuple(carry), tuple(buffers)
+
+        carry: Any = tuple(operands[:carried])
+        buffers: Any = tuple([jax.lax.full(kind.shape, 0, kind.dtype.np_dtype) for kind in kept])  # type: ignore[union-attr]
+        if rounds > 1:
+            start = np.int32(0), carry, buffers
+            _, carry, buffers = jax.lax.while_loop(lambda state: state[0] < np.int32(rounds), several, start)
+        for i in range(rounds * unroll if rounds > 1 else 0, count):
+            carry, buffers = step(np.int32(i), carry, buffers)
+        return (*carry, *buffers)
+
+    return run
+
+
+def _item(stack: Any, position: Any) -> Any:
+    position = jax.lax.convert_element_type(position, np.int32)
+    return jax.lax.dynamic_index_in_dim(stack, position, 0, keepdims=False, allow_negative_indices=False)
+
+
+def _with_item(stack: Any, value: Any, position: Any) -> Any:
+    return jax.lax.dynamic_update_index_in_dim(stack, value, position, 0, allow_negative_indices=False)
 
 
 def _callee(callee: Graph, callees: dict[int, Lowered]) -> Lowered:

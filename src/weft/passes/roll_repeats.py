@@ -1,0 +1,489 @@
+"""Stretches of a graph that repeat one after the other become one loop, whose body is compiled once.
+
+Capture unrolls the loops of a program. Where their steps compute the same, on what the step before gave, on what is the
+same for all, and on what stands at one position after the other, the graph says so here: with a `Repeat`. What the
+steps read is compared exactly, so that the loop computes what the nodes did, whatever led to the choice of the stretch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from weft.core.control import REPEAT, add_repeat
+from weft.core.primitive import Primitive
+from weft.core.trace import CONSTANT, Literal
+from weft.ir.graph import Graph, Node, Value
+from weft.ir.types import TensorType
+from weft.ops.index import GETITEM, SLICE_AT
+from weft.ops.shape import FULL
+from weft.passes.base import Pass
+from weft.passes.rewrite import copy_graph, replace, rewrite
+from weft.passes.stretches import Place, Uses, common_constant, content_of, hoist, numbered, runs, without_identity
+
+#: periods that are tried in a round: the most frequent distances of equal nodes, and those that would save most
+_TRIED: Final = 8
+#: a node and the first, second... equal one after it give the distances
+_OCCURRENCES: Final = 4
+#: rounds over one graph: each may find loops around those that the one before made
+_ROUNDS: Final = 8
+#: steps back that a step may read
+_FURTHEST: Final = 4
+#: bytes of a loop of elementwise operations up to which XLA compiles all of it into one kernel
+_ONE_KERNEL: Final = 512
+_CONCAT: Final = Primitive.table["Concat"]
+_STACK: Final = Primitive.table["Stack"]
+#: an item of a stack: the stack, the position
+_Item = tuple[Value, int]
+
+
+@dataclass(frozen=True)
+class RollRepeats(Pass):
+    """Make loops of what repeats.
+
+    ``%1 = Add(%0, %x); %2 = Add(%1, %x); ...; %9 = Add(%8, %x)``  ->  ``%9 = Repeat(%0, %x) {count=9, body: Add}``
+
+    Values that an iteration gives and the code after the loop reads are kept on stacks, and so is what each iteration
+    reads from elsewhere: constants, items of stacks, and small values.
+
+    Args:
+        limit: nodes that an unrolled loop may have.
+        body: nodes that are worth an iteration: steps of fewer are compiled several as one.
+        most: nodes of a body; larger ones are compiled by themselves, see `share_repeats`.
+        least: iterations of a loop.
+        stacked: bytes that are put on a stack for a loop to read them one after the other.
+    """
+
+    name: ClassVar[str] = "roll-repeats"
+    limit: int = 128
+    body: int = 64
+    most: int = 1000
+    least: int = 4
+    stacked: int = 1 << 14
+
+    def apply(self, graph: Graph) -> Graph:
+        rewrite(graph, without_identity)
+        hoist(graph)
+        items: dict[Value, _Item] = {}
+        for _ in range(_ROUNDS):
+            if not self._round(graph, items):
+                break
+        rewrite(graph, _Unstacking(graph, items).visit)
+        return graph
+
+    def _round(self, graph: Graph, items: dict[Value, _Item]) -> bool:
+        nodes = graph.nodes
+        if len(nodes) < self.limit:
+            return False
+        numbers = numbered([content_of(node) for node in nodes])
+        before = np.concatenate(([0], np.cumsum([_size(node) for node in nodes])))
+        uses: Uses | None = None
+        for period in self._periods(numbers, before):
+            uses = uses or Uses(graph)
+            if self._roll(graph, numbers, before, uses, period, items):
+                return True
+        return False
+
+    def _long(self, numbers: Any, before: Any, period: int) -> Iterator[tuple[int, int]]:
+        """Runs of a period that are worth a loop."""
+        for first, end in runs(numbers, period):
+            if end - first >= self.least * period and before[end] - before[first] > self.limit:
+                yield first, end
+
+    def _periods(self, numbers: Any, before: Any) -> list[int]:
+        """Periods at which nodes repeat, those at which most do first."""
+        order = np.argsort(numbers, kind="stable")
+        ordered = numbers[order]
+        gaps = np.concatenate(
+            [(order[k:] - order[:-k])[ordered[k:] == ordered[:-k]] for k in range(1, _OCCURRENCES + 1)]
+        )
+        gaps = gaps[gaps * self.least <= len(numbers)]
+        if not len(gaps):
+            return []
+        counts = np.bincount(gaps)
+        frequent = np.argsort(counts, kind="stable")[-_TRIED:]
+        rewarding = np.argsort(counts * np.arange(len(counts)), kind="stable")[-_TRIED:]
+        saved: dict[int, int] = {}
+        for period in {int(gap) for gap in (*frequent, *rewarding) if counts[gap]}:
+            found = sum(before[end] - before[first + period] for first, end in self._long(numbers, before, period))
+            if found:
+                saved[period] = int(found)
+        return sorted(saved, key=lambda period: (-saved[period], period))
+
+    def _roll(
+        self, graph: Graph, numbers: Any, before: Any, uses: Uses, period: int, items: dict[Value, _Item]
+    ) -> bool:
+        loops = []
+        replaced: dict[Value, Value] = {}
+        old, graph.nodes = graph.nodes, []
+        position = 0
+        for first, end in self._long(numbers, before, period):
+            first = max(first, position)
+            if end - first < self.least * period:
+                continue
+            run = _Run(old, uses, uses.narrowest(first, end, period), end, period)
+            start, count = run.steady()
+            size = int(before[start + period] - before[start]) if count else 0
+            if count < self.least or size > self.most or size * count <= self.limit:
+                continue
+            loop = _Loop(self, graph, items, replaced)
+            head = len(graph.nodes)
+            graph.nodes += old[position:start]
+            if not loop.read(run, start, count):
+                del graph.nodes[head:]  # with the stacks that were made already
+                continue
+            loop.write(size)
+            loops.append(loop)
+            position = start + count * period
+        graph.nodes += old[position:]
+        replace(graph, replaced)
+        return bool(loops)
+
+
+def _size(node: Node) -> int:
+    """What compiling a node costs, in nodes."""
+    return 1 + sum(len(region) for region in node.regions)
+
+
+class _Run:
+    """Stretches of equal nodes, one after the other.
+
+    Args:
+        nodes: the nodes of the graph.
+        uses: where its values are made and used.
+        first: the first node.
+        end: one past the last.
+        period: nodes in a stretch.
+    """
+
+    def __init__(self, nodes: Sequence[Node], uses: Uses, first: int, end: int, period: int) -> None:
+        self.nodes = nodes
+        self.uses = uses
+        self.first = first
+        self.count = (end - first) // period
+        self.period = period
+
+    def operands(self, start: int, count: int) -> Iterator[tuple[Place, tuple[Value, ...]]]:
+        """What each operand of a step is in one step after the other."""
+        for offset in range(self.period):
+            for place, value in enumerate(self.nodes[start + offset].inputs):
+                if value is not None:
+                    stop = start + offset + count * self.period
+                    values: Any = [self.nodes[i].inputs[place] for i in range(start + offset, stop, self.period)]
+                    yield (offset, place), tuple(values)
+
+    def steady(self) -> tuple[int, int]:
+        """The first node and the number of steps, around the middle of the run, that seem to be a loop's."""
+        low, high = 0, self.count
+        middle = self.count // 2
+        if self.count < 3:
+            return self.first, 0
+        for _, values in self.operands(self.first, self.count):
+            made = np.array([self.uses.made(value) for value in values])
+            steps = np.where(made >= self.first, (made - self.first) // self.period, -1)
+            here, after = values[middle], values[middle + 1]
+            lag = middle - steps[middle]
+            if here is after:
+                fits = np.array([value is here for value in values])
+                low = max(low, steps[middle] + 1)
+            elif made[middle] >= self.first and made[middle + 1] - made[middle] == self.period:
+                fits = made - made[middle] == (np.arange(self.count) - middle) * self.period
+                if lag > 0:  # before the first step that reads another one stands what is carried into the loop
+                    wrong = np.flatnonzero(~fits[:middle])
+                    low = max(low, (int(wrong[-1]) + 1 if len(wrong) else 0) - lag)
+                    fits[:middle] = True
+            else:
+                continue
+            wrong = np.flatnonzero(~fits)
+            low = max(low, int(wrong[wrong < middle][-1]) + 1 if (wrong < middle).any() else 0)
+            high = min(high, int(wrong[wrong > middle][0]) if (wrong > middle).any() else self.count)
+        return self.first + low * self.period, max(high - low, 0)
+
+
+@dataclass
+class _Loop:
+    """A loop in the making.
+
+    Args:
+        limits: what may be on stacks.
+        graph: the graph, in which the loop comes next.
+        items: the known items of stacks.
+        replaced: values of the unrolled steps that loops before this one give.
+    """
+
+    limits: RollRepeats
+    graph: Graph
+    items: dict[Value, _Item]
+    replaced: dict[Value, Value]
+    #: for each carried value the initial one, and what the next is: of a node of the body, or another carried one
+    carry: list[tuple[Value, Place | int]] = field(default_factory=list)
+    stacks: list[tuple[Value, int, int]] = field(default_factory=list)
+    item_types: list[TensorType] = field(default_factory=list)
+    invariants: list[Value] = field(default_factory=list)
+    #: what a node of the body takes from outside of it: the kind of parameter and its number, or a constant
+    taken: dict[Place, tuple[int, int] | Node] = field(default_factory=dict)
+    #: where in a step what the code after the loop reads is made, in each step or in the last one
+    kept: list[Place] = field(default_factory=list)
+    last: dict[Place, int] = field(default_factory=dict)
+
+    def read(self, run: _Run, start: int, count: int) -> bool:
+        """Whether steps from a node on are a loop: finds out what they carry, read and keep."""
+        self.run, self.start, self.count = run, start, count
+        self.end = start + count * run.period
+        known: dict[tuple[Value, ...], tuple[int, int]] = {}
+        for place, values in run.operands(start, count):
+            found = known.get(values)
+            if found is None:
+                constant = common_constant(values)
+                if constant is not None:
+                    self.taken[place] = constant
+                    continue
+                if self._inside(values, start):
+                    continue
+                found = self._parameter(values)
+                if found is None:
+                    return False
+                known[values] = found
+            self.taken[place] = found
+        return self._outputs()
+
+    def _place(self, value: Value, step: int) -> Place:
+        """Where a value is made, counted from the beginning of a step."""
+        return self.run.uses.made(value) - self.start - step * self.run.period, value.index
+
+    def _inside(self, values: Sequence[Value], start: int) -> bool:
+        place = self._place(values[0], 0)
+        return place[0] >= 0 and all(self._place(value, step) == place for step, value in enumerate(values))
+
+    def _earlier(self, values: Sequence[Value]) -> bool:
+        return all(self.run.uses.made(value) < self.start for value in values)
+
+    def _parameter(self, values: tuple[Value, ...]) -> tuple[int, int] | None:
+        if all(value is values[0] for value in values):
+            if not self._earlier(values[:1]):
+                return None
+            self.invariants.append(self.replaced.get(values[0], values[0]))
+            return 2, len(self.invariants) - 1
+        if self.run.uses.made(values[-1]) >= self.start:
+            return self._carried(values)
+        return self._stacked(values) if self._earlier(values) else None
+
+    def _carried(self, values: tuple[Value, ...]) -> tuple[int, int] | None:
+        """What a step a few steps before gave."""
+        period = self.run.period
+        behind = self.count - 1 - (self.run.uses.made(values[-1]) - self.start) // period
+        if not 0 < behind <= min(_FURTHEST, self.count - 1) or not self._earlier(values[:behind]):
+            return None
+        place = self._place(values[-1], self.count - 1 - behind)
+        if any(self._place(values[k], k - behind) != place for k in range(behind, self.count)):
+            return None
+        before: Place | int = place
+        for k in reversed(range(behind)):
+            self.carry.append((self.replaced.get(values[k], values[k]), before))
+            if before is place:
+                self.last.setdefault(place, len(self.carry) - 1)
+            before = len(self.carry) - 1
+        return 0, len(self.carry) - 1
+
+    def _stacked(self, values: tuple[Value, ...]) -> tuple[int, int] | None:
+        """What stands at one position of a stack after the other."""
+        kind: Any = values[0].type
+        if not isinstance(kind, TensorType) or any(value.type is not kind for value in values):
+            return None
+        values = tuple([self.replaced.get(value, value) for value in values])
+        found = self._on_a_stack(values) or self._new_stack(values, kind)
+        if found is None:
+            return None
+        self.stacks.append(found)
+        self.item_types.append(kind)
+        return 1, len(self.stacks) - 1
+
+    def _on_a_stack(self, values: Sequence[Value]) -> tuple[Value, int, int] | None:
+        items = [self.items.get(value) for value in values]
+        if items[0] is None or items[1] is None:
+            return None
+        stack, first = items[0]
+        step = items[1][1] - first
+        wanted = [(stack, first + i * step) for i in range(len(values))]
+        fits = all(item is not None and item[0] is stack and item == w for item, w in zip(items, wanted, strict=True))
+        return (stack, first, step) if fits else None
+
+    def _new_stack(self, values: Sequence[Value], kind: TensorType) -> tuple[Value, int, int] | None:
+        if kind.size * kind.dtype.itemsize * len(values) > self.limits.stacked:
+            return None
+        stack = TensorType.of(kind.dtype, (len(values), *kind.shape))
+        if all(value.node is not None and value.node.op is CONSTANT for value in values):
+            literal = Literal(np.stack([value.node.attrs[0].array for value in values]))  # type: ignore[union-attr]
+            return self.graph.add_node(CONSTANT, (), (literal,), (stack,)).outputs[0], 0, 1
+        if kind.weak is not None:
+            return None
+        return self.graph.add_node(_STACK, tuple(values), (0,), (stack,)).outputs[0], 0, 1
+
+    def _outputs(self) -> bool:
+        """Find out what the code after the loop reads."""
+        last, nodes, period = self.run.uses.last, self.run.nodes, self.run.period
+        #: for each value that is read after the loop: what of the body it is, in which step
+        self.read_after: list[tuple[Value, Place, int]] = []
+        for offset in range(period):
+            for index in range(len(nodes[self.start + offset].outputs)):
+                made = [nodes[self.start + offset + step * period].outputs[index] for step in range(self.count)]
+                read = [step for step, value in enumerate(made) if last.get(value, -1) >= self.end]
+                if not read:
+                    continue
+                place, kind = (offset, index), made[0].type
+                self.read_after += [(made[step], place, step) for step in read]
+                if read != [self.count - 1]:
+                    if not isinstance(kind, TensorType) or kind.weak is not None:
+                        return False
+                    self.kept.append(place)
+                elif place not in self.last:
+                    initial = self._any(kind)
+                    if initial is None:
+                        return False
+                    self.last[place] = len(self.carry)
+                    self.carry.append((initial, place))
+        return True
+
+    def _any(self, kind: Any) -> Value | None:
+        """A value of a type, for what nobody reads."""
+        for value in (*[initial for initial, _ in self.carry], *self.invariants):
+            if value.type is kind:
+                return value
+        if not isinstance(kind, TensorType) or kind.weak is not None:
+            return None
+        return self.graph.add_node(FULL, (), (kind.shape, 0, kind.dtype), (kind,)).outputs[0]
+
+    def write(self, size: int) -> None:
+        """Append the loop, and what the code after it reads of it.
+
+        Args:
+            size: nodes of a step.
+        """
+        body = self._body()
+        first = self.run.nodes[self.start]
+        results = add_repeat(
+            self.graph,
+            [initial for initial, _ in self.carry],
+            self.stacks,
+            self.invariants,
+            body,
+            self.count,
+            1 if self._is_one_kernel(body) else unrolled(self.count, size, self.limits.body),
+            first.location,
+        )
+        for value, place, step in self.read_after:
+            number = self.last.get(place)
+            if step == self.count - 1 and number is not None:
+                self.replaced[value] = results[number]
+                continue
+            stack = results[len(self.carry) + self.kept.index(place)]
+            spec = (("i", step), *[("s", None, None, None)] * (len(stack.type.shape) - 1))  # type: ignore[union-attr]
+            item = self.graph.add_node(GETITEM, (stack,), (spec,), (value.type,), (), first.location).outputs[0]
+            self.replaced[value] = item
+            self.items[item] = stack, step
+
+    def _body(self) -> Graph:
+        body = Graph(f"{self.graph.name}_body", self.graph)
+        groups = [
+            [body.add_param(initial.type) for initial, _ in self.carry],
+            [body.add_param(kind) for kind in self.item_types],
+            [body.add_param(value.type, value.name) for value in self.invariants],
+        ]
+        constants: dict[Node, Value] = {}
+        values: dict[Value | None, Value | None] = {None: None}
+        copies = []
+        for offset in range(self.run.period):
+            node = self.run.nodes[self.start + offset]
+            inputs: list[Value | None] = []
+            for place, value in enumerate(node.inputs):
+                taken = self.taken.get((offset, place))
+                if isinstance(taken, Node):
+                    if taken not in constants:
+                        kind = taken.outputs[0].type
+                        constants[taken] = body.add_node(CONSTANT, (), taken.attrs, (kind,)).outputs[0]
+                    inputs.append(constants[taken])
+                else:
+                    inputs.append(values[value] if taken is None else groups[taken[0]][taken[1]])
+            regions = tuple([copy_graph(region, body) for region in node.regions])
+            types = tuple([value.type for value in node.outputs])
+            copies.append(body.add_node(node.op, tuple(inputs), node.attrs, types, regions, node.location))
+            values.update(zip(node.outputs, copies[-1].outputs, strict=True))
+        for _, after in self.carry:
+            body.outputs.append(groups[0][after] if isinstance(after, int) else copies[after[0]].outputs[after[1]])
+        body.outputs += [copies[offset].outputs[index] for offset, index in self.kept]
+        return body
+
+    def _is_one_kernel(self, body: Graph) -> bool:
+        """Whether XLA compiles the whole loop into one kernel, in which an iteration costs next to nothing."""
+        values = [*body.params, *[value for node in body.nodes for value in node.outputs]]
+        values += [stack for stack, _, _ in self.stacks]
+        if sum(v.type.size * v.type.dtype.itemsize for v in values if isinstance(v.type, TensorType)) > _ONE_KERNEL:
+            return False
+        plain = (CONSTANT, REPEAT, SLICE_AT, GETITEM)
+        return all(node.op in plain or getattr(node.op, "elementwise", False) for node in body.walk())
+
+
+def unrolled(count: int, size: int, body: int) -> int:
+    """How many steps are compiled as one: so many that a body is worth an iteration, without a rest where possible.
+
+    Args:
+        count: the number of steps.
+        size: nodes of a step.
+        body: nodes that are worth an iteration.
+
+    Example:
+        >>> unrolled(200, 4, 64), unrolled(7, 100, 64)
+        (10, 1)
+    """
+    most = min(max(1, -(-body // size)), count // 2 or 1)
+    return next((n for n in range(most, most // 2, -1) if count % n == 0), most)
+
+
+@dataclass
+class _Unstacking:
+    """``Stack`` of the items of a stack, from the first to the last, is the stack."""
+
+    graph: Graph
+    items: dict[Value, _Item]
+
+    def visit(self, node: Node) -> Sequence[Value] | None:
+        kinds = {value.type for value in node.inputs if value is not None}
+        if node.op is not _STACK or node.attrs[0] != 0 or len(kinds) != 1:
+            return None
+        parts: list[Value | list[Value]] = []
+        position = 0
+        while position < len(node.inputs):
+            stack = self._whole(node.inputs[position:])
+            if stack is not None:
+                parts.append(stack)
+                position += stack.type.shape[0]  # type: ignore[union-attr]
+                continue
+            if not parts or not isinstance(parts[-1], list):
+                parts.append([])
+            parts[-1].append(node.inputs[position])  # type: ignore[union-attr,arg-type]
+            position += 1
+        if all(isinstance(part, list) for part in parts):
+            return None
+        return self._joined(node, [self._stack(p) if isinstance(p, list) else p for p in parts])
+
+    def _whole(self, values: Sequence[Value | None]) -> Value | None:
+        """The stack whose items the first values are, all of them."""
+        stack, _ = self.items.get(values[0], (None, 0))  # type: ignore[arg-type]
+        if stack is None:
+            return None
+        count = stack.type.shape[0]  # type: ignore[union-attr]
+        found = [self.items.get(value) for value in values[:count]]  # type: ignore[arg-type]
+        return stack if found == [(stack, i) for i in range(count)] else None
+
+    def _stack(self, values: Sequence[Value]) -> Value:
+        kind: Any = values[0].type
+        stacked = TensorType.of(kind.dtype, (len(values), *kind.shape))
+        return self.graph.add_node(_STACK, tuple(values), (0,), (stacked,)).outputs[0]
+
+    def _joined(self, node: Node, parts: Sequence[Value]) -> Sequence[Value]:
+        if len(parts) == 1:
+            return parts
+        return self.graph.add_node(_CONCAT, tuple(parts), (0,), (node.outputs[0].type,), (), node.location).outputs

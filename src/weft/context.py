@@ -200,7 +200,7 @@ SETTINGS: Final[dict[str, Setting]] = {
         True, _flag, "Compile stretches of large graphs that repeat (layers, their gradients) once for all of them."
     ),
     "loop_unroll_limit": Setting(
-        128,
+        64,
         _unroll_limit,
         "Most operations to which a loop is unrolled in a compiled graph; a longer one is compiled as a loop. "
         "None unrolls all.",

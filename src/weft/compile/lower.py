@@ -13,6 +13,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
+from weft._jax_compat import to_device
 from weft.core.control import CALL, IF, REPEAT, WHILE, effect_of
 from weft.core.primitive import IO
 from weft.core.trace import CONSTANT
@@ -138,7 +139,7 @@ def embedded(constants: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
         for slot, literal in constants:
             array = made.get(literal)
             if array is None:
-                array = made[literal] = jax.numpy.asarray(np.asarray(literal.array))
+                array = made[literal] = to_device(literal.array)
             result.append((slot, array))
     return result
 

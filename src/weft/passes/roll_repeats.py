@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from weft.core.control import REPEAT, add_repeat
+from weft.core.control import add_repeat
 from weft.core.primitive import Primitive
 from weft.core.trace import CONSTANT, Literal
 from weft.ir.graph import Graph, Node, Value
@@ -21,7 +21,7 @@ from weft.ir.types import TensorType
 from weft.ops.index import GETITEM, SLICE_AT
 from weft.ops.shape import FULL
 from weft.passes.base import Pass
-from weft.passes.rewrite import copy_graph, replace, rewrite
+from weft.passes.rewrite import constant_array, copy_graph, replace, rewrite
 from weft.passes.stretches import Place, Uses, common_constant, content_of, hoist, numbered, runs, without_identity
 
 #: periods that are tried in a round: the most frequent distances of equal nodes, and those that would save most
@@ -30,10 +30,16 @@ _TRIED: Final = 8
 _OCCURRENCES: Final = 4
 #: rounds over one graph: each may find loops around those that the one before made
 _ROUNDS: Final = 8
+#: times that a body is run at least: for less, the loop saves little
+_SMALLER: Final = 3
 #: steps back that a step may read
 _FURTHEST: Final = 4
 #: bytes of a loop of elementwise operations up to which XLA compiles all of it into one kernel
 _ONE_KERNEL: Final = 512
+#: operations of which XLA makes no kernel of their own, besides elementwise ones
+_PLAIN: Final = frozenset(
+    {"Constant", "Repeat", "SliceAt", "GetItem", "ToNumber", "FromNumber", "Cast", "Reshape", "BroadcastTo", "Full"}
+)
 _CONCAT: Final = Primitive.table["Concat"]
 _STACK: Final = Primitive.table["Stack"]
 #: an item of a stack: the stack, the position
@@ -58,8 +64,8 @@ class RollRepeats(Pass):
     """
 
     name: ClassVar[str] = "roll-repeats"
-    limit: int = 128
-    body: int = 64
+    limit: int = 64
+    body: int = 16
     most: int = 1000
     least: int = 4
     stacked: int = 1 << 14
@@ -67,18 +73,38 @@ class RollRepeats(Pass):
     def apply(self, graph: Graph) -> Graph:
         rewrite(graph, without_identity)
         hoist(graph)
-        items: dict[Value, _Item] = {}
+        items = self._rows(graph)
         for _ in range(_ROUNDS):
             if not self._round(graph, items):
                 break
         rewrite(graph, _Unstacking(graph, items).visit)
         return graph
 
+    def _rows(self, graph: Graph) -> dict[Value, _Item]:
+        """Rows of tensors, which are read before any step of a loop that goes over them."""
+        rows: dict[Value, list[tuple[Node, int]]] = {}
+        for node in graph.nodes:
+            found = _row(node)
+            if found is not None:
+                rows.setdefault(found[0], []).append((node, found[1]))
+        rows = {source: found for source, found in rows.items() if len(found) >= self.least}
+        moved = {node for found in rows.values() for node, _ in found}
+        old, graph.nodes = graph.nodes, [node for node in graph.nodes if node.op is CONSTANT]
+        for source in graph.params:
+            graph.nodes += [node for node, _ in rows.get(source, ())]
+        for node in old:
+            if node.op is CONSTANT or node in moved:
+                continue
+            graph.nodes.append(node)
+            for source in node.outputs:
+                graph.nodes += [row for row, _ in rows.get(source, ())]
+        return {node.outputs[0]: (source, i) for source, found in rows.items() for node, i in found}
+
     def _round(self, graph: Graph, items: dict[Value, _Item]) -> bool:
         nodes = graph.nodes
         if len(nodes) < self.limit:
             return False
-        numbers = numbered([content_of(node) for node in nodes])
+        numbers = numbered([None if any(v in items for v in node.outputs) else content_of(node) for node in nodes])
         before = np.concatenate(([0], np.cumsum([_size(node) for node in nodes])))
         uses: Uses | None = None
         for period in self._periods(numbers, before):
@@ -132,10 +158,9 @@ class RollRepeats(Pass):
             loop = _Loop(self, graph, items, replaced)
             head = len(graph.nodes)
             graph.nodes += old[position:start]
-            if not loop.read(run, start, count):
+            if not (loop.read(run, start, count) and loop.write(size)):
                 del graph.nodes[head:]  # with the stacks that were made already
                 continue
-            loop.write(size)
             loops.append(loop)
             position = start + count * period
         graph.nodes += old[position:]
@@ -146,6 +171,19 @@ class RollRepeats(Pass):
 def _size(node: Node) -> int:
     """What compiling a node costs, in nodes."""
     return 1 + sum(len(region) for region in node.regions)
+
+
+def _row(node: Node) -> _Item | None:
+    """The tensor and the position that a node reads along the first axis, if it reads one whole row."""
+    if node.op is not SLICE_AT:
+        return None
+    x, starts = node.inputs
+    sizes, steps, shape = node.attrs
+    position = constant_array(starts)
+    whole: Any = x.type.shape  # type: ignore[union-attr]
+    if x is None or position is None or shape != whole[1:] or sizes != (1, *shape) or set(steps) != {1}:
+        return None
+    return x, int(position[0])
 
 
 class _Run:
@@ -200,7 +238,7 @@ class _Run:
             wrong = np.flatnonzero(~fits)
             low = max(low, int(wrong[wrong < middle][-1]) + 1 if (wrong < middle).any() else 0)
             high = min(high, int(wrong[wrong > middle][0]) if (wrong > middle).any() else self.count)
-        return self.first + low * self.period, max(high - low, 0)
+        return self.first + int(low) * self.period, max(int(high - low), 0)
 
 
 @dataclass
@@ -271,7 +309,7 @@ class _Loop:
             return self._carried(values)
         return self._stacked(values) if self._earlier(values) else None
 
-    def _carried(self, values: tuple[Value, ...]) -> tuple[int, int] | None:
+    def _carried(self, values: tuple[Value, ...]) -> tuple[int, Any] | None:
         """What a step a few steps before gave."""
         period = self.run.period
         behind = self.count - 1 - (self.run.uses.made(values[-1]) - self.start) // period
@@ -282,11 +320,13 @@ class _Loop:
             return None
         before: Place | int = place
         for k in reversed(range(behind)):
-            self.carry.append((self.replaced.get(values[k], values[k]), before))
+            entry = self.replaced.get(values[k], values[k]), before
+            if entry not in self.carry:
+                self.carry.append(entry)
             if before is place:
-                self.last.setdefault(place, len(self.carry) - 1)
-            before = len(self.carry) - 1
-        return 0, len(self.carry) - 1
+                self.last.setdefault(place, self.carry.index(entry))
+            before = self.carry.index(entry)
+        return 0, before
 
     def _stacked(self, values: tuple[Value, ...]) -> tuple[int, int] | None:
         """What stands at one position of a stack after the other."""
@@ -356,13 +396,16 @@ class _Loop:
             return None
         return self.graph.add_node(FULL, (), (kind.shape, 0, kind.dtype), (kind,)).outputs[0]
 
-    def write(self, size: int) -> None:
-        """Append the loop, and what the code after it reads of it.
+    def write(self, size: int) -> bool:
+        """Append the loop, and what the code after it reads of it; False if it were as large as the unrolled one.
 
         Args:
             size: nodes of a step.
         """
         body = self._body()
+        unroll = 1 if self._is_one_kernel(body) else unrolled(self.count, size, self.limits.body)
+        if self.count < _SMALLER * unroll:
+            return False
         first = self.run.nodes[self.start]
         results = add_repeat(
             self.graph,
@@ -371,7 +414,7 @@ class _Loop:
             self.invariants,
             body,
             self.count,
-            1 if self._is_one_kernel(body) else unrolled(self.count, size, self.limits.body),
+            unroll,
             first.location,
         )
         for value, place, step in self.read_after:
@@ -384,6 +427,7 @@ class _Loop:
             item = self.graph.add_node(GETITEM, (stack,), (spec,), (value.type,), (), first.location).outputs[0]
             self.replaced[value] = item
             self.items[item] = stack, step
+        return True
 
     def _body(self) -> Graph:
         body = Graph(f"{self.graph.name}_body", self.graph)
@@ -419,11 +463,9 @@ class _Loop:
     def _is_one_kernel(self, body: Graph) -> bool:
         """Whether XLA compiles the whole loop into one kernel, in which an iteration costs next to nothing."""
         values = [*body.params, *[value for node in body.nodes for value in node.outputs]]
-        values += [stack for stack, _, _ in self.stacks]
         if sum(v.type.size * v.type.dtype.itemsize for v in values if isinstance(v.type, TensorType)) > _ONE_KERNEL:
             return False
-        plain = (CONSTANT, REPEAT, SLICE_AT, GETITEM)
-        return all(node.op in plain or getattr(node.op, "elementwise", False) for node in body.walk())
+        return all(node.op.name in _PLAIN or getattr(node.op, "elementwise", False) for node in body.walk())
 
 
 def unrolled(count: int, size: int, body: int) -> int:
@@ -435,8 +477,8 @@ def unrolled(count: int, size: int, body: int) -> int:
         body: nodes that are worth an iteration.
 
     Example:
-        >>> unrolled(200, 4, 64), unrolled(7, 100, 64)
-        (10, 1)
+        >>> unrolled(200, 4, 16), unrolled(199, 4, 16), unrolled(7, 100, 16)
+        (4, 4, 1)
     """
     most = min(max(1, -(-body // size)), count // 2 or 1)
     return next((n for n in range(most, most // 2, -1) if count % n == 0), most)

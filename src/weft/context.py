@@ -148,10 +148,6 @@ def _events_of_environment() -> str:
         return ""
 
 
-def _unroll_limit(key: str, value: Any) -> Any:
-    return None if value is None else _integer(0)(key, value)
-
-
 _TARGETS: Final = {"CPU": "cpu", "GPU": "gpu", "TPU": "tpu"}
 
 
@@ -201,9 +197,9 @@ SETTINGS: Final[dict[str, Setting]] = {
     ),
     "loop_unroll_limit": Setting(
         64,
-        _unroll_limit,
+        _integer(-1),
         "Most operations to which a loop is unrolled in a compiled graph; a longer one is compiled as a loop. "
-        "None unrolls all.",
+        "-1 unrolls all.",
     ),
     "compile_cache_path": Setting(None, _text, "Folder of the compile cache; else it is among the user's caches."),
     "jit": Setting(

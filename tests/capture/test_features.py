@@ -49,7 +49,7 @@ def with_shared_stretches(patch: pytest.MonkeyPatch) -> None:
 def without_loops(patch: pytest.MonkeyPatch) -> None:
     """Whatever repeats is unrolled."""
     del patch
-    context.set_context(loop_unroll_limit=None)
+    context.set_context(loop_unroll_limit=-1)
 
 
 def with_loops_everywhere(patch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ def rolled(graph: Graph) -> Graph:
         graph: the graph; it is not changed.
     """
     limit = context.get_context("loop_unroll_limit")
-    if limit is None or len(graph.nodes) <= limit:
+    if limit < 0 or len(graph.nodes) <= limit:
         return graph
     found = RollRepeats(limit=limit).apply(PositionOperands().apply(copy_graph(graph)))
     return DropDead().apply(found) if any(node.op is REPEAT for node in found.nodes) else graph

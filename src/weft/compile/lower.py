@@ -7,15 +7,17 @@ the one and before what takes the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 import jax
 import numpy as np
 
 from weft._jax_compat import to_device
+from weft.compile.straight import Straight
 from weft.core.control import CALL, IF, REPEAT, WHILE, effect_of
-from weft.core.primitive import IO
+from weft.core.primitive import IO, exact
 from weft.core.trace import CONSTANT
 from weft.errors import GraphError
 from weft.ir.graph import Graph, Node, Value
@@ -24,6 +26,8 @@ from weft.ir.types import TOKEN
 #: operations of which XLA computes two at once where both have a constant operand: ``(x + a) - b`` as ``x + (a - b)``,
 #: which rounds, overflows and vanishes elsewhere than the two do one by one; so these constants are hidden from it
 _ARITHMETIC: Final = frozenset({"Add", "Sub", "Mul", "RealDiv"})
+#: times that an operation stands in a graph from which on it is traced once for all of them
+_OFTEN: Final = 16
 Lowered = Callable[..., tuple[Any, ...]]
 #: evaluates one node: (operands) -> results as a tuple
 _Run = Callable[..., Sequence[Any]]
@@ -73,6 +77,7 @@ def _lower(graph: Graph, callees: dict[int, Lowered]) -> Lowered:
     opaque: dict[int, int] = {}  # slot of a constant -> slot of what hides its value from XLA
     reals: set[int] = set()
     steps: list[_Step] = []
+    traced = _Traced(graph)
     for position, node in enumerate(graph.nodes):
         results = tuple([slots[value] for value in node.outputs])
         if node.op is CONSTANT:
@@ -83,7 +88,7 @@ def _lower(graph: Graph, callees: dict[int, Lowered]) -> Lowered:
         operands = tuple([absent if value is None else slots[value] for value in node.inputs])
         if node.op.name in _ARITHMETIC:
             operands = tuple([opaque.setdefault(i, absent + 1 + len(opaque)) if i in reals else i for i in operands])
-        run, many = _resolve(node, callees)
+        run, many = traced.find(node) or _resolve(node, callees)
         steps.append((run, many, operands, results, tuple(dead.get(position, ()))))
     return _function(graph, steps, outputs, embedded(constants), opaque, absent + 1 + len(opaque))
 
@@ -158,6 +163,43 @@ def _resolve(node: Node, callees: dict[int, Lowered]) -> tuple[_Run, bool]:
     if not hasattr(op, "implementation"):
         raise GraphError(f"operation {op.name!r} has no implementation, so it cannot run")
     return op.bound(node.attrs), op.multiple
+
+
+class _Traced:
+    """The operations that stand in a graph often, traced once each.
+
+    Args:
+        graph: the graph.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.times: Counter[Hashable] = Counter()
+        self.found: dict[Hashable, tuple[_Run, bool]] = {}
+        if len(graph.nodes) >= _OFTEN:
+            self.times.update(map(_traced_key, graph.nodes))
+
+    def find(self, node: Node) -> tuple[_Run, bool] | None:
+        """As `_resolve`; None for what does not stand there often, or is more than a function of arrays."""
+        key = _traced_key(node) if self.times else None
+        if key is None or self.times[key] < _OFTEN:
+            return None
+        found = self.found.get(key)
+        if found is None:
+            op: Any = node.op
+            kinds = [jax.ShapeDtypeStruct(v.type.shape, v.type.dtype.np_dtype) for v in node.inputs]  # type: ignore[union-attr]
+            found = self.found[key] = Straight(op.bound(node.attrs), kinds, op.multiple), op.multiple
+        return found
+
+
+def _traced_key(node: Node) -> Hashable:
+    """What tells a pure operation and the types of its operands; None for what is something else."""
+    op: Any = node.op
+    kinds = tuple([value.type if value is not None else None for value in node.inputs])
+    if node.regions or op.effect == IO or op is CONSTANT or None in kinds or TOKEN in kinds:
+        return None
+    if getattr(op, "implementation", None) is None:
+        return None
+    return op, exact(node.attrs), kinds
 
 
 def _if(node: Node, callees: dict[int, Lowered]) -> _Run:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 from weft._jax_compat import copied
@@ -18,6 +19,7 @@ from weft.compile.chain import Parts, fitting, rolled, shared
 from weft.compile.compilations import IN_PLACE, RUN, Compilations, compiling
 from weft.compile.host_calls import with_host_calls
 from weft.core.control import effect_of
+from weft.core.garbage import freed_after
 from weft.core.primitive import IO
 from weft.core.threads import others_run
 from weft.ir.graph import Graph
@@ -123,12 +125,15 @@ class Executable:
         #: calls that could have donated
         self._spared = 0
 
+        # lowering makes much that stays until it is done; host calls are the program's, which has its own collector
+        quietly = nullcontext if has_io else freed_after
+
         def finished(call: Callable[..., Any]) -> Callable[..., Any]:
             call = supplied(call, carried)
             return with_host_calls(call, graph) if has_io else call
 
         def variant(name: str, jitted: Callable[..., Any], what: str) -> Callable[..., Any]:
-            return finished(_First(weakref.ref(self), name, jitted, finished, (parts.names, what, record)))
+            return finished(_First(weakref.ref(self), name, jitted, finished, (parts.names, what, record), quietly))
 
         self.run: Callable[..., Any] = variant("run", parts.compiled(exposed), what)
         self.run_donating = self.run
@@ -189,9 +194,10 @@ class _First:
         jitted: the compiled function.
         finished: makes the attribute's value of it.
         expected: what is compiled, see `compiling`.
+        quietly: what the call runs in.
     """
 
-    __slots__ = ("executable", "name", "jitted", "finished", "expected")
+    __slots__ = ("executable", "name", "jitted", "finished", "expected", "quietly")
 
     def __init__(
         self,
@@ -200,15 +206,17 @@ class _First:
         jitted: Callable[..., Any],
         finished: Callable[[Callable[..., Any]], Callable[..., Any]],
         expected: tuple[Collection[str], str, Compilations],
+        quietly: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self.executable = executable
         self.name = name
         self.jitted = jitted
         self.finished = finished
         self.expected = expected
+        self.quietly = quietly
 
     def __call__(self, *arrays: Any) -> Any:
-        with compiling(*self.expected):
+        with self.quietly(), compiling(*self.expected):
             result = self.jitted(*arrays)
         executable = self.executable()
         if executable is not None and self.name in executable._first_calls:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 from weft._jax_compat import copied
@@ -125,15 +124,12 @@ class Executable:
         #: calls that could have donated
         self._spared = 0
 
-        # lowering makes much that stays until it is done; host calls are the program's, which has its own collector
-        quietly = nullcontext if has_io else freed_after
-
         def finished(call: Callable[..., Any]) -> Callable[..., Any]:
             call = supplied(call, carried)
             return with_host_calls(call, graph) if has_io else call
 
         def variant(name: str, jitted: Callable[..., Any], what: str) -> Callable[..., Any]:
-            return finished(_First(weakref.ref(self), name, jitted, finished, (parts.names, what, record), quietly))
+            return finished(_First(weakref.ref(self), name, jitted, finished, (parts.names, what, record), not has_io))
 
         self.run: Callable[..., Any] = variant("run", parts.compiled(exposed), what)
         self.run_donating = self.run
@@ -194,10 +190,11 @@ class _First:
         jitted: the compiled function.
         finished: makes the attribute's value of it.
         expected: what is compiled, see `compiling`.
-        quietly: what the call runs in.
+        quiet: whether the collector waits until it is compiled: lowering makes much that stays as long. Not where there
+            are host calls, which are the program's.
     """
 
-    __slots__ = ("executable", "name", "jitted", "finished", "expected", "quietly")
+    __slots__ = ("executable", "name", "jitted", "finished", "expected", "quiet")
 
     def __init__(
         self,
@@ -206,18 +203,23 @@ class _First:
         jitted: Callable[..., Any],
         finished: Callable[[Callable[..., Any]], Callable[..., Any]],
         expected: tuple[Collection[str], str, Compilations],
-        quietly: Callable[[], AbstractContextManager[None]],
+        quiet: bool,
     ) -> None:
         self.executable = executable
         self.name = name
         self.jitted = jitted
         self.finished = finished
         self.expected = expected
-        self.quietly = quietly
+        self.quiet = quiet
 
     def __call__(self, *arrays: Any) -> Any:
-        with self.quietly(), compiling(*self.expected):
-            result = self.jitted(*arrays)
+        with compiling(*self.expected):
+            if self.quiet:
+                self.quiet = False
+                with freed_after():
+                    result = self.jitted(*arrays)
+            else:
+                result = self.jitted(*arrays)
         executable = self.executable()
         if executable is not None and self.name in executable._first_calls:
             executable._first_calls.discard(self.name)

@@ -15,7 +15,7 @@ import numpy as np
 
 from weft.core.control import add_repeat
 from weft.core.primitive import Primitive
-from weft.core.trace import CONSTANT, Literal
+from weft.core.trace import CONSTANT, EMBED_LIMIT, Literal
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TensorType
 from weft.ops.index import GETITEM, SLICE_AT
@@ -53,14 +53,13 @@ class RollRepeats(Pass):
     ``%1 = Add(%0, %x); %2 = Add(%1, %x); ...; %9 = Add(%8, %x)``  ->  ``%9 = Repeat(%0, %x) {count=9, body: Add}``
 
     Values that an iteration gives and the code after the loop reads are kept on stacks, and so is what each iteration
-    reads from elsewhere: constants, items of stacks, and small values.
+    reads from elsewhere: constants, rows of a tensor, items of stacks.
 
     Args:
         limit: nodes that an unrolled loop may have.
         body: nodes that are worth an iteration: steps of fewer are compiled several as one.
         most: nodes of a body; larger ones are compiled by themselves, see `share_repeats`.
         least: iterations of a loop.
-        stacked: bytes that are put on a stack for a loop to read them one after the other.
     """
 
     name: ClassVar[str] = "roll-repeats"
@@ -68,7 +67,6 @@ class RollRepeats(Pass):
     body: int = 16
     most: int = 1000
     least: int = 4
-    stacked: int = 1 << 14
 
     def apply(self, graph: Graph) -> Graph:
         rewrite(graph, without_identity)
@@ -90,7 +88,7 @@ class RollRepeats(Pass):
         rows = {source: found for source, found in rows.items() if len(found) >= self.least}
         moved = {node for found in rows.values() for node, _ in found}
         old, graph.nodes = graph.nodes, [node for node in graph.nodes if node.op is CONSTANT]
-        for source in graph.params:
+        for source in (*graph.params, *[node.outputs[0] for node in graph.nodes]):
             graph.nodes += [node for node, _ in rows.get(source, ())]
         for node in old:
             if node.op is CONSTANT or node in moved:
@@ -246,7 +244,7 @@ class _Loop:
     """A loop in the making.
 
     Args:
-        limits: what may be on stacks.
+        limits: what a loop may be.
         graph: the graph, in which the loop comes next.
         items: the known items of stacks.
         replaced: values of the unrolled steps that loops before this one give.
@@ -334,7 +332,7 @@ class _Loop:
         if not isinstance(kind, TensorType) or any(value.type is not kind for value in values):
             return None
         values = tuple([self.replaced.get(value, value) for value in values])
-        found = self._on_a_stack(values) or self._new_stack(values, kind)
+        found = self._on_a_stack(values) or self._constants(values, kind)
         if found is None:
             return None
         self.stacks.append(found)
@@ -351,16 +349,17 @@ class _Loop:
         fits = all(item is not None and item[0] is stack and item == w for item, w in zip(items, wanted, strict=True))
         return (stack, first, step) if fits else None
 
-    def _new_stack(self, values: Sequence[Value], kind: TensorType) -> tuple[Value, int, int] | None:
-        if kind.size * kind.dtype.itemsize * len(values) > self.limits.stacked:
+    def _constants(self, values: Sequence[Value], kind: TensorType) -> tuple[Value, int, int] | None:
+        """Constants on a stack. Other values are on none: what puts them there takes longer than it saves, to compile
+        and to run.
+        """
+        if any(value.node is None or value.node.op is not CONSTANT for value in values):
+            return None
+        if kind.size * kind.dtype.itemsize * len(values) > EMBED_LIMIT:
             return None
         stack = TensorType.of(kind.dtype, (len(values), *kind.shape))
-        if all(value.node is not None and value.node.op is CONSTANT for value in values):
-            literal = Literal(np.stack([value.node.attrs[0].array for value in values]))  # type: ignore[union-attr]
-            return self.graph.add_node(CONSTANT, (), (literal,), (stack,)).outputs[0], 0, 1
-        if kind.weak is not None:
-            return None
-        return self.graph.add_node(_STACK, tuple(values), (0,), (stack,)).outputs[0], 0, 1
+        literal = Literal(np.stack([value.node.attrs[0].array for value in values]))  # type: ignore[union-attr]
+        return self.graph.add_node(CONSTANT, (), (literal,), (stack,)).outputs[0], 0, 1
 
     def _outputs(self) -> bool:
         """Find out what the code after the loop reads."""

@@ -72,8 +72,9 @@ def rolled(graph: Graph) -> Graph:
     limit = context.get_context("loop_unroll_limit")
     if limit < 0 or len(graph.nodes) <= limit:
         return graph
-    found = RollRepeats(limit=limit).apply(PositionOperands().apply(copy_graph(graph)))
-    return DropDead().apply(found) if any(node.op is REPEAT for node in found.nodes) else graph
+    found = DropDead().apply(RollRepeats(limit=limit).apply(PositionOperands().apply(copy_graph(graph))))
+    some = len(found.nodes) < len(graph.nodes) or any(node.op is REPEAT for node in found.nodes)
+    return found if some else graph
 
 
 def shared(graph: Graph, owned: bool) -> Graph:

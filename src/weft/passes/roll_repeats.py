@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from weft.core.control import add_repeat
-from weft.core.primitive import Primitive
+from weft.core.primitive import PURE, Primitive
 from weft.core.trace import CONSTANT, EMBED_LIMIT, Literal
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TensorType
@@ -402,6 +402,12 @@ class _Loop:
             size: nodes of a step.
         """
         body = self._body()
+        before = len(self.graph.nodes)
+        at_once = self._at_once(body)
+        if at_once is not None:
+            self._give(at_once)
+            return True
+        del self.graph.nodes[before:]
         unroll = 1 if self._is_one_kernel(body) else unrolled(self.count, size, self.limits.body)
         if self.count < _SMALLER * unroll:
             return False
@@ -416,6 +422,53 @@ class _Loop:
             unroll,
             first.location,
         )
+        self._give(results)
+        return True
+
+    def _at_once(self, body: Graph) -> list[Value] | None:
+        """The stacks that the loop gives, computed element by element in all iterations at once, if that is possible:
+        nothing is carried, and every operation of the body computes each element by itself.
+        """
+        count = self.count
+        ranks = {len(kind.shape) for kind in self.item_types}
+        if self.carry or len(ranks) != 1 or any(kind.weak is not None for kind in self.item_types):
+            return None
+        (rank,) = ranks
+        values: dict[Value | None, Value] = {}
+        for param, (stack, first, step) in zip(body.params, self.stacks, strict=False):
+            if (first, step) != (0, 1) or stack.type.shape[0] != count:  # type: ignore[union-attr]
+                return None
+            values[param] = stack
+        varying = set(values)
+        values.update(zip(body.params[len(self.stacks) :], self.invariants, strict=True))
+        for node in body.nodes:
+            kinds: list[Any] = [value.type for value in node.outputs]
+            if node.op is CONSTANT:
+                values[node.outputs[0]] = self.graph.add_node(CONSTANT, (), node.attrs, tuple(kinds)).outputs[0]
+                continue
+            elementwise = getattr(node.op, "elementwise", False) and node.op.effect == PURE and len(node.outputs) == 1
+            inputs = tuple([values[value] for value in node.inputs if value is not None])
+            if not elementwise or len(inputs) < len(node.inputs) or kinds[0].weak is not None:
+                return None
+            if varying.isdisjoint(node.inputs):
+                given = tuple(kinds)
+            else:
+                if any(len(value.type.shape) > rank for value in node.inputs if value not in varying):  # type: ignore[union-attr]
+                    return None
+                given = (TensorType.of(kinds[0].dtype, (count, *kinds[0].shape)),)
+                varying.update(node.outputs)
+            op: Any = node.op
+            if len(kinds[0].shape) > rank or op.infer(node.attrs, tuple([value.type for value in inputs])) != given:
+                return None
+            made = self.graph.add_node(node.op, inputs, node.attrs, given, (), node.location)
+            values[node.outputs[0]] = made.outputs[0]
+        if not varying.issuperset(body.outputs):
+            return None
+        return [values[value] for value in body.outputs]
+
+    def _give(self, results: Sequence[Value]) -> None:
+        """Let the code after the loop read its results."""
+        location = self.run.nodes[self.start].location
         for value, place, step in self.read_after:
             number = self.last.get(place)
             if step == self.count - 1 and number is not None:
@@ -423,10 +476,9 @@ class _Loop:
                 continue
             stack = results[len(self.carry) + self.kept.index(place)]
             spec = (("i", step), *[("s", None, None, None)] * (len(stack.type.shape) - 1))  # type: ignore[union-attr]
-            item = self.graph.add_node(GETITEM, (stack,), (spec,), (value.type,), (), first.location).outputs[0]
+            item = self.graph.add_node(GETITEM, (stack,), (spec,), (value.type,), (), location).outputs[0]
             self.replaced[value] = item
             self.items[item] = stack, step
-        return True
 
     def _body(self) -> Graph:
         body = Graph(f"{self.graph.name}_body", self.graph)

@@ -74,7 +74,9 @@ def rolled(graph: Graph) -> Graph:
         return graph
     found = DropDead().apply(RollRepeats(limit=limit).apply(PositionOperands().apply(copy_graph(graph))))
     some = len(found.nodes) < len(graph.nodes) or any(node.op is REPEAT for node in found.nodes)
-    return found if some else graph
+    if not some:
+        return graph
+    return found
 
 
 def shared(graph: Graph, owned: bool) -> Graph:

@@ -113,6 +113,7 @@ class Executable:
         has_io = any(effect_of(node) == IO for node in graph.nodes)
         if not has_io:
             exposed = rolled(exposed)
+            graph.notes.update(exposed.notes)
             exposed = shared(exposed, owned=exposed is not graph)
         parts = Parts()
         # what a host call raises leaves everything as it was before, so nothing may be given away

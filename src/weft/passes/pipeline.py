@@ -14,6 +14,7 @@ from weft.passes.drop_dead import DropDead
 from weft.passes.fold_constants import FoldConstants
 from weft.passes.if_to_select import IfToSelect
 from weft.passes.inline_calls import InlineCalls
+from weft.passes.merge_branches import MergeBranches
 from weft.passes.merge_equal import MergeEqual
 from weft.passes.resolve_control import ResolveControl
 from weft.passes.simplify import Simplify
@@ -37,6 +38,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Simplify(),
     IfToSelect(),
     MergeEqual(),
+    MergeBranches(),
     DropDead(),
 )
 

@@ -163,6 +163,8 @@ class RollRepeats(Pass):
             position = start + count * period
         graph.nodes += old[position:]
         replace(graph, replaced)
+        if loops:
+            graph.note("loops compiled as loops", len(loops))
         return bool(loops)
 
 

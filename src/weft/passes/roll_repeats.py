@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from weft.core.control import add_repeat
+from weft.core.number import TO_NUMBER
 from weft.core.primitive import PURE, Primitive
 from weft.core.trace import CONSTANT, EMBED_LIMIT, Literal
 from weft.ir.graph import Graph, Node, Value
@@ -377,7 +378,7 @@ class _Loop:
                 place, kind = (offset, index), made[0].type
                 self.read_after += [(made[step], place, step) for step in read]
                 if read != [self.count - 1]:
-                    if not isinstance(kind, TensorType) or kind.weak is not None:
+                    if not isinstance(kind, TensorType):
                         return False
                     self.kept.append(place)
                 elif place not in self.last:
@@ -478,7 +479,11 @@ class _Loop:
                 continue
             stack = results[len(self.carry) + self.kept.index(place)]
             spec = (("i", step), *[("s", None, None, None)] * (len(stack.type.shape) - 1))  # type: ignore[union-attr]
-            item = self.graph.add_node(GETITEM, (stack,), (spec,), (value.type,), (), location).outputs[0]
+            kind: Any = value.type
+            plain = TensorType.of(kind.dtype, kind.shape)
+            item = self.graph.add_node(GETITEM, (stack,), (spec,), (plain,), (), location).outputs[0]
+            if kind.weak is not None:
+                item = self.graph.add_node(TO_NUMBER, (item,), (kind.weak,), (kind,), (), location).outputs[0]
             self.replaced[value] = item
             self.items[item] = stack, step
 

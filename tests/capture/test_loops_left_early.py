@@ -99,7 +99,8 @@ def continues_and_breaks(x: Any) -> Any:
 
 
 def uses_the_number_afterwards(x: Any) -> Any:
-    for i in range(50):
+    i = 0
+    for i in range(50):  # noqa: B007
         x = x + 0.25
         if x.sum() > 10:
             break
@@ -140,7 +141,8 @@ def test_gradients(name: str) -> None:
     function = PROGRAMS[name]
     gradient = weft.grad(lambda x: (function(x) * x).sum())
     compiled = weft.jit(lambda x: gradient(x))
-    outside = weft.grad(lambda x, run=weft.jit(function): (run(x) * x).sum())
+    run = weft.jit(function)
+    outside = weft.grad(lambda x: (run(x) * x).sum())
     for start in (-3.0, 0.5, 3.0, 40.0):
         x = Tensor(np.array([start, start + 0.25, 1.0], np.float32))
         for found in (compiled(x), outside(x)):

@@ -474,10 +474,14 @@ class _Loop:
         location = self.run.nodes[self.start].location
         for value, place, step in self.read_after:
             number = self.last.get(place)
+            kept = results[len(self.carry) + self.kept.index(place)] if place in self.kept else None
             if step == self.count - 1 and number is not None:
                 self.replaced[value] = results[number]
+                if kept is not None:
+                    self.items[results[number]] = kept, step
                 continue
-            stack = results[len(self.carry) + self.kept.index(place)]
+            assert kept is not None
+            stack = kept
             spec = (("i", step), *[("s", None, None, None)] * (len(stack.type.shape) - 1))  # type: ignore[union-attr]
             kind: Any = value.type
             plain = TensorType.of(kind.dtype, kind.shape)

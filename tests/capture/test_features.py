@@ -35,9 +35,9 @@ def without_passes(patch: pytest.MonkeyPatch) -> None:
 
 def without_selects(patch: pytest.MonkeyPatch) -> None:
     """Conditionals stay conditionals."""
-    kept = tuple(step for step in pipeline.PIPELINE if not isinstance(step, IfToSelect))
-    assert len(kept) < len(pipeline.PIPELINE)
-    patch.setitem(pipeline.optimize.__kwdefaults__, "passes", kept)
+    kept = tuple(step for step in pipeline.FINISH if not isinstance(step, IfToSelect))
+    assert len(kept) < len(pipeline.FINISH)
+    patch.setattr(pipeline, "FINISH", kept)
 
 
 def with_shared_stretches(patch: pytest.MonkeyPatch) -> None:

@@ -76,6 +76,7 @@ def rolled(graph: Graph) -> Graph:
     some = len(found.nodes) < len(graph.nodes) or any(node.op is REPEAT for node in found.nodes)
     if not some:
         return graph
+    found.notes.update(graph.notes | found.notes)
     return found
 
 

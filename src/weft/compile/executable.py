@@ -22,6 +22,7 @@ from weft.core.garbage import freed_after
 from weft.core.primitive import IO
 from weft.core.threads import others_run
 from weft.ir.graph import Graph
+from weft.passes.pipeline import prepared
 
 _count = sys.getrefcount
 
@@ -111,10 +112,11 @@ class Executable:
         exposed, carried = expose(graph)
         self._record = record = record or Compilations()
         has_io = any(effect_of(node) == IO for node in graph.nodes)
+        exposed = prepared(exposed, owned=exposed is not graph)
         if not has_io:
             exposed = rolled(exposed)
-            graph.notes.update(exposed.notes)
             exposed = shared(exposed, owned=exposed is not graph)
+        graph.notes.update(exposed.notes)
         parts = Parts()
         # what a host call raises leaves everything as it was before, so nothing may be given away
         self.donatable = () if has_io else fitting(graph, donatable)

@@ -89,12 +89,18 @@ def ifs_call(repeat: int) -> Result:
     return steady(lambda: ours(*tensors), lambda: theirs(*arrays), repeat)
 
 
-@row("loop of 200 iterations, call", 1.2)
+@row("loop of 200 iterations, call, over unrolled", 1.2)
 def loop_call(repeat: int) -> Result:
-    x = np.ones(3, np.float32)
-    ours, theirs = weft.jit(_loop()), jax.jit(_loop())
-    tensors, arrays = (weft.Tensor(x), weft.Tensor(x)), (jnp.asarray(x), jnp.asarray(x))
-    return steady(lambda: ours(*tensors), lambda: theirs(*arrays), repeat)
+    x, y = weft.Tensor(np.ones(3, np.float32)), weft.Tensor(np.ones(3, np.float32))
+    limit = weft.get_context("loop_unroll_limit")
+    ours, unrolled = weft.jit(_loop()), weft.jit(_loop())
+    ours(x, y)
+    weft.set_context(loop_unroll_limit=-1)
+    try:
+        unrolled(x, y)
+    finally:
+        weft.set_context(loop_unroll_limit=limit)
+    return steady(lambda: ours(x, y), lambda: unrolled(x, y), repeat)
 
 
 def _selects(select: Callable[..., Any]) -> Callable[..., Any]:

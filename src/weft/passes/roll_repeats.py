@@ -411,7 +411,8 @@ class _Loop:
             self._give(at_once)
             return True
         del self.graph.nodes[before:]
-        unroll = 1 if self._is_one_kernel(body) else unrolled(self.count, size, self.limits.body)
+        wanted = self.limits.body // 2 if self._is_one_kernel(body) else self.limits.body
+        unroll = unrolled(self.count, size, max(wanted, 1))
         if self.count < _SMALLER * unroll:
             return False
         first = self.run.nodes[self.start]

@@ -195,6 +195,12 @@ SETTINGS: Final[dict[str, Setting]] = {
     "auto_block_reuse": Setting(
         True, _flag, "Compile stretches of large graphs that repeat (layers, their gradients) once for all of them."
     ),
+    "loop_unroll_limit": Setting(
+        64,
+        _integer(-1),
+        "Most operations to which a loop is unrolled in a compiled graph; a longer one is compiled as a loop. "
+        "-1 unrolls all.",
+    ),
     "compile_cache_path": Setting(None, _text, "Folder of the compile cache; else it is among the user's caches."),
     "jit": Setting(
         environment_switch("WEFT_JIT", "MS_JIT"),
@@ -396,7 +402,7 @@ _listeners: list[Listener] = []
 _WITHOUT_EFFECT: Final = frozenset(
     {
         "mode", "jit", "jit_log", "save_graphs", "save_graphs_path",
-        "auto_block_reuse", "enable_compile_cache", "compile_cache_path", "jit_cache_limit",
+        "auto_block_reuse", "loop_unroll_limit", "enable_compile_cache", "compile_cache_path", "jit_cache_limit",
         "precompile_only", "pynative_synchronize", "print_file_path", "enable_profiling", "profiling_options",
         "enable_dump", "save_dump_path", "op_timeout",
     }

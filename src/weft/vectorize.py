@@ -99,7 +99,35 @@ def _mapped_derivative(
     ]
 
 
-VMAP = Primitive(
+class _Vmap(Primitive):
+    __slots__ = ()
+
+    def _infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
+        """Without JAX where every result has an axis of examples: the graph of one example says the rest."""
+        body, in_axes, out_axes, size = attrs
+        params = [value.type for value in body.graph.params]
+        fits = len(params) == len(inputs) and all(map(_is_example, params, inputs, in_axes, [size] * len(params)))
+        if not fits or None in out_axes or not all(isinstance(v.type, TensorType) for v in body.graph.outputs):
+            return super()._infer(attrs, inputs)
+        found = []
+        for value, axis in zip(body.graph.outputs, out_axes, strict=True):
+            shape = list(value.type.shape)
+            shape.insert(axis if axis >= 0 else axis + len(shape) + 1, size)
+            found.append(TensorType.of(value.type.dtype, tuple(shape)))
+        return tuple(found)
+
+
+def _is_example(param: Any, given: TensorType | None, axis: int | None, size: int) -> bool:
+    """Whether a parameter of the graph of one example takes one example of what is given."""
+    if given is None or not isinstance(param, TensorType) or param.dtype is not given.dtype:
+        return False
+    shape = list(given.shape)
+    if axis is not None and shape.pop(axis) != size:
+        return False
+    return tuple(shape) == param.shape
+
+
+VMAP = _Vmap(
     "Vmap",
     _mapped,
     attr_names=("body", "in_axes", "out_axes", "size"),

@@ -12,15 +12,19 @@ import pytest
 
 from tests.capture.test_corpus import PROGRAMS
 from tests.helpers.programs import Case, check_case
+from weft import context
 from weft._jax_compat import keep_executables
 from weft.autodiff import structure
 from weft.cache import configure, executables, inferred
 from weft.compile import chain
-from weft.passes import pipeline
+from weft.passes import pipeline, roll_repeats
 from weft.passes.if_to_select import IfToSelect
 from weft.passes.inline_calls import InlineCalls
+from weft.passes.roll_repeats import RollRepeats
 from weft.passes.share_repeats import ShareRepeats
 
+#: the default
+UNROLLED = context.get_context("loop_unroll_limit")
 #: one in so many programs in a quick round
 SAMPLE = 12
 
@@ -32,15 +36,28 @@ def without_passes(patch: pytest.MonkeyPatch) -> None:
 
 def without_selects(patch: pytest.MonkeyPatch) -> None:
     """Conditionals stay conditionals."""
-    kept = tuple(step for step in pipeline.PIPELINE if not isinstance(step, IfToSelect))
-    assert len(kept) < len(pipeline.PIPELINE)
-    patch.setitem(pipeline.optimize.__kwdefaults__, "passes", kept)
+    kept = tuple(step for step in pipeline.FINISH if not isinstance(step, IfToSelect))
+    assert len(kept) < len(pipeline.FINISH)
+    patch.setattr(pipeline, "FINISH", kept)
 
 
 def with_shared_stretches(patch: pytest.MonkeyPatch) -> None:
     """Whatever repeats is compiled once, however small."""
     patch.setattr(chain, "LARGE", 0)
     patch.setattr(chain, "ShareRepeats", lambda **_: ShareRepeats(least=2, saved=0))
+
+
+def without_loops(patch: pytest.MonkeyPatch) -> None:
+    """Whatever repeats is unrolled."""
+    del patch
+    context.set_context(loop_unroll_limit=-1)
+
+
+def with_loops_everywhere(patch: pytest.MonkeyPatch) -> None:
+    """Whatever repeats is a loop, however short."""
+    context.set_context(loop_unroll_limit=0)
+    patch.setattr(chain, "RollRepeats", lambda **_: RollRepeats(limit=0, body=1, least=2))
+    patch.setattr(roll_repeats, "_SMALLER", 1)
 
 
 def with_whole_passes_back(patch: pytest.MonkeyPatch) -> None:
@@ -80,6 +97,8 @@ FEATURES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "no passes": without_passes,
     "no selects": without_selects,
     "shared stretches": with_shared_stretches,
+    "no loops": without_loops,
+    "loops everywhere": with_loops_everywhere,
     "backward as one": with_whole_passes_back,
     "backward one by one": without_whole_passes_back,
     "no cache": without_the_cache,
@@ -97,6 +116,7 @@ def check(program: Case, feature: str, patch: pytest.MonkeyPatch) -> None:
             check_case(again)
     finally:
         patch.undo()
+        context.set_context(loop_unroll_limit=UNROLLED)
         configure()
 
 

@@ -25,8 +25,9 @@ from weft.passes.base import Pass
 from weft.passes.fold_constants import FoldConstants
 from weft.passes.if_to_select import IfToSelect
 from weft.passes.inline_calls import InlineCalls
-from weft.passes.pipeline import PIPELINE, optimize
+from weft.passes.pipeline import FINISH, PIPELINE, optimize
 from weft.passes.position_operands import PositionOperands
+from weft.passes.roll_repeats import RollRepeats
 from weft.passes.share_repeats import ShareRepeats
 from weft.passes.simplify import lossless
 
@@ -39,7 +40,7 @@ TEXT = """subgraph @net(%x: f32[3]) {
 
 
 def test_every_pass_is_in_the_pipeline_and_has_a_kebab_name() -> None:
-    assert {step.name for step in (*PIPELINE, PositionOperands(), ShareRepeats())} == set(
+    assert {step.name for step in (*PIPELINE, *FINISH, PositionOperands(), RollRepeats(), ShareRepeats())} == set(
         Pass.table
     )  # which run at the very end
     for name, cls in Pass.table.items():

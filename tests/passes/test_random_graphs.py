@@ -13,12 +13,14 @@ from random_graphs import SEEN, arguments, random_graph, repeating_graph
 from weft.compile.chain import Parts, fitting
 from weft.compile.listing import read_graph
 from weft.compile.lower import lower
-from weft.core.control import CALL
+from weft.core.control import CALL, REPEAT
 from weft.ir.graph import Graph
 from weft.ir.verifier import verify
 from weft.passes.base import Pass
+from weft.passes.drop_dead import DropDead
 from weft.passes.pipeline import optimize
 from weft.passes.rewrite import copy_graph
+from weft.passes.roll_repeats import RollRepeats
 from weft.passes.share_repeats import ShareRepeats
 
 randoms = st.integers(0, 2**32).map(Random)
@@ -114,3 +116,22 @@ def test_most_generated_graphs_are_shared() -> None:
         shared = ShareRepeats(least=2, saved=2).apply(repeating_graph(Random(seed)))
         called += any(node.op is CALL and node.regions[0].name.endswith("_block") for node in shared.walk())
     assert called > 25
+
+
+def rolled(graph: Graph, body: int) -> Graph:
+    return DropDead().apply(RollRepeats(limit=0, body=body, least=2).apply(graph))
+
+
+@settings(max_examples=60)
+@given(randoms, st.integers(1, 8))
+def test_loops_compute_what_the_nodes_did(random: Random, body: int) -> None:
+    graph, arrays = repeating_graph(random), arguments(random)[:-1]
+    loops = verify(rolled(copy_graph(graph), body))
+    check_same(run(graph, arrays), run(loops, arrays))
+    assert str(verify(read_graph(str(loops)))) == str(loops)
+
+
+def test_many_generated_graphs_become_loops() -> None:
+    """So that the test above tests what it says."""
+    found = sum(any(node.op is REPEAT for node in rolled(repeating_graph(Random(i)), 1).nodes) for i in range(50))
+    assert found > 10

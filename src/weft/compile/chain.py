@@ -13,13 +13,14 @@ from weft import context
 from weft.cache.programs import compiled
 from weft.compile.listing import known_digest
 from weft.compile.lower import Lowered, embedded, function_name, lower
-from weft.core.control import CALL
+from weft.core.control import CALL, REPEAT
 from weft.core.trace import CONSTANT
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TensorType
 from weft.passes.drop_dead import DropDead
 from weft.passes.position_operands import PositionOperands
 from weft.passes.rewrite import copy_graph, part
+from weft.passes.roll_repeats import RollRepeats
 from weft.passes.share_repeats import ShareRepeats
 
 #: run, slots of the operands, slots of the results, slots that are dead afterwards
@@ -91,6 +92,23 @@ class Parts:
 #: nodes from which on stretches that repeat are looked for unasked: smaller graphs run faster as one executable, and
 #: are compiled in about a second
 LARGE: Final = 1000
+
+
+def rolled(graph: Graph) -> Graph:
+    """A graph in which long stretches that repeat are loops, if there are any and the settings let it.
+
+    Args:
+        graph: the graph; it is not changed.
+    """
+    limit = context.get_context("loop_unroll_limit")
+    if limit < 0 or len(graph.nodes) <= limit:
+        return graph
+    found = DropDead().apply(RollRepeats(limit=limit).apply(PositionOperands().apply(copy_graph(graph))))
+    some = len(found.nodes) < len(graph.nodes) or any(node.op is REPEAT for node in found.nodes)
+    if not some:
+        return graph
+    found.notes.update(graph.notes | found.notes)
+    return found
 
 
 def shared(graph: Graph, owned: bool) -> Graph:

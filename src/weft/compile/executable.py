@@ -14,14 +14,16 @@ from typing import Any, Final
 
 from weft._jax_compat import copied
 from weft.compile.carried import expose, supplied
-from weft.compile.chain import KeptGraph, Parts, fitting, shared
+from weft.compile.chain import KeptGraph, Parts, fitting, rolled, shared
 from weft.compile.compilations import IN_PLACE, RUN, Compilations, compiling
 from weft.compile.host_calls import with_host_calls
 from weft.core.control import CALL, effect_of
+from weft.core.garbage import freed_after
 from weft.core.primitive import IO
 from weft.core.threads import others_run
 from weft.core.trace import Literal, Reference
 from weft.ir.graph import Graph
+from weft.passes.pipeline import prepared
 
 _count = sys.getrefcount
 
@@ -138,7 +140,7 @@ class Executable:
             return with_host_calls(call, graph) if isinstance(graph, Graph) and has_io else call
 
         def variant(name: str, jitted: Callable[..., Any], what: str) -> Callable[..., Any]:
-            return finished(_First(weakref.ref(self), name, jitted, finished, (parts.names, what, record)))
+            return finished(_First(weakref.ref(self), name, jitted, finished, (parts.names, what, record), not has_io))
 
         #: the same function for use within others that are compiled; None if it needs more than its arguments, or is
         #: made of several executables
@@ -197,8 +199,13 @@ def _exposed(
         return graph, [], False
     exposed, carried = expose(graph)
     has_io = any(effect_of(node) == IO for node in graph.nodes)
-    if not has_io and not is_prepared:
+    if is_prepared:
+        return exposed, carried, has_io
+    exposed = prepared(exposed, owned=exposed is not graph)
+    if not has_io:
+        exposed = rolled(exposed)
         exposed = shared(exposed, owned=exposed is not graph)
+    graph.notes.update(exposed.notes)
     return exposed, carried, has_io
 
 
@@ -217,9 +224,11 @@ class _First:
         jitted: the compiled function.
         finished: makes the attribute's value of it.
         expected: what is compiled, see `compiling`.
+        quiet: whether the collector waits until it is compiled: lowering makes much that stays as long. Not where there
+            are host calls, which are the program's.
     """
 
-    __slots__ = ("executable", "name", "jitted", "finished", "expected")
+    __slots__ = ("executable", "name", "jitted", "finished", "expected", "quiet")
 
     def __init__(
         self,
@@ -228,16 +237,23 @@ class _First:
         jitted: Callable[..., Any],
         finished: Callable[[Callable[..., Any]], Callable[..., Any]],
         expected: tuple[Collection[str], str, Compilations],
+        quiet: bool,
     ) -> None:
         self.executable = executable
         self.name = name
         self.jitted = jitted
         self.finished = finished
         self.expected = expected
+        self.quiet = quiet
 
     def __call__(self, *arrays: Any) -> Any:
         with compiling(*self.expected):
-            result = self.jitted(*arrays)
+            if self.quiet:
+                self.quiet = False
+                with freed_after():
+                    result = self.jitted(*arrays)
+            else:
+                result = self.jitted(*arrays)
         executable = self.executable()
         if executable is not None and self.name in executable._first_calls:
             executable._first_calls.discard(self.name)

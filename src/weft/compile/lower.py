@@ -7,14 +7,17 @@ the one and before what takes the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 import jax
+import numpy as np
 
 from weft._jax_compat import to_device
-from weft.core.control import CALL, IF, WHILE, effect_of
-from weft.core.primitive import IO
+from weft.compile.straight import Straight
+from weft.core.control import CALL, IF, REPEAT, WHILE, effect_of
+from weft.core.primitive import IO, exact
 from weft.core.trace import CONSTANT
 from weft.errors import GraphError
 from weft.ir.graph import Graph, Node, Value
@@ -23,6 +26,8 @@ from weft.ir.types import TOKEN
 #: operations of which XLA computes two at once where both have a constant operand: ``(x + a) - b`` as ``x + (a - b)``,
 #: which rounds, overflows and vanishes elsewhere than the two do one by one; so these constants are hidden from it
 _ARITHMETIC: Final = frozenset({"Add", "Sub", "Mul", "RealDiv"})
+#: times that an operation stands in a graph from which on it is traced once for all of them
+_OFTEN: Final = 16
 Lowered = Callable[..., tuple[Any, ...]]
 #: evaluates one node: (operands) -> results as a tuple
 _Run = Callable[..., Sequence[Any]]
@@ -72,6 +77,7 @@ def _lower(graph: Graph, callees: dict[int, Lowered]) -> Lowered:
     opaque: dict[int, int] = {}  # slot of a constant -> slot of what hides its value from XLA
     reals: set[int] = set()
     steps: list[_Step] = []
+    traced = _Traced(graph)
     for position, node in enumerate(graph.nodes):
         results = tuple([slots[value] for value in node.outputs])
         if node.op is CONSTANT:
@@ -82,7 +88,7 @@ def _lower(graph: Graph, callees: dict[int, Lowered]) -> Lowered:
         operands = tuple([absent if value is None else slots[value] for value in node.inputs])
         if node.op.name in _ARITHMETIC:
             operands = tuple([opaque.setdefault(i, absent + 1 + len(opaque)) if i in reals else i for i in operands])
-        run, many = _resolve(node, callees)
+        run, many = traced.find(node) or _resolve(node, callees)
         steps.append((run, many, operands, results, tuple(dead.get(position, ()))))
     return _function(graph, steps, outputs, embedded(constants), opaque, absent + 1 + len(opaque))
 
@@ -156,9 +162,48 @@ def _resolve(node: Node, callees: dict[int, Lowered]) -> tuple[_Run, bool]:
         return _while(node, callees), True
     if op is CALL:
         return _callee(node.regions[0], callees), True
+    if op is REPEAT:
+        return _repeat(node, callees), True
     if not hasattr(op, "implementation"):
         raise GraphError(f"operation {op.name!r} has no implementation, so it cannot run")
     return op.bound(node.attrs), op.multiple
+
+
+class _Traced:
+    """The operations that stand in a graph often, traced once each.
+
+    Args:
+        graph: the graph.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.times: Counter[Hashable] = Counter()
+        self.found: dict[Hashable, tuple[_Run, bool]] = {}
+        if len(graph.nodes) >= _OFTEN:
+            self.times.update(map(_traced_key, graph.nodes))
+
+    def find(self, node: Node) -> tuple[_Run, bool] | None:
+        """As `_resolve`; None for what does not stand there often, or is more than a function of arrays."""
+        key = _traced_key(node) if self.times else None
+        if key is None or self.times[key] < _OFTEN:
+            return None
+        found = self.found.get(key)
+        if found is None:
+            op: Any = node.op
+            kinds = [jax.ShapeDtypeStruct(v.type.shape, v.type.dtype.np_dtype) for v in node.inputs]  # type: ignore[union-attr]
+            found = self.found[key] = Straight(op.bound(node.attrs), kinds, op.multiple), op.multiple
+        return found
+
+
+def _traced_key(node: Node) -> Hashable:
+    """What tells a pure operation and the types of its operands; None for what is something else."""
+    op: Any = node.op
+    kinds = tuple([value.type if value is not None else None for value in node.inputs])
+    if node.regions or op.effect == IO or op is CONSTANT or None in kinds or TOKEN in kinds:
+        return None
+    if getattr(op, "implementation", None) is None:
+        return None
+    return op, exact(node.attrs), kinds
 
 
 def _if(node: Node, callees: dict[int, Lowered]) -> _Run:
@@ -193,6 +238,49 @@ def _while(node: Node, callees: dict[int, Lowered]) -> _Run:
         return while_loop(lambda carry: carry[0], lambda carry: body(*carry, *invariants), operands[:carried])
 
     return run
+
+
+def _repeat(node: Node, callees: dict[int, Lowered]) -> _Run:
+    body = _lower(node.regions[0], callees)
+    count, carried, reads, unroll = node.attrs
+    first = carried + len(reads)
+    kept = [value.type for value in node.outputs[carried:]]
+    rounds = count // unroll
+
+    def run(*operands: Any) -> Any:
+        stacks, invariants = operands[carried:first], operands[first:]
+
+        def step(i: Any, carry: Sequence[Any], buffers: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+            items = [_item(stack, start + by * i) for stack, (start, by) in zip(stacks, reads, strict=True)]
+            found = body(*carry, *items, *invariants)
+            written = [_with_item(b, value, i) for b, value in zip(buffers, found[carried:], strict=True)]
+            return found[:carried], written
+
+        def several(state: Any) -> Any:
+            number, carry, buffers = state
+            for k in range(unroll):
+                carry, buffers = step(number * np.int32(unroll) + np.int32(k), carry, buffers)
+            return number + np.int32(1), tuple(carry), tuple(buffers)
+
+        carry: Any = tuple(operands[:carried])
+        buffers: Any = tuple([jax.lax.full(kind.shape, 0, kind.dtype.np_dtype) for kind in kept])  # type: ignore[union-attr]
+        if rounds > 1:
+            start = np.int32(0), carry, buffers
+            _, carry, buffers = jax.lax.while_loop(lambda state: state[0] < np.int32(rounds), several, start)
+        for i in range(rounds * unroll if rounds > 1 else 0, count):
+            carry, buffers = step(np.int32(i), carry, buffers)
+        return (*carry, *buffers)
+
+    return run
+
+
+def _item(stack: Any, position: Any) -> Any:
+    position = jax.lax.convert_element_type(position, np.int32)
+    return jax.lax.dynamic_index_in_dim(stack, position, 0, keepdims=False, allow_negative_indices=False)
+
+
+def _with_item(stack: Any, value: Any, position: Any) -> Any:
+    return jax.lax.dynamic_update_index_in_dim(stack, value, position, 0, allow_negative_indices=False)
 
 
 def _callee(callee: Graph, callees: dict[int, Lowered]) -> Lowered:

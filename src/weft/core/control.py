@@ -6,7 +6,13 @@ name     operands             regions                                  results
 `IF`     cond, *operands      then(*operands), orelse(*operands)       the results of the region that ran
 `WHILE`  *carry, *invariants  body(*carry, *invariants) -> new carry   the final carry
 `CALL`   *operands            callee(*operands)                        the results of the callee
+`REPEAT` *carry, *stacks,     body(*carry, *items, *invariants)        the final carry, and what each
+         *invariants          -> new carry, *kept                      iteration kept as one stack each
 =======  ===================  =======================================  ====================================
+
+`REPEAT` runs its body ``count`` times; in iteration ``i`` the item of a stack stands at ``start + i * step`` of its
+first axis, by its pair in ``reads``. ``unroll`` iterations are compiled as one. Only finished graphs hold it: no
+derivative is taken of it.
 
 The condition of `IF` and the first carried value of `WHILE` ("go on") are ``bool[]`` scalars. A region sees nothing
 but its parameters, so tokens are operands and results like any value, and the same callee may stand in several
@@ -35,6 +41,9 @@ def _needs_lowering(name: str) -> Any:
 IF: Final = Primitive("If", _needs_lowering("If"), multiple=True)
 WHILE: Final = Primitive("While", _needs_lowering("While"), attr_names=("carry",), multiple=True)
 CALL: Final = Primitive("Call", _needs_lowering("Call"), multiple=True)
+REPEAT: Final = Primitive(
+    "Repeat", _needs_lowering("Repeat"), attr_names=("count", "carry", "reads", "unroll"), multiple=True
+)
 
 #: the type of conditions
 CONDITION: Final = TensorType.of(dtypes.bool_, ())
@@ -71,3 +80,36 @@ def add_call(graph: Graph, callee: Graph, operands: Sequence[Value], location: A
     """Append a `CALL` of a complete graph; returns its results."""
     types = tuple([value.type for value in callee.outputs])
     return graph.add_node(CALL, tuple(operands), (), types, (callee,), location).outputs
+
+
+def add_repeat(
+    graph: Graph,
+    carry: Sequence[Value],
+    stacks: Sequence[tuple[Value, int, int]],
+    invariants: Sequence[Value],
+    body: Graph,
+    count: int,
+    unroll: int = 1,
+    location: Any = None,
+) -> tuple[Value, ...]:
+    """Append a `REPEAT` whose body is complete; returns its results.
+
+    Args:
+        graph: the graph to extend.
+        carry: initial values of what the body's first parameters and outputs stand for.
+        stacks: for each item of an iteration the stack, where the first item stands, and how far the next one.
+        invariants: further operands of the body.
+        body: from (*carry, *items, *invariants) to (*new carry, *kept).
+        count: number of iterations.
+        unroll: iterations that are compiled as one.
+        location: user location.
+    """
+    results: list[Any] = [value.type for value in carry]
+    for value in body.outputs[len(carry) :]:
+        kind = value.type
+        assert isinstance(kind, TensorType)
+        results.append(TensorType.of(kind.dtype, (count, *kind.shape)))
+    reads = tuple([(start, step) for _, start, step in stacks])
+    operands = (*carry, *[stack for stack, _, _ in stacks], *invariants)
+    attrs = (count, len(carry), reads, unroll)
+    return graph.add_node(REPEAT, operands, attrs, tuple(results), (body,), location).outputs

@@ -45,6 +45,11 @@ class GraphReport:
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     @property
+    def notes(self) -> dict[str, int]:
+        """What was made of branches and loops, and how often."""
+        return dict(sorted(self.graph.notes.items()))
+
+    @property
     def inputs(self) -> list[str]:
         """Type of each input, after its name if it has one."""
         return [f"{value.name}: {value.type!r}" if value.name else repr(value.type) for value in self.graph.params]
@@ -76,6 +81,7 @@ class GraphReport:
             "starts": _place(event.starts),
             "ends": None if event.ends is None else _place(event.ends.location),
             "operations": self.operations,
+            "notes": self.notes,
             "inputs": self.inputs,
             "outputs": self.outputs,
             "guards": dict(event.guards),

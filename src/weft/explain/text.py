@@ -51,6 +51,8 @@ def graph_lines(graph: GraphReport) -> Iterator[str]:
     total = count(sum(operations.values()), "operation")
     names = shortened([f"{name} {times}" for name, times in operations.items()])
     yield f"  {total}: {names}" if names else f"  {total}"
+    if graph.notes:
+        yield "  " + ", ".join([f"{what}: {times}" for what, times in graph.notes.items()])
     if graph.inputs:
         yield f"  {count(len(graph.inputs), 'input')}: {shortened(graph.inputs)}"
     if event.guards:

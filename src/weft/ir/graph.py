@@ -80,7 +80,7 @@ class Graph:
         name: shown in text and reports.
     """
 
-    __slots__ = ("name", "params", "nodes", "outputs", "parent", "reuses_blocks", "__weakref__")
+    __slots__ = ("name", "params", "nodes", "outputs", "parent", "reuses_blocks", "notes", "__weakref__")
 
     def __init__(self, name: str = "graph", parent: Graph | None = None) -> None:
         self.name = name
@@ -91,6 +91,8 @@ class Graph:
         self.parent = parent
         #: whether stretches that repeat are compiled once whatever the size of the graph
         self.reuses_blocks = False
+        #: what passes did, for reports: how often
+        self.notes: dict[str, int] = {}
 
     def add_param(self, type: ValueType, name: str = "") -> Value:
         """Append a parameter and return its value."""
@@ -112,6 +114,10 @@ class Graph:
         node.outputs = tuple(Value(t, self, node, i) for i, t in enumerate(output_types))
         self.nodes.append(node)
         return node
+
+    def note(self, what: str, times: int = 1) -> None:
+        """Count something that a pass did."""
+        self.notes[what] = self.notes.get(what, 0) + times
 
     def walk(self) -> Iterator[Node]:
         """Every node, those of nested regions included, parents before their regions."""

@@ -37,7 +37,7 @@ from weft.ir.types import SHORT_NAMES
 #: arrays with more elements are written in base64
 INLINE_ELEMENTS: Final = 16
 #: what the regions of an operation are called
-REGION_LABELS: Final = {"If": ("then", "else"), "While": ("body",), "Call": ("callee",)}
+REGION_LABELS: Final = {"If": ("then", "else"), "While": ("body",), "Call": ("callee",), "Repeat": ("body",)}
 _NUMBER_KINDS: Final = (bool, int, float, complex)
 _BAD_NAME = re.compile(r"[^\w.\-]")
 _ARRAY_TYPES: Final = {dtype.np_dtype: short for dtype, short in SHORT_NAMES.items()}

@@ -234,7 +234,42 @@ def _call(node: Node) -> str | None:
     return None
 
 
-CONTROL_RULES: dict[str, Callable[[Node], str | None]] = {"If": _if, "While": _while, "Call": _call}
+def _repeat(node: Node) -> str | None:
+    if len(node.regions) != 1:
+        return f"a Repeat has one region, this one has {len(node.regions)}"
+    count, carry, reads, unroll = node.attrs
+    if count.__class__ is not int or unroll.__class__ is not int or min(count, unroll) < 1:
+        return f"{count!r} iterations, {unroll!r} of them as one, are no numbers from 1 on"
+    if carry.__class__ is not int or not 0 <= carry <= len(node.inputs) - len(reads):
+        return f"{carry!r} values cannot be carried, there are {len(node.inputs)} operands"
+    body, operands = node.regions[0], _types(node.inputs)
+    wanted: list[ValueType | None] = list(operands)
+    for place, (start, step) in enumerate(reads, carry):
+        stack = operands[place]
+        if not isinstance(stack, TensorType) or not stack.shape:
+            return f"operand {place} is no stack: {stack!r}"
+        if not all(0 <= start + step * i < stack.shape[0] for i in (0, count - 1)):
+            return f"operand {place} has no items {start} + {step} * i"
+        item = body.params[place].type if place < len(body.params) else None
+        weak = item.weak if isinstance(item, TensorType) else None
+        wanted[place] = TensorType.of(stack.dtype, stack.shape[1:], weak)
+    if not same_types(_types(body.params), wanted):
+        return f"the body takes {show(_types(body.params))}, the operands are {show(wanted)}"
+    kept = [v.type for v in body.outputs[carry:]]
+    if not same_types(_types(body.outputs[:carry]), operands[:carry]):
+        return f"the body gives {show(_types(body.outputs[:carry]))}, carried are {show(operands[:carry])}"
+    stacks = [TensorType.of(k.dtype, (count, *k.shape)) if isinstance(k, TensorType) else k for k in kept]
+    if not same_types(_types(node.outputs), [*operands[:carry], *stacks]):
+        return f"the results are {show(_types(node.outputs))}, the body gives {show(_types(body.outputs))}"
+    return None
+
+
+CONTROL_RULES: dict[str, Callable[[Node], str | None]] = {
+    "If": _if,
+    "While": _while,
+    "Call": _call,
+    "Repeat": _repeat,
+}
 
 #: in this order; a later rule may rely on an earlier one
 NODE_RULES: tuple[NodeRule, ...] = (

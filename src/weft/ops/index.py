@@ -21,6 +21,7 @@ from weft.core.number import GraphNumber, require
 from weft.core.primitive import Primitive, Sample
 from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor, view, wrap
+from weft.ir.types import TensorType
 from weft.ops._samples import A, one
 from weft.ops.joining import stack, unstack
 from weft.ops.reduce import any as any_of
@@ -82,8 +83,21 @@ def _get_samples() -> list[Sample]:
     ]
 
 
+class _GetItem(Primitive):
+    __slots__ = ()
+
+    def _infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
+        """Without JAX where possible: a loop over a tensor reads each row by an index of its own."""
+        spec, x = attrs[0], inputs[0]
+        if len(inputs) == 1 and x is not None and x.weak is None:
+            box = box_of(spec, x.shape) if sum(entry[0] != "n" for entry in spec) == len(x.shape) else None
+            if box is not None:
+                return (TensorType.of(x.dtype, box[3]),)
+        return super()._infer(attrs, inputs)
+
+
 #: ``x[index]``
-GETITEM = Primitive(
+GETITEM = _GetItem(
     "GetItem",
     lambda x, *indices, spec: x[_materialise(spec, indices)],
     attr_names=("spec",),

@@ -37,13 +37,14 @@ class IfToSelect(Pass):
         # a gradient must not come to code of the user's through the side that did not run, not even with zeros
         if not any(getattr(node.op, "asks", False) for inner in graphs for node in inner.nodes):
             for inner in graphs:
-                self._convert(inner)
+                self._convert(inner, graph)
         return graph
 
-    def _convert(self, graph: Graph) -> None:
+    def _convert(self, graph: Graph, whole: Graph) -> None:
         def visit(node: Node) -> Sequence[Value] | None:
             if node.op is not IF or not self._cheap(node):
                 return None
+            whole.note("branches computed as selections")
             then, orelse = node.regions
             condition, operands = node.inputs[0], node.inputs[1:]
             taken = splice(graph, then, operands)  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from weft.core.control import IF
 from weft.ir.graph import Graph
 from weft.ir.verifier import verify
 from weft.passes import dump as dump_module
@@ -14,8 +15,10 @@ from weft.passes.drop_dead import DropDead
 from weft.passes.fold_constants import FoldConstants
 from weft.passes.if_to_select import IfToSelect
 from weft.passes.inline_calls import InlineCalls
+from weft.passes.merge_branches import MergeBranches
 from weft.passes.merge_equal import MergeEqual
 from weft.passes.resolve_control import ResolveControl
+from weft.passes.rewrite import copy_graph
 from weft.passes.simplify import Simplify
 
 
@@ -35,10 +38,12 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     ResolveControl(),
     FoldConstants(),
     Simplify(),
-    IfToSelect(),
     MergeEqual(),
     DropDead(),
 )
+#: what is done where a graph becomes an executable. No derivative is taken of the result: in that of a selection zeros
+#: would go back through the side that did not run, and zero times infinity is NaN
+FINISH: Final[tuple[Pass, ...]] = (IfToSelect(), MergeEqual(), MergeBranches(), DropDead())
 
 #: told the name of a stage and the graph after it
 Dump = Callable[[str, Graph], None]
@@ -79,3 +84,24 @@ def optimize(
         if dump is not None:
             dump(step.name, graph)
     return graph
+
+
+def prepared(graph: Graph, owned: bool) -> Graph:
+    """A graph as executables are made of it: branches as selections, or merged.
+
+    Args:
+        graph: a graph that the other passes have been over.
+        owned: whether it may be changed.
+
+    Example:
+        >>> prepared(Graph("empty"), True).name
+        'empty'
+    """
+    if not any(node.op is IF for node in graph.walk()):
+        return graph
+    graph = graph if owned else copy_graph(graph)
+    return optimize(graph, _unseen, passes=FINISH)
+
+
+def _unseen(stage: str, graph: Graph) -> None:
+    """No file shows these stages: the graph that is shown is the one that derivatives are taken of."""

@@ -9,20 +9,28 @@ nodes did, whatever led to the choice of the stretches.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from weft.core.control import CALL, effect_of
-from weft.core.dispatch import IDENTITY
-from weft.core.primitive import IO, PURE, READ, exact
+from weft.core.control import CALL
 from weft.core.trace import CONSTANT
 from weft.ir.graph import Graph, Node, Value
 from weft.passes.base import Pass
-from weft.passes.rewrite import copy_graph, replace, rewrite, structure
+from weft.passes.rewrite import copy_graph, replace, rewrite
+from weft.passes.stretches import (
+    Place,
+    Uses,
+    Wiring,
+    common_constant,
+    content_of,
+    hoist,
+    numbered,
+    runs,
+    without_identity,
+)
 
 #: periods that are tried: the most frequent distances of equal nodes, and those that would save most
 _TRIED: Final = 8
@@ -30,10 +38,6 @@ _TRIED: Final = 8
 _ROUNDS: Final = 8
 #: what nodes between two calls cost besides, as they are compiled by themselves
 _EXECUTABLE: Final = 64
-#: where a value stands in a stretch: the node, the place among its inputs or outputs
-_Place = tuple[int, int]
-#: for each input of each node of a stretch where in it that is made, or None; and what of it is used afterwards
-_Wiring = tuple[tuple[_Place | None, ...], tuple[_Place, ...]]
 
 
 @dataclass(frozen=True)
@@ -55,12 +59,12 @@ class ShareRepeats(Pass):
     saved: int = 8
 
     def apply(self, graph: Graph) -> Graph:
-        rewrite(graph, _without_identity)
+        rewrite(graph, without_identity)
         self._share(graph, {})
         return graph
 
     def _share(self, graph: Graph, callees: dict[Hashable, Graph]) -> None:
-        _hoist(graph)
+        hoist(graph)
         for _ in range(_ROUNDS):
             known = set(callees)
             if not self._round(graph, callees):
@@ -70,16 +74,16 @@ class ShareRepeats(Pass):
 
     def _round(self, graph: Graph, callees: dict[Hashable, Graph]) -> bool:
         nodes = graph.nodes
-        contents = [_content(node) for node in nodes]
-        numbers = _numbered(contents)
+        contents = [content_of(node) for node in nodes]
+        numbers = numbered(contents)
         weights = _Weights(nodes, self.least)
         period = _best_period(numbers, weights, self.saved)
         if period is None:
             return False
-        uses = _Uses(graph)
+        uses = Uses(graph)
         alike: dict[Any, list[int]] = {}
         free = 0
-        for first, end in _runs(numbers, period):
+        for first, end in runs(numbers, period):
             first = max(first, free)
             if end - first >= 2 * period and weights.of(first, period):
                 for start in range(uses.narrowest(first, end, period), end - period + 1, period):
@@ -96,46 +100,7 @@ class ShareRepeats(Pass):
         return True
 
 
-def _hoist(graph: Graph) -> None:
-    """Let constants stand first, which stood where they were first needed, then what is computed of parameters alone
-    and once: the slice of the input that a micro-batch takes, say, which makes it another than the one before.
-    """
-    times = Counter(map(_content, graph.nodes))
-    first: dict[Node, int] = {}
-    for node in graph.nodes:
-        if node.op is CONSTANT:
-            first[node] = 0
-            continue
-        early = all(value is None or value.node is None or value.node in first for value in node.inputs)
-        if early and effect_of(node) == PURE and times[_content(node)] == 1:
-            first[node] = 1
-    graph.nodes.sort(key=lambda node: first.get(node, 2))
-
-
-def _without_identity(node: Node) -> Sequence[Value] | None:
-    """Leaves of gradients that were taken: nothing tells them from what they stand for any more."""
-    if node.op is IDENTITY and node.inputs[0] is not None and node.inputs[0].type == node.outputs[0].type:
-        return (node.inputs[0],)
-    return None
-
-
 # -- what repeats ------------------------------------------------------------------------------------------------------
-
-
-def _content(node: Node) -> Hashable:
-    """What a node computes of what kinds of values; None for what is not to be shared."""
-    if node.op is CONSTANT or effect_of(node) in (IO, READ):
-        return None
-    regions: Any = node.regions if node.op is CALL else tuple([structure(region) for region in node.regions])
-    kinds = tuple([None if value is None else value.type for value in node.inputs])
-    return node.op, exact(node.attrs), kinds, tuple([value.type for value in node.outputs]), regions
-
-
-def _numbered(contents: Sequence[Hashable]) -> np.ndarray[Any, Any]:
-    """Equal contents as equal numbers; a number of its own for what is not to be shared."""
-    known: dict[Hashable, int] = {}
-    found = [-1 - i if c is None else known.setdefault(c, len(known)) for i, c in enumerate(contents)]
-    return np.array(found, np.int64)
 
 
 class _Weights:
@@ -173,69 +138,11 @@ def _best_period(numbers: np.ndarray[Any, Any], weights: _Weights, saved: int) -
     best: int | None = None
     for period in sorted({int(gap) for gap in (*frequent, *rewarding) if counts[gap]}):
         found = 0
-        for first, end in _runs(numbers, period):
+        for first, end in runs(numbers, period):
             found += ((end - first) // period - 1) * weights.of(first, period)
         if found >= max(saved, 1):
             best, saved = period, found + 1
     return best
-
-
-def _runs(numbers: np.ndarray[Any, Any], period: int) -> Iterator[tuple[int, int]]:
-    """Where two periods or more stand one after the other: the first node, and one past the last."""
-    equal = np.concatenate(([False], numbers[:-period] == numbers[period:], [False]))
-    edges = np.flatnonzero(np.diff(equal.astype(np.int8)))
-    for first, end in zip(edges[::2], edges[1::2], strict=True):
-        if end - first >= period:
-            yield int(first), int(end) + period
-
-
-class _Uses:
-    """Where the values of a graph are made and used.
-
-    Args:
-        graph: the graph; it does not change meanwhile.
-    """
-
-    def __init__(self, graph: Graph) -> None:
-        self.nodes = graph.nodes
-        self.index = {node: i for i, node in enumerate(graph.nodes)}
-        #: the last node that uses a value; past the end for outputs
-        self.last: dict[Value | None, int] = {}
-        for i, node in enumerate(graph.nodes):
-            self.last.update(dict.fromkeys(node.inputs, i))
-        self.last.update(dict.fromkeys(graph.outputs, len(graph.nodes)))
-
-    def made(self, value: Value | None) -> int:
-        """The node that makes a value; -1 for a parameter."""
-        return -1 if value is None or value.node is None else self.index[value.node]
-
-    def narrowest(self, first: int, end: int, period: int) -> int:
-        """Where to cut a run so that few values go from one stretch to the next."""
-        count = (end - first) // period
-        slack = (end - first) % period if count == 2 else period - 1
-        middle = first + count // 2 * period
-        base, stop = middle - period, min(middle + 2 * period, end)
-        furthest: dict[int, int] = {}
-        for i in range(base, stop):
-            furthest.update({j: i for j in map(self.made, self.nodes[i].inputs) if j >= base})
-        crossing = np.zeros(3 * period + 2, np.int64)
-        for made, used in furthest.items():
-            crossing[made + 1 - base] += 1
-            crossing[used + 1 - base] -= 1
-        costs = np.cumsum(crossing)[period : period + slack + 1]
-        return first + int(np.argmin(costs))
-
-    def wiring(self, start: int, period: int) -> _Wiring:
-        """What the nodes of a stretch take from each other, and what of it is used after it."""
-        inputs: list[_Place | None] = []
-        outputs: list[_Place] = []
-        end = start + period
-        for i in range(start, end):
-            for value in self.nodes[i].inputs:
-                made = self.made(value)
-                inputs.append((made - start, value.index) if value is not None and made >= start else None)
-            outputs += [(i - start, value.index) for value in self.nodes[i].outputs if self.last.get(value, -1) >= end]
-        return tuple(inputs), tuple(outputs)
 
 
 # -- calls -------------------------------------------------------------------------------------------------------------
@@ -253,19 +160,19 @@ class _Calls:
     """
 
     def __init__(
-        self, nodes: Sequence[Node], contents: Sequence[Hashable], starts: list[int], period: int, wiring: _Wiring
+        self, nodes: Sequence[Node], contents: Sequence[Hashable], starts: list[int], period: int, wiring: Wiring
     ) -> None:
         made, self.outputs = wiring
         self.nodes = nodes[starts[0] : starts[0] + period]
         #: for each operand, the value in each stretch
         operands: dict[tuple[Value | None, ...], int] = {}
         #: what a node takes from outside of the stretch: the number of the operand, or a constant
-        self.taken: dict[_Place, int | Node] = {}
+        self.taken: dict[Place, int | Node] = {}
         places = [(offset, place) for offset, node in enumerate(self.nodes) for place in range(len(node.inputs))]
         for (offset, place), inner in zip(places, made, strict=True):
             if inner is None and self.nodes[offset].inputs[place] is not None:
                 values = tuple([nodes[start + offset].inputs[place] for start in starts])
-                constant = _common_constant(values)
+                constant = common_constant(values)
                 self.taken[offset, place] = operands.setdefault(values, len(operands)) if constant is None else constant
         self.operands = {start: [values[k] for values in operands] for k, start in enumerate(starts)}
         taken = tuple([(at, x if isinstance(x, int) else (x.attrs, x.outputs[0].type)) for at, x in self.taken.items()])
@@ -297,20 +204,6 @@ class _Calls:
             values.update(zip(node.outputs, copies[-1].outputs, strict=True))
         callee.outputs = [copies[offset].outputs[place] for offset, place in self.outputs]
         return callee
-
-
-def _common_constant(values: Sequence[Value | None]) -> Node | None:
-    """The constant that all values are, if it is small and one."""
-    found: Node | None = None
-    for value in values:
-        node = None if value is None else value.node
-        if node is None or node.op is not CONSTANT or node.attrs[0].is_large:
-            return None
-        if found is None:
-            found = node
-        elif node.attrs != found.attrs or node.outputs[0].type != found.outputs[0].type:
-            return None
-    return found
 
 
 def _write(graph: Graph, calls: dict[int, _Calls], period: int, callees: dict[Hashable, Graph]) -> None:

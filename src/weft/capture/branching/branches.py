@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.capture.branching.decided_loops import Loop, decided_loop
+from weft.capture.branching.decided_loops import Loop, decided_loop, note_exit
 from weft.capture.branching.leaves import ABSENT, LoopChange, MergedTensor, MergeError, settled_contents, state_of
 from weft.capture.branching.loops import Loops
 from weft.capture.branching.merge import Joiner
@@ -60,6 +60,9 @@ class Branches(Part):
         self.machine.resolve_all(frame)
         self.forked.add((frame.decoded, pc))
         loop = decided_loop(frame, pc, fork, stops)
+        if fork.otherwise is not None:
+            return self._while_or_unrolled(frame, pc, fork, loop, stops)
+        note_exit(frame, pc, fork)
         from_header = loop if loop is not None and loop.outside is None else None
         if loop is not None and from_header is None:
             result = self.loops.try_loop(frame, loop, stops, fork)
@@ -97,6 +100,20 @@ class Branches(Part):
                     continue
                 raise _do_not_fit(frame, pc, error) from None
         raise AssertionError("unreachable")
+
+    def _while_or_unrolled(
+        self, frame: Frame, pc: int, fork: Fork, loop: Loop | None, stops: frozenset[int]
+    ) -> Exit | None:
+        """A loop over a known range that a tensor may leave: a `while`, or else unrolled."""
+        if loop is not None and loop.outside is not None:
+            try:
+                result = self.loops.try_loop(frame, loop, stops, fork)
+                if result is not None:
+                    return self._settle(frame, result, stops)
+            except (Unsupported, MergeError):
+                pass
+        frame.pc = fork.otherwise()
+        return None
 
     def _take_side(self, frame: Frame, take: Callable[[], int], stops: frozenset[int]) -> Callable[[], Exit]:
         def run() -> Exit:

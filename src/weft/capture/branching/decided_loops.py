@@ -88,3 +88,12 @@ def _same_test(frame: Frame, index: int, pc: int) -> bool:
         for back in range(1, 4)
         if instrs[pc - back].position == other.position or back == 1
     )
+
+
+def note_exit(frame: Frame, pc: int, fork: Fork) -> None:
+    """Let a `for` loop know that a tensor decides whether it is left: see the handler of ``FOR_ITER``."""
+    around = flow_of(frame.decoded).loops_around(pc)
+    if around:
+        header, body = around[0]
+        if frame.instrs[header].name == "FOR_ITER" and (fork.true_pc in body) != (fork.false_pc in body):
+            frame.unrolled.setdefault(~header, 1)

@@ -58,8 +58,8 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
     graph, prepared = entry.segment.graph, entry.segment.executable.prepared
     if prepared is None:
         raise NotKept("its graph holds large constants, or calls the host")
-    operations = operations_of(graph)
-    if operations is None:
+    captured, compiled = operations_of(graph), operations_of(prepared)
+    if captured is None or compiled is None:
         raise NotKept("code of the program takes part in its operations")
     arguments = dict(zip(entry.parameters, values, strict=True))
     locator = Locator(entry.scope, arguments, entry.guards, function)
@@ -94,7 +94,8 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
         "graph": format_graph(prepared),
         "digest": None if any(node.op is CALL for node in prepared.nodes) else known_digest(prepared),
         "whole": None if prepared is graph else format_graph(graph),
-        "operations": operations,
+        "operations": captured | compiled,
+        "notes": graph.notes,
         "donatable": list(entry.segment.executable.donatable),
         "computes": entry.computes,
         "assumes": entry.failed is not None,
@@ -148,7 +149,9 @@ def _segment(record: Record) -> Segment:
     """The graph of a record with its executable; it is read when it is needed."""
 
     def read(part: str) -> Graph:
-        return read_graph(record[part], record["operations"])
+        graph = read_graph(record[part], record["operations"])
+        graph.notes.update(record["notes"])
+        return graph
 
     def whole() -> Graph:
         return read("graph" if record["whole"] is None else "whole")

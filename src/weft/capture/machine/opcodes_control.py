@@ -221,15 +221,19 @@ def _pop_jump_if_not_none(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("GET_ITER")
 def _get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
-    frame.stack[-1] = machine.iteration.get_iter(frame.stack[-1])
+    frame.stack[-1] = machine.iteration.own_iter(frame.stack[-1])
 
 
 @handles("FOR_ITER")
 def _for_iter(machine: Machine, frame: Frame, instr: Instr) -> Any:
     iterator = machine.iteration.resumed(frame.stack[-1])
+    header, following = frame.pc - 1, frame.pc
+    known: Any = None
+    if frame.unrolled.get(~header) == 1:  # a tensor decides whether it is left: a `while`, if it can be one
+        known, iterator = iterator, machine.iteration.decided_by_the_graph(iterator)
+        frame.stack[-1] = iterator
     more = getattr(iterator, "symbolic_test", None)
     if more is not None:
-        following = frame.pc
 
         def proceed() -> int:
             frame.stack.append(machine.iteration.advance(iterator))
@@ -239,11 +243,18 @@ def _for_iter(machine: Machine, frame: Frame, instr: Instr) -> Any:
             frame.stack.pop()
             return instr.target
 
+        def unrolled() -> int:
+            frame.unrolled[~header] = 2
+            frame.stack[-1] = known
+            frame.stack.append(next(known))
+            return following
+
         condition = more()
         if type(condition) is bool:
             frame.pc = proceed() if condition else leave()
             return None
-        return Fork(condition, proceed, leave, following, instr.target)
+        otherwise = None if known is None or known is iterator else unrolled
+        return Fork(condition, proceed, leave, following, instr.target, otherwise)
     try:
         value = next(iterator)
     except StopIteration:

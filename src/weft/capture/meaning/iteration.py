@@ -8,6 +8,7 @@ import sys
 from collections import OrderedDict, deque
 from typing import Any, Final
 
+from weft.capture.meaning import arithmetic
 from weft.capture.meaning.gate import Reads
 from weft.capture.meaning.impostors import impostor
 from weft.capture.meaning.iterators import (
@@ -21,11 +22,15 @@ from weft.capture.meaning.ranges import SymbolicRange, SymbolicRangeIterator
 from weft.capture.python.classes import MISSING, class_attribute, is_opaque_iterator
 from weft.capture.python.containers import VIEWS
 from weft.capture.state.journal import Journaled
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, wrap
 
 #: what Python's iterators see changes of, the methods by which Python does that, and the views
 _HASHED: Final = (dict, set, frozenset, deque)
 _HASHED_ITERATION: Final = tuple(kind.__dict__["__iter__"] for kind in (*_HASHED, OrderedDict))
+
+
+#: iterations that a loop which a tensor may leave must have left to be a `while` of the graph
+_WORTH_A_WHILE: Final = 8
 
 
 class Iteration(Part):
@@ -193,6 +198,24 @@ class Iteration(Part):
             self.sources.contents(obj)
             return obj
         return self.get_iter(obj)
+
+    def own_iter(self, obj: Any) -> Any:
+        """`iter(obj)` for a loop that nobody else gets the iterator of."""
+        found = self.get_iter(obj)
+        if type(obj) is range and type(found) is SequenceIterator:
+            found.is_own = True
+        return found
+
+    def decided_by_the_graph(self, iterator: Any) -> Any:
+        """What is left of a range as if only the graph knew its end; anything else, and a short one, as it is."""
+        if type(iterator) is not SequenceIterator or not iterator.is_own:
+            return iterator
+        left = iterator.sequence[iterator.position :]
+        if iterator.position < 0 or len(left) < _WORTH_A_WHILE:
+            return iterator
+        trace = self.machine.trace
+        stop = arithmetic.number(wrap(trace.use(Tensor(left.stop))), int)
+        return SymbolicRangeIterator(self.journal, SymbolicRange(left.start, stop, left.step))
 
     def advance(self, iterator: SymbolicRangeIterator) -> Any:
         """The next item of a symbolic range."""

@@ -48,7 +48,7 @@ class SequenceIterator(Touching):
         read: told of each item that is handed out; returns what stands for it.
     """
 
-    __slots__ = ("sequence", "position", "length", "item", "read")
+    __slots__ = ("sequence", "position", "length", "item", "read", "is_own")
 
     def __init__(
         self,
@@ -64,6 +64,8 @@ class SequenceIterator(Touching):
         self.sequence = sequence
         self.position = 0
         self.length = length
+        #: whether one loop has it, and nobody else
+        self.is_own = False
         self.item = operator.getitem if item is None else item
 
     def __next__(self) -> Any:

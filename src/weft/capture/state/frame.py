@@ -248,16 +248,20 @@ class Fork(Exit):
         when_false: likewise for the false side.
         true_pc: the instruction that `when_true` returns.
         false_pc: the instruction that `when_false` returns.
+        otherwise: for a test that need not be one: goes on without it, if the loop that it decides cannot be a `while`.
     """
 
-    __slots__ = ("condition", "when_true", "when_false", "true_pc", "false_pc")
+    __slots__ = ("condition", "when_true", "when_false", "true_pc", "false_pc", "otherwise")
 
-    def __init__(self, condition: Any, when_true: Any, when_false: Any, true_pc: int, false_pc: int) -> None:
+    def __init__(
+        self, condition: Any, when_true: Any, when_false: Any, true_pc: int, false_pc: int, otherwise: Any = None
+    ) -> None:
         self.condition = condition
         self.when_true = when_true
         self.when_false = when_false
         self.true_pc = true_pc
         self.false_pc = false_pc
+        self.otherwise = otherwise
 
 
 class Suspend(Exit):

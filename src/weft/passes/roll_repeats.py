@@ -23,7 +23,17 @@ from weft.ops.index import GETITEM, SLICE_AT
 from weft.ops.shape import FULL
 from weft.passes.base import Pass
 from weft.passes.rewrite import constant_array, copy_graph, replace, rewrite
-from weft.passes.stretches import Place, Uses, common_constant, content_of, hoist, numbered, runs, without_identity
+from weft.passes.stretches import (
+    Place,
+    Uses,
+    common_constant,
+    content_of,
+    copied,
+    hoist,
+    numbered,
+    runs,
+    without_identity,
+)
 
 #: periods that are tried in a round: the most frequent distances of equal nodes, and those that would save most
 _TRIED: Final = 8
@@ -499,25 +509,13 @@ class _Loop:
             [body.add_param(kind) for kind in self.item_types],
             [body.add_param(value.type, value.name) for value in self.invariants],
         ]
-        constants: dict[Node, Value] = {}
-        values: dict[Value | None, Value | None] = {None: None}
-        copies = []
-        for offset in range(self.run.period):
-            node = self.run.nodes[self.start + offset]
-            inputs: list[Value | None] = []
-            for place, value in enumerate(node.inputs):
-                taken = self.taken.get((offset, place))
-                if isinstance(taken, Node):
-                    if taken not in constants:
-                        kind = taken.outputs[0].type
-                        constants[taken] = body.add_node(CONSTANT, (), taken.attrs, (kind,)).outputs[0]
-                    inputs.append(constants[taken])
-                else:
-                    inputs.append(values[value] if taken is None else groups[taken[0]][taken[1]])
-            regions = tuple([copy_graph(region, body) for region in node.regions])
-            types = tuple([value.type for value in node.outputs])
-            copies.append(body.add_node(node.op, tuple(inputs), node.attrs, types, regions, node.location))
-            values.update(zip(node.outputs, copies[-1].outputs, strict=True))
+        copies = copied(
+            body,
+            self.run.nodes[self.start : self.start + self.run.period],
+            self.taken,
+            lambda taken: groups[taken[0]][taken[1]],
+            lambda node: [copy_graph(region, body) for region in node.regions],
+        )
         for _, after in self.carry:
             body.outputs.append(groups[0][after] if isinstance(after, int) else copies[after[0]].outputs[after[1]])
         body.outputs += [copies[offset].outputs[index] for offset, index in self.kept]

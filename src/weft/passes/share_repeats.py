@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from weft.core.control import CALL
-from weft.core.trace import CONSTANT
 from weft.ir.graph import Graph, Node, Value
 from weft.passes.base import Pass
 from weft.passes.rewrite import copy_graph, replace, rewrite
@@ -26,6 +25,7 @@ from weft.passes.stretches import (
     Wiring,
     common_constant,
     content_of,
+    copied,
     hoist,
     numbered,
     runs,
@@ -184,24 +184,13 @@ class _Calls:
         callee = Graph(name)
         operands: Any = next(iter(self.operands.values()))
         params = [callee.add_param(value.type, value.name) for value in operands]
-        constants: dict[Node, Value] = {}
-        values: dict[Value | None, Value | None] = {None: None}
-        copies = []
-        for offset, node in enumerate(self.nodes):
-            inputs: list[Value | None] = []
-            for place, value in enumerate(node.inputs):
-                taken = self.taken.get((offset, place))
-                if isinstance(taken, Node):
-                    if taken not in constants:
-                        kind = taken.outputs[0].type
-                        constants[taken] = callee.add_node(CONSTANT, (), taken.attrs, (kind,)).outputs[0]
-                    inputs.append(constants[taken])
-                else:
-                    inputs.append(values[value] if taken is None else params[taken])
-            regions = node.regions if node.op is CALL else tuple([copy_graph(r, callee) for r in node.regions])
-            types = tuple([value.type for value in node.outputs])
-            copies.append(callee.add_node(node.op, tuple(inputs), node.attrs, types, regions, node.location))
-            values.update(zip(node.outputs, copies[-1].outputs, strict=True))
+        copies = copied(
+            callee,
+            self.nodes,
+            self.taken,
+            params.__getitem__,
+            lambda node: node.regions if node.op is CALL else [copy_graph(region, callee) for region in node.regions],
+        )
         callee.outputs = [copies[offset].outputs[place] for offset, place in self.outputs]
         return callee
 

@@ -7,7 +7,7 @@ period, it repeats.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,6 +120,43 @@ class Uses:
                 inputs.append((made - start, value.index) if value is not None and made >= start else None)
             outputs += [(i - start, value.index) for value in self.nodes[i].outputs if self.last.get(value, -1) >= end]
         return tuple(inputs), tuple(outputs)
+
+
+def copied(
+    target: Graph,
+    nodes: Sequence[Node],
+    taken: Mapping[Place, Any],
+    param: Callable[[Any], Value],
+    regions: Callable[[Node], Sequence[Graph]],
+) -> list[Node]:
+    """Copies of the nodes of a stretch in a graph of their own.
+
+    Args:
+        target: the graph; it gets the constants that the stretch takes, too.
+        nodes: the stretch.
+        taken: what its inputs take from outside: a constant, or anything else that `param` knows.
+        param: the parameter of the graph for what is taken.
+        regions: the regions of the copy of a node.
+    """
+    constants: dict[Node, Value] = {}
+    values: dict[Value | None, Value | None] = {None: None}
+    copies = []
+    for offset, node in enumerate(nodes):
+        inputs: list[Value | None] = []
+        for place, value in enumerate(node.inputs):
+            outside = taken.get((offset, place))
+            if isinstance(outside, Node):
+                if outside not in constants:
+                    kind = outside.outputs[0].type
+                    constants[outside] = target.add_node(CONSTANT, (), outside.attrs, (kind,)).outputs[0]
+                inputs.append(constants[outside])
+            else:
+                inputs.append(values[value] if outside is None else param(outside))
+        types = tuple([value.type for value in node.outputs])
+        copy = target.add_node(node.op, tuple(inputs), node.attrs, types, tuple(regions(node)), node.location)
+        copies.append(copy)
+        values.update(zip(node.outputs, copy.outputs, strict=True))
+    return copies
 
 
 def common_constant(values: Sequence[Value | None]) -> Node | None:

@@ -222,6 +222,21 @@ def f(x, n=3):
             ("n=3", "n=4"), ("total + 1", "total + 2"), ("ops.sqrt", "ops.exp"),
         ],
     ),
+    "large": (
+        """
+from weft import ops
+FACTOR = 0.1
+def f(x):
+    for i in range(120):
+        y = ops.tanh(x * 1.5)
+        z = ops.exp(y) - ops.sin(x) * FACTOR + ops.cos(y)
+        z = z / (1 + ops.abs(z))
+        x = z * x + ops.sigmoid(z - y)
+    return x
+""",
+        "(T,)",
+        [("FACTOR = 0.1", "FACTOR = 0.3"), ("range(120)", "range(121)")],
+    ),
     "errors": (
         """
 LIMIT = 1.0

@@ -10,6 +10,7 @@ import functools
 import itertools
 import random
 import types
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -107,3 +108,21 @@ def test_a_function_without_arguments_asks_the_length_of_a_list(policy: str) -> 
         assert found[1] == count
         assert found[0].tolist() == [1.0 * count, 2.0 * count]
         items.append(count)
+
+
+def test_the_room_of_a_deque() -> None:
+    def push(x: Any, window: Any) -> Any:
+        window.append(4)
+        return x * len(window)
+
+    def copied(x: Any, window: Any) -> Any:
+        window = window.copy()
+        window.extend([7, 8])
+        return x * len(window)
+
+    for function in (push, copied):
+        compiled = jit(function)
+        for room in (3, 9, None, 3, 4, 5):
+            mine, theirs = deque([1, 2, 3], maxlen=room), deque([1, 2, 3], maxlen=room)
+            assert compiled(Tensor([1.0]), mine).asnumpy() == function(Tensor([1.0]), theirs).asnumpy()
+            assert (mine, mine.maxlen) == (theirs, theirs.maxlen)

@@ -63,6 +63,17 @@ def native_class(kind: type) -> Any:
     raise TypeError(f"{kind.__name__} is no container")
 
 
+def room_of(items: deque[Any]) -> int | None:
+    """How many items a deque can hold, whatever its class has in the place of `maxlen`; None for any number.
+
+    Example:
+        >>> room_of(deque([1], maxlen=3))
+        3
+    """
+    found: int | None = deque.maxlen.__get__(items)
+    return found
+
+
 def length(container: Any) -> int:
     """How many items a container has."""
     count: int = native_class(type(container)).__len__(container)

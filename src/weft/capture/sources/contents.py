@@ -6,9 +6,20 @@ What the capture itself has written does not count: guards speak of the contents
 from __future__ import annotations
 
 import operator
+from collections import deque
 from typing import Any, Final
 
-from weft.capture.python.containers import VIEWS, items_of, length, members, native_class, shown_by, spelled, values_of
+from weft.capture.python.containers import (
+    VIEWS,
+    items_of,
+    length,
+    members,
+    native_class,
+    room_of,
+    shown_by,
+    spelled,
+    values_of,
+)
 from weft.capture.python.values import same_values
 from weft.capture.sources.known import Known
 from weft.capture.sources.numbers import ObjectId
@@ -29,6 +40,10 @@ class Contents(Known):
     def _tracked(self, obj: Any) -> str:
         """The expression that loads a container whose contents are not all guarded yet, "" for any other object."""
         self.origin(obj)
+        if issubclass(type(obj), deque) and id(obj) in self.known:  # what it is given may push out what it holds
+            expression, room = self.known[id(obj)][1], room_of(obj)
+            asked = f"{self.name(room_of, 'function')}({expression})"
+            self._guard(f"{asked} == {room}", "value", f"{self.path(expression)}.maxlen", room, asked)
         return self.known[id(obj)][1] if id(obj) in self.pending else ""
 
     def _spelled(self, obj: Any, method: str, *operands: str) -> str:

@@ -342,3 +342,63 @@ def same(found: Any, expected: Any) -> None:
         assert found == pytest.approx(expected, rel=1e-5, abs=1e-6, nan_ok=True)
     else:
         assert found == expected
+
+
+#: programs that use what must be found in another way: source, arguments
+FOUND: dict[str, tuple[str, str]] = {
+    "schedule": (
+        """
+from weft import nn, value_and_grad
+class Decay(nn.learning_rate_schedule.LearningRateSchedule):
+    def __init__(self, rate):
+        super().__init__()
+        self.rate = rate
+    def construct(self, step): return self.rate / (step + 1)
+net = nn.Dense(3, 1, weight_init="ones")
+optimizer = nn.SGD(net.trainable_params(), Decay(0.5))
+gradient = value_and_grad(lambda x: net(x).sum(), None, optimizer.parameters)
+def f(x):
+    loss, gradients = gradient(x)
+    optimizer(gradients)
+    return loss
+""",
+        "(M,)",
+    ),
+    "seed": (
+        """
+from weft import nn, set_seed
+set_seed(1)
+net = nn.SequentialCell(nn.Dense(3, 3, weight_init="ones"), nn.Dropout(p=0.5))
+net.set_train()
+def f(x): return net(x)
+""",
+        "(M,)",
+    ),
+    "membership": ('SKIP = {"bias", "beta"}\ndef f(x): return x * 2 if "bias" in SKIP else x\n', "(T,)"),
+    "partial": ("import functools\ndef scale(x, k): return x * k\nf = functools.partial(scale, k=3)\n", "(T,)"),
+    "lazy_inline": (
+        """
+from weft import nn, lazy_inline
+class Config:
+    width = 3
+class Block(nn.Cell):
+    @lazy_inline
+    def __init__(self, config):
+        super().__init__()
+        self.dense = nn.Dense(config.width, config.width, weight_init="ones")
+    def construct(self, x): return self.dense(x) + x
+net = nn.SequentialCell(Block(Config()), Block(Config()))
+def f(x): return net(x)
+""",
+        "(M,)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_is_found_by_the_same_program(name: str, memory: Memory) -> None:
+    expected, _ = results(*FOUND[name], compiled=False)
+    same(results(*FOUND[name], compiled=True)[0], expected)
+    again, found = results(*FOUND[name], compiled=True)
+    same(again, expected)
+    assert found > 0

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from weft.nn.cell import Cell
+
+#: where the text of an object says where in memory it is
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 
 
 def lazy_inline(
@@ -65,7 +69,8 @@ def lazy_inline(
         bound.apply_defaults()
         values = dict(list(bound.arguments.items())[1:])
         values |= {name: getattr(self, name) for name in names}
-        texts = ", ".join([f"{name}={value!r}" for name, value in values.items()])
+        # objects without a text of their own show where they are, which is another place in each process
+        texts = _ADDRESS.sub("", ", ".join([f"{name}={value!r}" for name, value in values.items()]))
         self.__dict__["_init_args"] = f"{type(self).__name__}({texts})"
         self._refresh_extras()
 

@@ -77,7 +77,7 @@ class Descriptions:
     def _described(self, obj: Any, whole: bool, depth: int) -> Any:
         kind = type(obj)
         if depth > _DEEP:
-            raise Undescribed(f"a {kind.__name__} nested more than {_DEEP} deep")
+            raise Undescribed(f"it uses a {kind.__name__} nested more than {_DEEP} deep")
         if kind in _TEXTS or isinstance(obj, np.dtype):
             return [kind.__name__, repr(obj)]
         if isinstance(obj, np.generic) and not isinstance(obj, np.void):
@@ -130,6 +130,10 @@ class Descriptions:
             return [repr(obj.type), *settings]
         if isinstance(obj, enum.Enum):
             return [self._described(kind, False, depth), obj.name]
+        if kind is frozenset and all(type(item) in _TEXTS for item in obj):
+            return sorted([type(item).__name__, repr(item)] for item in obj)
+        if kind is set and not whole:
+            return []
         if kind in (dict, list, OrderedDict):
             return self._container(obj, depth) if whole else []
         return self._instance(obj, kind, whole, depth)
@@ -173,12 +177,16 @@ class Descriptions:
             return [of]  # a mark that holds nothing
         slots = any("__slots__" in cls.__dict__ for cls in kind.__mro__[:-1] if not is_cell)
         if not (is_cell or ours or is_plain_instance(kind)) or held is None or slots:
-            raise Undescribed(f"a {kind.__name__}")
+            raise Undescribed(_nothing_known(kind))
         remembered = mark_of(kind, "__weft_remembers__", ())
         items = [(name, value) for name, value in held.items() if name not in remembered]
         if issubclass(kind, (dict, list, tuple, set, frozenset)):
-            raise Undescribed(f"a {kind.__name__}")
+            raise Undescribed(_nothing_known(kind))
         return [of, [[str(name), self._described(value, True, depth)] for name, value in items]]
+
+
+def _nothing_known(kind: type) -> str:
+    return f"whether a {kind.__name__} is the same in another process cannot be told"
 
 
 def _shallow(value: Any) -> Any:

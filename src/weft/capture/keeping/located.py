@@ -1,8 +1,8 @@
 """Where the objects are that an entry holds, as data, so that those that stand in their places elsewhere are found.
 
-A place is one of these, as a list: a plain value; an expression of a guard, over the arguments and objects found
-before; an attribute of a module; the globals of a module; the attributes of a class; a path of attributes, items and
-keys from an object found before.
+A place is one of these, as a list: a plain value; the state of random numbers; an expression of a guard, over what was
+found before and the arguments; an attribute of a module; the globals of a module; the attributes of a class; a path of
+attributes, items and keys from an object found before.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from weft.capture.keeping.plain import OTHER, packed, unpacked
-from weft.capture.python.classes import mark_of
+from weft.capture.python.classes import is_changeable, mark_of
 from weft.capture.python.namespaces import class_namespace, namespace_of
 from weft.capture.python.packages import module_of
 from weft.capture.state.guards import KEPT, Guard
 from weft.core.tensor import Tensor
+from weft.ops.random import random_state
 
 #: how a guard says what an expression loads: an object, or the referent of a weak reference
 _IS: Final = re.compile(r"(?P<expression>.+) is (?P<name>[a-z]+\d+)")
@@ -38,6 +39,9 @@ _PARTS: Final[dict[type, tuple[str, ...]]] = {
     property: ("fget", "fset", "fdel"), staticmethod: ("__func__",), classmethod: ("__func__",),
     functools.cached_property: ("func",),
 }  # fmt: skip
+
+#: what classes define, of which a part may be needed by itself
+_DEFINED: Final = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)
 
 Place = list[Any]
 
@@ -154,7 +158,7 @@ class Locator:
             self._paths = self._reached()
         found = self._paths.get(id(obj))
         if found is None:
-            raise Unlocated(f"{name}, a {type(obj).__name__}")
+            raise Unlocated(f"where a {type(obj).__name__} that it uses can be found is not known")
         return found
 
     def _reached(self) -> dict[int, Place]:
@@ -185,16 +189,24 @@ def _parts(obj: Any) -> Iterator[tuple[Any, Any]]:
         yield from ((["part", name], getattr(obj, name)) for name in _PARTS[kind])
     elif kind in (dict, OrderedDict):
         yield from ((["key", key], item) for key, item in obj.items() if type(key) is str)
+    elif isinstance(obj, type):
+        if is_changeable(obj):
+            yield from ((["base", place], base) for place, base in enumerate(obj.__mro__[1:], 1))
+            functions = ((name, value) for name, value in class_namespace(obj).items() if type(value) in _DEFINED)
+            yield from ((["defined", name], value) for name, value in functions)
     elif mark_of(kind, "__weft_versions__") is not None or module_of(kind).partition(".")[0] == "weft":
         if issubclass(kind, tuple):
             yield from ((["item", place], item) for place, item in enumerate(tuple.__iter__(obj)))
-        if not issubclass(kind, (Tensor, type)):
+        if not issubclass(kind, Tensor):
             held = namespace_of(obj) or {}
+            yield ["class", None], kind
             yield from ((["attribute", name], item) for name, item in tuple(held.items()) if type(name) is str)
 
 
 def _known(obj: Any) -> Place | None:
     """The place of an object that has a name of its own in a module."""
+    if isinstance(obj, Tensor):
+        return ["random state"] if obj is random_state() else None
     if isinstance(obj, types.ModuleType):
         return ["module", obj.__name__] if sys.modules.get(obj.__name__) is obj else None
     if obj is vars(builtins):
@@ -205,9 +217,13 @@ def _known(obj: Any) -> Place | None:
         return ["globals", module] if known is not None and vars(known) is obj else None
     module = module_of(obj) if isinstance(obj, type) else getattr(obj, "__module__", None)
     name = getattr(obj, "__qualname__", None)
-    if type(module) is str and type(name) is str and _named(module, name) is obj:
-        return ["of", module, *name.split(".")]
-    return None
+    if type(module) is not str or type(name) is not str:
+        return None
+    place, held = ["of", module, *name.split(".")], _named(module, name)
+    if held is obj:
+        return place
+    parts = _PARTS.get(type(held), ())  # the function of a property
+    return next(([*place, part] for part in parts if getattr(held, part) is obj), None)
 
 
 def _named(module: str, name: str) -> Any:
@@ -241,6 +257,8 @@ def _found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any],
     if how in ("at", "referent"):
         obj = eval(rest[0], {**names, **arguments})
         return weakref.ref(obj) if how == "referent" else obj
+    if how == "random state":
+        return random_state()
     if how == "module":
         return sys.modules[rest[0]]
     if how == "globals":
@@ -252,6 +270,9 @@ def _found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any],
     if how == "of":
         obj = sys.modules[rest[0]]
         for name in rest[1:]:
+            if name in _PARTS.get(type(obj), ()):
+                obj = getattr(obj, name)
+                continue
             held = class_namespace(obj) if isinstance(obj, type) else vars(obj)
             obj = held[name]
         return obj.__func__ if isinstance(obj, (staticmethod, classmethod)) else obj
@@ -259,7 +280,13 @@ def _found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any],
         raise LookupError(how)
     obj = names[rest[0]] if rest[0] in names else arguments[rest[0]]
     for kind, key in rest[1:]:
-        if kind == "part":
+        if kind == "class":
+            obj = type(obj)
+        elif kind == "base":
+            obj = obj.__mro__[key]
+        elif kind == "defined":
+            obj = class_namespace(obj)[key]
+        elif kind == "part":
             if key not in _PARTS.get(type(obj), ()):
                 raise LookupError(key)
             obj = getattr(obj, key)

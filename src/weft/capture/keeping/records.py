@@ -30,6 +30,18 @@ _VERSION: Final = re.compile(r"(?P<expression>.+)\._version == \d+")
 #: what the code of an entry may need besides objects of the program
 _STANDARD: Final = frozenset({"draws_in_turn"})
 
+#: what it means that the code of an entry needs more
+_WHY: Final = {
+    "Suspension(": "the call breaks",
+    "Yielded(": "it is a piece of a generator",
+    "again(": "it raises an exception that the program keeps",
+    "left_to_python": "the call is left to Python",
+    "calling_back": "a function that the library calls back breaks",
+    "refuse": "rules or hooks of the program run in the backward pass",
+    "hash": "it asks for a hash, which is another one in each process",
+    "the order of a set": "it reads or makes a set, whose order is another one in each process",
+}
+
 Record = dict[str, Any]
 
 
@@ -54,7 +66,7 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
     """
     needed = sorted(entry.code.needs - _STANDARD)
     if needed:
-        raise NotKept(f"it needs {', '.join(needed)}")
+        raise NotKept(", ".join([_WHY.get(name, f"it uses {name}") for name in needed]))
     graph, prepared = entry.segment.graph, entry.segment.executable.prepared
     if prepared is None:
         raise NotKept("its graph holds large constants, or calls the host")
@@ -75,6 +87,7 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
 
     names = {**entry.scope, **arguments}
     try:
+        need(" ".join(name for name, obj in entry.scope.items() if obj is function))
         for number, guard in enumerate(entry.guards):
             locator.checked = number
             need(guard.condition)

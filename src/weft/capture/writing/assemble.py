@@ -104,7 +104,8 @@ def assemble(
         source += "    def number(position): return outs[position].item()\n"
     source += "".join(f"    {line}\n" for line in writer.lines)
     needs = {*needed, *sources.of_process, *(name for name in _LEAVING if name in source)}
-    if any(map(_is_ordered_by_hash, (*writer.created.values(), *(obj for obj, _ in sources.known.values())))):
+    read = (obj for obj, _ in sources.known.values() if id(obj) not in sources.pending)
+    if any(map(_is_ordered_by_hash, (*writer.created.values(), *read))):
         needs.add("the order of a set")
     code = Code(source, parameters, frozenset(needs), writer.condition is not None)
     names = dict(sources.scope, Tensor=Tensor)

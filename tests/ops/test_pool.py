@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import weft
 from weft import ops
 from weft.autodiff.grad import grad
 from weft.core.tensor import Tensor
@@ -193,3 +194,11 @@ def test_gradient_of_windows_side_by_side(kernel: Any, shape: Any, data_format: 
     expected = jax.jit(lambda x, dout: jax.vjp(pooled, x)[1](dout)[0])(x, dout)
     found = MAX_POOL_GRAD.executable((kernel, kernel, *attrs.values()))(x, dout)
     assert np.asarray(found).tobytes() == np.asarray(expected).tobytes()
+
+
+def test_the_second_derivative_where_a_maximum_is_zero() -> None:
+    """The gradient that arrives is 0 there, and depends on the maximum all the same."""
+    x = Tensor(np.array([[[[0.0, -1.0], [-2.0, -3.0]]]], np.float32))
+    first = weft.grad(lambda x: (ops.MaxPool(2, 2)(x) ** 2).sum())
+    second = weft.grad(lambda x: first(x)[0, 0, 0, 0])(x).asnumpy()
+    np.testing.assert_array_equal(second, [[[[2.0, 0.0], [0.0, 0.0]]]])

@@ -31,6 +31,7 @@ WITHOUT_SAMPLES = {
     "If": "control flow; tests/compile and tests/capture",
     "While": "control flow; tests/compile and tests/capture",
     "Call": "control flow; tests/compile and tests/capture",
+    "Repeat": "control flow; tests/compile/test_loops.py",
     "StackRead": "the stack of a differentiated loop; tests/autodiff/test_symbolic.py",
     "StackWrite": "the stack of a differentiated loop; tests/autodiff/test_symbolic.py",
     "Vmap": "maps a graph; tests/test_vectorize.py",

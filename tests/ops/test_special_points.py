@@ -32,6 +32,7 @@ ELSEWHERE = {
     "Eigh": "vectors of equal eigenvalues have no derivative, which the values' gradient shares",
     "GaussianNLL": "the smallest variance is no path for gradients, as in torch",
     "LarsScale": "it jumps where a norm is 0: there nothing is scaled",
+    "MaxPoolingGrad": "it jumps to another element where those of a window are equal",
     "Median": "of equal elements one is taken, which is none of the sides; see the table below",
     "NanMedian": "of equal elements one is taken, which is none of the sides; see the table below",
     "Qr": "a matrix of lower rank has no derivative",

@@ -104,12 +104,21 @@ def _max_pool_grad(
         stays = best >= part
         best, chosen = jnp.where(stays, best, part), jnp.where(stays, chosen, np.int8(number))
     zero = np.zeros((), dout.dtype)
-    added = jnp.where(dout == 0, zero, dout)  # a sum that starts with 0 is never -0.0
+    added = _added_to_zero(dout)
     parts = [jnp.where(chosen == np.int8(number), added, zero) for number in range(len(offsets))]
     for axis in range(x.ndim - 1, -1, -1):
         if steps[axis] > 1:
             parts = [_interleaved(parts[i : i + steps[axis]], axis) for i in range(0, len(parts), steps[axis])]
     return jax.lax.pad(parts[0], zero, [(0, n - end, 0) for n, end in zip(x.shape, ends, strict=True)])
+
+
+@jax.custom_jvp
+def _added_to_zero(x: Any) -> Any:
+    """A sum that starts with 0 is never -0.0; XLA leaves out the addition of a zero."""
+    return jnp.where(x == 0, np.zeros((), x.dtype), x)
+
+
+_added_to_zero.defjvp(lambda primals, tangents: (_added_to_zero(*primals), tangents[0]))
 
 
 def _interleaved(parts: Sequence[Any], axis: int) -> Any:

@@ -13,6 +13,7 @@ import weft
 from bench.measure import Result, row, seconds, steady, wait
 from bench.transformer import Block, LazyBlock, Transformer
 from weft import nn
+from weft.jit.function import dispatcher_of
 
 
 @contextmanager
@@ -100,8 +101,15 @@ def _pangu(count: int) -> tuple[float, int]:
     start = time.perf_counter()
     wait(step(tokens))
     spent = time.perf_counter() - start
-    prepared = next(iter(step.compiled.entries.values())).entries[0].segment.executable.prepared
-    return spent, sum(1 for _ in prepared.walk())
+    return spent, len({id(node) for graph in _prepared(step) for node in graph.walk()})  # a callee once
+
+
+def _prepared(function: Any) -> Iterator[Any]:
+    """The graphs of a compiled function as they are compiled."""
+    for variants in dispatcher_of(function).variants.values():
+        for compiled in variants.all():
+            for entries in compiled.entries.values():
+                yield from (entry.segment.executable.prepared for entry in entries)
 
 
 @row("40 blocks x 16 micro-batches with gradient, first call, over 16 x one executable of 1 micro-batch", 1 / 20)

@@ -131,6 +131,6 @@ def compiled_step(repeat: int) -> Result:
     return _compare(weft.jit(weft_step()), jax_step(compiled=True), 2 * repeat)
 
 
-@row("LeNet step, batch 32, eager", 0.3)
+@row("LeNet step, batch 32, eager", 0.1)
 def eager_step(repeat: int) -> Result:
     return _compare(weft_step(), jax_step(compiled=False), min(repeat, 9))

@@ -90,7 +90,7 @@ def _jax_mixed(x: Any) -> Any:
     return _jax_add(_jax_mul(_jax_add(x)))
 
 
-@row("mixed net (eager, compiled, eager), forward", 1.3)
+@row("mixed net (eager, compiled, eager), forward", 0.6)
 def mixed_forward(repeat: int) -> Result:
     x, _, a, _ = _pair()
     net = Mixed()

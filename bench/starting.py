@@ -74,12 +74,12 @@ def _compare(ours: str, theirs: str, warm: bool, repeat: int) -> Result:
     return Result(mine / reference, seconds(mine), seconds(reference))
 
 
-@row("LeNet eager, first step, nothing cached", 1.0)
+@row("LeNet eager, first step, nothing cached", 0.15)
 def eager_cold(repeat: int) -> Result:
     return _compare("weft", "jax", False, repeat)
 
 
-@row("LeNet eager, first step of the next process", 0.2)
+@row("LeNet eager, first step of the next process", 0.02)
 def eager_warm(repeat: int) -> Result:
     return _compare("weft", "jax", True, repeat)
 

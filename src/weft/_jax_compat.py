@@ -340,19 +340,19 @@ def _loaded(jitted: Any, program: Program, operands: Sequence[Any]) -> Any:
     place = jax.sharding.SingleDeviceSharding(device)
     shardings = [place] * len(program.read)
     layouts = [None] * len(program.read)
+    kept = set(program.read)
     avals = [jax.core.ShapedArray(tuple(shape), np.dtype(dtype), weak) for dtype, shape, weak in program.types]
     places = [place] * len(avals)
     run = pxla.ExecuteReplicated(
         executable, name, device.client, pxla.InputsHandler(shardings, layouts),
         pxla.global_avals_to_results_handler(avals, places, all(program.committed)),
-        [], [], [], False, set(program.read), None, None,
+        [], [], [], False, kept, None, None,
     )  # fmt: skip
     jax.monitoring.record_event(_LOADED)
     jax.monitoring.record_event_duration_secs(_COMPILED, time.monotonic() - begun, fun_name=f"jit({name})")
     flat = [operand for operand in operands if operand is not None and type(operand) is not tuple]
     result = _filled(program.outputs, run(*flat))
     tree = jax_tree.dispatch_registry.flatten(result, None)[1]
-    kept = set(program.read)
     fast = pxla.MeshExecutableFastpathData(
         executable, tree, shardings, places, avals, program.committed, [i in kept for i in range(len(flat))],
         layouts, [],

@@ -40,7 +40,8 @@ _IN_C: Final = (
     types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType,
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
 )  # fmt: skip
-_DESCRIPTORS: Final = (property, staticmethod, classmethod, functools.cached_property)
+#: descriptors of Python's own that hold functions
+DESCRIPTORS: Final = (property, staticmethod, classmethod, functools.cached_property)
 #: levels of nesting beyond which nothing is described
 _DEEP: Final = 60
 
@@ -117,7 +118,7 @@ class Descriptions:
         if isinstance(obj, tuple) and kind.__dictoffset__ == 0:
             of = [] if kind is tuple else [self._described(kind, False, depth)]
             return [*of, *[self._described(item, whole, depth) for item in tuple.__iter__(obj)]]
-        if kind in _DESCRIPTORS:
+        if kind in DESCRIPTORS:
             return [_defined(obj)]
         if kind is re.Pattern:
             return [repr(obj.pattern), obj.flags]

@@ -17,6 +17,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from weft.capture.keeping.described import DESCRIPTORS
 from weft.capture.keeping.plain import OTHER, packed, unpacked
 from weft.capture.python.classes import is_changeable, mark_of
 from weft.capture.python.namespaces import class_namespace, namespace_of
@@ -41,7 +42,7 @@ _PARTS: Final[dict[type, tuple[str, ...]]] = {
 }  # fmt: skip
 
 #: what classes define, of which a part may be needed by itself
-_DEFINED: Final = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)
+_DEFINED: Final = (types.FunctionType, *DESCRIPTORS)
 
 Place = list[Any]
 
@@ -175,7 +176,7 @@ class Locator:
                 continue
             looked_at += 1
             paths[id(obj)] = path
-            if len(path) < _STEPS and path[0] == "path":
+            if len(path) < _STEPS:
                 waiting.extend((part, [*path, step]) for step, part in _parts(obj))
         return paths
 
@@ -228,7 +229,7 @@ def _known(obj: Any) -> Place | None:
 
 def _named(module: str, name: str) -> Any:
     try:
-        return _found(["of", module, *name.split(".")], {}, {}, None)
+        return found(["of", module, *name.split(".")], {}, {}, None)
     except (LookupError, AttributeError, TypeError):
         return None
 
@@ -245,10 +246,6 @@ def found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any], 
     Raises:
         Exception: there is nothing; whatever reading it raises.
     """
-    return _found(place, names, arguments, function)
-
-
-def _found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any], function: Any) -> Any:
     how, *rest = place
     if how == "function":
         return function

@@ -46,6 +46,23 @@ def test_type_checkers_and_programs_see_the_same_names(package: str) -> None:
     assert static == {name: module for module, names in table.items() for name in names.split()}
 
 
+def test_nothing_waits_for_what_is_imported_later() -> None:
+    """A module that some programs never import puts nothing into another one."""
+    there = run("import sys, weft; print(*[m for m in sys.modules if m.startswith('weft')])").split()
+    for path in SOURCE.rglob("*.py"):
+        name = ".".join(("weft", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+        if name in there:
+            continue
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            assert not any(isinstance(target, (ast.Attribute, ast.Subscript)) for target in targets), (name, node.lineno)
+
+
+def test_optimizers_need_no_layer() -> None:
+    program = "from weft import Parameter, Tensor, nn; print(nn.Adam([Parameter(Tensor([1.0]), name='w')]).moment1[0])"
+    assert run(program) == "Parameter (name=moment1.w, shape=(1,), dtype=Float32, requires_grad=False)\n"
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_each_public_name_is_there_and_listed_before_it_is_used(package: str) -> None:
     program = f"""

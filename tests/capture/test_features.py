@@ -34,6 +34,11 @@ def without_passes(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(pipeline.optimize.__kwdefaults__, "passes", (InlineCalls(),))
 
 
+def with_verified_graphs(patch: pytest.MonkeyPatch) -> None:
+    """Graphs keep the rules of the IR, before and after each pass."""
+    patch.setitem(pipeline.optimize.__kwdefaults__, "check", True)
+
+
 def without_selects(patch: pytest.MonkeyPatch) -> None:
     """Conditionals stay conditionals."""
     kept = tuple(step for step in pipeline.FINISH if not isinstance(step, IfToSelect))
@@ -95,6 +100,7 @@ class Memory(dict[str, bytes]):
 
 FEATURES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "no passes": without_passes,
+    "verified": with_verified_graphs,
     "no selects": without_selects,
     "shared stretches": with_shared_stretches,
     "no loops": without_loops,

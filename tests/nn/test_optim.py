@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from weft import dtypes, nn
+from weft import dtypes, jit, nn
 from weft.core.tensor import Parameter, Tensor
+from weft.testing import assert_compiles
 
 STEPS = 5
 GENERATOR = np.random.default_rng(0)
@@ -226,6 +227,24 @@ def test_state_is_named_after_the_parameters_and_not_trained() -> None:
     names = {"moment1.w", "moment1.b", "moment2.w", "moment2.b", "beta1_power", "beta2_power", "global_step"}
     assert names | {"w", "b", "learning_rate"} == set(optimizer.parameters_dict())
     assert {p.name for p in optimizer.trainable_params()} == {"w", "b"}
+
+
+class Fading(nn.LearningRateSchedule):
+    """A schedule of the program's own."""
+
+    def construct(self, step: Any) -> Any:
+        return 0.1 / (1 + step.astype(dtypes.float32))
+
+
+@pytest.mark.parametrize("rate", [0.1, Fading()], ids=["a number", "a schedule of the program's"])
+def test_all_steps_have_one_graph(rate: Any) -> None:
+    compiled_optimizer, eager = nn.Adam(parameters(), rate), nn.Adam(parameters(), rate)
+    step = jit(compiled_optimizer)
+    with assert_compiles(max=1):
+        for gradients in GRADIENTS:
+            step(tuple(map(Tensor, gradients)))
+    for mine, other in zip(compiled_optimizer.parameters, run(eager), strict=True):
+        np.testing.assert_allclose(mine.asnumpy(), other, rtol=1e-6)
 
 
 def test_one_step_is_one_executable() -> None:

@@ -61,8 +61,8 @@ class Session:
         self.rebound: list[tuple[Tensor, Tensor, Any]] = []
         #: the leaf of each weight
         self.weights: list[TapeNode] = []
-        #: weight, its leaf, the node, index and data it had before, and the data it has meanwhile
-        self.saved: list[tuple[Tensor, TapeNode, Any, int, Any, Any]] = []
+        #: by id: weight, its leaf, the node, index and data it had before, and the data it has meanwhile
+        self.saved: dict[int, tuple[Tensor, TapeNode, Any, int, Any, Any]] = {}
         #: choices that may be one of the weights, see `weft.core.choice`
         self.chosen: list[tuple[Tensor, Any, Any]] = []
         self.previous_writes: dict[int, Any] | None = None
@@ -186,7 +186,7 @@ def _track(session: Session, value: Any) -> Any:
         session.rebound.append((value, handle, handle._data))
         return handle
     if isinstance(value, Parameter):
-        if all(value is not done[0] for done in session.saved):
+        if id(value) not in session.saved:
             session.leaves.append(_track_in_place(session, value))
             return value
         return _track(session, view(value))
@@ -213,9 +213,9 @@ def _own_value(trace: Trace, tensor: Tensor, leaf: TapeNode) -> Value:
 
 def _track_in_place(session: Session, weight: Tensor) -> TapeNode:
     """The leaf of a Parameter; the handle itself becomes the leaf's tensor until the session closes."""
-    for done in session.saved:
-        if done[0] is weight:
-            return done[1]
+    done = session.saved.get(id(weight))
+    if done is not None:
+        return done[1]
     if session.trace is None and not session.tracks:
         session.tracks = _TRACKING.acquire(timeout=PATIENCE)
     leaf = _leaf(session, weight)
@@ -228,7 +228,7 @@ def _track_in_place(session: Session, weight: Tensor) -> TapeNode:
         if trace.outer is None and trace.on_write is not None:  # it is to be undone to what it is outside the gradient
             trace.on_write(weight)
         weight._data = value
-    session.saved.append((weight, leaf, node, index, data, weight._data))
+    session.saved[id(weight)] = weight, leaf, node, index, data, weight._data
     weight._index = 0  # before the node: other threads read them in the opposite order
     weight._node = leaf
     session.chosen += follow(weight)
@@ -268,7 +268,7 @@ def close(session: Session) -> None:
 
 def _restore(session: Session) -> None:
     session.closed = True
-    for weight, leaf, node, index, data, during in session.saved:
+    for weight, leaf, node, index, data, during in session.saved.values():
         if weight._data is during and weight._node is leaf:
             weight._data = data
             weight._index = index
@@ -409,7 +409,7 @@ def tensors_of_templates(session: Session) -> list[Tensor]:
 
 
 def _weight_handles(session: Session) -> list[Tensor]:
-    by_leaf = {leaf: weight for weight, leaf, *_ in session.saved}
+    by_leaf = {leaf: weight for weight, leaf, *_ in session.saved.values()}
     return [by_leaf[leaf] for leaf in session.weights]
 
 

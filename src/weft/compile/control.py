@@ -19,7 +19,7 @@ from weft.compile.differentiate import differentiate, joint_graph
 from weft.compile.replay import HANDLERS, replay
 from weft.core.control import IF, WHILE
 from weft.core.dispatch import apply, edges_of, note_edges
-from weft.core.number import as_number
+from weft.core.number import TO_NUMBER, as_number
 from weft.core.primitive import Primitive
 from weft.core.tape import SYMBOL, TapeNode
 from weft.core.tensor import Tensor, tracked, wrap
@@ -151,7 +151,7 @@ def apply_if(trace: Trace, condition: Tensor, operands: Sequence[Tensor], region
                 found.append(
                     (_widened(pullback.backward, inputs, before, len(saved[number]), len(kept)), pullback.gradients)
                 )
-        wanted = [i for i, follow in enumerate(followed) if follow and needs[i]]
+        wanted = [i for i, value in enumerate(values) if followed[i] and needs[i] and _differentiable(value.type)]
         wanted = [i for i in wanted if any(gradients[i] is not None for _, gradients in found)]
         both = []
         for graph, gradients in found:
@@ -188,16 +188,17 @@ def _with_entry(trace: Trace, edges: Any, outputs: Sequence[Value], pull: Any) -
 def _filled(douts: Sequence[Tensor | None], outputs: Sequence[Value]) -> list[Tensor]:
     """One gradient for each output but tokens, zeros where none arrived."""
     return [
-        zeros_of(wrap(value)) if dout is None else dout
+        as_kind(zeros_of(wrap(value)) if dout is None else dout, value.type)
         for dout, value in zip(douts, outputs, strict=True)
         if value.type is not TOKEN
     ]
 
 
 def _zero(graph: Graph, kind: Any) -> Value:
-    node = graph.add_node(FULL, (), (kind.shape, 0, kind.dtype), (TensorType.of(kind.dtype, kind.shape),))
-    value = node.outputs[0]
-    value.type = kind
+    plain = TensorType.of(kind.dtype, kind.shape)
+    value = graph.add_node(FULL, (), (kind.shape, 0, kind.dtype), (plain,)).outputs[0]
+    if kind is not plain:  # it stands for a Python number
+        value = graph.add_node(TO_NUMBER, (value,), (kind.weak,), (kind,)).outputs[0]
     return value
 
 

@@ -337,7 +337,7 @@ class LiteralTensor(Tensor):
     __slots__ = ()
 
 
-#: makes an initial value from an initializer or its name; installed by `weft.nn.initializer`
+#: makes an initial value from an initializer or its name; installed by `weft.nn`
 make_initial: Any = None
 
 

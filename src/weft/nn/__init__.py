@@ -3,9 +3,11 @@
 A layer is a Cell whose `construct` calls operations; nothing here knows how graphs are captured or compiled.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft import lazily
+from weft.core import tensor as tensor_module
+from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.nn.hooks import HookHandle
 
@@ -189,6 +191,16 @@ else:
             ),
         },
     )
+
+_initializers = lazily.deferred("weft.nn.initializer")
+
+
+def _make_initial(*given: Any) -> Tensor:
+    made: Tensor = _initializers.initializer(*given)
+    return made
+
+
+tensor_module.make_initial = _make_initial
 
 __all__ = [
     "Cell", "CellDict", "CellList", "HookHandle", "SequentialCell",

@@ -72,9 +72,9 @@ class Cell:
         (1, 3)
     """
 
-    #: fewest and most positional arguments of `construct`; the most is -1 for any number
     #: attributes in which instances remember what follows from the others
     __weft_remembers__: ClassVar[tuple[str, ...]] = ("_compiled",)
+    #: fewest and most positional arguments of `construct`; the most is -1 for any number
     _arity: ClassVar[tuple[int, int]] = (0, -1)
     _has_bprop: ClassVar[bool] = False
     #: how many positional arguments `construct` takes; None where that is not one number, or there is a bprop

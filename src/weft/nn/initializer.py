@@ -12,7 +12,6 @@ from typing import Any, Final
 import numpy as np
 
 from weft import dtypes
-from weft.core import tensor as tensor_module
 from weft.core.tensor import Tensor
 from weft.dtypes import DType
 from weft.ops.random import numpy_generator
@@ -488,6 +487,3 @@ def initializer(init: Any, shape: Any = None, dtype: Any = dtypes.float32) -> Te
     if not isinstance(init, Initializer):
         raise TypeError(f"initializer takes an Initializer, a name, a number or a Tensor, not {type(init).__name__}")
     return Tensor(init.materialize(dims, wanted))
-
-
-tensor_module.make_initial = initializer

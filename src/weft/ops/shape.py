@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -97,10 +99,19 @@ def zeros_of(tensor: Tensor) -> Tensor:
     """Zeros in the shape and dtype of a tensor (symbolic or not); in a graph, many are made when it runs."""
     attrs = (tensor.shape, 0, tensor.dtype)
     trace = trace_module.current()
-    if trace is None or tensor.nbytes <= trace_module.EMBED_LIMIT:
+    if trace is None:
         return apply(FULL, (), attrs)
+    if tensor.nbytes <= trace_module.EMBED_LIMIT:
+        return wrap(_zeros(attrs))
     (value,) = append(trace, FULL, (), attrs)
     return wrap(value)
+
+
+@functools.lru_cache(maxsize=256)
+def _zeros(attrs: tuple[Any, ...]) -> Any:
+    """The array of a constant, for each shape and dtype one: the derivatives of a deep network have many."""
+    with jax.ensure_compile_time_eval():  # it outlives whatever JAX traces at the moment
+        return FULL.executable(attrs)()
 
 
 @op(

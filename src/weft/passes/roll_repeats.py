@@ -160,7 +160,7 @@ class RollRepeats(Pass):
             if end - first < self.least * period:
                 continue
             run = _Run(old, uses, uses.narrowest(first, end, period), end, period)
-            start, count = run.steady()
+            start, count = run.steady(self.least)
             size = int(before[start + period] - before[start]) if count else 0
             if count < self.least or size > self.most or size * count <= self.limit:
                 continue
@@ -224,13 +224,17 @@ class _Run:
                     values: Any = [self.nodes[i].inputs[place] for i in range(start + offset, stop, self.period)]
                     yield (offset, place), tuple(values)
 
-    def steady(self) -> tuple[int, int]:
-        """The first node and the number of steps, around the middle of the run, that seem to be a loop's."""
+    def steady(self, least: int) -> tuple[int, int]:
+        """The first node and the number of steps, around the middle of the run, that seem to be a loop's; no steps if
+        they are fewer than `least`.
+        """
         low, high = 0, self.count
         middle = self.count // 2
         if self.count < 3:
             return self.first, 0
         for _, values in self.operands(self.first, self.count):
+            if high - low < least:
+                return self.first, 0
             made = np.array([self.uses.made(value) for value in values])
             steps = np.where(made >= self.first, (made - self.first) // self.period, -1)
             here, after = values[middle], values[middle + 1]

@@ -58,7 +58,6 @@ class Optimizer(Cell):
     scalars: ClassVar[tuple[str, ...]] = ()
     #: whether the weight decay is added to the gradient before `update`, or given to it
     decay_in_gradient: ClassVar[bool] = True
-    __weft_remembers__ = (*Cell.__weft_remembers__, "_targets")
     _primitive: ClassVar[Primitive | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -139,7 +138,6 @@ class Optimizer(Cell):
         for attribute, _, _ in self.slots:
             for state in getattr(self, attribute):
                 state.requires_grad = False
-        self._targets: tuple[Parameter, ...] | None = None
 
     # -- rates -------------------------------------------------------------------------------------------
 
@@ -349,16 +347,10 @@ class Optimizer(Cell):
     @property
     def targets(self) -> tuple[Parameter, ...]:
         """Everything that a step writes: the step, state numbers, parameters, and their state."""
-        found = self._targets
-        if found is None:
-            found = (
-                self.global_step,
-                *(getattr(self, name) for name in self.scalars),
-                *self.parameters,
-                *(state for attribute, _, _ in self.slots for state in getattr(self, attribute)),
-            )
-            self.__dict__["_targets"] = found
-        return found
+        found = [self.global_step, *[getattr(self, name) for name in self.scalars], *self.parameters]
+        for attribute, _, _ in self.slots:
+            found += getattr(self, attribute)
+        return tuple(found)
 
     def learning_rate_operand(self, rate: Any) -> Tensor:
         """A learning rate as the step takes it: a number or a vector indexed by the step.

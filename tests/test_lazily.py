@@ -55,7 +55,10 @@ def test_nothing_waits_for_what_is_imported_later() -> None:
             continue
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             targets = node.targets if isinstance(node, ast.Assign) else []
-            assert not any(isinstance(target, (ast.Attribute, ast.Subscript)) for target in targets), (name, node.lineno)
+            assert not any(isinstance(target, (ast.Attribute, ast.Subscript)) for target in targets), (
+                name,
+                node.lineno,
+            )
 
 
 def test_optimizers_need_no_layer() -> None:

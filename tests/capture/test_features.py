@@ -17,7 +17,7 @@ from weft._jax_compat import keep_executables
 from weft.autodiff import structure
 from weft.cache import configure, executables, inferred
 from weft.compile import chain
-from weft.passes import pipeline, roll_repeats
+from weft.passes import pipeline, rolled_loop
 from weft.passes.if_to_select import IfToSelect
 from weft.passes.inline_calls import InlineCalls
 from weft.passes.roll_repeats import RollRepeats
@@ -62,7 +62,7 @@ def with_loops_everywhere(patch: pytest.MonkeyPatch) -> None:
     """Whatever repeats is a loop, however short."""
     context.set_context(loop_unroll_limit=0)
     patch.setattr(chain, "RollRepeats", lambda **_: RollRepeats(limit=0, body=1, least=2))
-    patch.setattr(roll_repeats, "_SMALLER", 1)
+    patch.setattr(rolled_loop, "_SMALLER", 1)
 
 
 def with_whole_passes_back(patch: pytest.MonkeyPatch) -> None:

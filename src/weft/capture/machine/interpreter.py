@@ -96,6 +96,7 @@ class Interpreter:
         trace.on_shown = sources.shown
         trace.write_text = hole
         sources.before = self.journal.original
+        sources.wrote_objects = lambda: self.journal.wrote_objects
         sources.places, sources.cleared = self.journal.places, self.journal.cleared
         sources.created = self.created
         sources.belongs = self.journal.belongs

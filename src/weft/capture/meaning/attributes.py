@@ -11,7 +11,7 @@ import numpy as np
 
 from weft.capture.meaning.methods import descriptor_getter
 from weft.capture.meaning.objects import PLAIN
-from weft.capture.meaning.parts import Machine, Part
+from weft.capture.meaning.parts import Part
 from weft.capture.python.classes import (
     MISSING,
     class_attribute,
@@ -57,11 +57,6 @@ _VALUES: Final = (int, float, complex, str, bytes, tuple, type(None), np.generic
 
 class Attributes(Part):
     """The part of the interpreter that reads and writes attributes."""
-
-    def __init__(self, machine: Machine) -> None:
-        super().__init__(machine)
-        #: whether a Cell of the library, by id, holds no code of the program's
-        self._native_cells: dict[int, bool] = {}
 
     def get_attr(self, obj: Any, name: str) -> Any:
         """`obj.name`."""
@@ -259,10 +254,7 @@ class Attributes(Part):
         of_class = getattr(value, "__func__", None) is class_attribute(kind, name)
         if not (of_class or isinstance(value, _VALUES)) or not is_ours(self.machine.frame.function):
             return False
-        native = self._native_cells.get(id(obj))
-        if native is None:  # else it is called step by step
-            native = self._native_cells[id(obj)] = not obj.__weft_user_code__()
-        return native
+        return not self.machine.calls.holds_user_code(obj)  # else it is called step by step
 
     def _super_attr(self, obj: Any, name: str) -> Any:
         owner = obj.__self__

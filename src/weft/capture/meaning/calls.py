@@ -23,7 +23,7 @@ from weft.capture.meaning import (  # noqa: F401 - most fill the table
 from weft.capture.meaning.gate import DEFAULT, row_of
 from weft.capture.meaning.generators import InterpretedGenerator
 from weft.capture.meaning.lookers import refuse_lifetimes
-from weft.capture.meaning.parts import Part
+from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.classes import MISSING, class_attribute, hides_class, is_changeable, mark_of, of_hidden_class
 from weft.capture.python.exceptions import raise_as_it_is
 from weft.capture.python.packages import (
@@ -70,6 +70,11 @@ forced_break: Callable[[Frame, int], bool] | None = None
 
 class Calls(Part):
     """The part of the interpreter that calls."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        #: objects of the library, by id, and whether they hold code of the user's, while nothing outside is written
+        self._asked: dict[int, tuple[Any, bool]] = {}
 
     def call_and_push(self, frame: Frame, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call and push the result; a call with several outcomes ends the handler with them."""
@@ -241,7 +246,14 @@ class Calls(Part):
 
     def holds_user_code(self, obj: Any) -> bool:
         """Whether a library Cell has a user's Cell, hook or function inside, so that its methods must be entered."""
-        return is_asked(obj) and bool(obj.__weft_user_code__())
+        if not is_asked(obj):
+            return False
+        found = None if self.journal.wrote_objects else self._asked.get(id(obj))
+        if found is None:
+            found = obj, bool(obj.__weft_user_code__())
+            if id(obj) not in self.created:
+                self._asked[id(obj)] = found
+        return found[1]
 
     def takes_variables(self, callee: Any) -> bool:
         """Whether all arguments of a callable become local variables of a function that is interpreted at once."""

@@ -23,6 +23,10 @@ class Asked(Contents):
 
     def version(self, cell: Any) -> None:
         """Library code read from a Cell: its version stands for all its attributes."""
+        seen = self._versions_read.get(id(cell))
+        if seen is not None and seen[1] == cell._version and not self.wrote_objects():
+            return
+        self._versions_read[id(cell)] = cell, cell._version
         before = self.before(cell)
         if before is not None and "_version" not in before["attributes"]:
             return  # a copy, of which everything was read where it was made

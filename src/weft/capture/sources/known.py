@@ -109,6 +109,14 @@ class Known(abc.ABC):
         self.created: Mapping[int, Any] = {}
         #: whether an object, or the one whose attributes it holds, is among some, by its id; see `Journal.belongs`
         self.belongs: Callable[[int, Collection[int]], bool] = lambda key, keys: key in keys
+        #: whether the capture has written an object from outside that is no tensor
+        self.wrote_objects: Callable[[], bool] = lambda: True
+        #: attributes that were read as they are, by id of the known object and name: their guards are there
+        self._attributes_read: dict[tuple[int, str], Any] = {}
+        #: functions that were entered, with what was read of them, by id
+        self._functions_read: dict[int, tuple[Any, ...]] = {}
+        #: Cells whose version is guarded, by id
+        self._versions_read: dict[int, tuple[Any, int]] = {}
         #: whether the code that runs is the library's, which makes containers for itself
         self.in_library: Callable[[], bool] = lambda: False
         #: whether an object that nobody said where it came from was made during the capture
@@ -440,6 +448,8 @@ class Known(abc.ABC):
         An entry must not keep what may lead back to that instance (a stored function that holds one of its methods), or
         the instance would live as long as the entry. Cells own their entries, so they are left out.
         """
+        if not self._instances:
+            return False
         root = re.split(r"[.\[]", expression, maxsplit=1)[0]
         return root != expression and root in self._instances
 

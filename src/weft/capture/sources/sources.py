@@ -6,6 +6,7 @@ import datetime
 import decimal
 import fractions
 import functools
+import operator
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -192,6 +193,8 @@ class Sources(Asked):
 
     def attribute(self, obj: Any, name: str, value: Any) -> Any:
         """An attribute was read."""
+        if self._attributes_read.get((id(obj), name), MISSING) is value and not self.wrote_objects():
+            return value
         obj = _answering(obj, name)
         known, namespace = self._source_of(obj), namespace_of(obj)
         if known is None and (id(obj) in self.created or not isinstance(obj, (types.ModuleType, type))):
@@ -239,7 +242,10 @@ class Sources(Asked):
             self._guard(f"{expression} is not None", "identity", path)
             self._know(value, expression, path)
             return value
-        return self._load(expression, value, path)
+        read = self._load(expression, value, path)
+        if read is value and known is not None and not self.varying and not issubclass(type(obj), Tensor):
+            self._attributes_read[id(obj), name] = value
+        return read
 
     def _source_of(self, obj: Any) -> tuple[Any, str] | None:
         """An object with the expression that loads it; a Parameter or Cell that native code found stays itself."""
@@ -437,6 +443,11 @@ class Sources(Asked):
         """A function that existed before was entered: its code and its closure are read."""
         if not self.guarded:
             return
+        seen = self._functions_read.get(id(function))
+        parts = (function, function.__code__, function.__defaults__, function.__kwdefaults__)
+        if seen is not None and all(map(operator.is_, seen, parts)) and not self.wrote_objects():
+            return
+        self._functions_read[id(function)] = parts
         known = self.known.get(id(function))
         expression = known[1] if known is not None else self.name(function, "object")
         name = function.__name__

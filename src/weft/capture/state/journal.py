@@ -314,6 +314,8 @@ class Journal:
         self.touches = 0
         #: whether anything that existed before the capture was written
         self.wrote_outside = False
+        #: whether one of them was more than a tensor, of which only the value is written
+        self.wrote_objects = False
         #: whether a class was written
         self.wrote_class = False
         #: id of a written object -> the step that wrote it first
@@ -428,7 +430,7 @@ class Journal:
             number: the number, which is the same in the call that is captured.
         """
         base, name, is_cell = self.layers[0].before, id(holder), type(holder) is types.CellType
-        self.wrote_outside = True
+        self.wrote_outside = self.wrote_objects = True
         if name not in base:  # where the value itself is put back in the end, with all that paths have written since
             first = next((layer.before[name][1] for layer in self.layers if name in layer.before), contents_of(holder))
             base[name] = (holder, first if is_cell else {part: copy.copy(held) for part, held in first.items()})
@@ -484,7 +486,8 @@ class Journal:
                 )
             if self.on_a_side():
                 self.on_side_write(obj)
-            self.wrote_outside = self.wrote_outside or not self.belongs(key, self.created)
+            if not (self.wrote_objects or self.belongs(key, self.created)):
+                self.wrote_outside, self.wrote_objects = True, not issubclass(type(obj), Tensor)
             before[key] = (obj, contents_of(obj))
             self.first_written.setdefault(key, self.clock())
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 
+from weft.autodiff.perhaps import GATE, Gradient, Perhaps, Place
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.compile.carried import expose, tensor_of
 from weft.compile.differentiate import joint_graph
@@ -25,8 +26,7 @@ from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TensorType
 from weft.ops.joining import stack
-from weft.ops.reduce import reduce_sum
-from weft.passes.drop_dead import DropDead
+from weft.ops.reduce import reduce_any, reduce_sum
 from weft.passes.rewrite import structure
 
 
@@ -43,9 +43,9 @@ class Body:
         self.graph = graph
         self.key = structure(graph)
         self._hash = hash(self.key)
-        self._gradients: dict[Any, tuple[Body, tuple[int | None, ...], list[Any]]] = {}
+        self._gradients: dict[Any, tuple[Body, tuple[Place, ...], list[Any]]] = {}
 
-    def gradient(self, followed: tuple[bool, ...]) -> tuple[Body, tuple[int | None, ...], list[Any]]:
+    def gradient(self, followed: tuple[bool, ...]) -> tuple[Body, tuple[Place, ...], list[Any]]:
         """A graph from parameters and output gradients to the followed parameters' gradients, their places, and what
         the graph's additional first parameters stand for.
 
@@ -58,9 +58,14 @@ class Body:
             with (
                 jax.ensure_compile_time_eval()
             ):  # the rule may run while JAX traces it; the graph is built all the same
-                graph, places = joint_graph(self.graph, followed)
-            graph.outputs = graph.outputs[len(self.graph.outputs) :]
-            DropDead().apply(graph)
+                count = len(self.graph.outputs)
+                back = joint_graph(self.graph, followed, (True,) * count).alone(count)
+            graph, places = back.graph, back.gradients
+            for place in places:
+                if place is not None and place[1] is not True:  # the gradients of all examples lie side by side
+                    value = graph.outputs[place[0]]
+                    gated = graph.add_node(GATE, (graph.outputs[place[1]], value), (), (value.type,))
+                    graph.outputs[place[0]] = gated.outputs[0]
             graph, carried = expose(graph)
             found = self._gradients[key] = (Body(graph), places, carried)
         return found
@@ -88,15 +93,22 @@ def _mapped_derivative(
     gradient, places, carried = body.gradient(followed)
     # an output that is the same for all examples is one value: its gradient is shared out among them
     shared = [d if axis is not None else d / size for d, axis in zip(douts, out_axes, strict=True)]
-    axes = tuple([0 if in_axes[i] is None else in_axes[i] for i, place in enumerate(places) if place is not None])
+    axes: list[int] = []
+    for axis, place in zip(in_axes, places, strict=True):
+        if place is not None:
+            axes += [axis or 0] if place[1] is True else [axis or 0, 0]
     if not axes:
         return [None] * len(inputs)
     operands = (*map(tensor_of, carried), *inputs, *shared)
-    found = apply(VMAP, operands, (gradient, (*[None] * len(carried), *in_axes, *out_axes), axes, size))
-    return [
-        None if place is None else reduce_sum(found[place], 0) if axis is None else found[place]
-        for place, axis in zip(places, in_axes, strict=True)
-    ]
+    found = apply(VMAP, operands, (gradient, (*[None] * len(carried), *in_axes, *out_axes), tuple(axes), size))
+    results: list[Gradient] = []
+    for place, axis in zip(places, in_axes, strict=True):
+        if place is None:
+            results.append(None)
+            continue
+        value = reduce_sum(found[place[0]], 0) if axis is None else found[place[0]]
+        results.append(value if place[1] is True else Perhaps(value, reduce_any(found[place[1]], 0)))
+    return results
 
 
 class _Vmap(Primitive):

@@ -40,10 +40,10 @@ def graph_of(fn: Callable[..., Any], *args: Tensor) -> Graph:
 
 def gradients_of_graph(graph: Graph, *arrays: Any) -> list[Any]:
     """Gradients of the sum of a graph's outputs."""
-    joint, places = joint_graph(graph, (True,) * len(arrays))
+    joint = joint_graph(graph, (True,) * len(arrays), (True,) * len(graph.outputs))
     seeds = [np.ones(output.type.shape, output.type.dtype.np_dtype) for output in graph.outputs]  # type: ignore[union-attr]
-    results = jax.jit(lower(joint))(*arrays, *seeds)[len(graph.outputs) :]
-    return [None if place is None else np.asarray(results[place]) for place in places]
+    results = jax.jit(lower(joint.graph))(*arrays, *seeds)
+    return [None if place is None else np.asarray(results[place[0]]) for place in joint.gradients]
 
 
 def own_rule(x: Any, y: Any) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
+from weft.autodiff.perhaps import Gradient, Perhaps, arrived, joined, settled, under
 from weft.autodiff.rules import call_of_rule, fit, fitted, pull, pull_compiled, whole_pass
 from weft.autodiff.structure import VARIANTS, describe, habit_of, key_of
 from weft.autodiff.whole import Beginning, Pass
@@ -17,17 +18,16 @@ from weft.cache.programs import compiled
 from weft.core import trace as trace_module
 from weft.core.primitive import Primitive
 from weft.core.recording import KnownNode, PrimitiveNode, Recording
-from weft.core.tape import RELEASED, SYMBOL, TapeNode
+from weft.core.tape import RELEASED, SYMBOL, ConditionalNode, TapeNode
 from weft.core.tensor import Tensor, wrap
 from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
-from weft.ops.math import add
 
 _new = object.__new__
 #: by when entries were recorded
 _AGE: Final = attrgetter("sequence")
 #: gradients that arrived at the outputs of entries, as far as the pass has come
-_Pending = dict[TapeNode, list[Tensor | None]]
+_Pending = dict[TapeNode, list[Gradient]]
 
 
 def backward(
@@ -55,9 +55,15 @@ def backward(
 @transparent
 def walked(walk: Walk) -> list[Tensor | None]:
     """The gradients that a pass comes to."""
+    return ended(walk).results
+
+
+@transparent
+def ended(walk: Walk) -> Walk:
+    """A pass at its end."""
     while walk.function is not None:
         walk = walk.answered(walk.function(*walk.args, **walk.keywords))
-    return walk.results
+    return walk
 
 
 @transparent
@@ -112,12 +118,14 @@ class Walk:
         hooks: hooks of that entry that are still to be called.
     """
 
-    __slots__ = ("tape", "pending", "position", "hooks", "hooked", "function", "args", "keywords", "results")
+    __slots__ = ("tape", "pending", "position", "hooks", "hooked", "function", "args", "keywords", "arrived", "results")
 
     #: what to call it with
     args: tuple[Any, ...]
     keywords: dict[str, Any]
     #: at the end: one gradient for each target, None where no path leads to it
+    arrived: list[Gradient]
+    #: the same for those who take zeros where the run decides that none arrives
     results: list[Tensor | None]
 
     def __init__(
@@ -169,6 +177,7 @@ class Walk:
             index, hook = self.hooks[0]
             dout = douts[index]
             if dout is not None:
+                _refuse_undecided(dout)
                 self.function, self.args, self.keywords = run_hook, (hook, dout), {}
                 return True
             self.hooks = self.hooks[1:]
@@ -189,16 +198,22 @@ class Walk:
             if node.__class__ is PrimitiveNode:
                 primitive = node.primitive
                 if primitive.asks:
-                    refuse_if_partly_followed()
-                    self.function, self.args, self.keywords = call_of_rule(node, douts, record)
+                    _refuse_undecided(*douts)
+                    self.function, self.args, self.keywords = call_of_rule(node, arrived(douts)[0], record)
                     return
             del pending[node]
             needs = self._needs(node)
+            if node.__class__ is ConditionalNode:
+                assert node.pullback is not None
+                _give(pending, node, needs, node.pullback(douts, list(needs), record))
+                self.position -= 1
+                continue
+            given, present = arrived(douts)
             if compiled and node.__class__ is PrimitiveNode and node.level is None:
-                gradients: Sequence[Tensor | None] = pull_compiled(node, douts, needs)
+                gradients: Sequence[Gradient] = pull_compiled(node, given, needs)
             else:
-                gradients = pull(node, douts, needs, record)
-            _give(pending, node, needs, gradients)
+                gradients = pull(node, given, needs, record)
+            _give(pending, node, needs, under(gradients, present))
             self.position -= 1
         self._finish()
 
@@ -214,7 +229,8 @@ class Walk:
                     continue
                 if self._ask_hooks(target):
                     return
-        self.results = [pending[target][0] if target in pending else None for target in tape.targets]
+        self.arrived = [pending[target][0] if target in pending else None for target in tape.targets]
+        self.results = [settled(gradient) for gradient in self.arrived]
         if tape.release:
             _cut(tape.seen)
 
@@ -292,7 +308,7 @@ def whole(
 @keeps
 def start_walk(
     outputs: Sequence[Tensor],
-    douts: Sequence[Tensor | None],
+    douts: Sequence[Gradient],
     targets: Sequence[TapeNode],
     record: bool,
     release: bool = False,
@@ -345,7 +361,7 @@ def replaced(given: Any, before: Sequence[Any], likes: Sequence[Tensor | None], 
 
 
 def _give(
-    pending: _Pending, node: TapeNode, needs: Sequence[bool], gradients: Sequence[Tensor | None]
+    pending: _Pending, node: TapeNode, needs: Sequence[bool], gradients: Sequence[Gradient]
 ) -> None:  # fmt: skip
     """Add the gradients of an entry's inputs to those that arrived at their producers."""
     for edge, need, gradient in zip(node.edges, needs, gradients, strict=True):
@@ -354,12 +370,11 @@ def _give(
             _accumulate(pending, edge[0], edge[1], gradient)
 
 
-def _accumulate(pending: _Pending, node: TapeNode, index: int, dout: Tensor) -> None:
+def _accumulate(pending: _Pending, node: TapeNode, index: int, dout: Gradient) -> None:
     slots = pending.get(node)
     if slots is None:
         slots = pending[node] = [None] * node.output_count
-    before = slots[index]
-    slots[index] = dout if before is None else add(before, dout)
+    slots[index] = joined(slots[index], dout)
 
 
 def _reachable(roots: Iterable[TapeNode], targets: set[TapeNode]) -> list[TapeNode]:
@@ -381,7 +396,7 @@ def _reachable(roots: Iterable[TapeNode], targets: set[TapeNode]) -> list[TapeNo
 def _pull_all(
     order: list[TapeNode],
     relevant: set[TapeNode],
-    pending: dict[TapeNode, list[Tensor | None]],
+    pending: _Pending,
     targets: Sequence[TapeNode],
     begin: Beginning | None,
 ) -> bool:
@@ -412,13 +427,12 @@ def _pull_all(
     return True
 
 
-def refuse_if_partly_followed() -> None:
-    """Refuse a rule of the program where a gradient follows what one path of a graph computes, but not another.
-
-    In Python the rule runs if a gradient arrives. Here one arrives whichever path ran.
+def _refuse_undecided(*douts: Gradient) -> None:
+    """Refuse to call a rule or hook of the program's of which only the run knows whether Python would call it: whether
+    a gradient arrives there, or follows what was computed there.
     """
     trace = trace_module.current()
-    if trace is not None and trace.watched and trace.partly_followed:
+    if Perhaps in [dout.__class__ for dout in douts] or (trace is not None and trace.watched and trace.partly_followed):
         raise Unsupported(
             Refusal.TENSOR_CONDITION,
             "whether a gradient arrives at a rule or hook of the program depends on a tensor",

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from weft.autodiff.backward import backward
+from weft.autodiff.backward import ended, start_walk
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.dispatch import apply, note_edges
@@ -220,7 +220,8 @@ class Recomputed(TapeNode):
         results = self.again(handles)
         wanted = [leaf for leaf, need in zip(leaves, needs, strict=True) if need and leaf is not None]
         given = iter(present)
-        found = backward(results, [None if d is None else next(given) for d in douts], wanted, record, not record)
+        seeds = [None if d is None else next(given) for d in douts]
+        found = ended(start_walk(results, seeds, wanted, record, not record)).arrived
         gradients = dict(zip(wanted, found, strict=True))
         return [None if leaf is None else gradients.get(leaf) for leaf in leaves]
 

@@ -11,6 +11,19 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from weft.autodiff.perhaps import (
+    Gradient,
+    Pattern,
+    Perhaps,
+    Place,
+    arrived,
+    gradient_at,
+    joined,
+    operands_for,
+    pattern_of,
+    settled,
+    under,
+)
 from weft.autodiff.structure import Key
 from weft.cache.programs import compiled
 from weft.core import trace as trace_module
@@ -20,11 +33,10 @@ from weft.core.recording import PrimitiveNode
 from weft.core.tape import TapeNode
 from weft.core.tensor import Tensor, tracked, wrap
 from weft.ir.types import TensorType
-from weft.ops.math import add
 from weft.ops.shape import sum_to, zeros_of
 
 
-def pull(node: TapeNode, douts: list[Tensor | None], needs: Sequence[bool], record: bool) -> Sequence[Tensor | None]:
+def pull(node: TapeNode, douts: list[Tensor | None], needs: Sequence[bool], record: bool) -> Sequence[Gradient]:
     """The gradients of a node's inputs, by operations on tensors."""
     if isinstance(node, PrimitiveNode):
         inputs, outputs = operands_of(node, record)
@@ -88,11 +100,11 @@ def whole_pass(key: Key) -> tuple[Callable[..., Any], Callable[[], str | None]]:
     _, steps, seeds, targets, _ = key
 
     def compute(*arrays: Any) -> Any:
-        pending: dict[int, dict[int, Tensor]] = {}
+        pending: dict[int, dict[int, Gradient]] = {}
 
-        def give(number: int, index: int, gradient: Tensor) -> None:
+        def give(number: int, index: int, gradient: Gradient) -> None:
             slots = pending.setdefault(number, {})
-            slots[index] = add(slots[index], gradient) if index in slots else gradient
+            slots[index] = joined(slots.get(index), gradient)
 
         with trace_module.suspended():
             for number, index, slot, given in seeds:
@@ -105,18 +117,21 @@ def whole_pass(key: Key) -> tuple[Callable[..., Any], Callable[[], str | None]]:
                 if rule.__class__ is GraphRule:
                     gradients = rule.gradients([arrays[i] for i in results], slots)
                 else:
-                    gradients = apply_rule(
+                    douts, present = arrived([slots.get(index) for index in range(len(results))])
+                    found = apply_rule(
                         rule,
                         attrs,
                         [None if i < 0 else wrap(arrays[i]) for i in inputs],
                         [wrap(arrays[i]) for i in results],
-                        [slots.get(index) for index in range(len(results))],
+                        douts,
                         [edge is not None for edge in edges],
                     )
+                    gradients = under(found, present)
                 for edge, gradient in zip(edges, gradients, strict=True):
                     if edge is not None and gradient is not None:
                         give(*edge, gradient)
-            return [pending[target][0]._data if target in pending else None for target in targets]
+            ends = [settled(pending[target][0]) if target in pending else None for target in targets]
+            return [None if gradient is None else gradient._data for gradient in ends]
 
     def text() -> str | None:
         known = [(_rule_text(rule, attrs), *rest) for rule, attrs, *rest in steps]
@@ -129,40 +144,31 @@ class GraphRule:
     """The gradient of a compiled graph, on arrays.
 
     Args:
-        backward: from what the forward graph saved and one gradient for each output, the gradients of the inputs.
+        backward: for the places at which gradients arrive: the function from what the forward graph saved and from them
+            to the gradients of the inputs, and where these are.
         outputs: how many outputs the forward graph has; what it saved follows them.
-        places: for each input the number of its gradient, None if it has none.
-        sources: for each gradient, the outputs whose gradients it depends on.
     """
 
-    __slots__ = ("backward", "outputs", "places", "sources")
+    __slots__ = ("backward", "outputs")
 
     #: no code of the program's takes part
     asks = False
 
-    def __init__(
-        self,
-        backward: Callable[..., Any],
-        outputs: int,
-        places: Sequence[int | None],
-        sources: Sequence[set[int]],
-    ) -> None:
+    def __init__(self, backward: Callable[[Pattern], tuple[Callable[..., Any], Sequence[Place]]], outputs: int) -> None:
         self.backward = backward
         self.outputs = outputs
-        self.places = places
-        self.sources = sources
 
-    def gradients(self, results: Sequence[Any], douts: dict[int, Tensor]) -> list[Tensor | None]:
+    def gradients(self, results: Sequence[Any], douts: dict[int, Gradient]) -> list[Gradient]:
         """The gradients of the inputs.
 
         Args:
             results: arrays: the outputs, and what was saved.
             douts: the gradients that arrived, by the number of the output.
         """
-        count = self.outputs
-        seeds = [douts[i]._data if i in douts else zeros_of(wrap(out))._data for i, out in enumerate(results[:count])]
-        found = self.backward(*results[count:], *seeds)
-        return [None if p is None or self.sources[p].isdisjoint(douts) else wrap(found[p]) for p in self.places]
+        arriving = [douts.get(i) for i in range(self.outputs)]
+        run, places = self.backward(pattern_of(arriving))
+        found = [wrap(data) for data in run(*results[self.outputs :], *[t._data for t in operands_for(arriving)])]
+        return [gradient_at(place, found) for place in places]
 
 
 def _compile_pullback(
@@ -178,7 +184,7 @@ def _compile_pullback(
         douts = [wrap(next(given)) if flag else None for flag in flags]
         with trace_module.suspended():
             gradients = apply_rule(primitive, attrs, inputs, outputs, douts, needs)
-        return [None if g is None else g._data for g, need in zip(gradients, needs, strict=True) if need]
+        return [None if g is None else settled(g)._data for g, need in zip(gradients, needs, strict=True) if need]  # type: ignore[union-attr]
 
     def text() -> str | None:
         known = _rule_text(primitive, attrs)
@@ -201,7 +207,7 @@ def apply_rule(
     outputs: Sequence[Tensor],
     douts: list[Tensor | None],
     needs: Sequence[bool],
-) -> list[Tensor | None]:
+) -> list[Gradient]:
     """Run the derivative rule of a primitive on tensors and fit its results to the inputs.
 
     Returns:
@@ -216,7 +222,7 @@ def apply_rule(
     return fitted(rule(*inputs, out, dout, **dict(zip(primitive.attr_names, attrs, strict=True))), inputs, needs)
 
 
-def fitted(raw: Any, inputs: Sequence[Tensor | None], needs: Sequence[bool]) -> list[Tensor | None]:
+def fitted(raw: Any, inputs: Sequence[Tensor | None], needs: Sequence[bool]) -> list[Gradient]:
     """What a rule returned, as a gradient for each input in the input's shape and dtype; None where not needed."""
     if not isinstance(raw, (tuple, list)):
         raw = (raw,)
@@ -228,8 +234,10 @@ def fitted(raw: Any, inputs: Sequence[Tensor | None], needs: Sequence[bool]) -> 
     ]
 
 
-def fit(gradient: Any, like: Tensor) -> Tensor:
+def fit(gradient: Any, like: Tensor) -> Any:
     """A gradient in the shape and dtype of what it is the gradient of."""
+    if gradient.__class__ is Perhaps:
+        return Perhaps(fit(gradient.value, like), gradient.present)
     if not isinstance(gradient, Tensor):
         gradient = Tensor(gradient)
     wanted: TensorType = like.type

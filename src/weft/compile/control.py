@@ -15,25 +15,29 @@ from typing import Any, Final
 import jax
 
 from weft import dtypes
+from weft.autodiff.perhaps import GATE, Gradient, Perhaps, gradient_at, operands_for, pattern_of
 from weft.compile.differentiate import differentiate, joint_graph
+from weft.compile.presence import filled
 from weft.compile.replay import HANDLERS, replay
 from weft.core.control import IF, WHILE
 from weft.core.dispatch import apply, edges_of, note_edges
-from weft.core.number import TO_NUMBER, as_number
+from weft.core.number import as_number
 from weft.core.primitive import Primitive
-from weft.core.tape import SYMBOL, TapeNode
+from weft.core.tape import SYMBOL, ConditionalNode
 from weft.core.tensor import Tensor, tracked, wrap
 from weft.core.trace import Trace
 from weft.core.trace import current as current_trace
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType
+from weft.ops.logic import logical_or
 from weft.ops.math import add, floor_div, sub
 from weft.ops.select import where
-from weft.ops.shape import FULL, zeros_of
+from weft.ops.shape import FULL
 from weft.passes.rewrite import copy_graph, silenced
 
 #: checkpoints of a `While` gradient: enough for 2**40 iterations
 _LEVELS: Final = 41
+_BOOL: Final = TensorType.of(dtypes.bool_, ())
 
 
 # -- what capture emits ------------------------------------------------------------------------------------------------
@@ -128,43 +132,53 @@ def apply_if(trace: Trace, condition: Tensor, operands: Sequence[Tensor], region
     for number, pullback in enumerate(pullbacks):
         region = copy_graph(pullback.forward, trace.graph)
         kept_here = region.outputs[len(then.outputs) :]
-        blank = [_zero(region, kind) for kind in saved[1 - number]]
+        blank = [filled(region, kind, 0) for kind in saved[1 - number]]
         region.outputs[len(then.outputs) :] = [*kept_here, *blank] if number == 0 else [*blank, *kept_here]
         sides.append(region)
     types = tuple([output.type for output in sides[0].outputs])
     results = trace.append(IF, (used, *values), (), types, (sides[0], sides[1]))
     outputs, kept = results[: len(then.outputs)], [wrap(v) for v in results[len(then.outputs) :]]
+    kinds = [value.type for value in outputs if value.type is not TOKEN]
 
-    def pull(douts: list[Any], needs: list[bool], record: bool) -> list[Tensor | None]:
+    def pull(douts: list[Any], needs: list[bool], record: bool) -> list[Gradient]:
         active = current_trace()
         assert active is not None
-        filled = _filled(douts, outputs)
+        arriving = _arriving(douts, outputs)
+        pattern = pattern_of(arriving)
+        given = _as_kinds(arriving, kinds)
         if record:  # as a function of the operands, so that it can be differentiated again
-            joints = [joint_graph(region, followed) for region in (then, orelse)]
-            inputs: list[Tensor] = [*operands, *filled]
-            found = [(_only_gradients(joint, len(then.outputs)), gradients) for joint, gradients in joints]
+            inputs: list[Tensor] = [*operands, *given]
+            joints = [joint_graph(region, followed, pattern) for region in (then, orelse)]
+            found = [(joint.graph, joint.gradients) for joint in [joint.alone(len(then.outputs)) for joint in joints]]
         else:
-            inputs = [*kept, *filled]
+            inputs = [*kept, *given]
             found = []
             for number, pullback in enumerate(pullbacks):
                 before = 0 if number == 0 else len(saved[0])
-                found.append(
-                    (_widened(pullback.backward, inputs, before, len(saved[number]), len(kept)), pullback.gradients)
-                )
-        wanted = [i for i, value in enumerate(values) if followed[i] and needs[i] and _differentiable(value.type)]
-        wanted = [i for i in wanted if any(gradients[i] is not None for _, gradients in found)]
+                back = pullback.backward.where(pattern)
+                wide = _widened(back.graph, inputs, before, len(saved[number]), len(kept))
+                found.append((wide, back.gradients))
+        wanted = [i for i, value in enumerate(values) if followed[i] and needs[i] and _is_plain(value)]
+        wanted = [i for i in wanted if any(places[i] is not None for _, places in found)]
+        always = {i for i in wanted if all(places[i] is not None and places[i][1] is True for _, places in found)}  # type: ignore[index]
         both = []
-        for graph, gradients in found:
-            chosen = []
+        for graph, places in found:
+            chosen: list[Value] = []
             for i in wanted:
-                place = gradients[i]
-                chosen.append(_zero(graph, values[i].type) if place is None else graph.outputs[place])
+                place = places[i]
+                chosen.append(filled(graph, values[i].type, 0) if place is None else graph.outputs[place[0]])
+                if i not in always:
+                    known = place is None or place[1] is True
+                    chosen.append(
+                        filled(graph, _BOOL, place is not None) if known else graph.outputs[place[1]]  # type: ignore[index]
+                    )
             graph.outputs = chosen
             both.append(graph)
-        results = apply_if(active, condition, inputs, both) if wanted else []
-        gradients_of: list[Tensor | None] = [None] * len(operands)
-        for i, result in zip(wanted, results, strict=True):
-            gradients_of[i] = result
+        given_back = iter(apply_if(active, condition, inputs, both) if wanted else [])
+        gradients_of: list[Gradient] = [None] * len(operands)
+        for i in wanted:
+            value = next(given_back)
+            gradients_of[i] = value if i in always else Perhaps(value, next(given_back))
         return gradients_of
 
     return _with_entry(trace, edges, outputs, pull)
@@ -180,32 +194,25 @@ def _reached(region: Graph, followed: Sequence[bool]) -> list[bool]:
 
 
 def _with_entry(trace: Trace, edges: Any, outputs: Sequence[Value], pull: Any) -> list[Tensor]:
-    node = TapeNode(edges, len(outputs), pull, trace.graph)
+    node = ConditionalNode(edges, len(outputs), pull, trace.graph)
     note_edges(node, outputs)
     return [wrap(v) if v.type is TOKEN else tracked(v, node, i) for i, v in enumerate(outputs)]
 
 
-def _filled(douts: Sequence[Tensor | None], outputs: Sequence[Value]) -> list[Tensor]:
-    """One gradient for each output but tokens, zeros where none arrived."""
-    return [
-        as_kind(zeros_of(wrap(value)) if dout is None else dout, value.type)
-        for dout, value in zip(douts, outputs, strict=True)
-        if value.type is not TOKEN
-    ]
+def _arriving(douts: Sequence[Gradient], outputs: Sequence[Value]) -> list[Gradient]:
+    """The gradients of all outputs but tokens."""
+    return [dout for dout, value in zip(douts, outputs, strict=True) if value.type is not TOKEN]
 
 
-def _zero(graph: Graph, kind: Any) -> Value:
-    plain = TensorType.of(kind.dtype, kind.shape)
-    value = graph.add_node(FULL, (), (kind.shape, 0, kind.dtype), (plain,)).outputs[0]
-    if kind is not plain:  # it stands for a Python number
-        value = graph.add_node(TO_NUMBER, (value,), (kind.weak,), (kind,)).outputs[0]
-    return value
-
-
-def _only_gradients(joint: Graph, results: int) -> Graph:
-    graph = silenced(joint)
-    graph.outputs = graph.outputs[results:]
-    return graph
+def _as_kinds(arriving: Sequence[Gradient], kinds: Sequence[Any]) -> list[Tensor]:
+    """What a graph takes of gradients of outputs of some types."""
+    settled: list[Gradient] = []
+    for dout, kind in zip(arriving, kinds, strict=True):
+        if dout.__class__ is Perhaps:
+            settled.append(Perhaps(as_kind(dout.value, kind), dout.present))
+        else:
+            settled.append(None if dout is None else as_kind(dout, kind))  # type: ignore[arg-type]
+    return operands_for(settled)
 
 
 def _widened(graph: Graph, inputs: Sequence[Tensor], before: int, own: int, saved: int) -> Graph:
@@ -249,6 +256,7 @@ def apply_while(trace: Trace, carry: Sequence[Tensor], invariants: Sequence[Tens
         return _append_while(trace, carry, invariants, _owned(body, trace.graph))
     before = [edge is not None for edge in edges]
     after = [reached or own for reached, own in zip(_reached(body, before), before, strict=False)]
+    followed = [*after, *before[count:]]
     trace.partly_followed |= after != before[:count]
     counted = copy_graph(body, trace.graph)
     _count_trips(counted, count)
@@ -257,13 +265,11 @@ def apply_while(trace: Trace, carry: Sequence[Tensor], invariants: Sequence[Tens
     outputs = [t._data for t in results[:count]]
     trips_done = results[count]
 
-    def pull(douts: list[Any], needs: list[bool], record: bool) -> list[Tensor | None]:
+    def pull(douts: list[Any], needs: list[bool], record: bool) -> list[Gradient]:
         active = current_trace()
         assert active is not None
-        if record:
-            return _while_gradient(active, operands, count, body, trips_done, douts)
-        plain = [wrap(active.use(t)) for t in operands]
-        return _while_gradient(active, plain, count, body, trips_done, douts)
+        given = operands if record else [wrap(active.use(t)) for t in operands]
+        return _while_gradient(active, given, followed, count, body, trips_done, douts)
 
     return _with_entry(trace, edges, outputs, pull)
 
@@ -297,40 +303,101 @@ _READ: Final = Primitive("StackRead", _read_item)
 _WRITE: Final = Primitive("StackWrite", _write_item)
 
 
-def _differentiable(kind: Any) -> bool:
-    return isinstance(kind, TensorType) and kind.dtype.category >= 2 and kind.weak is None
+class _Flow:
+    """Where gradients go in an iteration of a loop that runs backwards.
+
+    Args:
+        body: an iteration, without IO.
+        followed: for each carried value and each invariant, whether a gradient follows it.
+        douts: the gradients that arrive at the carried values after the loop.
+    """
+
+    def __init__(self, body: Graph, followed: Sequence[bool], douts: Sequence[Gradient]) -> None:
+        count = len(douts)
+        outputs = [i for i in range(count) if body.outputs[i].type is not TOKEN]
+        #: carried values at which a gradient may arrive in some iteration
+        plain = [i for i in range(1, count) if _is_plain(body.params[i])]
+        self.flowing = {i for i in plain if followed[i] and douts[i] is not None}
+        while True:
+            pattern = tuple([None if i in self.flowing else False for i in outputs])
+            places = joint_graph(body, followed, pattern).gradients
+            more = {i for i in plain if places[i] is not None}
+            if more <= self.flowing:
+                break
+            self.flowing |= more
+        #: those at which one arrives in each iteration
+        self.always = {i for i in self.flowing if isinstance(douts[i], Tensor)}
+        while True:
+            pattern = tuple([True if i in self.always else None if i in self.flowing else False for i in outputs])
+            back = joint_graph(body, followed, pattern)
+            fewer = {i for i in self.always if (back.gradients[i] or (0, 0))[1] is True}
+            if fewer == self.always:
+                break
+            self.always = fewer
+        self.outputs = [i for i in outputs if i in self.flowing]
+        #: the invariants that have a gradient
+        self.fixed = [
+            i for i in range(count, len(followed)) if back.gradients[i] is not None and _is_plain(body.params[i])
+        ]
+        #: from the state, the invariants and the gradients after an iteration to those before it
+        self.back = back.alone(count)
+
+    def gradient(self, i: int, results: Sequence[Tensor]) -> Gradient:
+        """The gradient of a carried value or an invariant.
+
+        Args:
+            i: its number.
+            results: what the graph gives.
+        """
+        return gradient_at(self.back.gradients[i], results)
+
+
+def _is_plain(value: Value) -> bool:
+    """Whether a value can have a gradient: a Python number is a constant for each."""
+    return isinstance(value.type, TensorType) and value.type.weak is None
 
 
 def _while_gradient(
-    trace: Trace, operands: Sequence[Tensor], count: int, body: Graph, trips: Tensor, douts: Sequence[Tensor | None]
-) -> list[Tensor | None]:
+    trace: Trace,
+    operands: Sequence[Tensor],
+    followed: Sequence[bool],
+    count: int,
+    body: Graph,
+    trips: Tensor,
+    douts: Sequence[Gradient],
+) -> list[Gradient]:
     """The gradients of a `While`'s operands, as a `While` over its iterations in reverse.
 
     It carries: how many iterations are left, the stack of checkpoints (position of the top, iteration numbers, states),
-    the gradient of the state and the gradients of the invariants summed so far.
+    the gradient of the state and the gradients of the invariants summed so far, each with its condition if it has one.
     """
     kinds = [_type_of(t) for t in operands]
-    flowing = [i for i in range(count) if _differentiable(kinds[i])]
-    fixed = [i for i in range(count, len(operands)) if _differentiable(kinds[i])]
-    state = [i for i in range(1, count) if kinds[i] is not TOKEN]  # the condition is true at every state we rebuild
-    followed = [i in flowing or i in fixed for i in range(len(operands))]
     body = silenced(body)
-    joint, places = joint_graph(body, followed)
-    gradient_body = _only_gradients(joint, count)
+    flow = _Flow(body, followed, douts)
+    state = [i for i in range(1, count) if kinds[i] is not TOKEN]  # the condition is true at every state we rebuild
     true = wrap(trace.use(apply(FULL, (), ((), True, dtypes.bool_))))
 
     def zeros(shape: tuple[int, ...], dtype: dtypes.DType) -> Tensor:
         return apply(FULL, (), (shape, 0, dtype))
+
+    def no_gradient(i: int) -> list[Tensor]:
+        return [zeros(kinds[i].shape, kinds[i].dtype), apply(FULL, (), ((), False, dtypes.bool_))]
 
     initial: list[Tensor] = [trips, zeros((), dtypes.int64), zeros((_LEVELS,), dtypes.int64)]
     for i in state:
         buffer = zeros((_LEVELS, *kinds[i].shape), kinds[i].dtype)
         initial.append(apply(_WRITE, (buffer, zeros((), dtypes.int64), operands[i])))
     first_gradient = len(initial)
-    for i in flowing:
-        dout = douts[i]
-        initial.append(zeros(kinds[i].shape, kinds[i].dtype) if dout is None else dout)
-    initial += [zeros(kinds[i].shape, kinds[i].dtype) for i in fixed]
+    for i in flow.outputs:
+        dout: Any = douts[i]
+        if dout.__class__ is Perhaps:
+            initial += [dout.value, dout.present]
+        elif i in flow.always:
+            initial.append(dout)
+        else:
+            initial += no_gradient(i) if dout is None else [dout, apply(FULL, (), ((), True, dtypes.bool_))]
+    for i in flow.fixed:
+        initial += no_gradient(i)
     invariants = list(operands[count:])
 
     def full_state(items: Sequence[Tensor]) -> list[Tensor]:
@@ -370,34 +437,41 @@ def _while_gradient(
         )
         _, _, top, numbers, *both = moved
         stacks, items = both[: len(state)], both[len(state) :]
-        flowing_gradients = dict(zip(flowing, gradients, strict=False))
-        seeds = []
-        for i in range(count):
-            if kinds[i] is TOKEN:
-                continue
-            seeds.append(flowing_gradients[i] if i in flowing_gradients else zeros(kinds[i].shape, kinds[i].dtype))
-        found = replay(
-            _active(),
-            gradient_body,
-            [*full_state(items), *fixed_operands, *map(_weakly, seeds, gradient_body.params[-len(seeds) :])],
-        )
+        totals = gradients[len(gradients) - 2 * len(flow.fixed) :]
+        seeds = gradients[: len(gradients) - len(totals)]
+        found = replay(_active(), flow.back.graph, [*full_state(items), *fixed_operands, *seeds])
         new: list[Tensor] = []
-        for i in flowing:
-            place = places[i]
-            new.append(zeros(kinds[i].shape, kinds[i].dtype) if place is None else plain(found[place]))
-        for position, i in enumerate(fixed):
-            place = places[i]
-            total = gradients[len(flowing) + position]
-            new.append(total if place is None else add(total, plain(found[place])))
+        for i in flow.outputs:
+            gradient: Any = flow.gradient(i, found)
+            if gradient is None:
+                new += no_gradient(i)
+            elif i in flow.always:
+                new.append(gradient)
+            else:
+                value, present = _with_condition(gradient)
+                new += [value, present]
+        for number, i in enumerate(flow.fixed):
+            total, some = totals[2 * number : 2 * number + 2]
+            value, present = _with_condition(flow.gradient(i, found))
+            new += [add(total, apply(GATE, (present, value))), logical_or(some, present)]
         used = apply(_READ, (numbers, top)) == target
         top = where(used, sub(top, 1), top)
         return [target, top, numbers, *stacks, *new]
 
-    final = loop(lambda carried, _: carried[0] > 0, reverse, initial, invariants)
-    result: list[Tensor | None] = [None] * len(operands)
-    for i, gradient in zip([*flowing, *fixed], final[first_gradient:], strict=True):
-        result[i] = gradient
+    final = iter(loop(lambda carried, _: carried[0] > 0, reverse, initial, invariants)[first_gradient:])
+    result: list[Gradient] = [None] * len(operands)
+    for i in flow.outputs:
+        value = next(final)
+        result[i] = value if i in flow.always else Perhaps(value, next(final))
+    for i in flow.fixed:
+        result[i] = Perhaps(next(final), next(final))
     return result
+
+
+def _with_condition(gradient: Any) -> tuple[Tensor, Tensor]:
+    if gradient.__class__ is Perhaps:
+        return gradient.value, gradient.present
+    return gradient, apply(FULL, (), ((), True, dtypes.bool_))
 
 
 def _active() -> Trace:
@@ -417,10 +491,6 @@ def plain(tensor: Tensor) -> Tensor:
     if not isinstance(kind, TensorType) or kind.weak is None:
         return tensor
     return apply(_STRIP, (tensor,))
-
-
-def _weakly(tensor: Tensor, like: Value) -> Tensor:
-    return as_kind(tensor, like.type)
 
 
 def as_kind(tensor: Tensor, kind: Any) -> Tensor:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from weft.autodiff.perhaps import Gradient, Pattern, Perhaps, Place, gradient_at, operands_for, pattern_of
 from weft.autodiff.rules import GraphRule
 from weft.compile.chain import KeptGraph
 from weft.compile.compilations import BACKWARD, FORWARD, RUN, Compilations
-from weft.compile.differentiate import differentiate, joint_graph
+from weft.compile.differentiate import Conditional, differentiate, joint_graph
 from weft.compile.executable import Executable
+from weft.compile.lower import lower
 from weft.compile.pieces import Pieces, asks
 from weft.core import trace
 from weft.core.primitive import Primitive
@@ -18,9 +22,7 @@ from weft.core.tape import GRADIENTS, SYMBOL, Edge, TapeNode
 from weft.core.tensor import Tensor, tracked, view, wrap
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN
-from weft.ops.shape import zeros_of
 from weft.passes.pipeline import optimize
-from weft.passes.rewrite import silenced
 
 
 class Segment:
@@ -109,23 +111,25 @@ class Derivative:
         self._prefix = prefix
         self.followed = followed
         pair = differentiate(graph, followed)
-        self.gradients = pair.gradients
         self.output_types = [value.type for value in graph.outputs]
-        #: for each gradient, the outputs whose gradients it depends on
-        self.sources = _dependencies(pair.backward, pair.saved)
-        places = [place for place, kind in enumerate(self.output_types) if kind is not TOKEN]
+        #: the outputs at which gradients arrive
+        self._places = [place for place, kind in enumerate(self.output_types) if kind is not TOKEN]
         #: the outputs that depend on a followed input; the others have no gradient history
-        self.reached = {places[i] for p in self.gradients if p is not None for i in self.sources[p]}
+        self.reached = {self._places[i] for i in _leading(pair.backward, pair.saved)}
         self._forward = Executable(optimize(pair.forward), (), record, prefix + FORWARD)
-        self._backward = Executable(optimize(pair.backward), (), record, prefix + BACKWARD)
-        self._joint: Segment | None = None
+        self._conditional = pair.backward
+        self._backward: dict[Pattern, tuple[Executable, tuple[Place, ...], Callable[..., Any]]] = {}
+        self._joint: dict[Pattern, tuple[Segment, tuple[Place, ...]]] = {}
         #: the forms of tapes whose last entry is a call of this graph, and the habits of those that contain one
         self.following: dict[Any, Form] = {}
         self.habits: dict[Any, Any] = {}
-        backward = self._backward.plain
-        known = backward is not None and len(places) == len(self.output_types)
+        known = len(self._places) == len(self.output_types) and self._backward_for(self._all())[0].plain is not None
         #: how a pass that is compiled as a whole computes the gradient; None if it cannot
-        self._rule = GraphRule(backward, len(places), self.gradients, self.sources) if known else None  # type: ignore[arg-type]
+        self._rule = GraphRule(self._rule_for, len(self._places)) if known else None
+
+    def _all(self) -> Pattern:
+        """Gradients arrive wherever they can."""
+        return tuple([place in self.reached for place in self._places])
 
     def forward(self, inputs: Sequence[Tensor | None], arrays: Sequence[Any]) -> list[Any]:
         """Run forward; the results carry one tape entry."""
@@ -140,15 +144,15 @@ class Derivative:
         ]
 
         def pull(douts: list[Any], needs: list[bool], record: bool) -> Sequence[Tensor | None]:
-            kinds = self.output_types
-            arrived = [(d, out) for d, out, kind in zip(douts, outputs, kinds, strict=True) if kind is not TOKEN]
-            seeds = [zeros_of(wrap(out)) if dout is None else dout for dout, out in arrived]
+            arriving = [douts[place] for place in self._places]
+            pattern, given = pattern_of(arriving), operands_for(arriving)
             if record:
-                results = self.joint().follow([*frozen, *seeds])
+                joint, places = self.joint(pattern)
+                found: Sequence[Tensor] = joint.follow([*frozen, *given])
             else:
-                results = [wrap(g) for g in self._backward.run(*saved, *[seed._data for seed in seeds])]
-            given = {i for i, (dout, _) in enumerate(arrived) if dout is not None}
-            return [None if p is None or self.sources[p].isdisjoint(given) else results[p] for p in self.gradients]
+                executable, places, _ = self._backward_for(pattern)
+                found = [wrap(g) for g in executable.run(*saved, *[t._data for t in given])]
+            return [_decided(gradient_at(place, found)) for place in places]
 
         node = TapeNode(edges, count, pull) if self._rule is None else GraphNode(edges, count, pull)
         if node.__class__ is GraphNode:
@@ -159,19 +163,50 @@ class Derivative:
             for i, (data, kind) in enumerate(zip(outputs, self.output_types, strict=True))
         ]
 
-    def joint(self) -> Segment:
-        """The gradient as a graph of the inputs and the output gradients, so that it can be differentiated again."""
-        if self._joint is None:
-            graph, _ = joint_graph(silenced(self.graph), self.followed)
-            graph.outputs = graph.outputs[len(self.output_types) :]
-            self._joint = Segment(optimize(graph), (), self._record, f"{self._prefix}gradient of ")
-        return self._joint
+    def _backward_for(self, pattern: Pattern) -> tuple[Executable, tuple[Place, ...], Callable[..., Any]]:
+        """The backward graph for gradients that arrive in some places: compiled, where it gives which gradient, and as
+        a function for use within others that are compiled.
+        """
+        found = self._backward.get(pattern)
+        if found is None:
+            back = self._conditional.where(pattern)
+            graph = optimize(back.graph)
+            executable = Executable(graph, (), self._record, self._prefix + BACKWARD)
+            found = self._backward[pattern] = executable, back.gradients, executable.plain or lower(graph)
+        return found
+
+    def _rule_for(self, pattern: Pattern) -> tuple[Callable[..., Any], tuple[Place, ...]]:
+        _, places, run = self._backward_for(pattern)
+        return run, places
+
+    def joint(self, pattern: Pattern) -> tuple[Segment, tuple[Place, ...]]:
+        """The gradient as a graph of the inputs and the gradients that arrive, so that it can be differentiated again,
+        and where it gives which gradient.
+
+        Args:
+            pattern: where gradients arrive.
+        """
+        found = self._joint.get(pattern)
+        if found is None:
+            back = joint_graph(self.graph, self.followed, pattern).alone(len(self.output_types))
+            segment = Segment(optimize(back.graph), (), self._record, f"{self._prefix}gradient of ")
+            found = self._joint[pattern] = segment, back.gradients
+        return found
 
 
-def _dependencies(graph: Graph, first: int) -> list[set[int]]:
-    """For each output of a graph the parameters that lead to it, by their number from a first one on."""
-    found: dict[Value | None, set[int]] = {value: {i} for i, value in enumerate(graph.params[first:])}
+def _decided(gradient: Gradient) -> Tensor | None:
+    """A gradient of an eager pass, in which nothing is left open: where none arrives no entry is walked."""
+    if gradient.__class__ is Perhaps:
+        return gradient.value if bool(np.asarray(gradient.present._data)) else None
+    return gradient  # type: ignore[return-value]
+
+
+def _leading(conditional: Conditional, first: int) -> set[int]:
+    """The outputs whose gradients lead to a gradient, by their number."""
+    graph = conditional.graph
+    found: dict[Value | None, set[int]] = {value: {i // 2} for i, value in enumerate(graph.params[first:])}
     for node in graph.nodes:
         leading = set[int]().union(*(found.get(value, ()) for value in node.inputs))
         found.update((value, leading) for value in node.outputs)
-    return [found.get(value, set()) for value in graph.outputs]
+    ends = [graph.outputs[number] for number in conditional.gradients if number is not None]
+    return set[int]().union(*(found.get(value, ()) for value in ends))

@@ -49,6 +49,15 @@ class TapeNode:
         self.recording: Any = None
 
 
+class ConditionalNode(TapeNode):
+    """An entry at which a gradient may arrive under a condition, and which knows which gradients it gives.
+
+    Its pullback takes and gives `weft.autodiff.perhaps.Gradient`; that of other entries is walked under the condition.
+    """
+
+    __slots__ = ()
+
+
 class SymbolMark:
     """What `Tensor._node` holds for a symbolic tensor that no gradient follows."""
 

@@ -180,6 +180,18 @@ class Trace:
             found = self.externals[id(tensor)] = (tensor, self.root.add_param(tensor.type, name))
         return found[1]
 
+    def present(self, tensor: Tensor) -> Tensor:
+        """A handle of its own on what a tensor is now, which later writes leave as it is, for any graph of the trace."""
+        if tensor.is_symbolic or type(tensor) is LiteralTensor or id(tensor) in self.created:
+            return self._kept(view(tensor))
+        return _followed_as(tensor, wrap(self.external(tensor)))
+
+    def _kept(self, made: Tensor) -> Tensor:
+        """A handle that was made during the trace, noted as a constant if it has an array."""
+        if not made.is_symbolic:
+            self.created[id(made)] = made
+        return made
+
     def constant(self, tensor: Tensor, weak: type | None = None) -> Value:
         """A concrete tensor embedded in the current graph, as a Python number of type `weak` if given."""
         key = (self.graph, id(tensor._data), weak)
@@ -441,14 +453,20 @@ def _on_parameter(tensor: Tensor) -> None:
 
 def _on_read(tensor: Tensor) -> Tensor:
     trace = _local.trace
-    if trace is None or tensor.is_symbolic or id(tensor) in trace.created:
+    if trace is None:
         return view(tensor)
-    result = wrap(trace.use(tensor))
+    if tensor.is_symbolic or id(tensor) in trace.created:
+        return trace._kept(view(tensor))
+    return _followed_as(tensor, wrap(trace.use(tensor)))
+
+
+def _followed_as(tensor: Tensor, made: Tensor) -> Tensor:
+    """A new handle, with the gradient history of another."""
     node = tensor._node
     if node is not None and node is not SYMBOL:
-        result._node = node
-        result._index = tensor._index
-    return result
+        made._node = node
+        made._index = tensor._index
+    return made
 
 
 @contextmanager

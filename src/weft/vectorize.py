@@ -147,25 +147,16 @@ class _ExampleTrace(Trace):
 
     def use(self, tensor: Tensor) -> Value:
         data = tensor._data
-        if data.__class__ is Value and not self.owns(data):
+        if data.__class__ is Value and not data.graph.lies_in(self.root):
             found = self.outer_values.get(data)
             if found is None:
                 found = self.outer_values[data] = self.external(view(tensor))
             return self.lift(found, self.graph)
         return super().use(tensor)
 
-    def owns(self, value: Value) -> bool:
-        """Whether a value belongs to this trace."""
-        graph: Graph | None = value.graph
-        while graph is not None:
-            if graph is self.root:
-                return True
-            graph = graph.parent
-        return False
-
     def _before_write(self, tensor: Tensor) -> None:
         data = tensor._data
-        inside = self.owns(data) if data.__class__ is Value else id(tensor) in self.created
+        inside = data.graph.lies_in(self.root) if data.__class__ is Value else id(tensor) in self.created
         if not inside and id(tensor) not in self.written:
             self.written[id(tensor)] = (tensor, view(tensor))
 
@@ -211,14 +202,29 @@ class VmapFunction:
                 out = call.with_tensors(self.fn(*call.args))
                 outputs = [*tensors_of(out), *[handle for handle, _ in trace.written.values()]]
                 trace.root.outputs = [trace.use(tensor) for tensor in outputs]
+        except Unsupported as refusal:
+            _explain(refusal)
+            raise
         finally:
             handles = [handle for handle, _ in trace.put_back()]
         if trace.token is not None:
             raise call.refusal()
-        return call.finish(out, trace.root, [tensor for tensor, _ in trace.externals.values()], handles)
+        outside = [tensor for tensor, _ in trace.externals.values()]
+        return call.finish(out, trace.root, outside, handles)[0]
 
     def __repr__(self) -> str:
         return f"<vmap of {name_of(self.fn)}>"
+
+
+def _explain(refusal: Unsupported) -> None:
+    """Let a refusal in eager code say that it is about one example."""
+    if refusal.kind is Refusal.TENSOR_VALUE and refusal.location is None:
+        refusal.why = f"vmap runs its function once, for all examples, and {refusal.why}"
+        refusal.do = (
+            "compile the function, `vmap(jit(function))`, or what calls vmap: conditions and numbers are then those of "
+            "each example; or compute with tensors, as ops.where does"
+        )
+        refusal.args = (refusal.why,)
 
 
 def name_of(fn: Any) -> str:
@@ -311,20 +317,23 @@ class VmapCall:
             "move the printing out of the function given to vmap",
         )
 
-    def finish(self, out: Any, graph: Graph, outside: Sequence[Tensor], handles: Sequence[Tensor]) -> Any:
-        """Run the mapped graph on the batch and give its results the structure of what the function returned.
+    def finish(
+        self, out: Any, graph: Graph, outside: Sequence[Tensor], handles: Sequence[Tensor], further: int = 0
+    ) -> tuple[Any, list[Tensor]]:
+        """Run the mapped graph on the batch: its results in the structure of what the function returned, and others.
 
         Args:
             out: what the function returned for one example.
-            graph: computes its tensors, then the values written to `handles`.
+            graph: computes its tensors, then the values written to `handles`, then others.
             outside: for the parameters of the graph after the mapped ones.
             handles: outside handles that the function wrote.
+            further: how many others the graph computes.
         """
         axes = tuple(_spread(out, self.out_axes, "out_axes"))
         graph, carried = expose(graph)
         operands = (*map(tensor_of, carried), *self.operands, *outside)
         in_axes = (*[None] * len(carried), *self.axes, *[None] * len(outside))
-        out_axes = (*axes, *[None] * len(handles))
+        out_axes = (*axes, *[None] * len(handles), *[0] * further)
         try:
             found = apply(VMAP, operands, (Body(graph), in_axes, out_axes, self.size))
         except ValueError as error:
@@ -335,10 +344,11 @@ class VmapCall:
                 if None not in axes
                 else "vmap: out_axes is None for an output that differs between examples"
             ) from None
-        for handle, value in zip(handles, found[len(axes) :], strict=True):
-            handle.rebind(value)
         rest = iter(found)
-        return map_tensors(lambda _: next(rest), out)
+        result = map_tensors(lambda _: next(rest), out)
+        for handle in handles:
+            handle.rebind(next(rest))
+        return result, list(rest)
 
 
 def _number_to_tensor(value: Any) -> Any:

@@ -54,7 +54,11 @@ def one_by_one(x: Any) -> Any:
 
 def mapped(x: Any) -> Any:
     x, found = x * 1, []
-    for row in map(lambda row: row * row, x):
+
+    def squared(row: Any) -> Any:
+        return row * row
+
+    for row in map(squared, x):
         found.append(row)
         x[2] = 5.0
     return found, x
@@ -249,7 +253,7 @@ class Counting(Tensor):
 
 
 def _items(x: Any) -> Any:
-    return [item for item in x], list(x)
+    return [item * 2 for item in x], list(x)
 
 
 def test_an_iteration_of_the_programs_own() -> None:

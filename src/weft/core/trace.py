@@ -181,7 +181,7 @@ class Trace:
         return found[1]
 
     def present(self, tensor: Tensor) -> Tensor:
-        """A handle of its own on what a tensor is now, which later writes leave as it is, for any graph of the trace."""
+        """A handle of its own on what a tensor is now, which later writes leave as it is; any graph may use it."""
         if tensor.is_symbolic or type(tensor) is LiteralTensor or id(tensor) in self.created:
             return self._kept(view(tensor))
         return _followed_as(tensor, wrap(self.external(tensor)))

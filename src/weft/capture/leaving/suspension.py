@@ -170,6 +170,8 @@ class BreakPoint:
 
         def failed(error: BaseException, values: tuple[Any, ...]) -> Any:
             self.expected = None  # a later call need not raise: what the step reads is not guarded
+            if isinstance(error, Unsupported) and error.location is None and self.site is not None:
+                self.site.explain(error)  # what cannot do without a graph was left to Python for this reason
             return handlers.go_on(error, values, again)
 
         scope: dict[str, Any] = {"MISS": MISS, "failed": failed}

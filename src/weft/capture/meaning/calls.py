@@ -113,21 +113,30 @@ class Calls(Part):
         frame.receive(result.value)
         return None
 
-    def call(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """Call where only one outcome can be handled (from inside another operation)."""
+    def call(
+        self, callee: Any, args: list[Any], kwargs: dict[str, Any], refusal: Callable[[Any], Unsupported] | None = None
+    ) -> Any:
+        """Call where only one outcome can be handled (from inside another operation).
+
+        Args:
+            callee: what is called.
+            args: positional arguments.
+            kwargs: keyword arguments.
+            refusal: says of several outcomes why they are refused.
+        """
         given, before = self.machine.given, len(self.machine.given)
         given += (callee, *args, *kwargs.values())
         try:
-            return self._only_outcome(lambda: self.call_outcome(callee, args, kwargs))
+            return self._only_outcome(lambda: self.call_outcome(callee, args, kwargs), refusal or _several)
         finally:
             del given[before:]
 
     def run_body(self, body: types.FunctionType, names: dict[str, Any]) -> None:
         """Run the body of a class, which fills a namespace."""
         frame = Frame(body, slots_for(body, []), self.machine.frame, names)
-        self._only_outcome(lambda: self.machine.run_call(frame))
+        self._only_outcome(lambda: self.machine.run_call(frame), _several)
 
-    def _only_outcome(self, run: Callable[[], Any]) -> Any:
+    def _only_outcome(self, run: Callable[[], Any], refusal: Callable[[Any], Unsupported]) -> Any:
         self.machine.inside_step += 1
         try:
             result = run()
@@ -135,11 +144,7 @@ class Calls(Part):
             self.machine.inside_step -= 1
         if type(result) is Return:
             return result.value
-        raise Unsupported(
-            Refusal.TENSOR_CONDITION,
-            "whether this call raises depends on a tensor, and it is made from inside another operation",
-            "call it in a statement of its own",
-        )
+        raise refusal(result)
 
     def call_outcome(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call; returns `Return`, or `Alternatives` if the running graph decides how the call ends."""
@@ -421,6 +426,17 @@ class Calls(Part):
         if isinstance(result, Raise):
             raise_as_it_is(result.exception)
         return isinstance(result, Yield), result.value
+
+
+def _several(ended: Any) -> Unsupported:
+    """The refusal of a call that may end in several ways."""
+    raises = any(outcome.label[0] == "raise" for outcome in ended.outcomes)
+    what = "whether this call raises" if raises else "which objects this call returns, or leaves changed,"
+    return Unsupported(
+        Refusal.TENSOR_CONDITION,
+        f"{what} depends on a tensor, and it is made from inside another operation",
+        "call it in a statement of its own",
+    )
 
 
 def refuse_iterators(values: list[Any]) -> None:

@@ -20,7 +20,7 @@ from weft.core.dispatch import apply
 from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor, view, wrap
 from weft.core.trace import Trace, tracing
-from weft.core.transparency import keeps, unbroken
+from weft.core.transparency import keeps, transparent, unbroken
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TensorType
@@ -141,6 +141,7 @@ class _ExampleTrace(Trace):
 
     def __init__(self, name: str) -> None:
         super().__init__(name, self._before_write)
+        self.one_of_many = True
         self.outer_values: dict[Value, Value] = {}
         #: outside handles that the function wrote, with what they stood for before
         self.written: dict[int, tuple[Tensor, Tensor]] = {}
@@ -174,6 +175,11 @@ class _ExampleTrace(Trace):
         return results
 
 
+#: what a mapped function returned, and what it may have raised for the first example without a result, each with
+#: whether it did
+Mapped = tuple[Any, Sequence[tuple[Any, BaseException]]]
+
+
 @keeps
 class VmapFunction:
     """A function mapped over axes of its arguments, as a callable. A capture does it by `weft.capture.meaning.mapping`.
@@ -193,8 +199,19 @@ class VmapFunction:
         self.in_axes = in_axes
         self.out_axes = out_axes
 
-    @unbroken
+    @transparent
     def __call__(self, *args: Any) -> Any:
+        return _unless_raised(*self.mapped(*args))
+
+    @unbroken
+    def mapped(self, *args: Any) -> Mapped:
+        """The call: what it returns, and what it raises in which case."""
+        compiled = _compiled(self.fn)
+        return self.traced(*args) if compiled is None else (compiled(self, *args), ())
+
+    @unbroken
+    def traced(self, *args: Any) -> Mapped:
+        """The call where nothing compiles it."""
         trace = _ExampleTrace(f"vmap_{name_of(self.fn)}")
         call = VmapCall(self.in_axes, self.out_axes, args, trace.root)
         try:
@@ -207,13 +224,36 @@ class VmapFunction:
             raise
         finally:
             handles = [handle for handle, _ in trace.put_back()]
-        if trace.token is not None:
-            raise call.refusal()
         outside = [tensor for tensor, _ in trace.externals.values()]
-        return call.finish(out, trace.root, outside, handles)[0]
+        return call.finish(out, trace.root, outside, handles)[0], ()
 
     def __repr__(self) -> str:
         return f"<vmap of {name_of(self.fn)}>"
+
+
+@transparent
+def call_mapped(request: VmapFunction, *args: Any) -> Any:
+    """Call a mapped function; what is compiled where its function is."""
+    return _unless_raised(*request.traced(*args))
+
+
+@transparent
+def _unless_raised(result: Any, raised: Sequence[tuple[Any, BaseException]]) -> Any:
+    """What a mapped function returned, unless it raised something for an example."""
+    for happened, error in raised:
+        if happened:
+            raise error
+    return result
+
+
+#: gives a compiled `call_mapped` for a function that is compiled where it is called now, else None
+_compiled: Callable[[Any], Callable[..., Any] | None]
+
+
+def install(compiled: Callable[[Any], Callable[..., Any] | None]) -> None:
+    """Set what compiles the mapping of compiled functions."""
+    global _compiled
+    _compiled = compiled
 
 
 def _explain(refusal: Unsupported) -> None:
@@ -308,14 +348,6 @@ class VmapCall:
     def with_tensors(self, out: Any) -> Any:
         """What the function returned, numbers as tensors."""
         return map_tensors(lambda tensor: tensor, out, _number_to_tensor)
-
-    def refusal(self) -> Unsupported:
-        """Why effects in the mapped function are refused."""
-        return Unsupported(
-            Refusal.IMPURE_CALL,
-            "the mapped function prints or calls the host, which has no meaning for a batch at once",
-            "move the printing out of the function given to vmap",
-        )
 
     def finish(
         self, out: Any, graph: Graph, outside: Sequence[Tensor], handles: Sequence[Tensor], further: int = 0
@@ -443,7 +475,8 @@ def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> Any:
             that is the same for every example.
 
     Returns:
-        A callable with the arguments of `fn`. Random numbers drawn inside are the same for every example.
+        A callable with the arguments of `fn`. Random numbers drawn inside are the same for every example. Where `fn`
+        or the caller is compiled, conditions on tensors and Python numbers in `fn` are those of each example.
 
     Raises:
         TypeError: `fn` cannot be called, or an axis is not an int.
@@ -489,3 +522,6 @@ def _check_axes(axes: Any, name: str) -> None:
 
 
 __all__ = ["VMAP", "Body", "VmapFunction", "vmap"]
+
+
+install(lambda fn: None)

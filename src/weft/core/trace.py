@@ -133,6 +133,8 @@ class Trace:
         self._first_token: Value | None = None
         #: whether all holds that the graph assumes, as a handle like the token; None if it assumes nothing
         self.holds: Tensor | None = None
+        #: whether what is traced is one example of many, for which nothing is done in order
+        self.one_of_many = False
         #: whether the graph may not assume anything of its run-time numbers
         self.exact = False
         #: the trace around this one
@@ -295,8 +297,15 @@ class Trace:
         """The handle of the token that orders IO.
 
         Raises:
-            Unsupported: the graph assumes something, so that it cannot do what cannot be undone.
+            Unsupported: the graph assumes something, so that it cannot do what cannot be undone, or is that of one
+                example of many.
         """
+        if self.one_of_many:
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                "the function given to vmap prints or calls the host, and it runs once, for all examples",
+                "print what vmap returned",
+            )
         if self.holds is not None:
             raise Unsupported(
                 Refusal.TENSOR_VALUE,

@@ -7,9 +7,10 @@ import functools
 import threading
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
-from weft import context
+from weft import context, vectorize
 from weft.capture.leaving.entry import MISS
 from weft.capture.leaving.tracebacks import hide_runtime
 from weft.capture.state import events
@@ -20,6 +21,7 @@ from weft.jit import compiled as compiled_module
 from weft.jit.compiled import Compiled, is_eager
 from weft.jit.instances import Instances, owns_entries
 from weft.jit.options import Options
+from weft.vectorize import call_mapped
 
 
 class Variants:
@@ -59,6 +61,8 @@ class Dispatcher:
         plain = not options.hash_args and not options.compile_once
         self.latest: dict[int, Callable[..., Any]] = self.compiled.latest if plain else {}
         self.plain = plain
+        #: `vmap` of the function, compiled; None until it is mapped in eager code
+        self.mapped: Callable[..., Any] | None = None
         if options.compile_once and isinstance(function, types.FunctionType):
             _first_of_code.setdefault(self._code_key(), self)
 
@@ -244,6 +248,19 @@ def dispatcher_of(function: Any) -> Dispatcher | None:
     if isinstance(function, types.MethodType):
         function = function.__func__
     return function.__weft_dispatcher__ if is_compiled(function) else None
+
+
+def _mapped(function: Any) -> Callable[..., Any] | None:
+    """The compiled call of `vmap` of a function that is compiled where it is called now, else None."""
+    dispatcher = dispatcher_of(function)
+    if dispatcher is None or dispatcher.is_absent():
+        return None
+    if dispatcher.mapped is None:
+        dispatcher.mapped = dispatched(call_mapped, replace(dispatcher.options, compile_once=False, signature=None))
+    return dispatcher.mapped
+
+
+vectorize.install(_mapped)
 
 
 def compiled_of(function: Any) -> Compiled | None:

@@ -8,7 +8,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from weft.capture.meaning import (  # noqa: F401 - most fill the table
     builtins,
@@ -114,7 +114,7 @@ class Calls(Part):
         return None
 
     def call(
-        self, callee: Any, args: list[Any], kwargs: dict[str, Any], refusal: Callable[[Any], Unsupported] | None = None
+        self, callee: Any, args: list[Any], kwargs: dict[str, Any], several: Callable[[Any], Any] | None = None
     ) -> Any:
         """Call where only one outcome can be handled (from inside another operation).
 
@@ -122,21 +122,21 @@ class Calls(Part):
             callee: what is called.
             args: positional arguments.
             kwargs: keyword arguments.
-            refusal: says of several outcomes why they are refused.
+            several: makes one value of several outcomes, or refuses them.
         """
         given, before = self.machine.given, len(self.machine.given)
         given += (callee, *args, *kwargs.values())
         try:
-            return self._only_outcome(lambda: self.call_outcome(callee, args, kwargs), refusal or _several)
+            return self._only_outcome(lambda: self.call_outcome(callee, args, kwargs), several or _refuse_several)
         finally:
             del given[before:]
 
     def run_body(self, body: types.FunctionType, names: dict[str, Any]) -> None:
         """Run the body of a class, which fills a namespace."""
         frame = Frame(body, slots_for(body, []), self.machine.frame, names)
-        self._only_outcome(lambda: self.machine.run_call(frame), _several)
+        self._only_outcome(lambda: self.machine.run_call(frame), _refuse_several)
 
-    def _only_outcome(self, run: Callable[[], Any], refusal: Callable[[Any], Unsupported]) -> Any:
+    def _only_outcome(self, run: Callable[[], Any], several: Callable[[Any], Any]) -> Any:
         self.machine.inside_step += 1
         try:
             result = run()
@@ -144,7 +144,7 @@ class Calls(Part):
             self.machine.inside_step -= 1
         if type(result) is Return:
             return result.value
-        raise refusal(result)
+        return several(result)
 
     def call_outcome(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call; returns `Return`, or `Alternatives` if the running graph decides how the call ends."""
@@ -428,11 +428,11 @@ class Calls(Part):
         return isinstance(result, Yield), result.value
 
 
-def _several(ended: Any) -> Unsupported:
+def _refuse_several(ended: Any) -> NoReturn:
     """The refusal of a call that may end in several ways."""
     raises = any(outcome.label[0] == "raise" for outcome in ended.outcomes)
     what = "whether this call raises" if raises else "which objects this call returns, or leaves changed,"
-    return Unsupported(
+    raise Unsupported(
         Refusal.TENSOR_CONDITION,
         f"{what} depends on a tensor, and it is made from inside another operation",
         "call it in a statement of its own",

@@ -207,7 +207,9 @@ class VmapFunction:
     def mapped(self, *args: Any) -> Mapped:
         """The call: what it returns, and what it raises in which case."""
         compiled = _compiled(self.fn)
-        return self.traced(*args) if compiled is None else (compiled(self, *args), ())
+        if compiled is None:
+            return self.traced(*args)
+        return compiled(self.in_axes, self.out_axes, self.fn, *args), ()
 
     @unbroken
     def traced(self, *args: Any) -> Mapped:
@@ -232,9 +234,9 @@ class VmapFunction:
 
 
 @transparent
-def call_mapped(request: VmapFunction, *args: Any) -> Any:
-    """Call a mapped function; what is compiled where its function is."""
-    return _unless_raised(*request.traced(*args))
+def call_mapped(in_axes: Any, out_axes: Any, fn: Any, *args: Any) -> Any:
+    """Call a mapped function; what is compiled where the function is."""
+    return _unless_raised(*VmapFunction(fn, in_axes, out_axes).traced(*args))
 
 
 @transparent

@@ -1,4 +1,4 @@
-"""What a called function made, and changed on one side of a branch: it matters after the call only if something holds it."""
+"""What a called function made and changed on one side of a branch: it matters only if something holds it afterwards."""
 
 from __future__ import annotations
 
@@ -103,7 +103,8 @@ def left_by_a_callee(x: Any, held: Any) -> Any:
 
 
 PROGRAMS = (
-    let_go, returned, returned_in_part, in_a_closure, held_by_an_argument, held_on_one_side, in_a_generator, in_an_iterator, left_by_a_callee,
+    let_go, returned, returned_in_part, in_a_closure, held_by_an_argument, held_on_one_side, in_a_generator,
+    in_an_iterator, left_by_a_callee,
 )  # fmt: skip
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import traceback
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +14,9 @@ import pytest
 import weft
 from tests.capture.mapped_programs import PROGRAMS, Odd, asserted, checked, counter, raised_after_a_change
 from tests.helpers.values import close
-from weft import Parameter, Tensor, grad, ops, vmap
+from weft import Parameter, Tensor, grad, nn, ops, vmap
 from weft.errors import Unsupported
+from weft.testing import assert_compiles
 
 #: batches of examples of three numbers
 BATCHES = (
@@ -238,3 +241,49 @@ def test_numbers_out_of_range_are_refused() -> None:
     close(compiled(small), looped(large)(small)[0])
     with pytest.raises(Unsupported, match="fits"):
         compiled(Tensor(BATCHES[0]))
+
+
+class Network(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = Parameter(Tensor([1.0, 2.0, 3.0]), name="weight")
+
+    def construct(self, a: Any) -> Any:
+        return counter(a) * self.weight
+
+
+class CompiledNetwork(Network):
+    @weft.jit
+    def construct(self, a: Any) -> Any:
+        return Network.construct(self, a)
+
+
+class Scaling:
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
+
+    @weft.jit
+    def apply(self, a: Any) -> Any:
+        return a * self.scale if a.sum() > 1 else a
+
+
+@pytest.mark.parametrize(
+    "make", (Network, CompiledNetwork, lambda: weft.jit(Network()), lambda: Scaling(3.0).apply), ids=lambda make: ""
+)
+def test_what_is_compiled_is_mapped_compiled(make: Any, request: Any) -> None:
+    function = make()
+    if type(function) is Network and "construct" not in function.__dict__:
+        mode = weft.get_context("mode")
+        request.addfinalizer(lambda: weft.set_context(mode=mode))
+        weft.set_context(mode=weft.GRAPH_MODE)
+    for batch in BATCHES:
+        expected = looped(function)(Tensor(batch))[0]
+        close(vmap(function)(Tensor(batch)), expected)
+        close(vmap(function, 1, 1)(Tensor(batch.T)), expected.T)
+        close(vmap(function)(Tensor(batch)), expected)
+        with assert_compiles(max=0):
+            close(vmap(function)(Tensor(batch)), expected)
+    owner = weakref.ref(function if isinstance(function, nn.Cell) else function.__self__)
+    del function
+    gc.collect()
+    assert owner() is None

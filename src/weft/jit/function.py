@@ -7,10 +7,9 @@ import functools
 import threading
 import types
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
-from weft import context, vectorize
+from weft import context
 from weft.capture.leaving.entry import MISS
 from weft.capture.leaving.tracebacks import hide_runtime
 from weft.capture.state import events
@@ -21,7 +20,6 @@ from weft.jit import compiled as compiled_module
 from weft.jit.compiled import Compiled, is_eager
 from weft.jit.instances import Instances, owns_entries
 from weft.jit.options import Options
-from weft.vectorize import call_mapped
 
 
 class Variants:
@@ -248,19 +246,6 @@ def dispatcher_of(function: Any) -> Dispatcher | None:
     if isinstance(function, types.MethodType):
         function = function.__func__
     return function.__weft_dispatcher__ if is_compiled(function) else None
-
-
-def _mapped(function: Any) -> Callable[..., Any] | None:
-    """The compiled call of `vmap` of a function that is compiled where it is called now, else None."""
-    dispatcher = dispatcher_of(function)
-    if dispatcher is None or dispatcher.is_absent():
-        return None
-    if dispatcher.mapped is None:
-        dispatcher.mapped = dispatched(call_mapped, replace(dispatcher.options, compile_once=False, signature=None))
-    return dispatcher.mapped
-
-
-vectorize.install(_mapped)
 
 
 def compiled_of(function: Any) -> Compiled | None:

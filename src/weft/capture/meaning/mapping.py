@@ -205,6 +205,8 @@ class _Example:
         """
         found = []
         for ended in selectors:
+            if not ended.size:
+                continue
             first = ended[argmax(not_equal(ended, self.kept).astype(dtypes.int32))]
             for number, outcome in self.raised:
                 self.machine.journal.made_on_sides.discard(id(outcome.payload))

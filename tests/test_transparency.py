@@ -41,7 +41,7 @@ ENTERED = {
     "weft.nn.wrap:loss_and_gradients.<locals>.scaled",
     "weft.ops.legacy:Morph.__call__",
     "weft.vectorize:EnsembleFunction.__call__",
-    "weft.vectorize:VmapFunction.__call__",
+    "weft.vectorize:VmapFunction.traced",
 }
 #: functions whose call with code of the user's runs in Python
 BREAKS = {

@@ -21,7 +21,7 @@ from weft.core.dispatch import apply
 from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor, view, wrap
 from weft.core.trace import Trace, tracing
-from weft.core.transparency import keeps, unbroken
+from weft.core.transparency import keeps, transparent, unbroken
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TensorType
@@ -153,31 +153,23 @@ class _ExampleTrace(Trace):
 
     def __init__(self, name: str) -> None:
         super().__init__(name, self._before_write)
+        self.one_of_many = True
         self.outer_values: dict[Value, Value] = {}
         #: outside handles that the function wrote, with what they stood for before
         self.written: dict[int, tuple[Tensor, Tensor]] = {}
 
     def use(self, tensor: Tensor) -> Value:
         data = tensor._data
-        if data.__class__ is Value and not self.owns(data):
+        if data.__class__ is Value and not data.graph.lies_in(self.root):
             found = self.outer_values.get(data)
             if found is None:
                 found = self.outer_values[data] = self.external(view(tensor))
             return self.lift(found, self.graph)
         return super().use(tensor)
 
-    def owns(self, value: Value) -> bool:
-        """Whether a value belongs to this trace."""
-        graph: Graph | None = value.graph
-        while graph is not None:
-            if graph is self.root:
-                return True
-            graph = graph.parent
-        return False
-
     def _before_write(self, tensor: Tensor) -> None:
         data = tensor._data
-        inside = self.owns(data) if data.__class__ is Value else id(tensor) in self.created
+        inside = data.graph.lies_in(self.root) if data.__class__ is Value else id(tensor) in self.created
         if not inside and id(tensor) not in self.written:
             self.written[id(tensor)] = (tensor, view(tensor))
 
@@ -193,6 +185,11 @@ class _ExampleTrace(Trace):
                 handle._index = before._index
         self.written = {}
         return results
+
+
+#: what a mapped function returned, and what it may have raised for the first example without a result, each with
+#: whether it did
+Mapped = tuple[Any, Sequence[tuple[Any, BaseException]]]
 
 
 @keeps
@@ -214,8 +211,21 @@ class VmapFunction:
         self.in_axes = in_axes
         self.out_axes = out_axes
 
-    @unbroken
+    @transparent
     def __call__(self, *args: Any) -> Any:
+        return _unless_raised(*self.mapped(*args))
+
+    @unbroken
+    def mapped(self, *args: Any) -> Mapped:
+        """The call: what it returns, and what it raises in which case."""
+        compiled = _compiled(self.fn)
+        if compiled is None:
+            return self.traced(*args)
+        return compiled(self.in_axes, self.out_axes, self.fn, *args), ()
+
+    @unbroken
+    def traced(self, *args: Any) -> Mapped:
+        """The call where nothing compiles it."""
         trace = _ExampleTrace(f"vmap_{name_of(self.fn)}")
         call = VmapCall(self.in_axes, self.out_axes, args, trace.root)
         try:
@@ -223,14 +233,52 @@ class VmapFunction:
                 out = call.with_tensors(self.fn(*call.args))
                 outputs = [*tensors_of(out), *[handle for handle, _ in trace.written.values()]]
                 trace.root.outputs = [trace.use(tensor) for tensor in outputs]
+        except Unsupported as refusal:
+            _explain(refusal)
+            raise
         finally:
             handles = [handle for handle, _ in trace.put_back()]
-        if trace.token is not None:
-            raise call.refusal()
-        return call.finish(out, trace.root, [tensor for tensor, _ in trace.externals.values()], handles)
+        outside = [tensor for tensor, _ in trace.externals.values()]
+        return call.finish(out, trace.root, outside, handles)[0], ()
 
     def __repr__(self) -> str:
         return f"<vmap of {name_of(self.fn)}>"
+
+
+@transparent
+def call_mapped(in_axes: Any, out_axes: Any, fn: Any, *args: Any) -> Any:
+    """Call a mapped function; what is compiled where the function is."""
+    return _unless_raised(*VmapFunction(fn, in_axes, out_axes).traced(*args))
+
+
+@transparent
+def _unless_raised(result: Any, raised: Sequence[tuple[Any, BaseException]]) -> Any:
+    """What a mapped function returned, unless it raised something for an example."""
+    for happened, error in raised:
+        if happened:
+            raise error
+    return result
+
+
+#: gives a compiled `call_mapped` for a function that is compiled where it is called now, else None
+_compiled: Callable[[Any], Callable[..., Any] | None]
+
+
+def install(compiled: Callable[[Any], Callable[..., Any] | None]) -> None:
+    """Set what compiles the mapping of compiled functions."""
+    global _compiled
+    _compiled = compiled
+
+
+def _explain(refusal: Unsupported) -> None:
+    """Let a refusal in eager code say that it is about one example."""
+    if refusal.kind is Refusal.TENSOR_VALUE and refusal.location is None:
+        refusal.why = f"vmap runs its function once, for all examples, and {refusal.why}"
+        refusal.do = (
+            "compile the function, `vmap(jit(function))`, or what calls vmap: conditions and numbers are then those of "
+            "each example; or compute with tensors, as ops.where does"
+        )
+        refusal.args = (refusal.why,)
 
 
 def name_of(fn: Any) -> str:
@@ -315,28 +363,23 @@ class VmapCall:
         """What the function returned, numbers as tensors."""
         return map_tensors(lambda tensor: tensor, out, _number_to_tensor)
 
-    def refusal(self) -> Unsupported:
-        """Why effects in the mapped function are refused."""
-        return Unsupported(
-            Refusal.IMPURE_CALL,
-            "the mapped function prints or calls the host, which has no meaning for a batch at once",
-            "move the printing out of the function given to vmap",
-        )
-
-    def finish(self, out: Any, graph: Graph, outside: Sequence[Tensor], handles: Sequence[Tensor]) -> Any:
-        """Run the mapped graph on the batch and give its results the structure of what the function returned.
+    def finish(
+        self, out: Any, graph: Graph, outside: Sequence[Tensor], handles: Sequence[Tensor], further: int = 0
+    ) -> tuple[Any, list[Tensor]]:
+        """Run the mapped graph on the batch: its results in the structure of what the function returned, and others.
 
         Args:
             out: what the function returned for one example.
-            graph: computes its tensors, then the values written to `handles`.
+            graph: computes its tensors, then the values written to `handles`, then others.
             outside: for the parameters of the graph after the mapped ones.
             handles: outside handles that the function wrote.
+            further: how many others the graph computes.
         """
         axes = tuple(_spread(out, self.out_axes, "out_axes"))
         graph, carried = expose(graph)
         operands = (*map(tensor_of, carried), *self.operands, *outside)
         in_axes = (*[None] * len(carried), *self.axes, *[None] * len(outside))
-        out_axes = (*axes, *[None] * len(handles))
+        out_axes = (*axes, *[None] * len(handles), *[0] * further)
         try:
             found = apply(VMAP, operands, (Body(graph), in_axes, out_axes, self.size))
         except ValueError as error:
@@ -347,10 +390,11 @@ class VmapCall:
                 if None not in axes
                 else "vmap: out_axes is None for an output that differs between examples"
             ) from None
-        for handle, value in zip(handles, found[len(axes) :], strict=True):
-            handle.rebind(value)
         rest = iter(found)
-        return map_tensors(lambda _: next(rest), out)
+        result = map_tensors(lambda _: next(rest), out)
+        for handle in handles:
+            handle.rebind(next(rest))
+        return result, list(rest)
 
 
 def _number_to_tensor(value: Any) -> Any:
@@ -445,7 +489,8 @@ def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> Any:
             that is the same for every example.
 
     Returns:
-        A callable with the arguments of `fn`. Random numbers drawn inside are the same for every example.
+        A callable with the arguments of `fn`. Random numbers drawn inside are the same for every example. Where `fn`
+        or the caller is compiled, conditions on tensors and Python numbers in `fn` are those of each example.
 
     Raises:
         TypeError: `fn` cannot be called, or an axis is not an int.
@@ -491,3 +536,6 @@ def _check_axes(axes: Any, name: str) -> None:
 
 
 __all__ = ["VMAP", "Body", "VmapFunction", "vmap"]
+
+
+install(lambda fn: None)

@@ -302,6 +302,8 @@ class Attempt:
         expected = None if isinstance(reason, Unsupported) or self.end.inside else reason
         calls_back = reason.in_callback if isinstance(reason, Unsupported) else self.end.inside
         self.point = BreakPoint(self.owner, tuple(shapes), site, expected, calls_back)
+        if isinstance(reason, Unsupported):
+            self.point.refused = BreakSite.of(reason, inner.decoded.location(inner.pc))
         if site is not None and isinstance(reason, Unsupported) and reason.whole:  # Python knows how long objects live
             self.point.go_on = continuation_at(self.owner, self.point.shapes).leave(site) or self.point.go_on
         made = f"Suspension({writer.constant(self.point)}, ({''.join(value + ', ' for value in values)}))"

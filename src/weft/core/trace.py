@@ -133,6 +133,8 @@ class Trace:
         self._first_token: Value | None = None
         #: whether all holds that the graph assumes, as a handle like the token; None if it assumes nothing
         self.holds: Tensor | None = None
+        #: whether what is traced is one example of many, for which nothing is done in order
+        self.one_of_many = False
         #: whether the graph may not assume anything of its run-time numbers
         self.exact = False
         #: the trace around this one
@@ -179,6 +181,18 @@ class Trace:
             name = tensor.name if isinstance(tensor, Parameter) else ""
             found = self.externals[id(tensor)] = (tensor, self.root.add_param(tensor.type, name))
         return found[1]
+
+    def present(self, tensor: Tensor) -> Tensor:
+        """A handle of its own on what a tensor is now, which later writes leave as it is; any graph may use it."""
+        if tensor.is_symbolic or type(tensor) is LiteralTensor or id(tensor) in self.created:
+            return self._kept(view(tensor))
+        return _followed_as(tensor, wrap(self.external(tensor)))
+
+    def _kept(self, made: Tensor) -> Tensor:
+        """A handle that was made during the trace, noted as a constant if it has an array."""
+        if not made.is_symbolic:
+            self.created[id(made)] = made
+        return made
 
     def constant(self, tensor: Tensor, weak: type | None = None) -> Value:
         """A concrete tensor embedded in the current graph, as a Python number of type `weak` if given."""
@@ -283,8 +297,15 @@ class Trace:
         """The handle of the token that orders IO.
 
         Raises:
-            Unsupported: the graph assumes something, so that it cannot do what cannot be undone.
+            Unsupported: the graph assumes something, so that it cannot do what cannot be undone, or is that of one
+                example of many.
         """
+        if self.one_of_many:
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                "the function given to vmap prints or calls the host, and it runs once, for all examples",
+                "print what vmap returned",
+            )
         if self.holds is not None:
             raise Unsupported(
                 Refusal.TENSOR_VALUE,
@@ -441,14 +462,20 @@ def _on_parameter(tensor: Tensor) -> None:
 
 def _on_read(tensor: Tensor) -> Tensor:
     trace = _local.trace
-    if trace is None or tensor.is_symbolic or id(tensor) in trace.created:
+    if trace is None:
         return view(tensor)
-    result = wrap(trace.use(tensor))
+    if tensor.is_symbolic or id(tensor) in trace.created:
+        return trace._kept(view(tensor))
+    return _followed_as(tensor, wrap(trace.use(tensor)))
+
+
+def _followed_as(tensor: Tensor, made: Tensor) -> Tensor:
+    """A new handle, with the gradient history of another."""
     node = tensor._node
     if node is not None and node is not SYMBOL:
-        result._node = node
-        result._index = tensor._index
-    return result
+        made._node = node
+        made._index = tensor._index
+    return made
 
 
 @contextmanager

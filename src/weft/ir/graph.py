@@ -119,6 +119,13 @@ class Graph:
         """Count something that a pass did."""
         self.notes[what] = self.notes.get(what, 0) + times
 
+    def lies_in(self, region: Graph) -> bool:
+        """Whether this is a region under construction, or one inside of it."""
+        graph: Graph | None = self
+        while graph is not None and graph is not region:
+            graph = graph.parent
+        return graph is not None
+
     def walk(self) -> Iterator[Node]:
         """Every node, those of nested regions included, parents before their regions."""
         for node in self.nodes:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import threading
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -13,10 +11,10 @@ from weft.capture.capture import Program
 from weft.capture.leaving.entries import Entries
 from weft.capture.leaving.entry import Entry
 from weft.capture.leaving.misses import another_form
+from weft.capture.python.defined import defined_at
 from weft.capture.state.events import History
 from weft.core import trace as trace_module
 from weft.core.frames import passed_over
-from weft.errors import Location
 
 
 @passed_over
@@ -99,25 +97,6 @@ class Compiled:
             return program.capture_call(function, values[:count], kwargs, why)
 
         return capture
-
-
-def defined_at(function: Any) -> Location | None:
-    """Where a callable's code is defined, None if it has none."""
-    while not isinstance(function, types.FunctionType) or hasattr(function, "__weft_inline__"):
-        if hasattr(function, "__weft_inline__"):
-            function = function.__weft_inline__
-        elif isinstance(function, functools.partial):
-            function = function.func
-        elif isinstance(function, types.MethodType):
-            function = function.__func__
-        else:
-            function = type(function).__dict__.get("__call__")
-            if not isinstance(function, types.FunctionType):
-                return None
-    if hasattr(function, "__weft_looked_up__"):
-        return defined_at(function.__wrapped__)  # type: ignore[attr-defined]
-    code = function.__code__
-    return Location(code.co_filename, code.co_firstlineno, scope=code.co_qualname)
 
 
 class _Eagerly(threading.local):

@@ -59,6 +59,8 @@ class Dispatcher:
         plain = not options.hash_args and not options.compile_once
         self.latest: dict[int, Callable[..., Any]] = self.compiled.latest if plain else {}
         self.plain = plain
+        #: `vmap` of the function, compiled; None until it is mapped in eager code
+        self.mapped: Callable[..., Any] | None = None
         if options.compile_once and isinstance(function, types.FunctionType):
             _first_of_code.setdefault(self._code_key(), self)
 

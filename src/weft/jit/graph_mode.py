@@ -7,9 +7,10 @@ from typing import Any
 
 from weft.capture.leaving.entry import MISS
 from weft.capture.leaving.tracebacks import hide_runtime
+from weft.capture.python.defined import defined_at
 from weft.core.frames import passed_over
 from weft.core.transparency import transparent
-from weft.jit.compiled import Compiled, defined_at, is_eager
+from weft.jit.compiled import Compiled, is_eager
 from weft.jit.instances import Instances
 from weft.nn import cell as cell_module
 from weft.nn.cell import Cell

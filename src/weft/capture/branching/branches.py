@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.capture.branching.decided_loops import Loop, decided_loop, note_exit
+from weft.capture.branching.dropped import is_dropped
 from weft.capture.branching.leaves import ABSENT, LoopChange, MergedTensor, MergeError, settled_contents, state_of
 from weft.capture.branching.loops import Loops
 from weft.capture.branching.merge import Joiner
@@ -305,7 +306,12 @@ class Branches(Part):
                         followed[key] = contents[contents[0] is ABSENT]
                         one_sided.append((obj, contents))
                     elif not _is_unchanged(obj, contents):
-                        heap[key] = (obj, self._join_contents(joiner, obj, contents[0], contents[1]))
+                        try:
+                            heap[key] = (obj, self._join_contents(joiner, obj, contents[0], contents[1]))
+                        except MergeError:
+                            ends = [side for side in (first, second) if side is not None]
+                            if not (label[0] == "return" and is_dropped(self.machine, frame, key, ends)):
+                                raise
         if first is not None and second is not None:
             joiner.identities.check(self.machine, frame, followed, sides[0].made | sides[1].made)
         for obj, contents in one_sided:

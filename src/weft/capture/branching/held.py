@@ -14,7 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from weft.capture.branching.carried import Carried
-from weft.capture.branching.leaves import ABSENT, LoopChange, binding, inside, is_handle, leaf_type
+from weft.capture.branching.leaves import ABSENT, LoopChange, binding, is_handle, leaf_type
 from weft.core.choice import Case, Choice, register
 from weft.core.number import as_number, number_of
 from weft.core.tensor import Tensor, wrap
@@ -124,7 +124,7 @@ class Held:
         if not tensor.is_symbolic:
             return id(tensor) in self._constants
         assert self._region is not None
-        return inside(tensor._data.graph, self._region)
+        return tensor._data.graph.lies_in(self._region)
 
     def end(self, constants: set[int], final: Mapping[Path, Any]) -> None:
         """The iteration has come back to the loop's test.

@@ -76,8 +76,8 @@ class Pairs:
         paired = {*self.partners, *self._owners}
         roots = list(self._alone)
         if not paired.issubset(made):
-            roots += _elsewhere(machine, frame, followed)
-        if paired and _leads_to(machine, roots, paired, followed):
+            roots += elsewhere(machine, frame, followed)
+        if paired and leads_to(machine, roots, paired, followed):
             raise MergeError("what one path replaces by another object is held elsewhere, too")
 
 
@@ -95,7 +95,7 @@ def same_layout(a: Any, b: Any) -> bool:
     return not issubclass(kind, defaultdict) or a.default_factory is b.default_factory
 
 
-def _elsewhere(machine: Machine, frame: Frame, followed: Mapping[int, Any]) -> Iterable[Any]:
+def elsewhere(machine: Machine, frame: Frame, followed: Mapping[int, Any]) -> Iterable[Any]:
     """What holds objects besides a frame: its callers, operations in progress, and what the capture wrote."""
     yield frame.exception
     yield from machine.given
@@ -112,7 +112,7 @@ def _elsewhere(machine: Machine, frame: Frame, followed: Mapping[int, Any]) -> I
                 yield obj
 
 
-def _leads_to(machine: Machine, roots: Iterable[Any], targets: Collection[int], followed: Mapping[int, Any]) -> bool:
+def leads_to(machine: Machine, roots: Iterable[Any], targets: Collection[int], followed: Mapping[int, Any]) -> bool:
     """Whether values lead to any of these objects, other than through objects that are followed otherwise."""
     waiting, seen = list(roots), set[int]()
     journal = machine.journal

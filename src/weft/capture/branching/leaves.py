@@ -261,15 +261,6 @@ def binding(value: Any) -> tuple[Any, Any]:
     return value, True
 
 
-def inside(graph: Graph | None, region: Graph) -> bool:
-    """Whether a graph is a region or lies in it."""
-    while graph is not None:
-        if graph is region:
-            return True
-        graph = graph.parent
-    return False
-
-
 def describe(value: Any) -> str:
     if value is UNBOUND or value is EMPTY_CELL:
         return "not bound"

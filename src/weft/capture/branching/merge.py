@@ -16,7 +16,6 @@ from weft.capture.branching.leaves import (
     binding,
     common_type,
     describe,
-    inside,
     is_handle,
     is_leaf,
     leaf_type,
@@ -144,7 +143,7 @@ class Joiner:
         """Whether a tensor was made on a side; others existed before, or are as good as if they had."""
         data = tensor._data
         if data.__class__ is Value:
-            return inside(data.graph, self.regions[side])
+            return data.graph.lies_in(self.regions[side])
         return id(tensor) in self._constants[side]
 
     def _now(self, side: int, leaf: Any) -> Any:
@@ -371,7 +370,7 @@ class Joiner:
 
         def out(tensor: Tensor) -> Any:
             data = tensor._data
-            if type(data) is not Value or not inside(data.graph, self.regions[side]):
+            if type(data) is not Value or not data.graph.lies_in(self.regions[side]):
                 return tensor
             return self.leaf(*self._on(side, tensor), name)
 

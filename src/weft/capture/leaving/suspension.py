@@ -126,7 +126,7 @@ class BreakPoint:
             that function is captured by itself, and the break counts where it has one.
     """
 
-    __slots__ = ("owner", "shapes", "site", "expected", "calls_back", "step", "go_on", "counts")
+    __slots__ = ("owner", "shapes", "site", "expected", "calls_back", "step", "go_on", "counts", "refused")
 
     def __init__(
         self, owner: Owner, shapes: tuple[FrameShape, ...], site: BreakSite | None, expected: BaseException | None,
@@ -136,6 +136,8 @@ class BreakPoint:
         self.owner = owner
         self.shapes = shapes
         self.site = site
+        #: why the instruction is not in the graph, reported or not; None if it would raise in the graph, too
+        self.refused = site
         self.expected = expected
         #: whether running it counts as a break: where it follows a graph, or begins another expression than the step
         #: before. So ``np.sum(x.asnumpy())`` is one break, and two such statements in a row are two.
@@ -170,6 +172,8 @@ class BreakPoint:
 
         def failed(error: BaseException, values: tuple[Any, ...]) -> Any:
             self.expected = None  # a later call need not raise: what the step reads is not guarded
+            if isinstance(error, Unsupported) and error.location is None and self.refused is not None:
+                self.refused.explain(error)  # what cannot do without a graph was left to Python for this reason
             return handlers.go_on(error, values, again)
 
         scope: dict[str, Any] = {"MISS": MISS, "failed": failed}

@@ -245,6 +245,7 @@ class Interpreter:
     def run_call(self, frame: Frame) -> Exit:
         """Run a called function to its end: `Return`, or `Alternatives`; an exception propagates."""
         barrier = frame.function.__code__ in UNBROKEN
+        frame.begun = len(self.created)
         self.inside_step += barrier
         try:
             result = self.run_frame(frame)

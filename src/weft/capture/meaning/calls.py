@@ -8,7 +8,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from weft.capture.meaning import (  # noqa: F401 - most fill the table
     builtins,
@@ -113,21 +113,30 @@ class Calls(Part):
         frame.receive(result.value)
         return None
 
-    def call(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """Call where only one outcome can be handled (from inside another operation)."""
+    def call(
+        self, callee: Any, args: list[Any], kwargs: dict[str, Any], several: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """Call where only one outcome can be handled (from inside another operation).
+
+        Args:
+            callee: what is called.
+            args: positional arguments.
+            kwargs: keyword arguments.
+            several: makes one value of several outcomes, or refuses them.
+        """
         given, before = self.machine.given, len(self.machine.given)
         given += (callee, *args, *kwargs.values())
         try:
-            return self._only_outcome(lambda: self.call_outcome(callee, args, kwargs))
+            return self._only_outcome(lambda: self.call_outcome(callee, args, kwargs), several or _refuse_several)
         finally:
             del given[before:]
 
     def run_body(self, body: types.FunctionType, names: dict[str, Any]) -> None:
         """Run the body of a class, which fills a namespace."""
         frame = Frame(body, slots_for(body, []), self.machine.frame, names)
-        self._only_outcome(lambda: self.machine.run_call(frame))
+        self._only_outcome(lambda: self.machine.run_call(frame), _refuse_several)
 
-    def _only_outcome(self, run: Callable[[], Any]) -> Any:
+    def _only_outcome(self, run: Callable[[], Any], several: Callable[[Any], Any]) -> Any:
         self.machine.inside_step += 1
         try:
             result = run()
@@ -135,11 +144,7 @@ class Calls(Part):
             self.machine.inside_step -= 1
         if type(result) is Return:
             return result.value
-        raise Unsupported(
-            Refusal.TENSOR_CONDITION,
-            "whether this call raises depends on a tensor, and it is made from inside another operation",
-            "call it in a statement of its own",
-        )
+        return several(result)
 
     def call_outcome(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call; returns `Return`, or `Alternatives` if the running graph decides how the call ends."""
@@ -421,6 +426,17 @@ class Calls(Part):
         if isinstance(result, Raise):
             raise_as_it_is(result.exception)
         return isinstance(result, Yield), result.value
+
+
+def _refuse_several(ended: Any) -> NoReturn:
+    """The refusal of a call that may end in several ways."""
+    raises = any(outcome.label[0] == "raise" for outcome in ended.outcomes)
+    what = "whether this call raises" if raises else "which objects this call returns, or leaves changed,"
+    raise Unsupported(
+        Refusal.TENSOR_CONDITION,
+        f"{what} depends on a tensor, and it is made from inside another operation",
+        "call it in a statement of its own",
+    )
 
 
 def refuse_iterators(values: list[Any]) -> None:

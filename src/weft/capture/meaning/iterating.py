@@ -265,7 +265,8 @@ def _reversed(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     own = machine.objects.user_method(sequence, "__reversed__")
     if own is not None:
         return machine.calls.call(own, args, {})
-    if type(sequence) in (list, tuple, str):
+    by_index = machine.objects.user_method(sequence, "__len__") or machine.objects.user_method(sequence, "__getitem__")
+    if type(sequence) in (list, tuple, str) or (isinstance(sequence, Tensor) and not by_index):
         return ReverseIterator(machine.journal, sequence)
     if type(sequence) in (dict, range):
         return RestartingIterator(machine.journal, sequence, reversed)
@@ -273,7 +274,6 @@ def _reversed(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return machine.iteration.get_iter(sequence.backwards())
     if isinstance(sequence, Journaled):
         refuse_look(sequence, "reversed()")
-    by_index = machine.objects.user_method(sequence, "__len__") or machine.objects.user_method(sequence, "__getitem__")
     if class_attribute(type(sequence), "__reversed__") is None or class_attribute(type(sequence), "__len__") is MISSING:
         return reversed(sequence)  # Python's own error
     if by_index and class_attribute(type(sequence), "__getitem__") is MISSING:

@@ -56,11 +56,12 @@ class Iteration(Part):
             return RestartingIterator(journal, obj)
         if kind in (list, tuple, range, str, bytes):
             return SequenceIterator(journal, obj)
-        if isinstance(obj, Tensor):
+        own = self.machine.objects.user_method(obj, "__iter__")
+        if own is None and isinstance(obj, Tensor):
             if not obj.shape:
                 raise TypeError("iteration over a 0-dimensional tensor")
-            return SequenceIterator(journal, obj, obj.shape[0])
-        own = self.machine.objects.user_method(obj, "__iter__")
+            # the rows are those of now, whatever is written to the tensor before they are taken
+            return SequenceIterator(journal, self.machine.trace.present(obj), obj.shape[0])
         if own is None:
             self.sources.contents(obj)
             if isinstance(obj, _HASHED) and class_attribute(kind, "__iter__") in _HASHED_ITERATION:

@@ -96,7 +96,7 @@ def _count(sequence: Any) -> int:
 
 
 class ReverseIterator(Touching):
-    """Items of a list, tuple or range from its end."""
+    """Items of a list, tuple, range or tensor from its end, each as it is when it is asked for."""
 
     __slots__ = ("sequence", "position")
 

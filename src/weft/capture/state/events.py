@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from weft.compile.compilations import Compilation
-from weft.errors import Location, Unsupported, WeftError
+from weft.errors import Location, Refusal, Unsupported, WeftError
 from weft.ir.graph import Graph
 
 
@@ -41,6 +41,11 @@ class BreakSite:
             location: the place, where the refusal names none.
         """
         return cls(refusal.kind.value, refusal.location or location, refusal.why, refusal.do)
+
+    def explain(self, refusal: Unsupported) -> None:
+        """Let a refusal that Python met at this place say why the place is not in the graph."""
+        refusal.kind, refusal.location, refusal.why, refusal.do = Refusal(self.kind), self.location, self.why, self.do
+        refusal.args = (self.why,)
 
 
 @dataclass(slots=True)

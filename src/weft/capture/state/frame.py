@@ -94,7 +94,7 @@ class Frame(Journaled):
 
     __slots__ = (
         "decoded", "instrs", "slots", "stack", "pc", "globals", "builtins", "function", "caller", "exception",
-        "transparent", "unrolled", "awaits", "names",
+        "transparent", "unrolled", "awaits", "names", "begun",
     )  # fmt: skip
 
     def __init__(
@@ -117,6 +117,8 @@ class Frame(Journaled):
         #: whether this is library code that is stepped through; the user's line is then the caller's
         module = module_of_function(function)
         self.transparent = module.startswith("weft.") or module in TRANSPARENT_MODULES
+        #: how many objects the capture had made when it was called; None if it began otherwise than by a call
+        self.begun: int | None = None
         #: how often each loop test ran on a symbolic condition without becoming a `while`
         self.unrolled: dict[int, int] = {}
 

@@ -168,7 +168,7 @@ class Descriptions:
             return [of, repr(base(obj)) if base is not str else str.__str__(obj)]
         is_cell = mark_of(kind, "__weft_versions__") is not None
         ours = module_of(kind).partition(".")[0] in OWN_PACKAGES
-        if not whole and (is_cell or is_plain_instance(kind)):
+        if not (whole or is_described_whole(kind)):
             return [of]  # what is read of it is guarded
         if isinstance(obj, np.ndarray) and kind is np.ndarray and not obj.dtype.hasobject:
             data = np.ascontiguousarray(obj)
@@ -184,6 +184,11 @@ class Descriptions:
         if issubclass(kind, (dict, list, tuple, set, frozenset)):
             raise Undescribed(_nothing_known(kind))
         return [of, [[str(name), self._described(value, True, depth)] for name, value in items]]
+
+
+def is_described_whole(kind: type) -> bool:
+    """Whether instances of a class are described with all that they hold in any case, as no guard reads it."""
+    return mark_of(kind, "__weft_versions__") is None and not is_plain_instance(kind)
 
 
 def _nothing_known(kind: type) -> str:

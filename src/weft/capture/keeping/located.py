@@ -3,6 +3,9 @@
 A place is one of these, as a list: a plain value; the state of random numbers; an expression of a guard, over what was
 found before and the arguments; an attribute of a module; the globals of a module; the attributes of a class; a path of
 attributes, items and keys from an object found before.
+
+A path leads only through what the entry takes for given as a whole: then what stands at its end is told apart by the
+description of what it leads through. What guards read one by one is found by their expressions.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from weft.capture.keeping.described import DESCRIPTORS
+from weft.capture.keeping.described import DESCRIPTORS, is_described_whole
 from weft.capture.keeping.plain import OTHER, packed, unpacked
 from weft.capture.python.classes import is_changeable, mark_of
 from weft.capture.python.namespaces import class_namespace, namespace_of
@@ -29,9 +32,11 @@ from weft.ops.random import random_state
 #: how a guard says what an expression loads: an object, or the referent of a weak reference
 _IS: Final = re.compile(r"(?P<expression>.+) is (?P<name>[a-z]+\d+)")
 _REFERS: Final = re.compile(r"(?P<name>[a-z]+\d+)\(\) is (?P<expression>.+) is not None")
+#: a guard of the version of a Cell, which stands for all that the Cell holds
+VERSION: Final = re.compile(r"(?P<expression>.+)\._version == \d+")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 #: steps of the longest path that is looked for, and how many objects are looked at
-_STEPS: Final = 8
+_STEPS: Final = 32
 _LOOKED_AT: Final = 50_000
 
 #: what objects in C are made of
@@ -43,6 +48,9 @@ _PARTS: Final[dict[type, tuple[str, ...]]] = {
 
 #: what classes define, of which a part may be needed by itself
 _DEFINED: Final = (types.FunctionType, *DESCRIPTORS)
+
+#: what holds nothing
+_VALUES: Final = frozenset({type(None), bool, int, float, complex, str, bytes, types.ModuleType, types.FunctionType})
 
 Place = list[Any]
 
@@ -79,6 +87,12 @@ class Locator:
                     said = self._said.setdefault(found["name"], [])
                     said.append((number, found["expression"], pattern is _REFERS))
                     break
+        #: ids of the Cells whose version some guard compares: they are the same with all that they hold
+        self._versioned: set[int] = set()
+        for guard in guards:
+            whole = VERSION.fullmatch(guard.condition)
+            if whole is not None:
+                self._versioned.add(id(self.loaded(whole["expression"])))
         self._open: set[str] = set()
         self._paths: dict[int, Place] | None = None
         self._attributes: dict[int, Place] | None = None
@@ -129,16 +143,24 @@ class Locator:
                     return ["globals of", other]
         return self._path(name, obj)
 
+    def loaded(self, expression: str) -> Any:
+        """What an expression of a guard loads.
+
+        Raises:
+            Unlocated: nothing; the call has changed it meanwhile.
+        """
+        try:
+            return eval(expression, {**self.names, **self.arguments})
+        except Exception as error:
+            raise Unlocated(f"{expression} is no longer there ({type(error).__name__})") from None
+
     def _is_at(self, expression: str, obj: Any) -> bool:
         """Whether an expression loads an object, with the objects that it uses located."""
         try:
             for name in self.names_in(expression):
                 self.locate(name)
+            return self.loaded(expression) is obj
         except Unlocated:
-            return False
-        try:
-            return eval(expression, {**self.names, **self.arguments}) is obj
-        except Exception:  # the call has changed it meanwhile
             return False
 
     def _of_framework(self) -> dict[int, Place]:
@@ -163,45 +185,60 @@ class Locator:
         return found
 
     def _reached(self) -> dict[int, Place]:
-        """The shortest path to each object that is reached from the located ones and from the arguments."""
+        """The shortest path to each object that is reached from the located ones and from Cells among the arguments."""
         paths: dict[int, Place] = {}
-        looked_at = 0
-        waiting: deque[tuple[Any, Place]] = deque()
-        roots = {**self.arguments, **{name: self.names[name] for name in self.places}}
-        for root, obj in roots.items():
-            waiting.append((obj, ["path", root]))
-        while waiting and looked_at < _LOOKED_AT:
-            obj, path = waiting.popleft()
-            if id(obj) in paths:
+        known: set[tuple[int, bool]] = set()
+        waiting: deque[tuple[Any, bool, Place]] = deque()
+        given = {name: value for name, value in self.arguments.items() if id(value) in self._versioned}
+        for root, obj in {**given, **{name: self.names[name] for name in self.places}}.items():
+            waiting.append((obj, False, ["path", root]))
+        while waiting and len(known) < _LOOKED_AT:
+            obj, whole, path = waiting.popleft()
+            whole = whole or id(obj) in self._versioned
+            if (id(obj), whole) in known or (id(obj), True) in known:
                 continue
-            looked_at += 1
-            paths[id(obj)] = path
+            known.add((id(obj), whole))
+            paths.setdefault(id(obj), path)
             if len(path) < _STEPS:
-                waiting.extend((part, [*path, step]) for step, part in _parts(obj))
+                waiting.extend((part, inner, [*path, step]) for step, part, inner in _parts(obj, whole))
         return paths
 
 
-def _parts(obj: Any) -> Iterator[tuple[Any, Any]]:
-    """What an object holds, each with the step that leads there."""
+def _parts(obj: Any, whole: bool) -> Iterator[tuple[Any, Any, bool]]:
+    """What an object holds, as far as it is the same if the object is.
+
+    Args:
+        obj: the object.
+        whole: whether the entry takes it for given with all that it holds.
+
+    Yields:
+        tuple: the step that leads to a part, the part, and whether that is given as a whole.
+    """
     kind = type(obj)
-    if kind in (list, tuple):
-        yield from ((["item", place], item) for place, item in enumerate(obj))
-    elif kind in _PARTS:
-        yield from ((["part", name], getattr(obj, name)) for name in _PARTS[kind])
-    elif kind in (dict, OrderedDict):
-        yield from ((["key", key], item) for key, item in obj.items() if type(key) is str)
-    elif isinstance(obj, type):
+    if isinstance(obj, type):
         if is_changeable(obj):
-            yield from ((["base", place], base) for place, base in enumerate(obj.__mro__[1:], 1))
+            yield from ((["base", place], base, False) for place, base in enumerate(obj.__mro__[1:], 1))
             functions = ((name, value) for name, value in class_namespace(obj).items() if type(value) in _DEFINED)
-            yield from ((["defined", name], value) for name, value in functions)
-    elif mark_of(kind, "__weft_versions__") is not None or module_of(kind).partition(".")[0] == "weft":
-        if issubclass(kind, tuple):
-            yield from ((["item", place], item) for place, item in enumerate(tuple.__iter__(obj)))
-        if not issubclass(kind, Tensor):
-            held = namespace_of(obj) or {}
-            yield ["class", None], kind
-            yield from ((["attribute", name], item) for name, item in tuple(held.items()) if type(name) is str)
+            yield from ((["defined", name], value, False) for name, value in functions)
+        return
+    if kind in _PARTS:
+        inner = whole or kind is functools.partial
+        yield from ((["part", name], getattr(obj, name), inner) for name in _PARTS[kind])
+    elif kind is weakref.ReferenceType:
+        yield ["referent", None], obj(), whole
+    elif kind is tuple or (kind is list and whole):
+        yield from ((["item", place], item, whole) for place, item in enumerate(obj))
+    elif kind in (dict, OrderedDict) and whole:
+        yield from ((["key", key], item, True) for key, item in obj.items() if type(key) in (str, int))
+    elif kind not in _VALUES and not issubclass(kind, Tensor):
+        yield ["class", None], kind, False
+        if whole or is_described_whole(kind):
+            if issubclass(kind, tuple):
+                yield from ((["item", place], item, True) for place, item in enumerate(tuple.__iter__(obj)))
+            held, remembered = namespace_of(obj) or {}, mark_of(kind, "__weft_remembers__", ())
+            for name, item in tuple(held.items()):
+                if type(name) is str and name not in remembered:
+                    yield ["attribute", name], item, True
 
 
 def _known(obj: Any) -> Place | None:
@@ -279,6 +316,8 @@ def found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any], 
     for kind, key in rest[1:]:
         if kind == "class":
             obj = type(obj)
+        elif kind == "referent":
+            obj = obj()
         elif kind == "base":
             obj = obj.__mro__[key]
         elif kind == "defined":

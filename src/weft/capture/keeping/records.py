@@ -7,12 +7,11 @@ when the first guard names it, and must be what it was. So nothing is read that 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from weft.capture.keeping.described import Descriptions, Undescribed
-from weft.capture.keeping.located import Locator, Unlocated, found
+from weft.capture.keeping.located import VERSION, Locator, Unlocated, found
 from weft.capture.keeping.plain import OTHER, packed, unpacked
 from weft.capture.leaving.entry import Code, Entry
 from weft.capture.state.guards import Guard
@@ -25,8 +24,6 @@ from weft.core.tensor import Tensor
 from weft.ir.graph import Graph
 from weft.ir.text import format_graph
 
-#: a guard of the version of a Cell, which stands for all that the Cell holds
-_VERSION: Final = re.compile(r"(?P<expression>.+)\._version == \d+")
 #: what the code of an entry may need besides objects of the program
 _STANDARD: Final = frozenset({"draws_in_turn"})
 
@@ -85,16 +82,15 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
             for other in list(locator.places)[before:]:
                 steps.append([other, locator.places[other], descriptions.of(entry.scope[other])])
 
-    names = {**entry.scope, **arguments}
     try:
         need(" ".join(name for name, obj in entry.scope.items() if obj is function))
         for number, guard in enumerate(entry.guards):
             locator.checked = number
             need(guard.condition)
             steps.append(number)
-            whole = _VERSION.fullmatch(guard.condition)
+            whole = VERSION.fullmatch(guard.condition)
             if whole is not None:
-                steps.append([whole["expression"], None, descriptions.of(eval(whole["expression"], names), True)])
+                steps.append([whole["expression"], None, descriptions.of(locator.loaded(whole["expression"]), True)])
         need(entry.source)
     except (Unlocated, Undescribed) as reason:
         raise NotKept(str(reason)) from None

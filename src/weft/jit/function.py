@@ -46,6 +46,8 @@ class Dispatcher:
         options: see `Options`.
     """
 
+    __weft_remembers__ = ("variants", "lock", "compiled", "latest")
+
     def __init__(self, function: Callable[..., Any], options: Options) -> None:
         self.function = function
         self.options = options

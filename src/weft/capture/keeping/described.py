@@ -26,6 +26,7 @@ import numpy as np
 from weft.capture.python.classes import is_changeable, is_plain_instance, mark_of
 from weft.capture.python.namespaces import class_namespace, namespace_of
 from weft.capture.python.packages import OWN_PACKAGES, module_of
+from weft.capture.state.journal import EMPTY_CELL, slot_value, slots_of
 from weft.core.tensor import Parameter, Tensor
 from weft.dtypes import DType
 from weft.ir.types import TensorType
@@ -173,17 +174,31 @@ class Descriptions:
         if isinstance(obj, np.ndarray) and kind is np.ndarray and not obj.dtype.hasobject:
             data = np.ascontiguousarray(obj)
             return [str(obj.dtype), list(obj.shape), hashlib.sha256(data.tobytes()).hexdigest()]
-        held = namespace_of(obj)
+        held = held_by(obj)
         if held == {} and kind.__mro__[1:] == (object,) and "__slots__" not in kind.__dict__:
             return [of]  # a mark that holds nothing
-        slots = any("__slots__" in cls.__dict__ for cls in kind.__mro__[:-1] if not is_cell)
-        if not (is_cell or ours or is_plain_instance(kind)) or held is None or slots:
+        if not (is_cell or ours or is_plain_instance(kind)) or held is None:
             raise Undescribed(_nothing_known(kind))
-        remembered = mark_of(kind, "__weft_remembers__", ())
-        items = [(name, value) for name, value in held.items() if name not in remembered]
         if issubclass(kind, (dict, list, tuple, set, frozenset)):
             raise Undescribed(_nothing_known(kind))
-        return [of, [[str(name), self._described(value, True, depth)] for name, value in items]]
+        return [of, [[str(name), self._described(value, True, depth)] for name, value in held.items()]]
+
+
+def held_by(obj: Any) -> dict[Any, Any] | None:
+    """What an instance holds by name, in its namespace and in slots, but for what it only remembers; None if it has
+    neither.
+    """
+    kind = type(obj)
+    namespace, slots = namespace_of(obj), slots_of(kind)
+    if namespace is None and not any("__slots__" in cls.__dict__ for cls in kind.__mro__[:-1]):
+        return None
+    remembered = mark_of(kind, "__weft_remembers__", ())
+    found = {name: value for name, value in (namespace or {}).items() if name not in remembered}
+    for member in slots:
+        value = slot_value(obj, member)
+        if value is not EMPTY_CELL and member.__name__ not in remembered:
+            found[member.__name__] = value
+    return found
 
 
 def is_described_whole(kind: type) -> bool:

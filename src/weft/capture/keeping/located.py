@@ -20,10 +20,10 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from weft.capture.keeping.described import DESCRIPTORS, is_described_whole
+from weft.capture.keeping.described import DESCRIPTORS, held_by, is_described_whole
 from weft.capture.keeping.plain import OTHER, packed, unpacked
-from weft.capture.python.classes import is_changeable, mark_of
-from weft.capture.python.namespaces import class_namespace, namespace_of
+from weft.capture.python.classes import is_changeable
+from weft.capture.python.namespaces import class_namespace
 from weft.capture.python.packages import module_of
 from weft.capture.state.guards import KEPT, Guard
 from weft.core.tensor import Tensor
@@ -46,11 +46,13 @@ _PARTS: Final[dict[type, tuple[str, ...]]] = {
     functools.cached_property: ("func",),
 }  # fmt: skip
 
+#: the attribute of a function that stands for another one
+_STANDS_FOR: Final = "__weft_inline__"
 #: what classes define, of which a part may be needed by itself
 _DEFINED: Final = (types.FunctionType, *DESCRIPTORS)
 
 #: what holds nothing
-_VALUES: Final = frozenset({type(None), bool, int, float, complex, str, bytes, types.ModuleType, types.FunctionType})
+_VALUES: Final = frozenset({type(None), bool, int, float, complex, str, bytes, types.ModuleType})
 
 Place = list[Any]
 
@@ -221,7 +223,10 @@ def _parts(obj: Any, whole: bool) -> Iterator[tuple[Any, Any, bool]]:
             functions = ((name, value) for name, value in class_namespace(obj).items() if type(value) in _DEFINED)
             yield from ((["defined", name], value, False) for name, value in functions)
         return
-    if kind in _PARTS:
+    if kind is types.FunctionType:
+        if _STANDS_FOR in obj.__dict__:
+            yield ["attribute", _STANDS_FOR], obj.__dict__[_STANDS_FOR], False
+    elif kind in _PARTS:
         inner = whole or kind is functools.partial
         yield from ((["part", name], getattr(obj, name), inner) for name in _PARTS[kind])
     elif kind is weakref.ReferenceType:
@@ -235,10 +240,8 @@ def _parts(obj: Any, whole: bool) -> Iterator[tuple[Any, Any, bool]]:
         if whole or is_described_whole(kind):
             if issubclass(kind, tuple):
                 yield from ((["item", place], item, True) for place, item in enumerate(tuple.__iter__(obj)))
-            held, remembered = namespace_of(obj) or {}, mark_of(kind, "__weft_remembers__", ())
-            for name, item in tuple(held.items()):
-                if type(name) is str and name not in remembered:
-                    yield ["attribute", name], item, True
+            held = (held_by(obj) or {}).items()
+            yield from ((["attribute", name], item, True) for name, item in held if type(name) is str)
 
 
 def _known(obj: Any) -> Place | None:
@@ -327,7 +330,7 @@ def found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any], 
                 raise LookupError(key)
             obj = getattr(obj, key)
         elif kind == "attribute":
-            obj = namespace_of(obj)[key]  # type: ignore[index]
+            obj = held_by(obj)[key]  # type: ignore[index]
         else:
             obj = tuple.__getitem__(obj, key) if isinstance(obj, tuple) else obj[key]
     return obj

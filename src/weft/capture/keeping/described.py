@@ -27,6 +27,7 @@ from weft.capture.python.classes import is_changeable, is_plain_instance, mark_o
 from weft.capture.python.namespaces import class_namespace, namespace_of
 from weft.capture.python.packages import OWN_PACKAGES, module_of
 from weft.capture.state.journal import EMPTY_CELL, slot_value, slots_of
+from weft.core.primitive import Primitive
 from weft.core.tensor import Parameter, Tensor
 from weft.dtypes import DType
 from weft.ir.types import TensorType
@@ -127,6 +128,10 @@ class Descriptions:
             return [self._described(obj(), whole, depth)]
         if kind is types.MappingProxyType:
             return []  # the attributes of a class, which was described
+        if isinstance(obj, Primitive):
+            if obj.known_as is None:
+                raise Undescribed(f"code of the program takes part in {obj.name}")
+            return [obj.known_as]  # which rules hold is a setting
         if isinstance(obj, Tensor):
             settings = [obj.name, obj.requires_grad] if isinstance(obj, Parameter) else []
             return [repr(obj.type), *settings]

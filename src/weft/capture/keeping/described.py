@@ -174,7 +174,7 @@ class Descriptions:
             return [of, repr(base(obj)) if base is not str else str.__str__(obj)]
         is_cell = mark_of(kind, "__weft_versions__") is not None
         ours = module_of(kind).partition(".")[0] in OWN_PACKAGES
-        if not (whole or is_described_whole(kind)):
+        if not is_described_whole(kind, whole):
             return [of]  # what is read of it is guarded
         if isinstance(obj, np.ndarray) and kind is np.ndarray and not obj.dtype.hasobject:
             data = np.ascontiguousarray(obj)
@@ -206,9 +206,20 @@ def held_by(obj: Any) -> dict[Any, Any] | None:
     return found
 
 
-def is_described_whole(kind: type) -> bool:
-    """Whether instances of a class are described with all that they hold in any case, as no guard reads it."""
-    return mark_of(kind, "__weft_versions__") is None and not is_plain_instance(kind)
+#: classes of what is described by what it is equal to, or by name, whatever else it holds
+_BY_VALUE: Final = (*_BASES, Tensor, Primitive, enum.Enum)
+
+
+def is_described_whole(kind: type, whole: bool) -> bool:
+    """Whether an instance is described with all that it holds, see `held_by`.
+
+    Args:
+        kind: its class, none of Python's own.
+        whole: whether that is asked for; else guards read what instances of the program's classes and Cells hold.
+    """
+    if issubclass(kind, _BY_VALUE):
+        return False
+    return whole or not (mark_of(kind, "__weft_versions__") is not None or is_plain_instance(kind))
 
 
 def _nothing_known(kind: type) -> str:

@@ -69,6 +69,9 @@ class Locator:
         arguments: the parameters of the entry with the values of the captured call.
         guards: its guards.
         function: the compiled callable.
+
+    Raises:
+        Unlocated: a guard speaks of what is not there.
     """
 
     def __init__(
@@ -89,12 +92,16 @@ class Locator:
                     said = self._said.setdefault(found["name"], [])
                     said.append((number, found["expression"], pattern is _REFERS))
                     break
+        #: what expressions of guards may use, with what guards before them compute
+        self._within = {**names, **arguments}
         #: ids of the Cells whose version some guard compares: they are the same with all that they hold
         self._versioned: set[int] = set()
         for guard in guards:
             whole = VERSION.fullmatch(guard.condition)
             if whole is not None:
                 self._versioned.add(id(self.loaded(whole["expression"])))
+            elif ":=" in guard.condition:
+                self.loaded(guard.condition)
         self._open: set[str] = set()
         self._paths: dict[int, Place] | None = None
         self._attributes: dict[int, Place] | None = None
@@ -152,7 +159,7 @@ class Locator:
             Unlocated: nothing; the call has changed it meanwhile.
         """
         try:
-            return eval(expression, {**self.names, **self.arguments})
+            return eval(expression, self._within)
         except Exception as error:
             raise Unlocated(f"{expression} is no longer there ({type(error).__name__})") from None
 
@@ -231,15 +238,14 @@ def _parts(obj: Any, whole: bool) -> Iterator[tuple[Any, Any, bool]]:
         yield from ((["part", name], getattr(obj, name), inner) for name in _PARTS[kind])
     elif kind is weakref.ReferenceType:
         yield ["referent", None], obj(), whole
-    elif kind is tuple or (kind is list and whole):
-        yield from ((["item", place], item, whole) for place, item in enumerate(obj))
+    elif isinstance(obj, tuple) or (kind is list and whole):
+        items = tuple.__iter__(obj) if isinstance(obj, tuple) else obj
+        yield from ((["item", place], item, whole) for place, item in enumerate(items))
     elif kind in (dict, OrderedDict) and whole:
         yield from ((["key", key], item, True) for key, item in obj.items() if type(key) in (str, int))
-    elif kind not in _VALUES and not issubclass(kind, Tensor):
+    elif kind not in _VALUES:
         yield ["class", None], kind, False
-        if whole or is_described_whole(kind):
-            if issubclass(kind, tuple):
-                yield from ((["item", place], item, True) for place, item in enumerate(tuple.__iter__(obj)))
+        if is_described_whole(kind, whole):
             held = (held_by(obj) or {}).items()
             yield from ((["attribute", name], item, True) for name, item in held if type(name) is str)
 
@@ -269,18 +275,17 @@ def _known(obj: Any) -> Place | None:
 
 def _named(module: str, name: str) -> Any:
     try:
-        return found(["of", module, *name.split(".")], {}, {}, None)
+        return found(["of", module, *name.split(".")], {}, None)
     except (LookupError, AttributeError, TypeError):
         return None
 
 
-def found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any], function: Any) -> Any:
+def found(place: Place, names: Mapping[str, Any], function: Any) -> Any:
     """The object at a place.
 
     Args:
         place: what `Locator` said.
-        names: the objects found before.
-        arguments: the parameters of the entry with the values of the call.
+        names: the objects found before, the parameters of the entry with their values, and what guards have computed.
         function: the compiled callable.
 
     Raises:
@@ -292,7 +297,7 @@ def found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any], 
     if how == "value":
         return unpacked(rest[0])
     if how in ("at", "referent"):
-        obj = eval(rest[0], {**names, **arguments})
+        obj = eval(rest[0], dict(names))
         return weakref.ref(obj) if how == "referent" else obj
     if how == "random state":
         return random_state()
@@ -315,7 +320,7 @@ def found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any], 
         return obj.__func__ if isinstance(obj, (staticmethod, classmethod)) else obj
     if how != "path":
         raise LookupError(how)
-    obj = names[rest[0]] if rest[0] in names else arguments[rest[0]]
+    obj = names[rest[0]]
     for kind, key in rest[1:]:
         if kind == "class":
             obj = type(obj)

@@ -71,7 +71,6 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
     if captured is None or compiled is None:
         raise NotKept("code of the program takes part in its operations")
     arguments = dict(zip(entry.parameters, values, strict=True))
-    locator = Locator(entry.scope, arguments, entry.guards, function)
     descriptions = Descriptions()
     steps: list[Any] = []
 
@@ -83,6 +82,7 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
                 steps.append([other, locator.places[other], descriptions.of(entry.scope[other])])
 
     try:
+        locator = Locator(entry.scope, arguments, entry.guards, function)
         need(" ".join(name for name, obj in entry.scope.items() if obj is function))
         for number, guard in enumerate(entry.guards):
             locator.checked = number
@@ -126,7 +126,7 @@ def restored(record: Record, values: Sequence[Any], function: Any) -> Entry:
     arguments = dict(zip(record["parameters"], values, strict=True))
     names: dict[str, Any] = {}
     conditions = [guard[0] for guard in record["guards"]]
-    within: dict[str, Any] = dict(arguments)
+    within: dict[str, Any] = dict(arguments)  # with what guards compute
     descriptions = Descriptions()
     try:
         for step in record["steps"]:
@@ -135,7 +135,7 @@ def restored(record: Record, values: Sequence[Any], function: Any) -> Entry:
                     raise Unfit(f"{record['guards'][step][2]} differs")
                 continue
             name, place, description = step
-            obj = eval(name, within) if place is None else found(place, names, arguments, function)
+            obj = eval(name, within) if place is None else found(place, within, function)
             if descriptions.of(obj, place is None) != description:
                 raise Unfit(f"{name}, a {type(obj).__name__}, is another one")
             if place is not None:

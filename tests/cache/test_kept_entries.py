@@ -6,18 +6,9 @@ new), then with each edit: what was kept is found by the first and gives nothing
 
 from __future__ import annotations
 
-import sys
-import types
-from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
 import pytest
 
-from weft import Tensor, jit
-from weft.cache import configure, executables
-from weft.core.parameters import ParameterTuple
-from weft.jit.function import compiled_of
+from tests.cache.edited import Memory, results, same
 
 #: name -> source, the arguments of `f`, and edits as (old text, new text)
 PROGRAMS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
@@ -255,55 +246,6 @@ def f(x):
 EDITS = [(name, number) for name, (_, _, edits) in PROGRAMS.items() for number in range(len(edits))]
 
 
-class Memory(dict[str, bytes]):
-    """A compile cache in memory."""
-
-    def put(self, key: str, value: bytes) -> None:
-        """Keep a value."""
-        self[key] = value
-
-
-@pytest.fixture
-def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
-    """A compile cache for entries alone."""
-    store = Memory()
-    monkeypatch.setattr(executables, "_current", store)
-    monkeypatch.setattr(executables, "keeps_entries", lambda: True)
-    monkeypatch.setattr("weft.capture.capture.keeps_entries", lambda: True)
-    yield store
-    monkeypatch.undo()
-    configure()
-
-
-def loaded(source: str) -> types.ModuleType:
-    """A program as a module of its own; all of them are edits of one file."""
-    module = sys.modules["edited"] = types.ModuleType("edited")
-    exec(compile(source, "edited.py", "exec"), module.__dict__)
-    return module
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, (tuple, ParameterTuple)):
-        return [plain(item) for item in value]
-    return value.asnumpy().tolist() if isinstance(value, Tensor) else value
-
-
-def results(source: str, arguments: str, compiled: bool) -> tuple[list[Any], int]:
-    """What three calls of `f` give, and how many entries came from the cache."""
-    module = loaded(source)
-    f = jit(module.f) if compiled else module.f
-    found = []
-    for scale in (1.0, 1.0, -0.5):
-        x = np.array([0.5, -1.0, 2.0], np.float32) * np.float32(scale)
-        given = {"T": Tensor(x), "M": Tensor(np.stack([x, x * 2]))}
-        try:
-            found.append(plain(f(*eval(arguments, given))))
-        except Exception as error:
-            found.append(f"{type(error).__name__}: {error}")
-    events = compiled_of(f).history.captured if compiled else []
-    return found, sum("earlier process" in event.reason for event in events)
-
-
 def test_edits_are_edits() -> None:
     for name, number in EDITS:
         source, _, edits = PROGRAMS[name]
@@ -331,17 +273,6 @@ def test_an_edited_program_gets_nothing_old(name: str, number: int, memory: Memo
     same(results(edited, arguments, compiled=True)[0], expected)
     same(results(edited, arguments, compiled=True)[0], expected)
     same(results(source, arguments, compiled=True)[0], results(source, arguments, compiled=False)[0])
-
-
-def same(found: Any, expected: Any) -> None:
-    if isinstance(expected, list):
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
-            same(one, other)
-    elif isinstance(expected, float):
-        assert found == pytest.approx(expected, rel=1e-5, abs=1e-6, nan_ok=True)
-    else:
-        assert found == expected
 
 
 #: programs that use what must be found in another way: source, arguments

@@ -110,6 +110,24 @@ def program(x):
 
 def gradient(x):
     return weft.grad(lambda v: program(v).sum())(x)
+
+
+class Scorer(Base):
+    def __init__(self, gain):
+        self.gain, self.layers, self.last = gain, [nn.Dense(3, 3, weight_init="ones", activation="relu")], LAYER.dense
+        self.mapped = weft.vmap(self.one)
+        self.slopes = weft.grad(lambda v: self.one(v).sum(), None, tuple(self.last.trainable_params()))
+
+    def one(self, v):
+        for layer in self.layers:
+            v = layer(v.reshape(1, 3))[0] * self.gain - 0.5
+        return ops.tanh(self.last(v.reshape(1, 3)) * 0.125)[0] + self.shifted(v)
+
+    def score(self, x):
+        return self.mapped(x) * self.slopes(x[0])[0].sum() + weft.vmap(lambda v: ops.cos(v) * 1.75)(x)
+
+
+scored = Scorer(0.625).score
 """
 #: runs programs from files and prints where compiled code and eager code without the cache differ
 RUN: Final = """
@@ -143,7 +161,7 @@ for path in sys.argv[1:]:
         exec(compile(source, "program.py", "exec"), space)  # all are edits of one file
     except ValueError:  # a layer refuses its arguments
         continue
-    for name in ("program", "gradient"):
+    for name in ("program", "gradient", "scored"):
         for scale in (0.25, 2.0):
             x = Tensor(np.linspace(-scale, scale, 6, dtype=np.float32).reshape(2, 3))
             weft.set_context(enable_compile_cache=False)

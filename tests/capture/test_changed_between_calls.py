@@ -417,7 +417,33 @@ def unused_results_that_raise(deco: Any) -> Iterator[Any]:
                 yield repr(error)
 
 
+def what_transforms_are_made_of(deco: Any) -> Iterator[Any]:
+    a, b = (Parameter(Tensor([1.0, 2.0]) * k, name=f"p{k}") for k in (1, 3))
+    x, y = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[5.0, 6.0], [7.0, 8.0]])
+
+    class Held:
+        of_weights: Any = weft.grad(lambda v: (v * a * a * b).sum(), None, (a, b))
+        of_inputs: Any = weft.grad(lambda v, w: (v * v * w).sum(), (0, 1))
+        mapped: Any = weft.vmap(lambda v, w: v * w[0], (0, [0]))
+
+        def step(self, v: Any, w: Any) -> Any:
+            return *self.of_weights(v), *self.of_inputs(v, w), self.mapped(v, [w])
+
+    held = Held()
+    step = deco(held.step)
+    yield step(x, y)
+    for part, name, value in [
+        ("of_weights", "weights", (b, a)), ("of_weights", "weights", (b,)), ("of_weights", "weights", (a, b)),
+        ("of_inputs", "positions", (1, 0)), ("of_inputs", "positions", (1,)), ("mapped", "in_axes", (1, [0])),
+        ("mapped", "in_axes", (1, [1])), ("mapped", "out_axes", 1), ("of_weights", "weights", (b, b)),
+    ]:  # fmt: skip
+        setattr(getattr(held, part), name, value)
+        for _ in range(2):
+            yield step(x, y)
+
+
 PROGRAMS = [
+    what_transforms_are_made_of,
     best_of_a_closure, set_and_read, context_in_a_closure, fresh_views_of_arrays, arrays_written_in_place,
     dictionaries_while_iterated, the_class_of_a_cell, attributes_of_a_parameter, unbound_variables, unbound_globals,
     undefined_beside_a_written_global,

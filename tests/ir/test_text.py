@@ -13,16 +13,20 @@ from hypothesis.extra import numpy as hnp
 
 import weft  # noqa: F401  declares the operations that the texts name
 from weft import dtypes
-from weft.compile.listing import operation, read_graph
+from weft.compile.body import Body
+from weft.compile.listing import known_digest, operation, operations_of, read_graph
 from weft.core.control import CALL, add_call
 from weft.core.primitive import Primitive
 from weft.core.trace import CONSTANT, Literal
 from weft.errors import GraphError, Location
-from weft.ir.graph import Graph
-from weft.ir.text import format_array, format_graph, format_value
+from weft.ir.graph import Graph, Value
+from weft.ir.text import format_array, format_graph, format_node, format_value
 from weft.ir.types import TOKEN, TensorType
+from weft.passes.rewrite import structure
+from weft.vectorize import VMAP
 
 F3 = TensorType.of(dtypes.float32, (3,))
+F23 = TensorType.of(dtypes.float32, (2, 3))
 TEXT = """subgraph @step(%x: f32[3], %conv1.weight: f32[3], %0: i64[]:int, %go: bool[], %io: token) {
   %1 = Mul(%x, %conv1.weight) : f32[3]  # src/model.py:12:9
   %2 = Full() {shape=(3,), value=-0.5, dtype=bf16} : bf16[3]
@@ -99,6 +103,65 @@ def test_a_shared_callee_is_written_once_and_stays_shared() -> None:
     assert first is third
     assert first is not second
     assert str(again) == text
+
+
+def mapped(inner: Graph, *values: Value, graph: Graph) -> tuple[Value, ...]:
+    return graph.add_node(VMAP, values, (Body(inner), (0,), (0,), 2), (F23,)).outputs
+
+
+def test_a_graph_that_an_attribute_holds_is_written_like_a_region() -> None:
+    row = Graph("vmap_row<1>")
+    x = row.add_param(F3, "x")
+    made = row.add_node(Primitive.table["Mul"], (x, x), (), (F3,), (), Location("src/row.py", 3, 8))
+    row.outputs.append(made.outputs[0])
+    twice = Graph("vmap_twice")
+    twice.outputs += mapped(row, twice.add_param(F23, "x"), graph=twice)
+    graph = Graph("f")
+    value = graph.add_param(F23, "x")
+    for inner in (row, twice, row):
+        (value,) = mapped(inner, value, graph=graph)
+    graph.outputs.append(value)
+    text = str(graph)
+    assert text.count("body: subgraph @vmap_row_1_(%x: f32[3]) {\n") == 1  # once; then it has a name
+    assert text.count("body: @vmap_row_1_\n") == 2
+    assert text.count("# src/row.py:3:9") == 1
+    again = read_graph(text)
+    assert str(again) == text
+    assert structure(again) == structure(graph)
+    first, second, third = (node.attrs[0].graph for node in again.nodes)
+    assert first is third
+    assert first.parent is None
+    assert first.nodes[0].where() == Location("src/row.py", 3, 8)
+    assert second.nodes[0].attrs[0].graph is first
+    assert operations_of(again) == {"Vmap": "Vmap", "Mul": "Mul"}
+    line = "%0 = Vmap(%x) {body=<vmap_row1: 1 nodes>, in_axes=(0,), out_axes=(0,), size=2} : f32[2,3]"
+    assert format_node(graph.nodes[0], graph) == line
+
+
+def test_code_of_the_program_in_a_held_graph_is_found() -> None:
+    own = Primitive("TestOwn", lambda x: x, register=False)
+    row = Graph("row")
+    row.outputs += row.add_node(own, (row.add_param(F3, "x"),), (), (F3,)).outputs
+    graph = Graph("f")
+    graph.outputs += mapped(row, graph.add_param(F23, "x"), graph=graph)
+    assert operations_of(graph) is None
+    assert known_digest(graph) is None
+
+
+_ROW = "body: subgraph @r(%x: f32[3]) { Return(%x) }"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "why"),
+    [(_ROW + _ROW, "given twice"), ("", "needs the attribute 'body'"), ("body: @r", "not defined before")],
+)
+def test_a_damaged_held_graph_is_refused(blocks: str, why: str) -> None:
+    text = (
+        "subgraph @f(%x: f32[2,3]) { %0 = Vmap(%x) {in_axes=(0,), out_axes=(0,), size=2} { ? } : f32[2,3] Return(%0) }"
+    )
+    assert read_graph(text.replace("?", _ROW)).nodes[0].attrs[0].graph.name == "r"
+    with pytest.raises(GraphError, match=why):
+        read_graph(text.replace("?", blocks))
 
 
 VALUES: list[Any] = [

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from weft import context
 from weft.cache.executables import keeps_entries
 from weft.capture.attempt import Attempt, End
-from weft.capture.keeping.entries import KeptEntries
+from weft.capture.keeping.entries import KeptEntries, tell
 from weft.capture.leaving.callbacks import captured_callbacks
 from weft.capture.leaving.entries import Owner
 from weft.capture.leaving.entry import Entry
@@ -31,6 +31,8 @@ _PYTHON_STACK: Final = 20_000
 class Program(Owner):
     """A compiled callable as its entries see it: policy, history, places, and how calls are captured."""
 
+    #: why no graph of it is kept for other processes, "" if they may be
+    unkept = ""
     _entries_kept: KeptEntries | None = None
 
     def capture_call(
@@ -82,12 +84,16 @@ class Program(Owner):
 
     def _kept(self, function: Any) -> KeptEntries | None:
         """What other processes keep for this callable; None where nothing is kept."""
-        if not self.guarded or self.once or not keeps_entries():
+        if not keeps_entries():
             return None
-        policy = f"{self.name} {self.is_strict()} {self.exact}"
-        if self._entries_kept is None or self._entries_kept.policy != policy:
-            self._entries_kept = KeptEntries(function, policy)
-        return self._entries_kept
+        policy, unkept, kept = f"{self.name} {self.is_strict()} {self.exact}", self.unkept, self._entries_kept
+        if not self.guarded:
+            unkept = "what it reads from outside is not guarded (the static policy)"
+        elif self.once:
+            unkept = "another thread changes what the call reads"
+        if kept is None or (kept.policy, kept.unkept) != (policy, unkept):
+            kept = self._entries_kept = KeptEntries(function, policy, unkept)
+        return kept
 
     def _record_kept(self, entry: Entry) -> None:
         """Note a graph that an earlier process captured."""
@@ -113,7 +119,10 @@ class Program(Owner):
                 raise
             return interpreter.run_chain(frame)
 
-        return self._capture(begin, continuation, why)
+        entry = self._capture(begin, continuation, why)
+        if keeps_entries() and entry.computes:
+            tell(entry, "it goes on where the call has left another graph")
+        return entry
 
     def is_strict(self) -> bool:
         """Whether what cannot be in the graph is an error."""

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.autodiff.rules import generic_derivative
+from weft.compile.body import Body
 from weft.core.primitive import Primitive
 from weft.core.trace import Literal
 from weft.ir.graph import Graph
 from weft.ir.parser import parse_graph
-from weft.ir.text import format_graph, has_text
+from weft.ir.text import format_graph, has_text, held_graph
 
 
 def operation(name: str) -> Primitive:
@@ -54,9 +55,11 @@ def operations_of(graph: Graph) -> dict[str, str] | None:
         seen.add(id(found))
         for node in found.nodes:
             name = getattr(node.op, "known_as", None)
-            if name is None or names.setdefault(node.op.name, name) != name or not all(map(has_text, node.attrs)):
+            held = [held_graph(value) for value in node.attrs]
+            others = [value for value, graph in zip(node.attrs, held, strict=True) if graph is None]
+            if name is None or names.setdefault(node.op.name, name) != name or not all(map(has_text, others)):
                 return None
-            stack.extend(node.regions)
+            stack.extend([*node.regions, *[graph for graph in held if graph is not None]])
     return names
 
 
@@ -92,4 +95,4 @@ def read_graph(text: str, names: Mapping[str, str] | None = None) -> Graph:
         make = Primitive.makers.get(known_as)
         return operation(known_as) if make is None else make()
 
-    return parse_graph(text, resolve, Literal)
+    return parse_graph(text, resolve, Literal, Body)

@@ -21,6 +21,8 @@ from weft.ir.types import SHORT_NAMES, TOKEN, TensorType, ValueType
 Resolver = Callable[[str], Operation]
 #: makes the attribute value that stands for an array
 ArrayMaker = Callable[[np.ndarray[Any, Any]], Any]
+#: makes the attribute value that holds a graph
+GraphMaker = Callable[[Graph], Any]
 
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r]+)|(?P<newline>\n)|(?P<comment>\#[^\n]*)
@@ -38,13 +40,14 @@ _WEAK: Final[dict[str, type]] = {"int": int, "float": float, "bool": bool, "comp
 _CONSTANTS: Final = {"None": None, "True": True, "False": False}
 
 
-def parse_graph(text: str, resolve: Resolver, array: ArrayMaker) -> Graph:
+def parse_graph(text: str, resolve: Resolver, array: ArrayMaker, held: GraphMaker) -> Graph:
     """Read a graph from its text.
 
     Args:
         text: what `format_graph` writes; comments and line breaks are free.
         resolve: finds operations by name.
         array: makes the attribute value for an array.
+        held: makes the attribute value for a graph.
 
     Returns:
         Graph: prints to the same text. It is not verified.
@@ -54,12 +57,12 @@ def parse_graph(text: str, resolve: Resolver, array: ArrayMaker) -> Graph:
             column.
 
     Example:
-        >>> print(parse_graph("subgraph @id(%x: f32[2]) { Return(%x) }", {}.__getitem__, list), end="")
+        >>> print(parse_graph("subgraph @id(%x: f32[2]) { Return(%x) }", {}.__getitem__, list, list), end="")
         subgraph @id(%x: f32[2]) {
           Return(%x)
         }
     """
-    reader = _Reader(text, resolve, array)
+    reader = _Reader(text, resolve, array, held)
     graph = reader.subgraph(None)
     if reader.kind != "end":
         reader.fail("nothing more is expected after the graph")
@@ -69,10 +72,11 @@ def parse_graph(text: str, resolve: Resolver, array: ArrayMaker) -> Graph:
 class _Reader:
     """Recursive descent over the tokens of a text."""
 
-    def __init__(self, text: str, resolve: Resolver, array: ArrayMaker) -> None:
+    def __init__(self, text: str, resolve: Resolver, array: ArrayMaker, held: GraphMaker) -> None:
         self.source = text
         self.resolve = resolve
         self.array = array
+        self.held = held
         self.tokens: list[tuple[str, str, int]] = []
         self.locations: dict[int, Location] = {}
         self.subgraphs: dict[str, Graph] = {}
@@ -202,7 +206,7 @@ class _Reader:
         regions: list[Graph] = []
         while self.text == "{" and self.kind == "mark":
             if self.ahead(2) == ":":
-                self.regions(graph, regions)
+                self.blocks(graph, op, attrs, regions)
             else:
                 self.attributes(attrs)
         self.expect(":")
@@ -230,19 +234,29 @@ class _Reader:
             self.fail(f"{op.name} needs the attribute {missing[0]!r}", at)
         return tuple([attrs[name][0] for name in op.attr_names])
 
-    def regions(self, graph: Graph, regions: list[Graph]) -> None:
+    def blocks(self, graph: Graph, op: Operation, attrs: dict[str, tuple[Any, int]], regions: list[Graph]) -> None:
+        """The graphs inside a node: what has the name of an attribute is held by that, the others are regions."""
         self.expect("{")
         while not self.accept("}"):
-            self.take("word", "a label such as 'then'")
+            at = self.offset
+            label = self.take("word", "a label such as 'then'")
             self.expect(":")
-            if self.kind == "graph":
-                shared = self.subgraphs.get(self.text[1:])
-                if shared is None:
-                    self.fail(f"{self.text} is not defined before")
-                self.advance()
-                regions.append(shared)
+            if label in op.attr_names:
+                if label in attrs:
+                    self.fail(f"attribute {label!r} is given twice", at)
+                attrs[label] = (self.held(self.block(None)), at)
             else:
-                regions.append(self.subgraph(graph))
+                regions.append(self.block(graph))
+
+    def block(self, parent: Graph | None) -> Graph:
+        """A graph, or the name of one that stands before."""
+        if self.kind != "graph":
+            return self.subgraph(parent)
+        shared = self.subgraphs.get(self.text[1:])
+        if shared is None:
+            self.fail(f"{self.text} is not defined before")
+        self.advance()
+        return shared
 
     def attributes(self, attrs: dict[str, tuple[Any, int]]) -> None:
         self.expect("{")

@@ -18,14 +18,15 @@ The text shows everything that a graph is, so that `weft.ir.parser` reads it bac
     }
 
 Names are local to a graph: a parameter shows its own name, everything else is numbered in order. A graph that stands in
-several nodes is written where it stands first; later it is `@name`.
+several nodes is written where it stands first; later it is `@name`. A graph that an attribute holds is written like a
+region, under the name of the attribute.
 """
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -112,7 +113,7 @@ class Writer:
             seen[id(graph)] = graph
             name = graph_name(graph)
             taken[name] = taken.get(name, 0) + 1
-            stack.extend(region for node in reversed(graph.nodes) for region in reversed(node.regions))
+            stack.extend(inner for node in reversed(graph.nodes) for _, inner in reversed(blocks_of(node)))
         for key in [key for key in seen if key in repeated]:
             name = base = graph_name(seen[key])
             if taken[base] > 1:
@@ -137,34 +138,29 @@ class Writer:
         yield f"{indent}}}"
 
     def _node(self, node: NodeForm, names: dict[ValueForm, str], indent: str) -> Iterator[str]:
-        comment = self._comment(node)
-        head = indent + self.node_head(node, names)
-        if not node.regions:
+        comment, blocks = self._comment(node), blocks_of(node)
+        head = indent + self.node_head(node, names, [label for label, _ in blocks])
+        if not blocks:
             yield f"{head} : {self.result_types(node)}{comment}"
             return
         yield f"{head} {{{comment}"
         inner = indent + "  "
-        labels = REGION_LABELS.get(node.op.name, ())
-        for i, region in enumerate(node.regions):
-            label = labels[i] if i < len(labels) else f"region{i}"
-            if id(region) in self.shared and id(region) in self.written:
-                yield f"{inner}{label}: @{self.shared[id(region)]}"
+        for label, graph in blocks:
+            if id(graph) in self.shared and id(graph) in self.written:
+                yield f"{inner}{label}: @{self.shared[id(graph)]}"
                 continue
-            lines = self.subgraph(region, inner)
+            lines = self.subgraph(graph, inner)
             yield f"{inner}{label}: {next(lines)}"
             yield from lines
         yield f"{indent}}} : {self.result_types(node)}"
 
-    def node_head(self, node: NodeForm, names: dict[ValueForm, str]) -> str:
-        """Results, operation, operands and attributes of a node."""
+    def node_head(self, node: NodeForm, names: dict[ValueForm, str], without: Collection[str] = ()) -> str:
+        """Results, operation, operands and attributes of a node, except those with some names."""
         results = self._values(node.outputs, names)
         text = f"{results} = " if results else ""
         text += f"{node.op.name}({self._values(node.inputs, names)})"
-        if node.attrs:
-            attr_names = [*node.op.attr_names, *[f"attr{i}" for i in range(len(node.attrs))]]
-            pairs = zip(attr_names, node.attrs, strict=False)
-            text += f" {{{', '.join(f'{name}={format_value(value)}' for name, value in pairs)}}}"
-        return text
+        shown = [f"{name}={format_value(value)}" for name, value in _named(node) if name not in without]
+        return f"{text} {{{', '.join(shown)}}}" if shown else text
 
     def result_types(self, node: NodeForm) -> str:
         """The types of a node's results; parentheses unless there is exactly one."""
@@ -207,6 +203,30 @@ class Writer:
 def graph_name(graph: GraphForm) -> str:
     """The name of a graph in the characters that text allows."""
     return _BAD_NAME.sub("_", graph.name) or "graph"
+
+
+# -- graphs inside a node ----------------------------------------------------------------------------------------
+
+
+def blocks_of(node: NodeForm) -> list[tuple[str, GraphForm]]:
+    """The graphs inside a node, each with its label: those that attributes hold, then the regions."""
+    found = [(name, graph) for name, value in _named(node) if (graph := held_graph(value)) is not None]
+    labels = REGION_LABELS.get(node.op.name, ())
+    for i, region in enumerate(node.regions):
+        found.append((labels[i] if i < len(labels) else f"region{i}", region))
+    return found
+
+
+def held_graph(value: Any) -> GraphForm | None:
+    """The graph that an attribute value holds, None if it holds none."""
+    graph = getattr(value, "graph", None)
+    return graph if hasattr(graph, "nodes") else None
+
+
+def _named(node: NodeForm) -> Iterator[tuple[str, Any]]:
+    """The attributes of a node by name."""
+    names = [*node.op.attr_names, *[f"attr{i}" for i in range(len(node.attrs))]]
+    return zip(names, node.attrs, strict=False)
 
 
 # -- attribute values --------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ class Compiled:
     """
 
     __slots__ = ("function", "program", "prefix", "entries", "latest", "__weakref__")
+    __weft_remembers__ = ("program", "entries", "latest")
 
     def __init__(
         self,

@@ -46,6 +46,8 @@ class Dispatcher:
         options: see `Options`.
     """
 
+    __weft_remembers__ = ("variants", "lock", "compiled", "latest")
+
     def __init__(self, function: Callable[..., Any], options: Options) -> None:
         self.function = function
         self.options = options
@@ -66,7 +68,14 @@ class Dispatcher:
 
     def _variants(self) -> Variants:
         function, options, name = self.function, self.options, self.name
-        return Variants(lambda _: Compiled(function, options.guarded, name, fullgraph=options.fullgraph))
+
+        def make(_: Any) -> Compiled:
+            made = Compiled(function, options.guarded, name, fullgraph=options.fullgraph)
+            if options.hash_args:
+                made.program.unkept = "it also depends on hashes (hash_args), which another process need not share"
+            return made
+
+        return Variants(make)
 
     def _key(self) -> Any:
         return tuple(map(hash, self.options.hash_args))

@@ -72,6 +72,7 @@ def carried_by_a_loop_and_not_used(x: Any) -> Any:
     y, root = x, x
     while y.sum() > 1:
         y, root = y * 0.5, ops.sqrt(y - y)
+    del root
     return y
 
 

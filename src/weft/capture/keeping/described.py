@@ -26,6 +26,8 @@ import numpy as np
 from weft.capture.python.classes import is_changeable, is_plain_instance, mark_of
 from weft.capture.python.namespaces import class_namespace, namespace_of
 from weft.capture.python.packages import OWN_PACKAGES, module_of
+from weft.capture.state.journal import EMPTY_CELL, slot_value, slots_of
+from weft.core.primitive import Primitive
 from weft.core.tensor import Parameter, Tensor
 from weft.dtypes import DType
 from weft.ir.types import TensorType
@@ -126,6 +128,10 @@ class Descriptions:
             return [self._described(obj(), whole, depth)]
         if kind is types.MappingProxyType:
             return []  # the attributes of a class, which was described
+        if isinstance(obj, Primitive):
+            if obj.known_as is None:
+                raise Undescribed(f"code of the program takes part in {obj.name}")
+            return [obj.known_as]  # which rules hold is a setting
         if isinstance(obj, Tensor):
             settings = [obj.name, obj.requires_grad] if isinstance(obj, Parameter) else []
             return [repr(obj.type), *settings]
@@ -168,22 +174,52 @@ class Descriptions:
             return [of, repr(base(obj)) if base is not str else str.__str__(obj)]
         is_cell = mark_of(kind, "__weft_versions__") is not None
         ours = module_of(kind).partition(".")[0] in OWN_PACKAGES
-        if not whole and (is_cell or is_plain_instance(kind)):
+        if not is_described_whole(kind, whole):
             return [of]  # what is read of it is guarded
         if isinstance(obj, np.ndarray) and kind is np.ndarray and not obj.dtype.hasobject:
             data = np.ascontiguousarray(obj)
             return [str(obj.dtype), list(obj.shape), hashlib.sha256(data.tobytes()).hexdigest()]
-        held = namespace_of(obj)
+        held = held_by(obj)
         if held == {} and kind.__mro__[1:] == (object,) and "__slots__" not in kind.__dict__:
             return [of]  # a mark that holds nothing
-        slots = any("__slots__" in cls.__dict__ for cls in kind.__mro__[:-1] if not is_cell)
-        if not (is_cell or ours or is_plain_instance(kind)) or held is None or slots:
+        if not (is_cell or ours or is_plain_instance(kind)) or held is None:
             raise Undescribed(_nothing_known(kind))
-        remembered = mark_of(kind, "__weft_remembers__", ())
-        items = [(name, value) for name, value in held.items() if name not in remembered]
         if issubclass(kind, (dict, list, tuple, set, frozenset)):
             raise Undescribed(_nothing_known(kind))
-        return [of, [[str(name), self._described(value, True, depth)] for name, value in items]]
+        return [of, [[str(name), self._described(value, True, depth)] for name, value in held.items()]]
+
+
+def held_by(obj: Any) -> dict[Any, Any] | None:
+    """What an instance holds by name, in its namespace and in slots, but for what it only remembers; None if it has
+    neither.
+    """
+    kind = type(obj)
+    namespace, slots = namespace_of(obj), slots_of(kind)
+    if namespace is None and not any("__slots__" in cls.__dict__ for cls in kind.__mro__[:-1]):
+        return None
+    remembered = mark_of(kind, "__weft_remembers__", ())
+    found = {name: value for name, value in (namespace or {}).items() if name not in remembered}
+    for member in slots:
+        value = slot_value(obj, member)
+        if value is not EMPTY_CELL and member.__name__ not in remembered:
+            found[member.__name__] = value
+    return found
+
+
+#: classes of what is described by what it is equal to, or by name, whatever else it holds
+_BY_VALUE: Final = (*_BASES, Tensor, Primitive, enum.Enum)
+
+
+def is_described_whole(kind: type, whole: bool) -> bool:
+    """Whether an instance is described with all that it holds, see `held_by`.
+
+    Args:
+        kind: its class, none of Python's own.
+        whole: whether that is asked for; else guards read what instances of the program's classes and Cells hold.
+    """
+    if issubclass(kind, _BY_VALUE):
+        return False
+    return whole or not (mark_of(kind, "__weft_versions__") is not None or is_plain_instance(kind))
 
 
 def _nothing_known(kind: type) -> str:

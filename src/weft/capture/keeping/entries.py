@@ -33,11 +33,13 @@ class KeptEntries:
     Args:
         function: the callable.
         policy: what else decides how it is captured.
+        unkept: why nothing of it is kept, "" if it may be.
     """
 
-    def __init__(self, function: Any, policy: str) -> None:
+    def __init__(self, function: Any, policy: str, unkept: str) -> None:
         self._about = _about(function)
         self.policy = policy
+        self.unkept = unkept
         #: the records that became entries, each of which serves once
         self._used: set[str] = set()
 
@@ -50,7 +52,7 @@ class KeptEntries:
             values: their values.
         """
         store = executables.kept_entries()
-        if store is None or self._about is None:
+        if store is None or self.unkept:
             return None
         for record in _records(store.get(self._key(names, values))):
             if record["id"] in self._used:
@@ -67,12 +69,14 @@ class KeptEntries:
     def keep(self, entry: Entry, function: Any, names: Sequence[str], values: Sequence[Any]) -> None:
         """Keep a new entry, while everything is as it was before the call that was captured."""
         store = executables.kept_entries()
-        if store is None or self._about is None:
+        if store is None:
             return
         try:
+            if self.unkept:
+                raise NotKept(self.unkept)
             record = recorded(entry, values, function)
         except NotKept as reason:
-            logger.info("%s: the graph is not kept for the next process: %s", entry.segment.name, reason)
+            tell(entry, reason)
             return
         record["id"] = hashlib.sha256(json.dumps(record).encode()).hexdigest()
         self._used.add(record["id"])
@@ -86,14 +90,19 @@ class KeptEntries:
         return f"entries {hashlib.sha256(repr(facts).encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
+def tell(entry: Entry, reason: object) -> None:
+    """Say in the log why an entry is not kept."""
+    logger.info("%s: the graph is not kept for the next process: %s", entry.segment.name, reason)
+
+
 def _libraries() -> list[str]:
     """The versions of libraries whose functions captures call, besides those that `version` knows."""
     loaded = [(name, sys.modules.get(name)) for name in ("ml_dtypes", "scipy")]
     return [f"{name} {getattr(module, '__version__', '')}" for name, module in loaded]
 
 
-def _about(function: Any) -> str | None:
-    """What a callable is, as text that is the same in all processes; None if that is not known."""
+def _about(function: Any) -> str:
+    """What a callable is, as text that is the same in all processes."""
     while isinstance(function, types.MethodType):
         function = function.__func__
     if isinstance(function, types.FunctionType):

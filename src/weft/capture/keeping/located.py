@@ -3,6 +3,9 @@
 A place is one of these, as a list: a plain value; the state of random numbers; an expression of a guard, over what was
 found before and the arguments; an attribute of a module; the globals of a module; the attributes of a class; a path of
 attributes, items and keys from an object found before.
+
+A path leads only through what the entry takes for given as a whole: then what stands at its end is told apart by the
+description of what it leads through. What guards read one by one is found by their expressions.
 """
 
 from __future__ import annotations
@@ -17,10 +20,10 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from weft.capture.keeping.described import DESCRIPTORS
+from weft.capture.keeping.described import DESCRIPTORS, held_by, is_described_whole
 from weft.capture.keeping.plain import OTHER, packed, unpacked
-from weft.capture.python.classes import is_changeable, mark_of
-from weft.capture.python.namespaces import class_namespace, namespace_of
+from weft.capture.python.classes import is_changeable
+from weft.capture.python.namespaces import class_namespace
 from weft.capture.python.packages import module_of
 from weft.capture.state.guards import KEPT, Guard
 from weft.core.tensor import Tensor
@@ -29,9 +32,11 @@ from weft.ops.random import random_state
 #: how a guard says what an expression loads: an object, or the referent of a weak reference
 _IS: Final = re.compile(r"(?P<expression>.+) is (?P<name>[a-z]+\d+)")
 _REFERS: Final = re.compile(r"(?P<name>[a-z]+\d+)\(\) is (?P<expression>.+) is not None")
+#: a guard of the version of a Cell, which stands for all that the Cell holds
+VERSION: Final = re.compile(r"(?P<expression>.+)\._version == \d+")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 #: steps of the longest path that is looked for, and how many objects are looked at
-_STEPS: Final = 8
+_STEPS: Final = 32
 _LOOKED_AT: Final = 50_000
 
 #: what objects in C are made of
@@ -41,8 +46,13 @@ _PARTS: Final[dict[type, tuple[str, ...]]] = {
     functools.cached_property: ("func",),
 }  # fmt: skip
 
+#: the attribute of a function that stands for another one
+_STANDS_FOR: Final = "__weft_inline__"
 #: what classes define, of which a part may be needed by itself
 _DEFINED: Final = (types.FunctionType, *DESCRIPTORS)
+
+#: what holds nothing
+_VALUES: Final = frozenset({type(None), bool, int, float, complex, str, bytes, types.ModuleType})
 
 Place = list[Any]
 
@@ -59,6 +69,9 @@ class Locator:
         arguments: the parameters of the entry with the values of the captured call.
         guards: its guards.
         function: the compiled callable.
+
+    Raises:
+        Unlocated: a guard speaks of what is not there.
     """
 
     def __init__(
@@ -79,6 +92,16 @@ class Locator:
                     said = self._said.setdefault(found["name"], [])
                     said.append((number, found["expression"], pattern is _REFERS))
                     break
+        #: what expressions of guards may use, with what guards before them compute
+        self._within = {**names, **arguments}
+        #: ids of the Cells whose version some guard compares: they are the same with all that they hold
+        self._versioned: set[int] = set()
+        for guard in guards:
+            whole = VERSION.fullmatch(guard.condition)
+            if whole is not None:
+                self._versioned.add(id(self.loaded(whole["expression"])))
+            elif ":=" in guard.condition:
+                self.loaded(guard.condition)
         self._open: set[str] = set()
         self._paths: dict[int, Place] | None = None
         self._attributes: dict[int, Place] | None = None
@@ -129,16 +152,24 @@ class Locator:
                     return ["globals of", other]
         return self._path(name, obj)
 
+    def loaded(self, expression: str) -> Any:
+        """What an expression of a guard loads.
+
+        Raises:
+            Unlocated: nothing; the call has changed it meanwhile.
+        """
+        try:
+            return eval(expression, self._within)
+        except Exception as error:
+            raise Unlocated(f"{expression} is no longer there ({type(error).__name__})") from None
+
     def _is_at(self, expression: str, obj: Any) -> bool:
         """Whether an expression loads an object, with the objects that it uses located."""
         try:
             for name in self.names_in(expression):
                 self.locate(name)
+            return self.loaded(expression) is obj
         except Unlocated:
-            return False
-        try:
-            return eval(expression, {**self.names, **self.arguments}) is obj
-        except Exception:  # the call has changed it meanwhile
             return False
 
     def _of_framework(self) -> dict[int, Place]:
@@ -163,45 +194,60 @@ class Locator:
         return found
 
     def _reached(self) -> dict[int, Place]:
-        """The shortest path to each object that is reached from the located ones and from the arguments."""
+        """The shortest path to each object that is reached from the located ones and from Cells among the arguments."""
         paths: dict[int, Place] = {}
-        looked_at = 0
-        waiting: deque[tuple[Any, Place]] = deque()
-        roots = {**self.arguments, **{name: self.names[name] for name in self.places}}
-        for root, obj in roots.items():
-            waiting.append((obj, ["path", root]))
-        while waiting and looked_at < _LOOKED_AT:
-            obj, path = waiting.popleft()
-            if id(obj) in paths:
+        known: set[tuple[int, bool]] = set()
+        waiting: deque[tuple[Any, bool, Place]] = deque()
+        given = {name: value for name, value in self.arguments.items() if id(value) in self._versioned}
+        for root, obj in {**given, **{name: self.names[name] for name in self.places}}.items():
+            waiting.append((obj, False, ["path", root]))
+        while waiting and len(known) < _LOOKED_AT:
+            obj, whole, path = waiting.popleft()
+            whole = whole or id(obj) in self._versioned
+            if (id(obj), whole) in known or (id(obj), True) in known:
                 continue
-            looked_at += 1
-            paths[id(obj)] = path
+            known.add((id(obj), whole))
+            paths.setdefault(id(obj), path)
             if len(path) < _STEPS:
-                waiting.extend((part, [*path, step]) for step, part in _parts(obj))
+                waiting.extend((part, inner, [*path, step]) for step, part, inner in _parts(obj, whole))
         return paths
 
 
-def _parts(obj: Any) -> Iterator[tuple[Any, Any]]:
-    """What an object holds, each with the step that leads there."""
+def _parts(obj: Any, whole: bool) -> Iterator[tuple[Any, Any, bool]]:
+    """What an object holds, as far as it is the same if the object is.
+
+    Args:
+        obj: the object.
+        whole: whether the entry takes it for given with all that it holds.
+
+    Yields:
+        tuple: the step that leads to a part, the part, and whether that is given as a whole.
+    """
     kind = type(obj)
-    if kind in (list, tuple):
-        yield from ((["item", place], item) for place, item in enumerate(obj))
-    elif kind in _PARTS:
-        yield from ((["part", name], getattr(obj, name)) for name in _PARTS[kind])
-    elif kind in (dict, OrderedDict):
-        yield from ((["key", key], item) for key, item in obj.items() if type(key) is str)
-    elif isinstance(obj, type):
+    if isinstance(obj, type):
         if is_changeable(obj):
-            yield from ((["base", place], base) for place, base in enumerate(obj.__mro__[1:], 1))
+            yield from ((["base", place], base, False) for place, base in enumerate(obj.__mro__[1:], 1))
             functions = ((name, value) for name, value in class_namespace(obj).items() if type(value) in _DEFINED)
-            yield from ((["defined", name], value) for name, value in functions)
-    elif mark_of(kind, "__weft_versions__") is not None or module_of(kind).partition(".")[0] == "weft":
-        if issubclass(kind, tuple):
-            yield from ((["item", place], item) for place, item in enumerate(tuple.__iter__(obj)))
-        if not issubclass(kind, Tensor):
-            held = namespace_of(obj) or {}
-            yield ["class", None], kind
-            yield from ((["attribute", name], item) for name, item in tuple(held.items()) if type(name) is str)
+            yield from ((["defined", name], value, False) for name, value in functions)
+        return
+    if kind is types.FunctionType:
+        if _STANDS_FOR in obj.__dict__:
+            yield ["attribute", _STANDS_FOR], obj.__dict__[_STANDS_FOR], False
+    elif kind in _PARTS:
+        inner = whole or kind is functools.partial
+        yield from ((["part", name], getattr(obj, name), inner) for name in _PARTS[kind])
+    elif kind is weakref.ReferenceType:
+        yield ["referent", None], obj(), whole
+    elif isinstance(obj, tuple) or (kind is list and whole):
+        items = tuple.__iter__(obj) if isinstance(obj, tuple) else obj
+        yield from ((["item", place], item, whole) for place, item in enumerate(items))
+    elif kind in (dict, OrderedDict) and whole:
+        yield from ((["key", key], item, True) for key, item in obj.items() if type(key) in (str, int))
+    elif kind not in _VALUES:
+        yield ["class", None], kind, False
+        if is_described_whole(kind, whole):
+            held = (held_by(obj) or {}).items()
+            yield from ((["attribute", name], item, True) for name, item in held if type(name) is str)
 
 
 def _known(obj: Any) -> Place | None:
@@ -229,18 +275,17 @@ def _known(obj: Any) -> Place | None:
 
 def _named(module: str, name: str) -> Any:
     try:
-        return found(["of", module, *name.split(".")], {}, {}, None)
+        return found(["of", module, *name.split(".")], {}, None)
     except (LookupError, AttributeError, TypeError):
         return None
 
 
-def found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any], function: Any) -> Any:
+def found(place: Place, names: Mapping[str, Any], function: Any) -> Any:
     """The object at a place.
 
     Args:
         place: what `Locator` said.
-        names: the objects found before.
-        arguments: the parameters of the entry with the values of the call.
+        names: the objects found before, the parameters of the entry with their values, and what guards have computed.
         function: the compiled callable.
 
     Raises:
@@ -252,7 +297,7 @@ def found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any], 
     if how == "value":
         return unpacked(rest[0])
     if how in ("at", "referent"):
-        obj = eval(rest[0], {**names, **arguments})
+        obj = eval(rest[0], dict(names))
         return weakref.ref(obj) if how == "referent" else obj
     if how == "random state":
         return random_state()
@@ -275,10 +320,12 @@ def found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any], 
         return obj.__func__ if isinstance(obj, (staticmethod, classmethod)) else obj
     if how != "path":
         raise LookupError(how)
-    obj = names[rest[0]] if rest[0] in names else arguments[rest[0]]
+    obj = names[rest[0]]
     for kind, key in rest[1:]:
         if kind == "class":
             obj = type(obj)
+        elif kind == "referent":
+            obj = obj()
         elif kind == "base":
             obj = obj.__mro__[key]
         elif kind == "defined":
@@ -288,7 +335,7 @@ def found(place: Place, names: Mapping[str, Any], arguments: Mapping[str, Any], 
                 raise LookupError(key)
             obj = getattr(obj, key)
         elif kind == "attribute":
-            obj = namespace_of(obj)[key]  # type: ignore[index]
+            obj = held_by(obj)[key]  # type: ignore[index]
         else:
             obj = tuple.__getitem__(obj, key) if isinstance(obj, tuple) else obj[key]
     return obj

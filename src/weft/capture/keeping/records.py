@@ -7,12 +7,11 @@ when the first guard names it, and must be what it was. So nothing is read that 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from weft.capture.keeping.described import Descriptions, Undescribed
-from weft.capture.keeping.located import Locator, Unlocated, found
+from weft.capture.keeping.located import VERSION, Locator, Unlocated, found
 from weft.capture.keeping.plain import OTHER, packed, unpacked
 from weft.capture.leaving.entry import Code, Entry
 from weft.capture.state.guards import Guard
@@ -25,8 +24,6 @@ from weft.core.tensor import Tensor
 from weft.ir.graph import Graph
 from weft.ir.text import format_graph
 
-#: a guard of the version of a Cell, which stands for all that the Cell holds
-_VERSION: Final = re.compile(r"(?P<expression>.+)\._version == \d+")
 #: what the code of an entry may need besides objects of the program
 _STANDARD: Final = frozenset({"draws_in_turn"})
 
@@ -74,7 +71,6 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
     if captured is None or compiled is None:
         raise NotKept("code of the program takes part in its operations")
     arguments = dict(zip(entry.parameters, values, strict=True))
-    locator = Locator(entry.scope, arguments, entry.guards, function)
     descriptions = Descriptions()
     steps: list[Any] = []
 
@@ -85,16 +81,16 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
             for other in list(locator.places)[before:]:
                 steps.append([other, locator.places[other], descriptions.of(entry.scope[other])])
 
-    names = {**entry.scope, **arguments}
     try:
+        locator = Locator(entry.scope, arguments, entry.guards, function)
         need(" ".join(name for name, obj in entry.scope.items() if obj is function))
         for number, guard in enumerate(entry.guards):
             locator.checked = number
             need(guard.condition)
             steps.append(number)
-            whole = _VERSION.fullmatch(guard.condition)
+            whole = VERSION.fullmatch(guard.condition)
             if whole is not None:
-                steps.append([whole["expression"], None, descriptions.of(eval(whole["expression"], names), True)])
+                steps.append([whole["expression"], None, descriptions.of(locator.loaded(whole["expression"]), True)])
         need(entry.source)
     except (Unlocated, Undescribed) as reason:
         raise NotKept(str(reason)) from None
@@ -130,7 +126,7 @@ def restored(record: Record, values: Sequence[Any], function: Any) -> Entry:
     arguments = dict(zip(record["parameters"], values, strict=True))
     names: dict[str, Any] = {}
     conditions = [guard[0] for guard in record["guards"]]
-    within: dict[str, Any] = dict(arguments)
+    within: dict[str, Any] = dict(arguments)  # with what guards compute
     descriptions = Descriptions()
     try:
         for step in record["steps"]:
@@ -139,7 +135,7 @@ def restored(record: Record, values: Sequence[Any], function: Any) -> Entry:
                     raise Unfit(f"{record['guards'][step][2]} differs")
                 continue
             name, place, description = step
-            obj = eval(name, within) if place is None else found(place, names, arguments, function)
+            obj = eval(name, within) if place is None else found(place, within, function)
             if descriptions.of(obj, place is None) != description:
                 raise Unfit(f"{name}, a {type(obj).__name__}, is another one")
             if place is not None:

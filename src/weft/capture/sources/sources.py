@@ -120,6 +120,8 @@ class Sources(Asked):
             for part in parts:
                 self.paths.setdefault(f"{expression}.{part}", f"{path}.{part}")
                 self.argument(f"{expression}.{part}", getattr(value, part))
+                if made_of:  # the library's functions read it past the interpreter
+                    self._items_below(getattr(value, part))
         if isinstance(value, BaseExceptionGroup):  # native code takes it apart
             count = len(value.exceptions)
             self._guard(
@@ -136,12 +138,18 @@ class Sources(Asked):
 
     def _whole(self, value: Any) -> None:
         """Guard all that an argument holds: containers by their contents, instances by identity."""
-        if not (isinstance(value, Tensor) or is_container(value)):
-            self.identity(value)
+        for item in (value, *self._items_below(value)):
+            if not (isinstance(item, Tensor) or is_container(item)):
+                self.identity(item)
+
+    def _items_below(self, value: Any) -> list[Any]:
+        """Guard the contents of a container, and of those in it; returns what they hold."""
+        found: list[Any] = []
         if is_container(value) and id(value) in self.pending:
             self.contents(value)
             for item in members(value):
-                self._whole(item)
+                found += (item, *self._items_below(item))
+        return found
 
     def mutable(self, expression: str, value: Any) -> None:
         """An argument marked mutable: only its type, and the keys or length of a container, are guarded."""

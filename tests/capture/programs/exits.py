@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tests.helpers.programs import case
 from tests.helpers.values import f32, i64
 
@@ -274,3 +276,66 @@ def chained_comparison_as_loop_test(n: Any) -> Any:
         n = n + 2
         steps += 1
     return n, steps
+
+
+#: as many rows as make a loop of the graph worth while, left in the middle, at once and never
+ROWS = [np.linspace(-0.5, 1.5, 24, dtype=np.float32).reshape(12, 2) * scale for scale in (1.0, -8.0, 0.1)]
+
+
+@case(ROWS, second_order=True)
+def rows_until_a_break(x: Any) -> Any:
+    h = x[0] * 0
+    for row in x:
+        h = ops.tanh(h * 0.6 + row)
+        if h.sum() > 1:
+            break
+    return h * h
+
+
+@case(ROWS)
+def rows_until_a_return(x: Any) -> Any:
+    h = x[0] * 0
+    for row in x:
+        h = h * 0.5 + row
+        if h.sum() > 1:
+            return h * 2
+        h = h * row
+    return h
+
+
+@case(ROWS)
+def rows_until_an_exception(x: Any) -> Any:
+    h = x[0] * 0
+    for row in x:
+        h = h + row * row
+        if h.sum() > 4:
+            raise ValueError("too large")
+    return h
+
+
+@case(ROWS)
+def rows_that_are_written_until_a_break(x: Any) -> Any:
+    x = x * 1
+    total, count = x[0] * 0, 0
+    for row in x:
+        total = total + row
+        x[11] = total
+        count += 1
+        if total.sum() > 1.5:
+            break
+    else:
+        count = -1
+    return total, x, count
+
+
+@case(ROWS)
+def rows_in_rows(x: Any) -> Any:
+    total = x[0] * 0
+    for row in x:
+        for other in x:
+            total = total + row * other
+            if total.sum() > 3:
+                break
+        if total.sum() < -3:
+            return total
+    return total * 2

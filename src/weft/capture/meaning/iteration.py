@@ -18,7 +18,7 @@ from weft.capture.meaning.iterators import (
     SequenceIterator,
 )
 from weft.capture.meaning.parts import Machine, Part
-from weft.capture.meaning.ranges import SymbolicRange, SymbolicRangeIterator
+from weft.capture.meaning.ranges import RowIterator, SymbolicRange, SymbolicRangeIterator
 from weft.capture.python.classes import MISSING, class_attribute, is_opaque_iterator
 from weft.capture.python.containers import VIEWS
 from weft.capture.state.journal import Journaled
@@ -203,20 +203,26 @@ class Iteration(Part):
     def own_iter(self, obj: Any) -> Any:
         """`iter(obj)` for a loop that nobody else gets the iterator of."""
         found = self.get_iter(obj)
-        if type(obj) is range and type(found) is SequenceIterator:
+        if type(found) is SequenceIterator and isinstance(found.sequence, (range, Tensor)):
             found.is_own = True
         return found
 
     def decided_by_the_graph(self, iterator: Any) -> Any:
-        """What is left of a range as if only the graph knew its end; anything else, and a short one, as it is."""
+        """What is left of a range, or of the rows of a tensor, as if only the graph knew its end; anything else, and
+        what is short, as it is.
+        """
         if type(iterator) is not SequenceIterator or not iterator.is_own:
             return iterator
-        left = iterator.sequence[iterator.position :]
+        items = iterator.sequence
+        left = (items if isinstance(items, range) else range(len(items)))[iterator.position :]
         if iterator.position < 0 or len(left) < _WORTH_A_WHILE:
             return iterator
         trace = self.machine.trace
         stop = arithmetic.number(wrap(trace.use(Tensor(left.stop))), int)
-        return SymbolicRangeIterator(self.journal, SymbolicRange(left.start, stop, left.step))
+        positions = SymbolicRange(left.start, stop, left.step)
+        if isinstance(items, Tensor):
+            return RowIterator(self.journal, positions, items)
+        return SymbolicRangeIterator(self.journal, positions)
 
     def advance(self, iterator: SymbolicRangeIterator) -> Any:
         """The next item of a symbolic range."""

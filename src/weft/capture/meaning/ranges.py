@@ -10,6 +10,7 @@ from weft.capture.meaning import arithmetic
 from weft.capture.meaning.iterators import Touching, refuse_look
 from weft.capture.state.journal import Journal, Journaled
 from weft.core.number import GraphNumber, require
+from weft.core.tensor import Tensor
 
 _BOUNDS: Final = ("start", "stop", "step")
 
@@ -120,3 +121,22 @@ class SymbolicRangeIterator(Touching):
 
     def journal_restore(self, contents: Any) -> None:
         self.current = contents
+
+
+class RowIterator(SymbolicRangeIterator):
+    """Iterator of the rows of a tensor in a loop that the graph decides.
+
+    Args:
+        journal: where the position is noted before it moves.
+        positions: those of the rows.
+        rows: the tensor, which nobody writes.
+    """
+
+    __slots__ = ("rows",)
+
+    def __init__(self, journal: Journal, positions: SymbolicRange, rows: Tensor) -> None:
+        super().__init__(journal, positions)
+        self.rows = rows
+
+    def advance(self) -> Any:
+        return self.rows[arithmetic.tensor_of(super().advance())]

@@ -16,7 +16,7 @@ from weft.capture.meaning.iterators import (
     SequenceIterator,
     ZipIterator,
 )
-from weft.capture.meaning.ranges import SymbolicRange, SymbolicRangeIterator
+from weft.capture.meaning.ranges import RowIterator, SymbolicRange, SymbolicRangeIterator
 from weft.capture.sources.rebuilding import (
     Begun,
     advanced,
@@ -57,6 +57,8 @@ def iterator(writer: Writing, value: Journaled) -> str:
     name = writer.fresh()
     if isinstance(value, OutsideIterator):
         return writer.expression(value.iterator)
+    if isinstance(value, RowIterator):
+        writer.refuse(value)
     if isinstance(value, SymbolicRangeIterator):
         text = f"iter({range_of(writer, value)})"
     elif isinstance(value, SequenceIterator):

@@ -147,6 +147,8 @@ class Known(abc.ABC):
         self.pending: set[int] = set()
         #: ids of known objects that the program makes anew for each call
         self.anew: set[int] = set()
+        #: expressions that load what a weak reference is compared with
+        self._referents: set[str] = set()
         #: values that are guarded by equality, by id, with the expressions that load them
         self._scalars: dict[int, tuple[Any, list[str]]] = {}
         #: known objects that native code compares or hashes by identity, by id
@@ -260,9 +262,13 @@ class Known(abc.ABC):
         if a is b or type(a) is not type(b):
             return
         for first, second in itertools.product(self._places(a), self._places(b)):
-            if first not in self.scope or second not in self.scope:  # else both stay themselves
+            if not (self._is_fixed(first) and self._is_fixed(second)):
                 path = f"{self.path(first)} is {self.path(second)}"
                 self._guard(f"{first} is not {second}", "identity", path)
+
+    def _is_fixed(self, expression: str) -> bool:
+        """Whether an expression loads one and the same object at each call, by its name or by a guard."""
+        return expression in self.scope or expression in self._referents
 
     def _places(self, value: Any) -> list[str]:
         """The expressions that load an object, or a value that one place may hold as well as another."""
@@ -425,6 +431,7 @@ class Known(abc.ABC):
         if exports or (self._belongs_to_argument(expression) and type(value).__weakrefoffset__):
             same = f"{self.name(weakref.ref(value), 'reference')}() is {expression} is not None"
             self._guard(same, "identity", path)
+            self._referents.add(expression)
             name = expression
         else:
             name = self.name(value, "object")

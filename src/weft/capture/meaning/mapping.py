@@ -14,7 +14,7 @@ from weft.capture.python.defined import defined_at
 from weft.capture.python.namespaces import namespace_of
 from weft.capture.state.frame import Return
 from weft.capture.state.journal import contents_of, slots_of
-from weft.compile.control import operands_of
+from weft.compile.regions import operands_of
 from weft.core.number import require
 from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor

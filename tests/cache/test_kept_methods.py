@@ -111,6 +111,47 @@ f = Model().forward
             ("ops.tanh)", "ops.sin)"), ("* self.gain", "+ self.gain"), ('"b": b}', '"b": a}'), ('"a": a,', '"a": b,'),
         ],
     ),
+    "decorated functions that others call": (
+        """
+from weft import grad, nn
+class Model:
+    gain = 2.0
+    def __init__(self, cells): self.cells = cells
+    @deco
+    def forward(self, x): return self.cells[(0, 1)](x).sum() * self.gain
+@deco
+def inner(x): return (x * x * 3.0).sum()
+model = Model({(0, 1): nn.Dense(3, 2, weight_init="ones"), (1, 0): nn.Dense(3, 2, weight_init="zeros")})
+def f(x): return model.forward(x), grad(model.forward)(x), inner(x), grad(inner)(x)
+""",
+        "(M,)",
+        [
+            ("gain = 2.0", "gain = 2.5"), ("x * x * 3.0", "x * x * 4.0"), ("* self.gain", "+ self.gain"),
+            ("self.cells[(0, 1)]", "self.cells[(1, 0)]"), ("{(0, 1): nn.Dense", "{(0, 1): nn.ReLU(), (2, 2): nn.Dense"),
+            ("@deco\ndef inner", "@deco\ndef other(x): return x.sum()\n@deco\ndef inner"),
+            ("def f(x)", "def other(x): return x.sum()\ninner = deco(other)\ndef f(x)"),
+        ],
+    ),
+    "slots": (
+        """
+from weft import nn
+class Model:
+    __slots__ = ("net", "gain", "__weakref__")
+    def __init__(self, gain): self.net, self.gain = nn.Dense(3, 2, weight_init="ones"), gain
+    def forward(self, x): return self.net(x) * self.gain
+class Outer(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.model = Model(1.5)
+        self.net = nn.Dense(2, 2, weight_init="ones")
+    def construct(self, x): return self.net(self.model.forward(x))
+outer = Outer()
+def f(x): return outer(x) * outer.model.gain
+""",
+        "(M,)",
+        [("Model(1.5)", "Model(2.5)"), ("self.net(x) * self.gain", "self.net(x) + self.gain"),
+         ('Dense(2, 2, weight_init="ones")', 'Dense(2, 2, weight_init="ones", activation="tanh")')],
+    ),
     "deep": (
         """
 from weft import nn

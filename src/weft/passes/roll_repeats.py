@@ -131,6 +131,8 @@ class RollRepeats(Pass):
             if end - first < self.least * period:
                 continue
             run = Run(old, uses, uses.narrowest(first, end, period), end, period)
+            if run.is_hopeless(items):
+                continue
             start, count = run.steady(self.least)
             size = int(before[start + period] - before[start]) if count else 0
             if count < self.least or size > self.most or size * count <= self.limit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -59,6 +59,30 @@ class Run:
                     values: Any = [self.nodes[i].inputs[place] for i in range(start + offset, stop, self.period)]
                     yield (offset, place), tuple(values)
 
+    def is_hopeless(self, items: Mapping[Value, Item]) -> bool:
+        """Whether two steps in the middle read different things from before the run that cannot lie on a stack, as the
+        parameters of layers are: then no loop has both.
+
+        Args:
+            items: the known items of stacks.
+        """
+        middle = self.count // 2
+        if middle <= _FURTHEST or middle + 1 >= self.count:  # there may be what is carried into the loop
+            return False
+        start = self.first + middle * self.period
+        for i in range(start, start + self.period):
+            for here, after in zip(self.nodes[i].inputs, self.nodes[i + self.period].inputs, strict=True):
+                if here is after or here is None or after is None:
+                    continue
+                before = self.uses.made(here) < self.first and self.uses.made(after) < self.first
+                if (
+                    before
+                    and not (here in items and after in items)
+                    and not (_is_constant(here) and _is_constant(after))
+                ):
+                    return True
+        return False
+
     def steady(self, least: int) -> tuple[int, int]:
         """The first node and the number of steps, around the middle of the run, that seem to be a loop's; no steps if
         they are fewer than `least`.
@@ -89,6 +113,10 @@ class Run:
             low = max(low, int(wrong[wrong < middle][-1]) + 1 if (wrong < middle).any() else 0)
             high = min(high, int(wrong[wrong > middle][0]) if (wrong > middle).any() else self.count)
         return self.first + int(low) * self.period, max(int(high - low), 0)
+
+
+def _is_constant(value: Value) -> bool:
+    return value.node is not None and value.node.op is CONSTANT
 
 
 @dataclass
@@ -205,7 +233,7 @@ class Loop:
         """Constants on a stack. Other values are on none: what puts them there takes longer than it saves, to compile
         and to run.
         """
-        if any(value.node is None or value.node.op is not CONSTANT for value in values):
+        if not all(map(_is_constant, values)):
             return None
         if kind.size * kind.dtype.itemsize * len(values) > EMBED_LIMIT:
             return None

@@ -116,6 +116,17 @@ for _name in sorted({*dir(int), *dir(float), "__complex__"} - _OF_OBJECTS):
 
 #: containers whose items can be replaced
 _INDEXED: Final = (list, dict, deque)
+#: classes of values that are no run-time numbers and hold none, by id: a class may define how it is hashed
+_PLAIN: Final = frozenset(map(id, (bool, int, float, complex, str, bytes, type(None), DType)))
+
+
+def _is_plain(items: tuple[Any, ...]) -> bool:
+    """Whether there is no run-time number in a tuple, nor anything that could hold one: most attributes are such."""
+    for item in items:
+        kind = type(item)
+        if id(kind) not in _PLAIN and not (kind is tuple and _is_plain(item)):
+            return False
+    return True
 
 
 def settled(value: Any, seen: set[int] | None = None) -> Any:
@@ -129,6 +140,8 @@ def settled(value: Any, seen: set[int] | None = None) -> Any:
         Unsupported: only the running graph knows one of the numbers.
     """
     kind = type(value)  # `isinstance` would also ask the user's `__class__`
+    if kind is tuple and _is_plain(value):
+        return value
     if issubclass(kind, RunNumber):
         return value.constant()
     if kind is slice:

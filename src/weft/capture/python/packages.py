@@ -92,6 +92,8 @@ def module_of_function(function: types.FunctionType) -> str:
     `functools.wraps` gives a function of the program the name of a library's, and one of a library a program's.
     """
     declared, written = function.__module__, function.__globals__.get("__name__")
+    if declared is written and type(declared) is str:  # as for almost all
+        return declared
     if not isinstance(declared, str) or not isinstance(written, str):
         return ""
     return declared if declared.partition(".")[0] == written.partition(".")[0] else ""

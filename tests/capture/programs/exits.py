@@ -329,6 +329,20 @@ def rows_that_are_written_until_a_break(x: Any) -> Any:
 
 
 @case(ROWS)
+def rows_of_a_shared_iterator(x: Any) -> Any:
+    rows, total = iter(x), x[0] * 0
+    for row in rows:
+        total = total + row
+        if total.sum() > 0.5:
+            break
+    for row in rows:
+        total = total - row * 0.5
+        if total.sum() < -2:
+            break
+    return total
+
+
+@case(ROWS)
 def rows_in_rows(x: Any) -> Any:
     total = x[0] * 0
     for row in x:

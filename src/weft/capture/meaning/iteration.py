@@ -203,7 +203,7 @@ class Iteration(Part):
     def own_iter(self, obj: Any) -> Any:
         """`iter(obj)` for a loop that nobody else gets the iterator of."""
         found = self.get_iter(obj)
-        if type(found) is SequenceIterator and isinstance(found.sequence, (range, Tensor)):
+        if type(found) is SequenceIterator and (type(obj) is range or Tensor in type(obj).__mro__):
             found.is_own = True
         return found
 

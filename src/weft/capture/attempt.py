@@ -112,6 +112,8 @@ class Attempt:
         self.point: BreakPoint | None = None
         #: the call itself, where the entry may make it in Python
         self.whole_call: str | None = None
+        #: the call that is captured from its beginning, for Python to make where nothing else is left
+        self.call: str | None = None
 
     def take(self, function: Any, names: list[str], paths: list[str], values: Sequence[Any]) -> list[Any]:
         """The arguments of a call as the captured function gets them: where it is interpreted, they are guarded when
@@ -201,16 +203,16 @@ class Attempt:
 
     def in_python(self, refused: End) -> Entry:
         """An entry that makes the whole call in Python, under the guards of what was read so far."""
-        assert self.whole_call is not None
+        assert self.call is not None
         writer = self._writer()
-        writer.lines = [f"return left_to_python({self.whole_call})"]
+        writer.lines = [f"return left_to_python({self.call})"]
         reason = refused.reason
         location = reason.location if isinstance(reason, Unsupported) else None
         site = refused.site(location) if location is not None else None
         if reason.in_callback if isinstance(reason, Unsupported) else refused.inside:
             site = None  # the function that is called back is captured by itself, and its breaks count
             writer.scope["calling_back"] = self.owner.captured_callbacks
-            writer.lines = ["with calling_back():", f"    result = {self.whole_call}", "return left_to_python(result)"]
+            writer.lines = ["with calling_back():", f"    result = {self.call}", "return left_to_python(result)"]
         history = self.owner.history
 
         def left_to_python(result: Any) -> Any:

@@ -67,11 +67,12 @@ class Program(Owner):
             attempt.sources.paths[loaded] = getattr(function, "__name__", type(function).__name__)
             attempt.sources.root(function, loaded)
             attempt.sources.kind(function, loaded)
-            if self.guarded and not is_transparent(function):
+            if self.guarded:
                 given_names = names[: len(args)]
                 for key, name in zip(kwargs, names[len(args) :], strict=True):
                     given_names.append(f"{key}={name}" if is_spelled(key) else f"**{{{key!r}: {name}}}")
-                attempt.whole_call = f"{loaded}({', '.join(given_names)})"
+                attempt.call = f"{loaded}({', '.join(given_names)})"
+                attempt.whole_call = None if is_transparent(function) else attempt.call
             taken = attempt.take(function, names, paths, values)
             attempt.begin_steps()
             given = dict(zip(kwargs, taken[len(args) :], strict=True))
@@ -188,7 +189,7 @@ class Program(Owner):
             strict = self.is_strict() and isinstance(refused.reason, Unsupported) and not refused.reason.quiet
             if strict or refused.step < 0 or (end is not None and refused.step >= end.step):
                 if isinstance(refused.reason, Unsupported) and not self.is_strict():
-                    if attempt.whole_call is not None:
+                    if attempt.call is not None:
                         return attempt.in_python(refused), attempt
                     entry = None if continuation is None else attempt.rest_in_python(continuation, refused.reason)
                     if entry is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from weft.capture.leaving.entry import MISS
 from weft.capture.leaving.tracebacks import hide_runtime
 from weft.capture.python.defined import defined_at
+from weft.core import trace
 from weft.core.frames import passed_over
 from weft.core.transparency import transparent
 from weft.jit.compiled import Compiled, is_eager
@@ -20,6 +21,9 @@ from weft.nn.cell import Cell
 def _graph_call(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`Cell.__call__` in graph mode."""
     if is_eager():
+        return NotImplemented
+    if _left.cell is cell:
+        _left.cell = None
         return NotImplemented
     try:
         if not kwargs:
@@ -41,7 +45,18 @@ def compiled_cell(cell: Cell) -> Compiled:
 @transparent
 @passed_over
 def _call_cell(self: Cell, *args: Any, **kwargs: Any) -> Any:
+    if trace.current() is None:  # the whole call is left to Python, where the cells inside are graphs of their own
+        _left.cell = self
     return self(*args, **kwargs)
+
+
+class _Left(threading.local):
+    """The Cell of which Python itself makes the next call."""
+
+    cell: Cell | None = None
+
+
+_left = _Left()
 
 
 def _make(cell: Cell) -> Compiled:

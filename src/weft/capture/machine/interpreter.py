@@ -88,6 +88,8 @@ class Interpreter:
         #: ids of those that were raised inside of an operation, a gradient or a mapping
         self.raised_inside: set[int] = set()
         self.journal.clock = lambda: self.steps - 1
+        #: what was being handled when an exception was raised, by its id: the capture may be handling the same
+        self.contexts: dict[int, BaseException | None] = {}
         #: the exception on its way out of a frame, whose `__context__` was set where it was raised
         self.propagating: BaseException | None = None
         #: which instructions of each code object ran, for reports
@@ -429,8 +431,11 @@ class Interpreter:
         if error is not self.propagating:
             if id(error) not in self.created and not self.sources.is_known(error):
                 self.made(error)
-            drop_context(error, ambient, self.handled(frame))
-            chain_native(error, self.handled(frame))
+            handled = self.handled(frame)
+            if ambient is not error.__context__ or self.contexts.get(id(error)) is not ambient:
+                drop_context(error, ambient, handled)
+            chain_native(error, handled)
+            self.contexts[id(error)] = error.__context__
         elif error.__context__ is ambient is not None:
             error.__context__ = None
             set_context(error, self.handled(frame) if first[2] is ambient else first[2])

@@ -432,13 +432,13 @@ class Interpreter:
             if id(error) not in self.created and not self.sources.is_known(error):
                 self.made(error)
             handled = self.handled(frame)
-            if ambient is not error.__context__ or self.contexts.get(id(error)) is not ambient:
+            if not self._is_context(ambient, error):
                 drop_context(error, ambient, handled)
             chain_native(error, handled)
-            self.contexts[id(error)] = error.__context__
-        elif error.__context__ is ambient is not None:
+        elif error.__context__ is ambient is not None and not self._is_context(ambient, error):
             error.__context__ = None
             set_context(error, self.handled(frame) if first[2] is ambient else first[2])
+        self.contexts[id(error)] = error.__context__
         self.journal.left(error, frame, pc)
         handler = frame.decoded.handler_at(pc)
         if handler is None:
@@ -451,6 +451,10 @@ class Interpreter:
             frame.stack.append(frame.instrs[pc].offset)
         frame.stack.append(error)
         frame.pc = handler.target
+
+    def _is_context(self, ambient: BaseException | None, error: BaseException) -> bool:
+        """Whether what the capture handles is what the program was handling when it raised an exception."""
+        return error.__context__ is ambient and self.contexts.get(id(error)) is ambient
 
     def handled(self, frame: Frame | None) -> BaseException | None:
         """The exception that is being handled in a frame or the nearest of its callers."""

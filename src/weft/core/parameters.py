@@ -1,11 +1,32 @@
-"""ParameterTuple: an ordered group of parameters, as optimizers and gradient transforms take it."""
+"""Groups of parameters as optimizers and gradient transforms take them, and the names that cells give them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
+from weft.core import trace as trace_module
 from weft.core.tensor import Parameter
+from weft.errors import Refusal, Unsupported
+
+
+def rename(parameter: Parameter, name: str) -> None:
+    """Let a cell give a Parameter the name of its place. A graph gives no names: there it is a break.
+
+    Args:
+        parameter: the Parameter.
+        name: its path from the cell.
+    """
+    if parameter.name == name:
+        return
+    trace = trace_module.current()
+    if trace is not None and trace.watched and id(parameter) not in trace.created:
+        raise Unsupported(
+            Refusal.IMPURE_CALL,
+            f"the Parameter {parameter.name!r} gets the name {name!r}, as the layer that has it is put elsewhere",
+            "put layers in their places outside the compiled function",
+        )
+    parameter.name = name
 
 
 class ParameterTuple(tuple[Parameter, ...]):

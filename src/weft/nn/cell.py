@@ -21,7 +21,7 @@ from weft.capture.python.users import users_code
 from weft.capture.state import events
 from weft.core import trace
 from weft.core.home import Home
-from weft.core.parameters import ParameterTuple
+from weft.core.parameters import ParameterTuple, rename
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import keeps, transparent
 from weft.nn.hooks import HookHandle, call_with_extras
@@ -266,7 +266,7 @@ class Cell:
 
     def _register_parameter(self, name: str, value: Parameter) -> None:
         if value.name == "Parameter":
-            value.name = name
+            rename(value, name)
         self._params[name] = value
 
     def _register_cell(self, name: str, value: Cell) -> None:
@@ -280,7 +280,7 @@ class Cell:
         listed = {id(p) for p in self._params.values()}
         for position, item in enumerate(value):
             if item.name == "Parameter":
-                item.name = f"Parameter${position}"
+                rename(item, f"Parameter${position}")
             if id(item) not in listed:
                 self._params[item.name] = item
 
@@ -442,7 +442,7 @@ class Cell:
         if not isinstance(prefix, str):
             raise TypeError(f"update_parameters_name: prefix must be a str, not {type(prefix).__name__}")
         for path, param in self.parameters_and_names(expand=recurse):
-            param.name = prefix + path
+            rename(param, prefix + path)
 
     def check_names(self) -> None:
         """Check that no two parameters have the same name.

@@ -209,6 +209,7 @@ def _setting(get: Any) -> Handler:
 for _get in (context.get_context, random.get_seed):
     handles(_get)(_setting(_get))
 handles(random.set_seed)(refused("set_seed", "set the seed outside the compiled function"))
+handles(context.set_context)(refused("set_context", "change settings outside the compiled function"))
 
 
 @handles(pow)

@@ -37,6 +37,8 @@ from weft.ir.graph import Graph
 _DUPLICATION_LIMIT = 64
 #: how many sides of branches one capture follows
 _SIDE_LIMIT = 4000
+#: how deeply sides of branches nest: XLA takes ever longer, and JAX, which goes down by calls, comes to Python's limit
+_DEPTH_LIMIT = 64
 
 
 class Branches(Part):
@@ -134,6 +136,14 @@ class Branches(Part):
                 "conditions on tensors follow each other without meeting again, so that the number of paths doubles "
                 f"with each (more than {_SIDE_LIMIT} were followed)",
                 "let the paths meet again before the next condition, or use ops.where/ops.select",
+                frame.decoded.location(frame.pc),
+            )
+        if sum(layer.side for layer in self.journal.layers) >= _DEPTH_LIMIT:
+            raise Unsupported(
+                Refusal.TENSOR_CONDITION,
+                f"conditions on tensors stand in each other more than {_DEPTH_LIMIT} deep, as those of a loop do in which "
+                "each step may leave it",
+                "go over a range or the rows of a tensor, and make no list in the loop",
                 frame.decoded.location(frame.pc),
             )
         location = self.trace.location()

@@ -141,8 +141,8 @@ class Branches(Part):
         if sum(layer.side for layer in self.journal.layers) >= _DEPTH_LIMIT:
             raise Unsupported(
                 Refusal.TENSOR_CONDITION,
-                f"conditions on tensors stand in each other more than {_DEPTH_LIMIT} deep, as those of a loop do in which "
-                "each step may leave it",
+                f"conditions on tensors stand in each other more than {_DEPTH_LIMIT} deep, as those of a loop do that "
+                "each step may leave",
                 "go over a range or the rows of a tensor, and make no list in the loop",
                 frame.decoded.location(frame.pc),
             )

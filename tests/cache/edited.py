@@ -80,3 +80,26 @@ def same(found: Any, expected: Any) -> None:
         assert found == pytest.approx(expected, rel=1e-5, abs=1e-6, nan_ok=True)
     else:
         assert found == expected
+
+
+def check_found_again(source: str, arguments: str) -> list[Any]:
+    """The same program, as the next process runs it, finds its entries; returns what eager code gives."""
+    expected, _ = results(source, arguments, compiled=False)
+    first, found = results(source, arguments, compiled=True)
+    assert found == 0
+    again, found = results(source, arguments, compiled=True)
+    same(first, expected)
+    same(again, expected)
+    assert found > 0
+    return expected
+
+
+def check_edited(source: str, arguments: str, edit: tuple[str, str]) -> None:
+    """An edited program gets nothing that was kept before, and neither does the first one afterwards."""
+    assert edit[0] in source
+    results(source, arguments, compiled=True)
+    edited = source.replace(*edit)
+    expected, _ = results(edited, arguments, compiled=False)
+    same(results(edited, arguments, compiled=True)[0], expected)
+    same(results(edited, arguments, compiled=True)[0], expected)
+    same(results(source, arguments, compiled=True)[0], results(source, arguments, compiled=False)[0])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cache.edited import Memory, results, same
+from tests.cache.edited import Memory, check_edited, check_found_again, results, same
 
 #: name -> source, the arguments of `f`, and edits as (old text, new text)
 PROGRAMS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
@@ -255,24 +255,13 @@ def test_edits_are_edits() -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_same_program_finds_its_entries(name: str, memory: Memory) -> None:
     source, arguments, _ = PROGRAMS[name]
-    expected, _ = results(source, arguments, compiled=False)
-    first, found = results(source, arguments, compiled=True)
-    assert found == 0
-    again, found = results(source, arguments, compiled=True)
-    same(first, expected)
-    same(again, expected)
-    assert found > 0
+    check_found_again(source, arguments)
 
 
 @pytest.mark.parametrize(("name", "number"), EDITS)
 def test_an_edited_program_gets_nothing_old(name: str, number: int, memory: Memory) -> None:
     source, arguments, edits = PROGRAMS[name]
-    results(source, arguments, compiled=True)
-    edited = source.replace(*edits[number])
-    expected, _ = results(edited, arguments, compiled=False)
-    same(results(edited, arguments, compiled=True)[0], expected)
-    same(results(edited, arguments, compiled=True)[0], expected)
-    same(results(source, arguments, compiled=True)[0], results(source, arguments, compiled=False)[0])
+    check_edited(source, arguments, edits[number])
 
 
 #: programs that use what must be found in another way: source, arguments

@@ -6,7 +6,17 @@ import logging
 
 import pytest
 
-from tests.cache.edited import Memory, compiled_once, found_of, loaded, outcomes, results, same
+from tests.cache.edited import (
+    Memory,
+    check_edited,
+    check_found_again,
+    compiled_once,
+    found_of,
+    loaded,
+    outcomes,
+    results,
+    same,
+)
 
 _TRAINER = """
 from weft import Parameter, Tensor, nn, ops, value_and_grad
@@ -218,26 +228,14 @@ EDITS = [(name, number) for name, (_, _, edits) in PROGRAMS.items() for number i
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_same_program_finds_its_entries(name: str, memory: Memory) -> None:
     source, arguments, _ = PROGRAMS[name]
-    expected, _ = results(source, arguments, compiled=False)
+    expected = check_found_again(source, arguments)
     assert not any(isinstance(value, str) for value in expected)  # it raises nothing
-    first, found = results(source, arguments, compiled=True)
-    assert found == 0
-    again, found = results(source, arguments, compiled=True)
-    same(first, expected)
-    same(again, expected)
-    assert found > 0
 
 
 @pytest.mark.parametrize(("name", "number"), EDITS)
 def test_an_edited_program_gets_nothing_old(name: str, number: int, memory: Memory) -> None:
     source, arguments, edits = PROGRAMS[name]
-    assert edits[number][0] in source
-    results(source, arguments, compiled=True)
-    edited = source.replace(*edits[number])
-    expected, _ = results(edited, arguments, compiled=False)
-    same(results(edited, arguments, compiled=True)[0], expected)
-    same(results(edited, arguments, compiled=True)[0], expected)
-    same(results(source, arguments, compiled=True)[0], results(source, arguments, compiled=False)[0])
+    check_edited(source, arguments, edits[number])
 
 
 #: methods with two objects of one class that differ in one setting, or in which of their parts are one

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.cache.edited import Memory
 from tests.capture.test_corpus import PROGRAMS
 from tests.helpers.programs import Case, check_case
 from weft import context
@@ -88,14 +89,6 @@ def with_kept_entries(patch: pytest.MonkeyPatch) -> None:
     executables._current = Memory()  # type: ignore[assignment]
     patch.setattr(executables, "keeps_entries", lambda: True)
     patch.setattr("weft.capture.capture.keeps_entries", lambda: True)
-
-
-class Memory(dict[str, bytes]):
-    """A compile cache in memory."""
-
-    def put(self, key: str, value: bytes) -> None:
-        """Keep a value."""
-        self[key] = value
 
 
 FEATURES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {

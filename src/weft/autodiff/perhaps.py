@@ -16,7 +16,7 @@ import numpy as np
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
-from weft.ops.logic import logical_or
+from weft.ops.logic import logical_and, logical_or
 from weft.ops.math import add
 
 
@@ -60,7 +60,6 @@ def _samples(*values: Any) -> list[Sample]:
     return [Sample(values, vmap=False)]
 
 
-_BOTH = Primitive.table["LogicalAnd"]
 #: the gradient, zeros where none arrives
 GATE: Primitive = Primitive(
     "GateGradient",
@@ -150,7 +149,7 @@ def under(gradients: Sequence[Gradient], present: Tensor | None) -> list[Gradien
         if gradient is None:
             found.append(None)
         elif gradient.__class__ is Perhaps:  # such an entry is asked only if its own outputs have a gradient
-            both = apply(_BOTH, (present, gradient.present))
+            both = logical_and(present, gradient.present)
             found.append(Perhaps(gradient.value, both))
         else:
             found.append(Perhaps(gradient, present))  # type: ignore[arg-type]

@@ -25,6 +25,7 @@ from weft.core.parameters import ParameterTuple, rename
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import keeps, transparent
 from weft.nn.hooks import HookHandle, call_with_extras
+from weft.nn.remarks import Remarks
 
 #: installed by the compiler: runs a cell as a graph in GRAPH_MODE; NotImplemented where compiling is switched off
 graph_call: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
@@ -49,7 +50,7 @@ def _next_version(state: dict[str, Any]) -> int:
     return (version + 2 & -2) | (state.get("training") is True)
 
 
-class Cell:
+class Cell(Remarks):
     """Base class of all networks: assign parameters and sub-cells in `__init__`, compute in `construct`.
 
     Args:
@@ -512,15 +513,6 @@ class Cell:
         """How the cell was made: equal for equal arguments to an `__init__` with `lazy_inline`; else the class name."""
         return self._init_args or type(self).__name__
 
-    @property
-    def bprop_debug(self) -> bool:
-        """Whether a custom derivative can be stepped through with a debugger (it always can)."""
-        return bool(self._settings.get("bprop_debug", False))
-
-    @bprop_debug.setter
-    def bprop_debug(self, value: bool) -> None:
-        self._settings["bprop_debug"] = bool(value)
-
     def to_float(self, dst_type: Any) -> Cell:
         """Compute this cell and all below it in a floating type: inputs and weights are cast on the way in.
 
@@ -576,23 +568,11 @@ class Cell:
             cell.add_flags(**flags)
         return self
 
-    def get_flags(self) -> dict[str, Any]:
-        """The attached settings."""
-        return dict(self._flags)
-
     def generate_scope(self) -> None:
         """Note on every sub-cell the path that graph listings show."""
         for path, cell in self.cells_and_names():
             if path:
                 cell.__dict__["_scope"] = path
-
-    def get_scope(self) -> str | None:
-        """The path noted by `generate_scope`."""
-        return self.__dict__.get("_scope")
-
-    def _note(self, name: str, value: Any) -> Cell:
-        self._settings[name] = value
-        return self
 
     def recompute(self, mode: bool = True, **kwargs: Any) -> None:
         """Have backward passes compute again what this cell computes on the way, see `weft.autodiff.recompute`.
@@ -604,19 +584,6 @@ class Cell:
         self._settings.update(kwargs, recompute=bool(mode))
         self._refresh_extras()
 
-    def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Describe the inputs (sizes that vary are None); kept for the compiler.
-
-        Args:
-            inputs: Tensors in call order.
-            kwargs: Tensors by parameter name.
-        """
-        self._note("inputs", kwargs or inputs)
-
-    def get_inputs(self) -> Any:
-        """What `set_inputs` was given."""
-        return self._settings.get("inputs")
-
     def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Cell:
         """Group the gradient exchange of the parameters (kept; the compiler groups by itself).
 
@@ -627,60 +594,6 @@ class Cell:
         for param in self.get_parameters(expand=recurse):
             param.__dict__["comm_fusion"] = fusion_type
         return self
-
-    def set_param_ps(self, recurse: bool = True, init_in_server: bool = False) -> None:
-        """Accepted for programs that name a parameter server; parameters stay on the device.
-
-        Args:
-            recurse: also for sub-cells.
-            init_in_server: kept.
-        """
-        self._note("param_ps", (recurse, init_in_server))
-
-    def set_jit_config(self, jit_config: Any) -> None:
-        """Keep compile settings for GRAPH_MODE.
-
-        Args:
-            jit_config: the settings.
-        """
-        self._note("jit_config", jit_config)
-
-    def set_boost(self, boost_type: str) -> Cell:
-        """Accepted for programs that ask for a training accelerator.
-
-        Args:
-            boost_type: kept.
-        """
-        return self._note("boost", boost_type)
-
-    def shard(self, in_strategy: Any, out_strategy: Any = None, **kwargs: Any) -> Cell:
-        """Record a sharding of inputs and outputs (used by parallel programs).
-
-        Args:
-            in_strategy: for the inputs.
-            out_strategy: for the outputs.
-            kwargs: further settings, kept.
-        """
-        return self._note("shard", (in_strategy, out_strategy, kwargs))
-
-    def flatten_weights(self, fusion_size: int = 0) -> None:
-        """Accepted for programs that ask for contiguous weights; the compiler lays memory out.
-
-        Args:
-            fusion_size: kept.
-        """
-        self._note("flatten_weights", fusion_size)
-
-    @property
-    def pipeline_stage(self) -> int | None:
-        """Pipeline stage of the cell, None if not set."""
-        return self._settings.get("pipeline_stage")
-
-    @pipeline_stage.setter
-    def pipeline_stage(self, value: int) -> None:
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise ValueError(f"pipeline_stage must be a non-negative int, not {value!r}")
-        self._note("pipeline_stage", value)
 
     def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
         """The parameters mapped to their initialised selves (they always are initialised).

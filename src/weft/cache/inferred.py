@@ -14,8 +14,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -116,8 +114,7 @@ def _write(name: str, seconds: float) -> None:
 @functools.cache
 def version() -> str:
     """A name for everything that says what an operation computes: this package's source, NumPy and Python."""
-    root = Path(__file__).parent.parent
-    facts = [sys.version, np.__version__, *_sources(root)]
+    facts = [sys.version, np.__version__, *_sources(os.path.dirname(os.path.dirname(__file__)))]
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
@@ -126,15 +123,21 @@ def _key() -> str:
     return f"types {version()}"
 
 
-def _sources(folder: Path) -> Iterator[Any]:
+def _sources(folder: str) -> list[Any]:
     """Name, size and time of every source file in a folder and those in it."""
+    folders: list[str] = []
+    found: list[Any] = []
     with os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            if entry.is_dir():
-                yield from _sources(Path(entry.path))
-            elif entry.name.endswith(".py"):
+        for entry in entries:
+            if entry.name.endswith(".py"):
                 facts = entry.stat()
-                yield entry.name, facts.st_size, facts.st_mtime_ns
+                found.append((entry.name, facts.st_size, facts.st_mtime_ns))
+            elif entry.name != "__pycache__" and entry.is_dir():
+                folders.append(entry.name)
+    found.sort()
+    for name in sorted(folders):
+        found += [name, *_sources(os.path.join(folder, name))]
+    return found
 
 
 on_compilation(_write)

@@ -222,6 +222,8 @@ class Cell(Remarks):
             return
         params, cells = state["_params"], state["_cells"]
         if isinstance(value, Parameter):
+            if params.get(name) is value and state.get(name) is value:
+                return  # as after `self.count += 1`, which writes in place
             cells.pop(name, None)
             self._register_parameter(name, value)
         elif isinstance(value, Cell):

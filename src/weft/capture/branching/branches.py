@@ -24,6 +24,7 @@ from weft.capture.meaning.arithmetic import chosen, is_at, shifted
 from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.exceptions import raise_as_it_is
 from weft.capture.python.packages import CAPTURE, WEFT
+from weft.capture.state.counts import with_one_count
 from weft.capture.state.frame import UNBOUND, Exit, Fork, Frame, Raise, Return, Stop, Yield
 from weft.capture.state.journal import contents_of, restore
 from weft.compile.control import emit_if
@@ -340,7 +341,7 @@ class Branches(Part):
             merged = joiner.contents(now[0], now[1], name)
             extra = joiner.merge_items(a if a is ABSENT else a[1], b if b is ABSENT else b[1], name)
             return MergedTensor(merged, extra)
-        return joiner.merge_contents(a, b, name)
+        return joiner.merge_contents(*with_one_count(owner, a, b), name)
 
     def as_exit(self, frame: Frame, outcome: Outcome) -> Exit:
         """Put the frame and the heap into the state of an outcome."""

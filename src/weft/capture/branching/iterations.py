@@ -26,6 +26,7 @@ from weft.capture.branching.leaves import (
 )
 from weft.capture.branching.outcomes import Outcome
 from weft.capture.python.namespaces import namespace_of
+from weft.capture.state.counts import with_one_count
 from weft.capture.state.frame import UNBOUND, Frame, MaybeUnbound
 from weft.capture.state.fresh import is_value
 from weft.capture.state.journal import EMPTY_CELL, contents_of, restore
@@ -251,6 +252,7 @@ class Iteration:
         if isinstance(obj, types.CellType):
             self._compare(before, after, ("heap", key))
             return
+        before, after = with_one_count(self._machine.journal.owner(key), before, after)
         self._record(before, after, ("heap", key))
 
     def _record(self, before: Any, after: Any, path: Path, depth: int = 2) -> None:

@@ -30,6 +30,7 @@ from weft.capture.meaning.stand_ins import refuse_stand_ins
 from weft.capture.python.containers import native_class
 from weft.capture.python.exceptions import chain_native, drop_context, raise_as_it_is, set_context
 from weft.capture.sources.sources import Sources
+from weft.capture.state.counts import COUNT, counts_changes
 from weft.capture.state.frame import UNBOUND, Await, Exit, Fork, Frame, Lazy, Raise, Return, Stop, Suspend
 from weft.capture.state.fresh import is_value, leads_to_this_call, note_parts
 from weft.capture.state.journal import EMPTY_CELL, Journal, cell_value
@@ -122,7 +123,8 @@ class Interpreter:
     def _read_before_side_write(self, obj: Any) -> None:
         """One side of a branch is about to write an object: what the other side leaves is read, too."""
         numbers: dict[Any, Any] = {}
-        self.sources.contents(obj, numbers if self.journal.can_exchange(obj) else None)
+        count = COUNT if counts_changes(type(self.journal.owner(id(obj)))) else None
+        self.sources.contents(obj, numbers if self.journal.can_exchange(obj) else None, count)
         for key, (value, number) in numbers.items():
             with contextlib.suppress(LookupError):
                 if native_class(type(obj)).__getitem__(obj, key) is value:  # and nothing was written there meanwhile

@@ -183,13 +183,14 @@ class Contents(Known):
         found = self._spelled(obj, "__len__", expression)
         self._guard(f"{found} == {count}", "length", self.path(expression), count, found)
 
-    def contents(self, obj: Any, numbers: dict[Any, Any] | None = None) -> None:
+    def contents(self, obj: Any, numbers: dict[Any, Any] | None = None, unread: str | None = None) -> None:
         """Everything in a container was read, one level deep.
 
         Args:
             obj: the container.
             numbers: gets the numbers that are not constants of this capture, by key, each after its value; without it
                 they are constants.
+            unread: a key of a dictionary whose item was not read.
         """
         obj = shown_by(obj)
         expression = self._tracked(obj)
@@ -207,7 +208,7 @@ class Contents(Known):
             room = self._spelled(obj, "__sizeof__", expression)  # on which the order of what is made of it depends
             self._guard(f"{room} == {native_class(type(before)).__sizeof__(before)}", "contents", path)
         elif isinstance(before, dict):
-            self._guard_items(obj, expression, before, path, numbers)
+            self._guard_items(obj, expression, before, path, numbers, unread)
         elif length(before) > _LONG:
             same, kept = self.name(same_items, "object"), self.name(list(members(before)), KEPT)
             self._guard(f"{same}([*{self._spelled(obj, '__iter__', expression)}], {kept})", "contents", path)
@@ -224,14 +225,16 @@ class Contents(Known):
             numbers[key] = item, found
 
     def _guard_items(
-        self, obj: Any, expression: str, before: dict[Any, Any], path: str, numbers: dict[Any, Any] | None
+        self, obj: Any, expression: str, before: dict[Any, Any], path: str, numbers: dict[Any, Any] | None,
+        unread: str | None,
     ) -> None:  # fmt: skip
         items = items_of(before)
         keys = [key for key, _ in items]
         self._guard_keys(obj, expression, keys, path)
         if all(map(_is_spelled, keys)):
             for key, item in items:
-                self._read_item(obj, expression, key, item, path, numbers)
+                if key != unread:
+                    self._read_item(obj, expression, key, item, path, numbers)
             return
         # by their places: looking up a key may call the program's own `__hash__` and `__eq__`
         values = f"{self.name(values_of, 'object')}({expression})"

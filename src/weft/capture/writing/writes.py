@@ -6,9 +6,9 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
-from weft.capture.python.classes import mark_of
 from weft.capture.python.containers import spelled
 from weft.capture.python.spelling import stores_plainly
+from weft.capture.state.counts import COUNT, changes, counts_changes
 from weft.capture.state.journal import (
     EMPTY_CELL,
     Journaled,
@@ -169,21 +169,20 @@ class Writes:
         self.writer.sources.tie(owner, namespace)
         self.writer.sources.written(owner)
         kind, target = type(owner), self.writer.outside(owner)
-        counted = _counts(kind, before, after) and before["_version"] != after["_version"]
-        changes = 0
-        if counted:  # a Cell counts changes where they are made, in twos
-            changes = (after["_version"] & -2) - (before["_version"] & -2)
-            after = {**after, "_version": before["_version"]}
+        is_cell, grows = counts_changes(kind, before, after), 0
+        if is_cell:
+            grows = changes(before, after)
+            after = {**after, COUNT: before[COUNT]}
         if list(before) == list(after)[: len(before)] and all(stores_plainly(kind, key) for key in after):
             for key, value in after.items():
                 if before.get(key, EMPTY_CELL) is not value:
                     self.writer.lines.append(f"{target}.{key} = {self.writer.expression(value)}")
         else:
             self._dictionary(dict, self.writer.namespace(kind, target), before, after, True)
-        if counted:  # the last bit is whether it trains now
+        if is_cell:  # the last bit is whether it trains now
             held = self.writer.namespace(kind, target)
-            version = f"({held}['_version'] + {changes} & -2) | ({held}.get('training') is True)"
-            self.writer.lines.append(f"{held}['_version'] = {version}")
+            count = f"({held}[{COUNT!r}] + {grows} & -2) | ({held}.get('training') is True)"
+            self.writer.lines.append(f"{held}[{COUNT!r}] = {count}")
 
     def _registry(self, owner: Any, name: str, before: dict[Any, Any], after: dict[Any, Any]) -> None:
         """Replay the changes of a dictionary that an object keeps about itself."""
@@ -215,13 +214,6 @@ class Writes:
                 self.writer.write(
                     kind, "__setitem__", target, self.writer.expression(key), self.writer.expression(value)
                 )
-
-
-def _counts(kind: type, *contents: dict[Any, Any]) -> bool:
-    """Whether an object is a Cell, which counts its changes."""
-    return mark_of(kind, "__weft_versions__") is not None and all(
-        type(items.get("_version")) is int for items in contents
-    )
 
 
 def _put_again(before: list[int], after: list[int]) -> set[int]:

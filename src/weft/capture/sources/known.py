@@ -197,6 +197,7 @@ class Known(abc.ABC):
             if is_container(obj):
                 self.pending.add(id(obj))
             found = self.known[id(obj)]
+            self.kind(obj, found[1])
         return found
 
     def is_known(self, obj: Any) -> bool:
@@ -446,7 +447,7 @@ class Known(abc.ABC):
 
     def kind(self, obj: Any, expression: str) -> None:
         """An object that stays itself may be given another class of the program's."""
-        if mark_of(type(obj), "__weft_versions__") is not None:
+        if mark_of(type(obj), "__weft_versions__") is not None or is_changeable(type(obj)):
             self._guard_class(expression, type(obj), self.path(expression))
 
     def _belongs_to_argument(self, expression: str) -> bool:

@@ -78,7 +78,11 @@ class Sources(LookedUp):
         if id(value) in self.known:
             return False
         made_of = mark_of(kind, "__weft_parts__", ())
-        if isinstance(value, ARRAYS) or is_opaque_iterator(value) or made_of is None:
+        if (
+            (isinstance(value, ARRAYS) and not isinstance(value, np.generic))
+            or is_opaque_iterator(value)
+            or made_of is None
+        ):
             self.opaque[id(value)] = value
         elif made_of:
             parts = made_of
@@ -319,6 +323,10 @@ class Sources(LookedUp):
         """An attribute was looked for and not found, neither in the object nor in its class."""
         if not self.is_known(obj) and not isinstance(obj, type):
             self.look_up(type(obj), name)
+        if self.wrote_objects() and self._is_looked_up_otherwise(obj, name):
+            self.holder(looked_through(obj), name)
+            self.not_held(obj, name)
+            return
         self._absent(obj, name, lambda owner: f"{self.name(lacks, 'object')}({owner}, {name!r})")
 
     def not_held(self, obj: Any, name: str) -> None:
@@ -337,12 +345,6 @@ class Sources(LookedUp):
             if slots[name] is not EMPTY_CELL if name in slots else name in before.get("attributes", ()):
                 return
         owner = self.name(obj, "module") if known is None else known[1]
-        classes = looked_through(obj)
-        if any(name in (self.before(cls) or {"class": ()})["class"] for cls in classes):  # deleted by the capture
-            self.holder(classes, name)
-            if isinstance(obj, type) or namespace_of(obj) is None:
-                return
-            condition = lambda owner: f"{name!r} not in {self.namespace(obj, owner)}"  # noqa: E731
         self._guard(condition(owner), "absent", f"{self.path(owner)}.{name}")
 
     def class_namespace(self, kind: type, name: str, held: dict[str, Any]) -> None:
@@ -406,7 +408,9 @@ class Sources(LookedUp):
         """
         seen = set() if seen is None else seen
         if id(value) in self.opaque:
-            raise only_the_call_knows(value)
+            if not isinstance(value, np.generic):
+                raise only_the_call_knows(value)
+            self.pin(value)
         if isinstance(value, BOUND):
             value = value.__self__
         if id(value) in seen or isinstance(value, (*SCALARS, *IDENTITY, Tensor)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cache.edited import Memory, check_edited, check_found_again, results, same
+from weft.capture.keeping import described, entries
 
 #: name -> source, the arguments of `f`, and edits as (old text, new text)
 PROGRAMS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
@@ -322,3 +323,39 @@ def test_what_is_found_by_the_same_program(name: str, memory: Memory) -> None:
     again, found = results(*FOUND[name], compiled=True)
     same(again, expected)
     assert found > 0
+
+
+def test_what_was_used_recently_is_kept_at_the_limit(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the limit the least recently used graph goes; a program that is run again now and then keeps its own."""
+    monkeypatch.setattr(entries, "_LIMIT", 8)
+    monkeypatch.setattr(entries, "_RECENT", 4)
+
+    def found(number: int) -> int:
+        return results(f"K = {number}.0\ndef f(x): return x * K\n", "(T,)", compiled=True)[1]
+
+    assert found(0) == found(1) == 0
+    for number in range(2, 30):
+        assert found(number) == 0
+        if number % 3 == 0:
+            assert found(0) == 1
+    assert found(0) == found(29) == found(25) == 1
+    assert found(1) == found(5) == 0
+
+
+def test_edits_that_are_taken_back_find_their_graphs(memory: Memory) -> None:
+    def found(number: int) -> int:
+        return results(f"K = {number}.0\ndef f(x): return x * K\n", "(T,)", compiled=True)[1]
+
+    for number in range(40):
+        assert found(number) == 0
+    assert all(found(number) == 1 for number in range(40))
+
+
+def test_the_reason_says_what_is_compared_and_what_to_do() -> None:
+    class Home(dict[str, float]):
+        pass
+
+    with pytest.raises(described.Undescribed) as caught:
+        described.Descriptions().of(Home(k=1.0), whole=True)
+    for part in (__name__, "Home", "another process could not compare", "make it in the compiled function"):
+        assert part in str(caught.value)

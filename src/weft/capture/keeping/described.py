@@ -223,7 +223,10 @@ def is_described_whole(kind: type, whole: bool) -> bool:
 
 
 def _nothing_known(kind: type) -> str:
-    return f"whether a {kind.__name__} is the same in another process cannot be told"
+    return (
+        f"it uses a {module_of(kind)}.{kind.__qualname__}, and nothing says what a {kind.__name__} holds, so another "
+        "process could not compare its own with it; make it in the compiled function, or pass what is used of it"
+    )
 
 
 def _shallow(value: Any) -> Any:

@@ -24,7 +24,9 @@ from weft.core.tensor import Tensor
 
 logger: Final = logging.getLogger("weft.cache")
 #: entries kept for one callable and types of arguments, the latest first
-_LIMIT: Final = 8
+_LIMIT: Final = 64
+#: one that is used behind these is put first: what was used since half of them were made is not dropped
+_RECENT: Final = _LIMIT // 2
 
 
 class KeptEntries:
@@ -54,7 +56,9 @@ class KeptEntries:
         store = executables.kept_entries()
         if store is None or self.unkept:
             return None
-        for record in _records(store.get(self._key(names, values))):
+        key = self._key(names, values)
+        records = _records(store.get(key))
+        for place, record in enumerate(records):
             if record["id"] in self._used:
                 continue
             try:
@@ -63,6 +67,8 @@ class KeptEntries:
                 logger.debug("%s: a graph of an earlier process does not fit: %s", self._about, reason)
                 continue
             self._used.add(record["id"])
+            if place >= _RECENT:
+                store.put(key, _content([record, *records[:place], *records[place + 1 :]]))
             return entry
         return None
 
@@ -82,7 +88,7 @@ class KeptEntries:
         self._used.add(record["id"])
         key = self._key(names, values)
         others = [other for other in _records(store.get(key)) if other["id"] != record["id"]]
-        store.put(key, json.dumps([record, *others[: _LIMIT - 1]], separators=(",", ":")).encode())
+        store.put(key, _content([record, *others[: _LIMIT - 1]]))
 
     def _key(self, names: Sequence[str], values: Sequence[Any]) -> str:
         kinds = [repr(value.type) if type(value) is Tensor else type(value).__qualname__ for value in values]
@@ -108,6 +114,10 @@ def _about(function: Any) -> str:
     if isinstance(function, types.FunctionType):
         return f"{function.__module__} {function.__qualname__} {code_digest(function.__code__)}"
     return f"{type(function).__module__} {type(function).__qualname__}"
+
+
+def _content(records: list[Record]) -> bytes:
+    return json.dumps(records, separators=(",", ":")).encode()
 
 
 def _records(content: bytes | None) -> list[Record]:

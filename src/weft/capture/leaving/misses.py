@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from weft.capture.python.values import is_numpy_number
 from weft.capture.state.events import FIRST
 from weft.capture.state.guards import Difference, pinned_by
 
@@ -45,14 +46,16 @@ def _is_of_another_class(difference: Difference) -> bool:
 
 
 def changing_numbers(differences: Iterable[Difference]) -> set[str]:
-    """What becomes an input of the next graph: lengths, ints, floats and arrays that differ and kept their type."""
+    """What becomes an input of the next graph: lengths, ints, floats, numbers and arrays of NumPy that differ and kept
+    their type.
+    """
     found = set()
     for difference in differences:
         guard, kind = difference.guard, type(difference.guard.expected)
         if guard.kind == "length":
             found.add(f"len({guard.path})")
         elif type(difference.found) is kind and (
-            (guard.kind == "value" and kind in (int, float))
+            (guard.kind == "value" and (kind in (int, float) or is_numpy_number(difference.found)))
             or (guard.kind in ("identity", "contents") and kind is np.ndarray)
         ):
             found.add(guard.path)

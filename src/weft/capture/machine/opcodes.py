@@ -7,6 +7,8 @@ import contextlib
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from weft.capture.code.instructions import Instr
 from weft.capture.machine.handlers import handles
 from weft.capture.meaning import arithmetic, iteration, methods, operators, table
@@ -130,6 +132,8 @@ def _is_op(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 def _is_same(machine: Machine, left: Any, right: Any) -> Any:
     """`left is right`, of which only bools have one object for each value."""
+    if isinstance(left, np.number) and isinstance(right, np.number):  # guarded by value, or not at all
+        raise Unsupported(Refusal.TENSOR_VALUE, "whether two numbers of NumPy are one object is asked", "use ==")
     if issubclass(type(left), RunNumber) or issubclass(type(right), RunNumber):
         if left is right:
             return True

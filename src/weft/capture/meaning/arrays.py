@@ -39,9 +39,14 @@ class Arrays(Part):
             sources.numbers.inputs[param] = f"{sources.name(array_of, 'object')}({expression}, None)"
         return wrap(param)
 
-    def array_beside(self, value: Any, tensor: Any) -> Any:
-        """A right operand that may be an array of the call: an input of the graph beside a tensor."""
-        array = self.array_input(value) if isinstance(tensor, Tensor) and isinstance(value, np.ndarray) else None
+    def array_beside(self, value: Any, other: Any) -> Any:
+        """An operand that may be an array or a number of the call: an input of the graph beside a tensor."""
+        if not isinstance(other, Tensor) or id(value) not in self.sources.opaque:
+            return value
+        if isinstance(value, np.floating) and isinstance(value, float):  # which tensors take for a float of Python
+            expression = self.sources.known[id(value)][1]
+            return self.sources.numbers.base(f"float({expression})", float(value), self.sources.path(expression))
+        array = self.array_input(value) if isinstance(value, (np.ndarray, np.generic)) else None
         return value if array is None else array
 
     def refuse_opaque(self, *values: Any) -> None:
@@ -54,7 +59,9 @@ class Arrays(Part):
         while pending:
             value = pending.pop()
             if id(value) in opaque:
-                raise only_the_call_knows(value)
+                if not isinstance(value, np.generic):
+                    raise only_the_call_knows(value)
+                self.sources.pin(value)
             if issubclass(type(value), (list, tuple, dict)) and id(value) not in seen:
                 seen.add(id(value))
                 pending += members(value)

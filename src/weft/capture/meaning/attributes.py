@@ -30,6 +30,7 @@ from weft.capture.python.namespaces import (
     namespace_of,
 )
 from weft.capture.python.packages import is_ours
+from weft.capture.python.specials import special_names
 from weft.capture.state.journal import EMPTY_CELL, OF_EXCEPTIONS, Journaled, slot_value
 from weft.capture.state.lazytext import LazyText, needs_characters
 from weft.core.choice import Choice, class_of
@@ -203,6 +204,7 @@ class Attributes(Part):
             if name not in class_namespace(obj):
                 raise Unsupported(Refusal.IMPURE_CALL, f"reading the annotations of {obj.__name__} makes them", "")
         elif isinstance(obj, type) and (found is MISSING or not is_data_descriptor(found)):
+            self.machine.objects.look_up(kind, name)  # the metaclass may be given one that goes before the class's own
             found = class_attribute(obj, name)
             self.sources.meet(type(found))
             getter = class_attribute(type(found), "__get__")
@@ -257,15 +259,21 @@ class Attributes(Part):
         return not self.machine.calls.holds_user_code(obj)  # else it is called step by step
 
     def _super_attr(self, obj: Any, name: str) -> Any:
-        owner = obj.__self__
-        mro = (owner if isinstance(owner, type) and issubclass(owner, obj.__thisclass__) else type(owner)).__mro__
-        self.sources.inherited(mro[0], obj.__thisclass__, name)
+        owner, start = obj.__self__, obj.__self_class__
+        mro = start.__mro__
+        self.sources.inherited(start, obj.__thisclass__, name)
         for cls in mro[mro.index(obj.__thisclass__) + 1 :]:
             found = cls.__dict__.get(name, MISSING)
-            if isinstance(found, property) and found.fget is not None:
+            if found is MISSING:
+                continue
+            if isinstance(found, property) and found.fget is not None and owner is not start:
                 return self.machine.calls.call(found.fget, [owner], {})
-            if found is not MISSING:
-                break
+            self.sources.meet(type(found))
+            getter = class_attribute(type(found), "__get__")
+            if isinstance(getter, types.FunctionType) and not self.machine.calls.is_native(getter, found):
+                self.machine.objects.look_up(type(found), "__get__")
+                return self.machine.calls.call(getter, [found, None if owner is start else owner, start], {})
+            break
         return getattr(obj, name)
 
     def set_attr(self, obj: Any, name: str, value: Any) -> None:
@@ -282,6 +290,7 @@ class Attributes(Part):
     def set_attr_plainly(self, obj: Any, name: str, value: Any) -> None:
         """`obj.name = value` where the class has no `__setattr__` of its own to enter."""
         self._refuse_write(obj, name)
+        self._refuse_look_up_written(obj, name, value)
         found = class_attribute(type(obj), name)
         self.machine.objects.look_up(type(obj), name)
         self.sources.meet(type(found))
@@ -360,6 +369,19 @@ class Attributes(Part):
                 "keep what changes in an ordinary object",
             )
 
+    def _refuse_look_up_written(self, obj: Any, name: str, value: Any) -> None:
+        """Refuse to change how the attributes of a class from outside, or of its instances, are found: guards look them
+        up as they were found before the call.
+        """
+        if not issubclass(type(obj), type) or id(obj) in self.created:
+            return
+        if special_names({name: value}) or any(map(_answers_itself, (class_attribute(obj, name), value))):
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                f"{name!r} of the class {obj.__name__} is changed, which decides how attributes or operators are found",
+                "change the class outside the compiled function",
+            )
+
     def delete_attr(self, obj: Any, name: str) -> None:
         """`del obj.name`."""
         custom = self.machine.objects.user_method(obj, "__delattr__")
@@ -371,6 +393,7 @@ class Attributes(Part):
     def delete_attr_plainly(self, obj: Any, name: str) -> None:
         """`del obj.name` where the class has no `__delattr__` of its own to enter."""
         self._refuse_write(obj, name)
+        self._refuse_look_up_written(obj, name, MISSING)
         found = class_attribute(type(obj), name)
         if (
             type(found) is property
@@ -390,12 +413,27 @@ class Attributes(Part):
                 "delete it outside the compiled function",
             )
         namespace = namespace_of(obj) or {}
-        if name in namespace:
+        if issubclass(type(obj), type):
+            self.sources.is_held(obj, name)
+        elif name in namespace:
             self.sources.attribute(obj, name, namespace[name])
         elif not isinstance(found, types.MemberDescriptorType):
             self.sources.not_held(obj, name)
+        elif (filled := slot_value(obj, found)) is EMPTY_CELL:
+            self.sources.absent(obj, name)
+        else:
+            self.sources.attribute(obj, name, filled)
         self.journal.touch(obj)
         below_hooks(type(obj), "__delattr__")(obj, name)
+
+
+def _answers_itself(member: Any) -> bool:
+    """Whether what a class has under a name decides what an instance gives for it, as properties do; functions only
+    become methods.
+    """
+    kind = type(member)
+    hooks = [class_attribute(kind, name) for name in ("__get__", "__set__", "__delete__")]
+    return kind is not types.FunctionType and any(hook is not MISSING for hook in hooks)
 
 
 def _is_in_c(member: Any) -> bool:

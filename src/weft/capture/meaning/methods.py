@@ -70,6 +70,10 @@ def descriptor_getter(machine: Machine, obj: Any, name: str, found: Any) -> type
     if not is_data_descriptor(found):
         if name in (namespace_of(obj) or ()):
             return None
+        if issubclass(type(obj), type):  # that of its metaclass comes last
+            if class_attribute(obj, name) is not MISSING:
+                return None
+            machine.objects.look_up(obj, name)
         machine.sources.not_held(obj, name)
     machine.objects.look_up(type(obj), name)
     machine.objects.look_up(type(found), "__get__")

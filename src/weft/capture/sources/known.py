@@ -30,7 +30,7 @@ from weft.capture.python.containers import CONTAINERS, VIEWS, has_unknown_state,
 from weft.capture.python.namespaces import class_namespace, namespace_of
 from weft.capture.python.packages import module_of
 from weft.capture.python.specials import classes_asked, special_names
-from weft.capture.python.values import same_array, same_value
+from weft.capture.python.values import is_numpy_number, same_array, same_value
 from weft.capture.sources.numbers import Numbers
 from weft.capture.state.guards import KEPT, Guard, is_long, pinned_by
 from weft.capture.state.journal import HELD_NONE
@@ -123,6 +123,8 @@ class Known(abc.ABC):
         self.is_new: Callable[[Any], bool] = lambda obj: False
         #: objects whose contents are only known when the entry runs, by id
         self.opaque: dict[int, Any] = {}
+        #: numbers of NumPy that are others in each call, by the expressions that load them
+        self._numpy_numbers: dict[str, Any] = {}
         #: the inputs of the graph that carry arrays of the call, by id of the array, see `weft.capture.meaning.arrays`
         self.arrays: dict[int, Value] = {}
         #: parameters of the entry that bring instances of plain classes
@@ -197,6 +199,7 @@ class Known(abc.ABC):
             if is_container(obj):
                 self.pending.add(id(obj))
             found = self.known[id(obj)]
+            self.kind(obj, found[1])
         return found
 
     def is_known(self, obj: Any) -> bool:
@@ -332,7 +335,27 @@ class Known(abc.ABC):
         """Guard a value that interpreted code reads; returns what stands for it, which may be a number of the call."""
         if path in self.varying and type(value) in (int, float):
             return self.numbers.base(expression, value, path)
+        if path in self.varying and is_numpy_number(value):
+            return self._number_of_numpy(expression, value, path)
         return self._read(expression, value, path)
+
+    def _number_of_numpy(self, expression: str, value: Any, path: str) -> Any:
+        """A number of NumPy that is another one in each call: what stands for it is an object of its own, so that it is
+        not taken for another number that happens to be the same object now.
+        """
+        found = self._numpy_numbers.get(expression)
+        if found is None:
+            found = self._numpy_numbers[expression] = value.copy()
+            self._know(found, expression, path)
+            self._guard_class(expression, type(value), path)
+            self.opaque[id(found)] = found
+        return found
+
+    def pin(self, value: Any) -> None:
+        """A number of NumPy that was to stay open becomes a constant."""
+        expression = self.known[id(value)][1]
+        self.opaque.pop(id(value), None)
+        self._read_scalar(expression, value, self.path(expression))
 
     def _read(self, expression: str, value: Any, path: str) -> Any:
         """Record the guard of a value and, if parts of it may be read later, its source; returns the value."""
@@ -446,7 +469,7 @@ class Known(abc.ABC):
 
     def kind(self, obj: Any, expression: str) -> None:
         """An object that stays itself may be given another class of the program's."""
-        if mark_of(type(obj), "__weft_versions__") is not None:
+        if mark_of(type(obj), "__weft_versions__") is not None or is_changeable(type(obj)):
             self._guard_class(expression, type(obj), self.path(expression))
 
     def _belongs_to_argument(self, expression: str) -> bool:

@@ -8,7 +8,7 @@ import fractions
 import functools
 import operator
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -30,8 +30,8 @@ from weft.capture.python.namespaces import lacks, namespace_of, same_namespace
 from weft.capture.python.packages import is_ours
 from weft.capture.python.spelling import spelled_attribute, spelled_namespace
 from weft.capture.python.values import ARRAYS, PARTIAL, only_the_call_knows
-from weft.capture.sources.asked import Asked
 from weft.capture.sources.known import BOUND, IDENTITY, SCALARS, is_bound
+from weft.capture.sources.looked_up import LookedUp, looked_through
 from weft.capture.state.journal import EMPTY_CELL, cell_value, slot_value, slots_of
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
@@ -44,7 +44,7 @@ _DEEP: Final = 100
 _DISTINCT_LIMIT: Final = 4
 
 
-class Sources(Asked):
+class Sources(LookedUp):
     """The sources and guards of one capture, see `Known` for its arguments."""
 
     def argument(self, expression: str, value: Any) -> Any:
@@ -78,7 +78,11 @@ class Sources(Asked):
         if id(value) in self.known:
             return False
         made_of = mark_of(kind, "__weft_parts__", ())
-        if isinstance(value, ARRAYS) or is_opaque_iterator(value) or made_of is None:
+        if (
+            (isinstance(value, ARRAYS) and not isinstance(value, np.generic))
+            or is_opaque_iterator(value)
+            or made_of is None
+        ):
             self.opaque[id(value)] = value
         elif made_of:
             parts = made_of
@@ -209,12 +213,13 @@ class Sources(Asked):
             return self._of_class(obj, name, value, name in (namespace or ()))
         if known is not None and namespace is not None and id(namespace) in self.known:
             self.tie(obj, namespace)
-        if not self._is_original(obj, "class" if isinstance(obj, type) else "attributes", name, value):
-            return value
-        if name not in (namespace or ()) and self._is_of_written_class(obj, name):
-            self.holder(_looked_through(obj), name)
+        changed = self.wrote_objects() and self._is_looked_up_otherwise(obj, name)
+        if changed and name not in (namespace or ()):
+            self._of_changed_class(looked_through(obj), name)
             if not isinstance(obj, type):  # else one of the classes
                 self.not_held(obj, name)
+            return value
+        if not self._is_original(obj, "class" if isinstance(obj, type) else "attributes", name, value):
             return value
         if isinstance(obj, (types.ModuleType, type)) and is_trusted(obj):
             return value
@@ -224,7 +229,7 @@ class Sources(Asked):
             owner = self.name(obj, "module" if isinstance(obj, types.ModuleType) else "class")
             self.paths.setdefault(owner, obj.__name__)
         expression = spelled_attribute(type(obj), owner, name, self.name)
-        if self._hides(obj, name):  # what it hides must not run where the next call does not have it any more
+        if changed or self._hides(obj, name):  # what its class has, or had before the call, must not answer for it
             expression = f"{self.namespace(obj, owner)}[{name!r}]"
         path = f"{self.path(owner)}.{name}"
         if isinstance(value, types.MethodType):
@@ -284,17 +289,6 @@ class Sources(Asked):
         self.class_attribute(cls, name, found)
         return value
 
-    def holder(self, classes: Sequence[type], name: str) -> type | None:
-        """The first of some classes to define a name, guarded; None if its attributes are taken not to change."""
-        for cls in classes:
-            outside = is_changeable(cls) and id(cls) not in self.created
-            if name in cls.__dict__:
-                return cls if outside else None
-            before = self.before(cls)
-            if outside and (before is None or name not in before["class"]):
-                self._guard(f"{name!r} not in {self.attributes(cls)}", "absent", f"{cls.__name__}.{name}")
-        return None
-
     def tie(self, obj: Any, namespace: Any) -> None:
         """Attributes of an object are read or written: what else the capture knows their dictionary by must be it."""
         by_itself, known = self.known.get(id(namespace)), self.known.get(id(obj))
@@ -304,14 +298,6 @@ class Sources(Asked):
         same = f"{self.name(namespace_of, 'object')}({known[1]}) is {by_itself[1]}"
         if by_itself[1] != self.namespace(obj, known[1]):
             self._guard(same, "identity", path)
-
-    def _is_of_written_class(self, obj: Any, name: str) -> bool:
-        """Whether a class has an attribute because the capture wrote it there: what was there before is not read."""
-        for cls in _looked_through(obj):
-            if name in cls.__dict__:
-                before = self.before(cls)
-                return before is not None and before["class"].get(name, ...) is not cls.__dict__[name]
-        return False
 
     def _method(self, obj: Any, owner: str, name: str, value: types.MethodType, path: str) -> None:
         """A method was looked up on an object: the class has it, and the object does not hide it."""
@@ -329,60 +315,6 @@ class Sources(Asked):
         if held or (value.__self__ is not obj and not isinstance(obj, type)):
             self._read(f"{expression}.__self__", value.__self__, f"{path}.__self__")
 
-    def look_up(self, kind: type, name: str) -> Any:
-        """What a class and its bases define under a name, guarded: the class may be changed before the next call."""
-        found = class_attribute(kind, name)
-        self.class_attribute(kind, name, found)
-        return found
-
-    def class_attribute(self, kind: type, name: str, found: Any) -> None:
-        """A name was looked up in a class and its bases, without binding.
-
-        Args:
-            kind: the class.
-            name: the name.
-            found: what was found; `MISSING` if nothing.
-        """
-        if id(kind) in self.created and (holder := self.holder(kind.__mro__, name)) is not None:
-            kind = holder
-        if not self.guarded or not is_changeable(kind) or id(kind) in self.created:
-            return
-        if not self._is_original(kind, "class", name, found):
-            return
-        if found is not MISSING and name not in kind.__dict__ and self._is_of_written_class(kind, name):
-            self.holder(kind.__mro__, name)
-            return
-        owner = self.name(kind, "class")
-        path = f"{kind.__name__}.{name}"
-        if is_plain_lookup(kind, name, found):
-            read = getattr(kind, name, MISSING)
-            if read is MISSING is found:
-                self._guard(f"not hasattr({owner}, {name!r})", "absent", path)
-                return
-            if read is found:
-                if isinstance(found, types.FunctionType) and (cls := self.holder(kind.__mro__, name)) is not None:
-                    self._stays(f"{self.attributes(cls)}[{name!r}]", found, path)  # a staticmethod would read the same
-                    return
-                self._stays(spelled_attribute(type(kind), owner, name, self.name), found, path)
-                return
-        self._stays(f"{self.name(class_attribute, 'object')}({owner}, {name!r})", found, path)
-
-    def _stays(self, expression: str, value: Any, path: str) -> None:
-        """Guard that a class still has an object, of which more may be read: a container, a descriptor's state."""
-        self._guard(f"{expression} is {self._object(value)}", "identity", path)
-        if id(value) not in self.created:
-            self.root(value, expression)
-            self.paths.setdefault(expression, path)
-
-    def inherited(self, kind: type, after: type, name: str) -> None:
-        """A name was looked up in the bases of a class that follow another one, as `super()` does."""
-        if not self.guarded:
-            return
-        mro = kind.__mro__
-        cls = self.holder(mro[mro.index(after) + 1 :], name)
-        if cls is not None:
-            self.class_attribute(cls, name, cls.__dict__[name])
-
     def namespace(self, obj: Any, expression: str) -> str:
         """The expression for the dictionary of an object's attributes."""
         return spelled_namespace(type(obj), expression, self.name)
@@ -391,6 +323,10 @@ class Sources(Asked):
         """An attribute was looked for and not found, neither in the object nor in its class."""
         if not self.is_known(obj) and not isinstance(obj, type):
             self.look_up(type(obj), name)
+        if self.wrote_objects() and self._is_looked_up_otherwise(obj, name):
+            self.holder(looked_through(obj), name)
+            self.not_held(obj, name)
+            return
         self._absent(obj, name, lambda owner: f"{self.name(lacks, 'object')}({owner}, {name!r})")
 
     def not_held(self, obj: Any, name: str) -> None:
@@ -409,12 +345,6 @@ class Sources(Asked):
             if slots[name] is not EMPTY_CELL if name in slots else name in before.get("attributes", ()):
                 return
         owner = self.name(obj, "module") if known is None else known[1]
-        classes = _looked_through(obj)
-        if any(name in (self.before(cls) or {"class": ()})["class"] for cls in classes):  # deleted by the capture
-            self.holder(classes, name)
-            if isinstance(obj, type) or namespace_of(obj) is None:
-                return
-            condition = lambda owner: f"{name!r} not in {self.namespace(obj, owner)}"  # noqa: E731
         self._guard(condition(owner), "absent", f"{self.path(owner)}.{name}")
 
     def class_namespace(self, kind: type, name: str, held: dict[str, Any]) -> None:
@@ -478,7 +408,9 @@ class Sources(Asked):
         """
         seen = set() if seen is None else seen
         if id(value) in self.opaque:
-            raise only_the_call_knows(value)
+            if not isinstance(value, np.generic):
+                raise only_the_call_knows(value)
+            self.pin(value)
         if isinstance(value, BOUND):
             value = value.__self__
         if id(value) in seen or isinstance(value, (*SCALARS, *IDENTITY, Tensor)):
@@ -585,9 +517,3 @@ def _answering(obj: Any, name: str) -> Any:
     if type(obj) is types.MethodType and (name == "__doc__" or class_attribute(types.MethodType, name) is MISSING):
         return obj.__func__
     return obj
-
-
-def _looked_through(obj: Any) -> tuple[type, ...]:
-    """The classes through which an attribute is looked up: for a class, its own, then those of its metaclass."""
-    own: tuple[type, ...] = obj.__mro__ if isinstance(obj, type) else ()
-    return (*own, *type(obj).__mro__)

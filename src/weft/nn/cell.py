@@ -356,13 +356,14 @@ class Cell(Remarks):
             name_prefix: path of this cell.
         """
         seen: set[int] = cells if isinstance(cells, set) else set()
-        if id(self) in seen:
-            return
-        seen.add(id(self))
-        yield name_prefix, self
-        for name, cell in self._cells.items():
-            if cell is not None:
-                yield from cell.cells_and_names(seen, f"{name_prefix}.{name}" if name_prefix else name)
+        found: list[tuple[str, Cell]] = []
+        if id(self) not in seen:
+            seen.add(id(self))
+            found.append((name_prefix, self))
+            for name, cell in self._cells.items():
+                if cell is not None:
+                    found += cell.cells_and_names(seen, f"{name_prefix}.{name}" if name_prefix else name)
+        return iter(found)
 
     def name_cells(self) -> OrderedDict[str, Cell]:
         """The direct sub-cells by name, each once."""
@@ -385,13 +386,13 @@ class Cell(Remarks):
             name_prefix: path of this cell.
             expand: also those of sub-cells.
         """
-        seen: set[int] = set()
-        cells = self.cells_and_names(name_prefix=name_prefix) if expand else iter([(name_prefix, self)])
+        found: dict[int, tuple[str, Parameter]] = {}
+        cells = self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, self)]
         for path, cell in cells:
             for name, param in cell._params.items():
-                if param is not None and id(param) not in seen:
-                    seen.add(id(param))
-                    yield (f"{path}.{name}" if path else name), param
+                if param is not None:
+                    found.setdefault(id(param), (f"{path}.{name}" if path else name, param))
+        return iter([*found.values()])
 
     def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
         """The parameters, each once.
@@ -399,8 +400,7 @@ class Cell(Remarks):
         Args:
             expand: also those of sub-cells.
         """
-        for _, param in self.parameters_and_names(expand=expand):
-            yield param
+        return iter([param for _, param in self.parameters_and_names(expand=expand)])
 
     def parameters_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter]:
         """The parameters by their own names.

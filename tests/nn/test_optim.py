@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from weft import dtypes, jit, nn
+from weft import dtypes, jit, nn, ops
 from weft.core.tensor import Parameter, Tensor
 from weft.testing import assert_compiles
 
@@ -331,3 +331,14 @@ def test_a_user_optimizer_uses_the_parts() -> None:
 def test_mistakes_are_named(call: Any, error: Any, text: str) -> None:
     with pytest.raises(error, match=text):
         call(parameters())
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_setting_that_is_a_tensor_is_named(compiled: bool) -> None:
+    net = nn.Dense(3, 1)
+    optimizer = nn.Adam(net.trainable_params(), 0.1)
+    optimizer.beta1 = Tensor(0.5)
+    gradients = tuple(ops.ones_like(p) for p in optimizer.parameters)
+    step = jit(lambda *found: optimizer(found)) if compiled else lambda *found: optimizer(found)
+    with pytest.raises(TypeError, match=r"Adam\.beta1 must be a Python number, not a Tensor"):
+        step(*gradients)

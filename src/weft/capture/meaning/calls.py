@@ -398,7 +398,7 @@ class Calls(Part):
                         self.machine.made(attribute)
         if mark_of(type(result), "__weft_parts__", ()) is None:  # it is of this call, whoever holds it
             return self.machine.made(result)
-        return self.machine.made_if_fresh(result, 1)
+        return self.machine.natives.result_of(result, 2)
 
     def callback(self, function: Any) -> Any:
         """A callable that native code may call, entered by the interpreter when it does."""

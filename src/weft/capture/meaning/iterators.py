@@ -6,6 +6,7 @@ import contextlib
 import functools
 import itertools
 import operator
+import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
@@ -309,7 +310,39 @@ class BufferedIterator(Touching):
         self.position, self.ended = contents
 
 
-_ITERABLES: Final[tuple[Any, ...]] = ([], (), "", b"", range(0), range(1 << 70), {}, {}.values(), {}.items(), set())
+_LIST_ITERATOR: Final[type] = type(iter([]))
+
+
+def of_native(machine: Any, made: Iterator[Any]) -> Touching:
+    """The journal's iterator for one that native code made during the capture.
+
+    Args:
+        machine: the interpreter.
+        made: the iterator, which nobody else has.
+    """
+    if type(made) is _LIST_ITERATOR:
+        reduced: Any = made.__reduce__()
+        items = reduced[1][0]
+        # by the iterator, by what was made of it and while it is asked: a list that nobody else can change
+        if sys.getrefcount(items) <= 4:
+            return SequenceIterator(machine.journal, machine.made([*made]))
+    return BufferedIterator(machine, made)
+
+
+_ITERABLES: Final[tuple[Any, ...]] = (
+    [],
+    (),
+    "",
+    b"",
+    range(0),
+    range(1 << 70),
+    {},
+    {}.values(),
+    {}.items(),
+    OrderedDict(),
+    deque(),
+    set(),
+)
 #: iterators in which nothing of the user's runs
 _OF_PYTHON: Final = frozenset(
     {zip, enumerate, map, filter, reversed, type(reversed([])), *map(type, map(iter, _ITERABLES))}

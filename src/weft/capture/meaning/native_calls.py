@@ -24,7 +24,7 @@ from weft.capture.meaning import (  # noqa: F401 - most fill the table
 from weft.capture.meaning.gate import Settling, definer_of, row_of_class, row_of_method
 from weft.capture.meaning.getters import CALLED, missing_item
 from weft.capture.meaning.iteration import is_table
-from weft.capture.meaning.iterators import BufferedIterator
+from weft.capture.meaning.iterators import of_native
 from weft.capture.meaning.parts import Part
 from weft.capture.meaning.texts import format_text
 from weft.capture.python.classes import MISSING, class_attribute, is_opaque_iterator
@@ -422,11 +422,16 @@ class NativeCalls(Part):
             self.machine.made(part)
         return part
 
-    def result_of(self, value: Any) -> Any:
-        """What a native call returned: a new container, or an iterator that can then be taken back."""
+    def result_of(self, value: Any, held: int = 1) -> Any:
+        """What a native call returned: a new container, or an iterator that can then be taken back.
+
+        Args:
+            value: the result.
+            held: how many variables hold it.
+        """
         if is_opaque_iterator(value) and not isinstance(value, Journaled) and id(value) not in self.sources.known:
-            return BufferedIterator(self.machine, value)
-        return self.machine.made_if_fresh(value, 1)
+            return of_native(self.machine, value)
+        return self.machine.made_if_fresh(value, held)
 
     def _reduce(self, callee: Any, owner: Any, args: list[Any]) -> Any:
         """What an object is copied from: its own `__reduce__`, or all its attributes."""

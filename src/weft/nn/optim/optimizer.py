@@ -339,10 +339,26 @@ class Optimizer(Cell):
         targets = self.targets
         layout = (count, len(self.slots), len(rates), len(decays), tuple(self._plan), self.loss_scale)
         operands = (*targets, *rates, *decays, *gradients)
-        results = apply(cls._step_primitive(), operands, (layout, self.settings()))
+        results = apply(cls._step_primitive(), operands, (layout, self._checked_settings()))
         for target, result in zip(targets, results, strict=True):
             target.rebind(result)
         return True
+
+    def _checked_settings(self) -> tuple[Any, ...]:
+        """The settings of a step, which are no operands.
+
+        Raises:
+            TypeError: one is a Tensor.
+        """
+        settings = self.settings()
+        for value in settings:
+            if isinstance(value, Tensor):
+                name = next((name for name, held in vars(self).items() if held is value), "a setting")
+                raise TypeError(
+                    f"{type(self).__name__}.{name} must be a Python number, not a {type(value).__name__}; "
+                    f"outside of compiled code, assign float(...) of it"
+                )
+        return settings
 
     @property
     def targets(self) -> tuple[Parameter, ...]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -128,3 +132,27 @@ def micro_batches(repeat: int) -> Result:
 def micro_batch_nodes(repeat: int) -> Result:
     _, nodes = _pangu(16)
     return Result(nodes / 20_000, f"{nodes} nodes", "20000 nodes")
+
+
+def peak_growth(count: int, shared: bool) -> None:
+    """Print by how many bytes the peak memory of this process grows in the first call of 40 blocks."""
+    weft.set_context(enable_compile_cache=False, auto_block_reuse=shared)
+    _first_call(3)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    _pangu(count)
+    unit = 1 if sys.platform == "darwin" else 1024
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * unit)
+
+
+def _peak_growth(count: int, shared: bool) -> int:
+    """The same of a new process, with one malloc arena."""
+    command = f"from bench.blocks import peak_growth; peak_growth({count}, {shared})"
+    env = {**os.environ, "MALLOC_ARENA_MAX": "1"}
+    done = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True, env=env)
+    return int(done.stdout)
+
+
+@row("the same, memory of its first call, over one executable of 1 micro-batch", 1.0)
+def micro_batch_memory(repeat: int) -> Result:
+    ours, reference = _peak_growth(16, True), _peak_growth(1, False)
+    return Result(ours / reference, f"{ours >> 20} MiB", f"{reference >> 20} MiB")

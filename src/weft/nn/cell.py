@@ -348,6 +348,7 @@ class Cell(Remarks):
 
     # -- walking ---------------------------------------------------------------------------------------
 
+    @transparent
     def cells_and_names(self, cells: Any = None, name_prefix: str = "") -> Iterator[tuple[str, Cell]]:
         """This cell and all below it with their paths, each once, parents first.
 
@@ -357,12 +358,14 @@ class Cell(Remarks):
         """
         seen: set[int] = cells if isinstance(cells, set) else set()
         found: list[tuple[str, Cell]] = []
-        if id(self) not in seen:
-            seen.add(id(self))
-            found.append((name_prefix, self))
-            for name, cell in self._cells.items():
-                if cell is not None:
-                    found += cell.cells_and_names(seen, f"{name_prefix}.{name}" if name_prefix else name)
+        ahead = [(name_prefix, self)]
+        while ahead:
+            path, cell = ahead.pop()
+            if id(cell) not in seen:
+                seen.add(id(cell))
+                found.append((path, cell))
+                below = [(f"{path}.{name}" if path else name, c) for name, c in cell._cells.items() if c is not None]
+                ahead += below[::-1]
         return iter(found)
 
     def name_cells(self) -> OrderedDict[str, Cell]:

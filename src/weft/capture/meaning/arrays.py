@@ -9,7 +9,7 @@ import numpy as np
 from weft import dtypes
 from weft.capture.meaning.parts import Part
 from weft.capture.python.containers import members
-from weft.capture.python.values import ARRAYS, only_the_call_knows
+from weft.capture.python.values import ARRAYS, is_numpy_number, only_the_call_knows
 from weft.capture.state.guards import Guard
 from weft.core.tensor import Tensor, array_of, wrap
 from weft.ir.types import TensorType
@@ -39,14 +39,19 @@ class Arrays(Part):
             sources.numbers.inputs[param] = f"{sources.name(array_of, 'object')}({expression}, None)"
         return wrap(param)
 
-    def array_beside(self, value: Any, other: Any) -> Any:
+    def operands(self, left: Any, right: Any) -> tuple[Any, Any]:
+        """Both operands of an operator: inputs of the graph beside a tensor, see `_beside`."""
+        right = self._beside(right, left)
+        return (self._beside(left, right) if is_numpy_number(left) else left), right  # an array goes on by itself
+
+    def _beside(self, value: Any, other: Any) -> Any:
         """An operand that may be an array or a number of the call: an input of the graph beside a tensor."""
         if not isinstance(other, Tensor) or id(value) not in self.sources.opaque:
             return value
         if isinstance(value, np.floating) and isinstance(value, float):  # which tensors take for a float of Python
             expression = self.sources.known[id(value)][1]
             return self.sources.numbers.base(f"float({expression})", float(value), self.sources.path(expression))
-        array = self.array_input(value) if isinstance(value, (np.ndarray, np.generic)) else None
+        array = self.array_input(value) if isinstance(value, np.ndarray) or is_numpy_number(value) else None
         return value if array is None else array
 
     def refuse_opaque(self, *values: Any) -> None:
@@ -59,7 +64,7 @@ class Arrays(Part):
         while pending:
             value = pending.pop()
             if id(value) in opaque:
-                if not isinstance(value, np.generic):
+                if not is_numpy_number(value):
                     raise only_the_call_knows(value)
                 self.sources.pin(value)
             if issubclass(type(value), (list, tuple, dict)) and id(value) not in seen:

@@ -129,9 +129,7 @@ class Objects(Part):
                 result = self.machine.native.call((left, right), INPLACE[number % len(BINARY)][0], left, right)
                 return result if result is left else self.machine.made_if_container(result)
             return self.machine.made_if_container(self.machine.native.call((left, right), function, left, right))
-        right = self.machine.arrays.array_beside(right, left)
-        if isinstance(left, np.generic):  # an array of NumPy goes on by itself
-            left = self.machine.arrays.array_beside(left, right)
+        left, right = self.machine.arrays.operands(left, right)
         self.machine.arrays.refuse_opaque(left, right)
         if method == "__add__" and self._are_texts(left, right, inplace):
             return LazyText.join((left, right))
@@ -245,9 +243,7 @@ class Objects(Part):
             left, right = [v if self.is_of_graph(v) else self.gate.read(Reads.ALL, v) for v in (left, right)]
         if type(left) in PLAIN and type(right) in PLAIN:
             return self.machine.native.call((left, right), function, left, right)
-        right = self.machine.arrays.array_beside(right, left)
-        if isinstance(left, np.generic):  # an array of NumPy goes on by itself
-            left = self.machine.arrays.array_beside(left, right)
+        left, right = self.machine.arrays.operands(left, right)
         self.machine.arrays.refuse_opaque(left, right)
         names = (method, reflected) if symbol != "!=" else (method, reflected, "__eq__")
         if all(self.user_method(obj, name) is None for obj in (left, right) for name in names):

@@ -75,6 +75,11 @@ def _bits(number: float) -> tuple[float, float]:
     return (sign, -1.0) if number != number else (sign, abs(number))
 
 
+def is_array(value: Any) -> bool:
+    """Whether a value is an array, or a record in one: contents that change without it becoming another object."""
+    return isinstance(value, ARRAYS) and (not isinstance(value, np.generic) or isinstance(value, np.void))
+
+
 def is_numpy_number(value: Any) -> bool:
     """Whether a value is a real number of NumPy, which a graph can have as an input."""
     return isinstance(value, (np.integer, np.floating)) and value.dtype.kind in "iuf" and value.dtype.isnative

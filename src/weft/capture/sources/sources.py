@@ -29,7 +29,7 @@ from weft.capture.python.containers import VIEWS, is_container, items_of, length
 from weft.capture.python.namespaces import lacks, namespace_of, same_namespace
 from weft.capture.python.packages import is_ours
 from weft.capture.python.spelling import spelled_attribute, spelled_namespace
-from weft.capture.python.values import ARRAYS, PARTIAL, only_the_call_knows
+from weft.capture.python.values import PARTIAL, is_array, is_numpy_number, only_the_call_knows
 from weft.capture.sources.known import BOUND, IDENTITY, SCALARS, is_bound
 from weft.capture.sources.looked_up import LookedUp, looked_through
 from weft.capture.state.journal import EMPTY_CELL, cell_value, slot_value, slots_of
@@ -78,11 +78,7 @@ class Sources(LookedUp):
         if id(value) in self.known:
             return False
         made_of = mark_of(kind, "__weft_parts__", ())
-        if (
-            (isinstance(value, ARRAYS) and not isinstance(value, np.generic))
-            or is_opaque_iterator(value)
-            or made_of is None
-        ):
+        if is_array(value) or is_opaque_iterator(value) or made_of is None:
             self.opaque[id(value)] = value
         elif made_of:
             parts = made_of
@@ -408,7 +404,7 @@ class Sources(LookedUp):
         """
         seen = set() if seen is None else seen
         if id(value) in self.opaque:
-            if not isinstance(value, np.generic):
+            if not is_numpy_number(value):
                 raise only_the_call_knows(value)
             self.pin(value)
         if isinstance(value, BOUND):

@@ -71,7 +71,7 @@ class Interpreter:
         #: objects made during this capture, by id
         self.created = self.journal.created
         self.native = Native(self)
-        self.gate = Gate(sources, self.native.call)
+        self.gate = Gate(sources, self.native.call, self.made)
         self.depth = 0
         #: after how many steps without tensors the code is left to Python; -1 for never
         self.limit = -1

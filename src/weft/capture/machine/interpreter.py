@@ -106,7 +106,7 @@ class Interpreter:
         sources.in_library = lambda: self.frame is not None and self.frame.transparent
         sources.is_new = self._is_new
         trace.location = self.locate
-        trace.read = sources.contents
+        trace.items_of = sources.items_of_tuple
         trace.watched = True
         trace.is_made = lambda obj: id(obj) in self.created
         trace.read_hooks = sources.hooks

@@ -29,8 +29,8 @@ from weft.core.tensor import Tensor, wrap
 _HASHED: Final = (dict, set, frozenset, deque)
 _HASHED_ITERATION: Final = tuple(kind.__dict__["__iter__"] for kind in (*_HASHED, OrderedDict))
 #: the classes of views that show values
-_VALUES: Final = (type({}.values()), type(OrderedDict[int, int]().values()))
-_ITEMS: Final = (type({}.items()), type(OrderedDict[int, int]().items()))
+_VALUES: Final[tuple[type, ...]] = (type({}.values()), type(OrderedDict[int, int]().values()))
+_ITEMS: Final[tuple[type, ...]] = (type({}.items()), type(OrderedDict[int, int]().items()))
 #: iterations that a loop which a tensor may leave must have left to be a `while` of the graph
 _WORTH_A_WHILE: Final = 8
 

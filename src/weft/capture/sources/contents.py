@@ -75,6 +75,14 @@ class Contents(Known):
             return value
         return self._load_item(obj, key, value)
 
+    def items_of_tuple(self, obj: tuple[Any, ...]) -> list[Any]:
+        """All items of a tuple were read; returns what stands for them in the capture."""
+        items = [*tuple.__iter__(obj)]
+        if id(obj) not in self.known:
+            return items
+        self.length(obj)
+        return [self.item(obj, place, item) for place, item in enumerate(items)]
+
     def first_item(self, obj: Any, key: Any, value: Any) -> Any:
         """An item that a container from outside held before the capture wrote it was read."""
         if _is_spelled(key):

@@ -13,7 +13,7 @@ import math
 import operator
 import types
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
 from weft.capture.python.classes import class_attribute
@@ -196,6 +196,19 @@ def row_of_method(definer: type, name: str, owner: Any) -> Row:
     return _METHODS.get((definer, name), DEFAULT)
 
 
+def hashed_of(values: Iterable[Any]) -> list[Any]:
+    """What a dictionary hashes and compares of what it is made of: keys, of dictionaries and of pairs in lists."""
+    found: list[Any] = []
+    for value in values:
+        if issubclass(type(value), dict):
+            found += dict.keys(value)
+        elif type(value) is list:
+            found += [pair[0] if type(pair) in (tuple, list) and len(pair) == 2 else pair for pair in value]
+        else:
+            found.append(value)
+    return found
+
+
 def _settle_attributes(value: Any, seen: set[int]) -> None:
     """Put constants in place of the run-time numbers in the attributes of objects that native code can reach."""
     kind = type(value)
@@ -306,6 +319,13 @@ class Gate:
         """An operator is given a container, which it copies (see `carried`) or looks at."""
         if is_container(value):
             self.sources.taken_over(value) if copied else self.sources.contents(value)
+
+    def operands(self, left: Any, right: Any, *copied: bool) -> tuple[Any, Any, Any]:
+        """Two operands for native code, each of which it copies or not, and what it hashes and compares of them."""
+        if not any(copied):
+            return left, right, (left, right)
+        given = [self.carried(value, is_copied) for value, is_copied in zip((left, right), copied, strict=True)]
+        return *given, hashed_of([value for value in given if not issubclass(type(value), (list, tuple, deque))])
 
     def carried(self, value: Any, copied: bool = True) -> Any:
         """A value for native code; a container that it copies, with what stands for the items in the capture."""

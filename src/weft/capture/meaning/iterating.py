@@ -8,6 +8,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from weft.capture.meaning import arithmetic
+from weft.capture.meaning.gate import hashed_of
 from weft.capture.meaning.iterators import (
     SKIP,
     CallIterator,
@@ -218,7 +219,8 @@ def _container(kind: Any) -> Handler:
                 args = [machine.iteration.listed(args[0])]
             else:
                 args = [machine.iteration.hashed(args[0])]
-        return machine.made(machine.native.call(() if kind in (list, tuple) else args, kind, *args, **kwargs))
+        compared = () if kind in (list, tuple) else hashed_of(args) if kind is dict else args
+        return machine.made(machine.native.call(compared, kind, *args, **kwargs))
 
     return handler
 

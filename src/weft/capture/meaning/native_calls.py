@@ -21,7 +21,7 @@ from weft.capture.meaning import (  # noqa: F401 - most fill the table
     mapping,
     table,
 )
-from weft.capture.meaning.gate import Settling, definer_of, row_of_class, row_of_method
+from weft.capture.meaning.gate import Settling, definer_of, hashed_of, row_of_class, row_of_method
 from weft.capture.meaning.getters import CALLED, missing_item
 from weft.capture.meaning.iteration import is_table
 from weft.capture.meaning.iterators import BufferedIterator
@@ -105,6 +105,8 @@ _MERGING: Final = frozenset({"__init__", "__ior__", "update"})
 _CHANGING: Final = frozenset(
     {"__delitem__", "__init__", "__ior__", "__setitem__", "clear", "pop", "popitem", "setdefault", "update"}
 )
+#: methods of dictionaries that look up their first argument, and no other
+_OF_KEY: Final = frozenset({"get", "pop", "setdefault", "__getitem__", "__setitem__", "__contains__", "__delitem__"})
 #: methods of built-in containers that write nothing, in classes derived from them too
 _READING: Final = frozenset(
     {
@@ -152,7 +154,8 @@ class NativeCalls(Part):
                 args = [self.content_argument(cls, "__init__", a) for a in args]
             past = isinstance(class_attribute(type(cls), "__call__"), types.FunctionType)  # which is who asks for this
             make = functools.partial(type.__call__, cls) if past else cls
-            return self.machine.native.call(args, make, *args, **kwargs)
+            compared = hashed_of(args) if issubclass(cls, dict) else args
+            return self.machine.native.call(compared, make, *args, **kwargs)
         raise Unsupported(
             Refusal.UNKNOWN_CALL,
             f"weft cannot look into {module_of(cls)}.{cls.__qualname__}()",
@@ -428,7 +431,9 @@ class NativeCalls(Part):
             return [owner, *args] if name in _COMPARING else []
         if name in _COMPARING:
             return [owner, *args]
-        if isinstance(owner, (dict, set, frozenset)) or name == "fromkeys":
+        if isinstance(owner, dict):
+            return args[:1] if name in _OF_KEY else hashed_of(args)
+        if isinstance(owner, (set, frozenset)) or name == "fromkeys":
             return args
         return [*args, *kwargs.values()] if isinstance(owner, str) else []
 

@@ -118,13 +118,13 @@ class Objects(Part):
             return percent(self.machine, function, left, right)
         if inplace and method == "__or__" and self.machine.natives.updated(left, [right], {}):
             return left
-        copies = method in COPYING
+        copies = method in COPYING and (is_container(left) or is_container(right))
         copied = copies and (not inplace or type(left) is tuple)
         if not (inplace and method == "__add__" and type(left) is list):  # which is only extended
             self.gate.operand(left, copied)
         self.gate.operand(right, copies)
         if type(left) in PLAIN and type(right) in PLAIN:
-            left, right = self.gate.carried(left, copied), self.gate.carried(right, copies)
+            left, right, compared = self.gate.operands(left, right, copied, copies)
             if method == "__mod__" and isinstance(left, bytes):  # which shows all of what it is given
                 right = self.gate.read(Reads.ALL, right)
             if inplace:
@@ -132,9 +132,9 @@ class Objects(Part):
                     self.journal.touch_list(left, "extend", [None] * len(right))
                 elif not isinstance(left, (int, float, str, tuple, Tensor)) or isinstance(left, Parameter):
                     self.touch_if_mutable(left)
-                result = self.machine.native.call((left, right), INPLACE[number % len(BINARY)][0], left, right)
+                result = self.machine.native.call(compared, INPLACE[number % len(BINARY)][0], left, right)
                 return result if result is left else self.machine.made_if_container(result)
-            return self.machine.made_if_container(self.machine.native.call((left, right), function, left, right))
+            return self.machine.made_if_container(self.machine.native.call(compared, function, left, right))
         right = self.machine.arrays.array_beside(right, left)
         if isinstance(left, np.generic):  # an array of NumPy goes on by itself
             left = self.machine.arrays.array_beside(left, right)
@@ -162,8 +162,8 @@ class Objects(Part):
             for value in (left, right):
                 if not is_container(value):  # of which the items do not matter here
                     self.sources.inside(value)
-            left, right = self.gate.carried(left, copied), self.gate.carried(right, copies)
-            return self.machine.made_if_fresh(self.machine.native.call((left, right), shown, left, right))
+            left, right, compared = self.gate.operands(left, right, copied, copies)
+            return self.machine.made_if_fresh(self.machine.native.call(compared, shown, left, right))
         self.gate.operand(left, False)
         self.gate.operand(right, False)
         return self.binary_by(shown, method, reflected, left, right)

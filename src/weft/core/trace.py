@@ -7,7 +7,7 @@ a tensor that existed before. Tensors made from Python data during the trace are
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -141,8 +141,8 @@ class Trace:
         self.outer: Trace | None = None
         #: the tape entry that computed a value, for operands of control flow, which are known as values only
         self.edges: dict[Value, tuple[Any, int]] = {}
-        #: told of containers whose items are compared where paths meet
-        self.read: Callable[[Any], None] = lambda obj: None
+        #: returns the items of a tuple, which are read one by one where paths meet and where iterations are compared
+        self.items_of: Callable[[tuple[Any, ...]], Sequence[Any]] = lambda obj: [*tuple.__iter__(obj)]
         #: whether code of the user's that it meets is watched: this is a capture
         self.watched = False
         #: whether a gradient will follow the finished graph, so that rules in it run in later backward passes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict, deque
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.helpers.programs import case
 from tests.helpers.values import f32, i64
@@ -249,3 +249,37 @@ def append_in_tensor_branches(x: Any) -> Any:
         else:
             out.append(x[i] * 0)
     return ops.stack(out)
+
+
+class Progress(NamedTuple):
+    h: Any
+    step: int = 0
+
+
+@case(X)
+def named_state_in_a_tensor_loop(x: Any) -> Any:
+    state = Progress(x)
+    while state.h.sum() < 10:
+        state = state._replace(h=state.h * state.h + 1, step=state.step + 1)
+    return state, state.step, Progress(*state[:1])
+
+
+@case(X)
+def merged_states_in_a_tensor_loop(x: Any) -> Any:
+    state = {"h": x, "step": 0, "lr": 0.5}
+    while state["h"].sum() < 10:
+        grown = {**state, "h": state["h"] + state["step"] + 1}
+        state = grown | {"step": grown["step"] + 1}
+    return dict(state, lr=state["lr"] / 2), [*state.items()][1:]
+
+
+@case(X)
+def copies_on_the_sides_of_a_branch(x: Any) -> Any:
+    state = OrderedDict(h=x, step=1)
+    if x.sum() > 0:
+        other = state.copy()
+        other.update(step=other["step"] + 1)
+    else:
+        other = OrderedDict(state, h=x * 2)
+    pairs = list(zip(other, other.values(), strict=True))
+    return other, pairs, {**state, **other}["step"] * x

@@ -32,6 +32,7 @@ from weft.capture.state.fresh import is_value
 from weft.capture.state.journal import EMPTY_CELL, contents_of, restore
 from weft.core.run_number import KINDS, RunNumber
 from weft.core.tensor import Tensor
+from weft.core.trace import Trace
 from weft.errors import NOTED
 from weft.ir.graph import Graph
 from weft.ir.types import TensorType, ValueType
@@ -41,9 +42,16 @@ if TYPE_CHECKING:
 
 
 class LoopState:
-    """The state at the loop's test, by places."""
+    """The state at the loop's test, by places.
 
-    def __init__(self, frame: Frame, heap: dict[int, Any]) -> None:
+    Args:
+        trace: the trace of the capture.
+        frame: the frame of the loop.
+        heap: contents of objects, by id.
+    """
+
+    def __init__(self, trace: Trace, frame: Frame, heap: dict[int, Any]) -> None:
+        self._trace = trace
         self.slots = list(frame.slots)
         self.stack = list(frame.stack)
         self.heap = heap
@@ -56,7 +64,7 @@ class LoopState:
         value = (
             self.slots[where_] if kind == "slot" else self.stack[where_] if kind == "stack" else self.heap[where_][1]
         )
-        return _descend(value, keys)
+        return _descend(self._trace, value, keys)
 
     def is_handle(self, path: Path) -> bool:
         """Whether a place holds a tensor of the program, and no number nor the contents of a tensor."""
@@ -149,16 +157,17 @@ class Iteration:
     def get(self, path: Path) -> Any:
         """The value at a place after the iteration."""
         kind, where_, *keys = path
+        trace = self._machine.trace
         if kind == "slot":
-            return _descend(self._outcome.slots[where_], keys)
+            return _descend(trace, self._outcome.slots[where_], keys)
         if kind == "stack":
-            return _descend(self._outcome.stack[where_], keys)
+            return _descend(trace, self._outcome.stack[where_], keys)
         if where_ in self._ends:
-            return _descend(self._ends[where_], keys)
+            return _descend(trace, self._ends[where_], keys)
         if where_ not in self._outcome.heap:
             return self._start.get(path)
         obj, contents = self._outcome.heap[where_]
-        return self._comparable(obj, contents) if isinstance(obj, Tensor) else _descend(contents, keys)
+        return self._comparable(obj, contents) if isinstance(obj, Tensor) else _descend(trace, contents, keys)
 
     def _is_inside(self, key: int) -> bool:
         return self._machine.journal.belongs(key, self._inside)
@@ -210,7 +219,8 @@ class Iteration:
         if type(before) is not type(after) or isinstance(before, Tensor):
             raise LoopChange(f"a {_kind(before)} becomes a {_kind(after)}")
         if isinstance(before, tuple) and len(before) == len(after):
-            for i, (x, y) in enumerate(zip(before, after, strict=True)):
+            items_of = self._machine.trace.items_of
+            for i, (x, y) in enumerate(zip(items_of(before), items_of(after), strict=True)):
                 self._compare(x, y, (*path, i))
         elif _is_same_value(before, after):
             return
@@ -296,9 +306,9 @@ def _is_same_value(before: Any, after: Any) -> bool:
         return False
 
 
-def _descend(value: Any, keys: list[Any]) -> Any:
+def _descend(trace: Trace, value: Any, keys: list[Any]) -> Any:
     for key in keys:
-        value = value[key]
+        value = trace.items_of(value)[key] if isinstance(value, tuple) else value[key]
     return value
 
 
@@ -307,11 +317,11 @@ def _replaced(machine: Any, value: Any, keys: list[Any], leaf: Any) -> Any:
     if not keys:
         return leaf
     key, *rest = keys
-    item = _replaced(machine, value[key], rest, leaf)
     if not isinstance(value, tuple):
-        value[key] = item
+        value[key] = _replaced(machine, value[key], rest, leaf)
         return value
-    items = [item if i == key else v for i, v in enumerate(value)]
+    items = [*machine.trace.items_of(value)]
+    items[key] = _replaced(machine, items[key], rest, leaf)
     copy: Any = type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     machine.trace.merged[id(copy)] = copy  # it stands for the one before the loop, too
     return machine.made(copy)

@@ -95,7 +95,7 @@ class Loops:
         self, frame: Frame, loop: Loop, stops: frozenset[int], fork: Fork | None
     ) -> Exit:  # fmt: skip
         location = self.trace.location()
-        start = LoopState(frame, {})
+        start = LoopState(self.trace, frame, {})
         places: dict[Path, None] = {}
         candidates: Candidates = {}
         while True:

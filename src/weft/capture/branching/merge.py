@@ -218,9 +218,8 @@ class Joiner:
         if kind in _EQUAL and a == b:
             return a
         if isinstance(a, tuple) and len(a) == len(b):
-            self.trace.read(a)
-            self.trace.read(b)
-            items = [self.merge(x, y, f"{name}[{i}]") for i, (x, y) in enumerate(zip(a, b, strict=True))]
+            pairs = zip(self.trace.items_of(a), self.trace.items_of(b), strict=True)
+            items = [self.merge(x, y, f"{name}[{i}]") for i, (x, y) in enumerate(pairs)]
             return self._remember(a, b, kind(*items) if hasattr(a, "_fields") else kind(items))
         if kind is list or (isinstance(a, dict) and kind.__init__ is dict.__init__):
             return self._merge_containers(a, b, name) if self._both_made(a, b) else ABSENT

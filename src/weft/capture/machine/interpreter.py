@@ -71,7 +71,7 @@ class Interpreter:
         #: objects made during this capture, by id
         self.created = self.journal.created
         self.native = Native(self)
-        self.gate = Gate(sources, self.native.call)
+        self.gate = Gate(sources, self.native.call, self.made)
         self.depth = 0
         #: after how many steps without tensors the code is left to Python; -1 for never
         self.limit = -1
@@ -106,7 +106,7 @@ class Interpreter:
         sources.in_library = lambda: self.frame is not None and self.frame.transparent
         sources.is_new = self._is_new
         trace.location = self.locate
-        trace.read = sources.contents
+        trace.items_of = sources.items_of_tuple
         trace.watched = True
         trace.is_made = lambda obj: id(obj) in self.created
         trace.read_hooks = sources.hooks

@@ -452,7 +452,7 @@ def _match_sequence(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("MATCH_KEYS")
 def _match_keys(machine: Machine, frame: Frame, instr: Instr) -> None:
-    machine.sources.contents(frame.stack[-2])
+    machine.sources.taken_over(frame.stack[-2])
     frame.stack.append(matching.keys(machine, frame.stack[-2], frame.stack[-1]))
 
 

@@ -327,3 +327,8 @@ _RULES: Final[dict[Any, _Rule]] = {
         for function in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
     },
 }
+
+
+def is_integral(key: Any) -> bool:
+    """Whether a tensor or a number of the graph can be an index."""
+    return key.dtype.category <= 1 if isinstance(key, Tensor) else kind_of(key) is not float

@@ -8,7 +8,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from weft.capture.meaning import arithmetic
-from weft.capture.meaning.gate import Reads
+from weft.capture.meaning.gate import hashed_of
 from weft.capture.meaning.iterators import (
     SKIP,
     CallIterator,
@@ -25,7 +25,7 @@ from weft.capture.python.classes import MISSING, class_attribute
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText
 from weft.core.number import GraphNumber
-from weft.core.run_number import RunNumber, settled
+from weft.core.run_number import settled
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 from weft.errors import Refusal, Unsupported
@@ -212,24 +212,17 @@ def _container(kind: Any) -> Handler:
             if kind is dict and machine.attributes.get_attr_or_none(args[0], "keys") is not None:
                 args = [machine.iteration.mapping(args[0])]
             elif kind is dict:
-                args = [[_pair(machine, item) for item in machine.iteration.iterate(args[0])]]
+                args = [[machine.gate.pair(item) for item in machine.iteration.iterate(args[0])]]
             elif kind in (tuple, frozenset) and kind is type(args[0]):
                 return args[0]
             elif kind in (list, tuple):
                 args = [machine.iteration.listed(args[0])]
             else:
                 args = [machine.iteration.hashed(args[0])]
-        return machine.made(machine.native.call(() if kind in (list, tuple) else args, kind, *args, **kwargs))
+        compared = () if kind in (list, tuple) else hashed_of(args) if kind is dict else args
+        return machine.made(machine.native.call(compared, kind, *args, **kwargs))
 
     return handler
-
-
-def _pair(machine: Machine, item: Any) -> Any:
-    """A key with its value, of which a dictionary is made."""
-    machine.gate.read(Reads.ITEMS, item)
-    if type(item) in (tuple, list) and len(item) == 2 and issubclass(type(item[0]), RunNumber):
-        return settled(item[0]), item[1]
-    return item
 
 
 @handles(functools.reduce)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 import sys
@@ -20,15 +21,16 @@ from weft.capture.meaning.iterators import (
 from weft.capture.meaning.parts import Machine, Part
 from weft.capture.meaning.ranges import RowIterator, SymbolicRange, SymbolicRangeIterator
 from weft.capture.python.classes import MISSING, class_attribute, is_opaque_iterator
-from weft.capture.python.containers import VIEWS
+from weft.capture.python.containers import VIEWS, items_of, mapping_of
 from weft.capture.state.journal import Journaled
 from weft.core.tensor import Tensor, wrap
 
 #: what Python's iterators see changes of, the methods by which Python does that, and the views
 _HASHED: Final = (dict, set, frozenset, deque)
 _HASHED_ITERATION: Final = tuple(kind.__dict__["__iter__"] for kind in (*_HASHED, OrderedDict))
-
-
+#: the classes of views that show values
+_VALUES: Final[tuple[type, ...]] = (type({}.values()), type(OrderedDict[int, int]().values()))
+_ITEMS: Final[tuple[type, ...]] = (type({}.items()), type(OrderedDict[int, int]().items()))
 #: iterations that a loop which a tensor may leave must have left to be a `while` of the graph
 _WORTH_A_WHILE: Final = 8
 
@@ -63,13 +65,16 @@ class Iteration(Part):
             # the rows are those of now, whatever is written to the tensor before they are taken
             return SequenceIterator(journal, self.machine.trace.present(obj), obj.shape[0])
         if own is None:
-            self.sources.contents(obj)
             if isinstance(obj, _HASHED) and class_attribute(kind, "__iter__") in _HASHED_ITERATION:
-                return RestartingIterator(journal, obj)
+                return self._over_hashed(obj)
             if kind in VIEWS:  # which goes past what the class of the dict has for iteration
-                return RestartingIterator(journal, obj)
-            if isinstance(obj, list) and class_attribute(kind, "__iter__") is list.__dict__["__iter__"]:
-                return SequenceIterator(journal, obj, item=list.__getitem__)
+                return self._over_hashed(obj)
+            for native in (list, tuple):
+                if isinstance(obj, native) and class_attribute(kind, "__iter__") is native.__dict__["__iter__"]:
+                    self.sources.length(obj)
+                    read = functools.partial(self.sources.item, obj) if self.sources.is_known(obj) else None
+                    return SequenceIterator(journal, obj, item=native.__getitem__, read=read)
+            self.sources.contents(obj)
             if (
                 class_attribute(kind, "__iter__") is MISSING
                 and self.machine.objects.user_method(obj, "__getitem__") is not None
@@ -83,6 +88,32 @@ class Iteration(Part):
         if id(made) not in self.created and not (made is not obj and sys.getrefcount(made) <= 2):
             return OutsideIterator(journal, made)
         return BufferedIterator(self.machine, made)
+
+    def _over_hashed(self, obj: Any) -> RestartingIterator:
+        """An iterator over a dictionary, a view of one, a set or a deque, which gives what stands for the items."""
+        read: Any = None
+        numbers = self.sources.taken_over(obj)
+        if not numbers:
+            pass
+        elif isinstance(obj, deque):
+            read = functools.partial(self._item_of_deque, numbers)
+        elif type(obj) in _ITEMS:
+            read = self._pair_of_view
+        elif type(obj) in _VALUES:
+            read = self._value_of_view
+        return RestartingIterator(self.journal, obj, read=read)
+
+    def _item_of_deque(self, numbers: dict[int, Any], items: Any, place: int, item: Any) -> Any:
+        if self.sources.original(items) is items:
+            return numbers.get(place, item)
+        self.sources.contents(items)  # it was written meanwhile
+        return item
+
+    def _pair_of_view(self, view: Any, key: Any, pair: Any) -> Any:
+        return key, self.sources.item(mapping_of(view), key, pair[1])
+
+    def _value_of_view(self, view: Any, key: Any, value: Any) -> Any:
+        return self.sources.item(mapping_of(view), key, value)
 
     def resumed(self, iterator: Any) -> Any:
         """What a loop that began before this capture goes on with: an iterator is not asked for its iterator again."""
@@ -110,7 +141,7 @@ class Iteration(Part):
                 return obj
             if self._is_native_iterable(obj):
                 if not is_opaque_iterator(obj):
-                    self.gate.read(Reads.ITEMS, obj)
+                    self.gate.read(Reads.CONTENTS, obj)
                 return iter(obj)
             return self.get_iter(obj)
         made = self.machine.calls.call(own, [obj], {})
@@ -124,6 +155,8 @@ class Iteration(Part):
         if kind in (list, tuple, range, str, bytes) or kind in VIEWS or isinstance(obj, (Tensor, list)):
             return False
         if isinstance(obj, _HASHED) and class_attribute(kind, "__iter__") in _HASHED_ITERATION:
+            return False
+        if isinstance(obj, tuple) and class_attribute(kind, "__iter__") is tuple.__dict__["__iter__"]:
             return False
         return (
             class_attribute(kind, "__iter__") is not MISSING
@@ -144,7 +177,7 @@ class Iteration(Part):
     def hashed(self, obj: Any) -> Any:
         """Something that gives a set its members in place of `obj`: Python takes the whole table of a set or dict."""
         if is_table(obj):
-            self.sources.contents(obj)
+            self.sources.taken_over(obj)
             return obj
         return [self.machine.gate.read(Reads.ALL, item) for item in self.iterate(obj)]
 
@@ -183,8 +216,8 @@ class Iteration(Part):
                 self.machine.objects.user_method(obj, name) is not None for name in ("__iter__", "keys", "__getitem__")
             )
             if not users or class_attribute(type(obj), "__iter__") is dict.__dict__["__iter__"]:
-                self.sources.contents(obj)
-                found: dict[Any, Any] = obj
+                numbers = self.sources.taken_over(obj)
+                found: dict[Any, Any] = self.machine.made({**dict(items_of(obj)), **numbers}) if numbers else obj
                 return found
         keys = self.machine.calls.call(self.machine.attributes.get_attr(obj, "keys"), [], {})
         return {key: self.machine.objects.get_item(obj, key) for key in self.get_iter(keys)}
@@ -196,7 +229,7 @@ class Iteration(Part):
         if type(obj) is SymbolicRange:
             return self.get_iter(obj)
         if type(obj) in (list, tuple, range, str, dict, set, frozenset) or isinstance(obj, Journaled):
-            self.sources.contents(obj)
+            self.sources.taken_over(obj)
             return obj
         return self.get_iter(obj)
 

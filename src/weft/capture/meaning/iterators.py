@@ -93,7 +93,9 @@ class SequenceIterator(Touching):
 
 
 def _count(sequence: Any) -> int:
-    return list.__len__(sequence) if isinstance(sequence, list) else len(sequence)
+    if isinstance(sequence, list):
+        return list.__len__(sequence)
+    return tuple.__len__(sequence) if isinstance(sequence, tuple) else len(sequence)
 
 
 class ReverseIterator(Touching):
@@ -147,13 +149,19 @@ class RestartingIterator(Touching):
         journal: where the position is noted before it moves.
         over: what is iterated.
         make: makes Python's iterator over it.
+        read: told of each item that is handed out, after what is iterated and the key or index; returns what stands for
+            it.
     """
 
-    __slots__ = ("over", "make", "source", "position", "ended", "keys", "undone")
+    __slots__ = ("over", "make", "source", "position", "ended", "keys", "undone", "read")
 
-    def __init__(self, journal: Journal, over: Any, make: Callable[[Any], Iterator[Any]] = iter) -> None:
+    def __init__(
+        self, journal: Journal, over: Any, make: Callable[[Any], Iterator[Any]] = iter,
+        read: Callable[[Any, Any, Any], Any] | None = None,
+    ) -> None:  # fmt: skip
         self.over = over
         self.make = make
+        self.read = read
         self.keys = _keys(over)
         self.source: Iterator[Any] | None = make(over)
         super().__init__(journal, type(self.source))
@@ -176,7 +184,12 @@ class RestartingIterator(Touching):
             self.ended = str(error)
             raise
         self.position += 1
-        return item
+        if self.read is None:
+            return item
+        place = self.position - 1
+        return self.read(
+            self.over, place if self.keys is None or isinstance(self.over, deque) else self.keys[place], item
+        )
 
     def _restart(self) -> None:
         """Python's iterator may have lost its place: make another one, or raise what it would."""

@@ -7,7 +7,7 @@ import copyreg
 import functools
 import sys
 import types
-from collections import OrderedDict, deque
+from collections import OrderedDict, defaultdict, deque
 from typing import Any, Final
 
 import numpy as np
@@ -21,13 +21,14 @@ from weft.capture.meaning import (  # noqa: F401 - most fill the table
     mapping,
     table,
 )
-from weft.capture.meaning.gate import Settling, definer_of, row_of_class, row_of_method
+from weft.capture.meaning.gate import Settling, definer_of, hashed_of, row_of_class, row_of_method
 from weft.capture.meaning.getters import CALLED, missing_item
 from weft.capture.meaning.iteration import is_table
 from weft.capture.meaning.iterators import of_native
 from weft.capture.meaning.parts import Part
 from weft.capture.meaning.texts import format_text
 from weft.capture.python.classes import MISSING, class_attribute, is_opaque_iterator
+from weft.capture.python.containers import items_of
 from weft.capture.python.namespaces import namespace_of
 from weft.capture.python.packages import (
     INTERNALS,
@@ -39,7 +40,7 @@ from weft.capture.python.packages import (
 from weft.capture.python.users import refuse_callbacks
 from weft.capture.sources.known import BOUND
 from weft.capture.sources.numbers import PURE, is_call_number
-from weft.capture.state.journal import Journaled
+from weft.capture.state.journal import Journaled, slots_of
 from weft.capture.state.lazytext import LazyText
 from weft.core.primitive import Primitive
 from weft.core.run_number import KINDS, RunNumber
@@ -104,6 +105,8 @@ _MERGING: Final = frozenset({"__init__", "__ior__", "update"})
 _CHANGING: Final = frozenset(
     {"__delitem__", "__init__", "__ior__", "__setitem__", "clear", "pop", "popitem", "setdefault", "update"}
 )
+#: methods of dictionaries that look up their first argument, and no other
+_OF_KEY: Final = frozenset({"get", "pop", "setdefault", "__getitem__", "__setitem__", "__contains__", "__delitem__"})
 #: methods of built-in containers that write nothing, in classes derived from them too
 _READING: Final = frozenset(
     {
@@ -117,6 +120,10 @@ _COMPARING: Final = frozenset(
 )
 _CACHED: Final = type(functools.lru_cache(lambda: None)).__qualname__
 _NEW_ARGUMENTS: Final = ("__getnewargs__", "__getnewargs_ex__")
+#: what a class has for `__getstate__` that does not define it
+_NO_STATE: Final = (MISSING, getattr(object, "__getstate__", MISSING))
+#: dictionaries that are copied from an iterator over their items
+_REDUCED: Final = (OrderedDict, defaultdict)
 _CLASS_METHOD: Final = types.ClassMethodDescriptorType
 _DESCRIPTOR_KINDS: Final = (
     types.WrapperDescriptorType, types.MethodDescriptorType, _CLASS_METHOD
@@ -147,7 +154,8 @@ class NativeCalls(Part):
                 args = [self.content_argument(cls, "__init__", a) for a in args]
             past = isinstance(class_attribute(type(cls), "__call__"), types.FunctionType)  # which is who asks for this
             make = functools.partial(type.__call__, cls) if past else cls
-            return self.machine.native.call(args, make, *args, **kwargs)
+            compared = hashed_of(args) if issubclass(cls, dict) else args
+            return self.machine.native.call(compared, make, *args, **kwargs)
         raise Unsupported(
             Refusal.UNKNOWN_CALL,
             f"weft cannot look into {module_of(cls)}.{cls.__qualname__}()",
@@ -298,9 +306,13 @@ class NativeCalls(Part):
             return self.sources.item(owner, args[0], dict.__getitem__(owner, args[0]))
         if name == "add_note" and isinstance(owner, BaseException) and len(args) == 1 and not kwargs:
             return self._add_note(owner, args[0])
+        if name == "update" and definer is type(owner) and self.updated(owner, args, kwargs):
+            return None
         row = row_of_method(definer, name, owner)
         args, kwargs = self.gate.arguments(row, args, kwargs)
-        self.gate.owner(row, owner, args)
+        copied = self.gate.owner(row, owner, args)
+        if copied is not owner:
+            owner, callee = copied, definer.__dict__[name].__get__(copied)
         if name == "pop" and definer is list:
             return self._pop(callee, owner, args)
         if isinstance(owner, _MUTABLE):
@@ -347,6 +359,23 @@ class NativeCalls(Part):
         return self.result_of(
             self.machine.native.call(self._compared(name, owner, args, kwargs), callee, *args, **kwargs)
         )
+
+    def updated(self, owner: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
+        """`dict.update` of a dictionary from outside with others: a write of each item. False if it may be more."""
+        given = [*args, kwargs]
+        if type(owner) not in (dict, OrderedDict) or not self.sources.is_known(owner) or len(args) > 1:
+            return False
+        if any(type(part) not in (dict, OrderedDict) or not self._is_written_freely(part) for part in given):
+            return False
+        for part in given:
+            for key, value in items_of(self.machine.iteration.mapping(part)):
+                self.machine.objects.set_item(owner, key, value)
+        return True
+
+    def _is_written_freely(self, items: dict[Any, Any]) -> bool:
+        """Whether the items of a dictionary can be written one by one: no code of the program's hashes the keys."""
+        opaque = self.sources.opaque
+        return all(type(key) in (str, int) and id(value) not in opaque for key, value in dict.items(items))
 
     def _add_note(self, error: BaseException, note: Any) -> None:
         """`error.add_note(note)`: the list of notes is an object like others, which C code would make and fill."""
@@ -402,7 +431,9 @@ class NativeCalls(Part):
             return [owner, *args] if name in _COMPARING else []
         if name in _COMPARING:
             return [owner, *args]
-        if isinstance(owner, (dict, set, frozenset)) or name == "fromkeys":
+        if isinstance(owner, dict):
+            return args[:1] if name in _OF_KEY else hashed_of(args)
+        if isinstance(owner, (set, frozenset)) or name == "fromkeys":
             return args
         return [*args, *kwargs.values()] if isinstance(owner, str) else []
 
@@ -439,6 +470,12 @@ class NativeCalls(Part):
         if own is not None:
             return self.machine.calls.call(own, [owner], {})
         namespace = namespace_of(owner)
+        if not namespace and type(owner) in _REDUCED:
+            copied = self.gate.carried(owner)
+            owner, callee = copied, (callee if copied is owner else getattr(copied, callee.__name__))
+        elif isinstance(owner, tuple) and namespace is None and self._gives_arguments(owner, args):
+            given = self.machine.calls.call(self.machine.attributes.get_attr(owner, "__getnewargs__"), [], {})
+            return copyreg.__newobj__, (type(owner), *given)  # type: ignore[attr-defined]
         if namespace is not None:
             self.journal.namespaces[id(namespace)] = owner
         self.sources.held(owner)
@@ -459,6 +496,14 @@ class NativeCalls(Part):
                 "define __copy__ and __deepcopy__",
             )
         return copyreg.__newobj__, (type(owner),), self.machine.calls.call(state, [owner], {})  # type: ignore[attr-defined]
+
+    def _gives_arguments(self, owner: Any, args: list[Any]) -> bool:
+        """Whether a tuple without attributes is copied from what its `__getnewargs__` gives, as a named tuple is."""
+        own = self.machine.objects.user_method(owner, "__getnewargs__")
+        state = self.machine.objects.look_up(type(owner), "__getstate__")
+        others = "__getnewargs_ex__" if state in _NO_STATE else "__getstate__"
+        absent = self.machine.objects.look_up(type(owner), others) is MISSING
+        return own is not None and absent and not slots_of(type(owner)) and args[:1] == [4]
 
     def _refuse_lazy_text(self, args: list[Any]) -> None:
         for value in args:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft.capture.meaning import arithmetic
-from weft.capture.meaning.gate import Reads
+from weft.capture.meaning.gate import COPYING, Reads
 from weft.capture.meaning.impostors import impostor, impostor_of, unsupported_operands
 from weft.capture.meaning.lookups import is_in, item_at
 from weft.capture.meaning.native import is_hashed_freely
@@ -116,9 +116,15 @@ class Objects(Part):
             left, right = self._beside(left, right), self._beside(right, left)
         if type(left) is str and method == "__mod__" and self.user_method(right, "__rmod__") is None:
             return percent(self.machine, function, left, right)
-        self._read_operand(left, inplace and method == "__add__")
-        self._read_operand(right)
+        if inplace and method == "__or__" and self.machine.natives.updated(left, [right], {}):
+            return left
+        copies = method in COPYING and (is_container(left) or is_container(right))
+        copied = copies and (not inplace or type(left) is tuple)
+        if not (inplace and method == "__add__" and type(left) is list):  # which is only extended
+            self.gate.operand(left, copied)
+        self.gate.operand(right, copies)
         if type(left) in PLAIN and type(right) in PLAIN:
+            left, right, compared = self.gate.operands(left, right, copied, copies)
             if method == "__mod__" and isinstance(left, bytes):  # which shows all of what it is given
                 right = self.gate.read(Reads.ALL, right)
             if inplace:
@@ -126,9 +132,9 @@ class Objects(Part):
                     self.journal.touch_list(left, "extend", [None] * len(right))
                 elif not isinstance(left, (int, float, str, tuple, Tensor)) or isinstance(left, Parameter):
                     self.touch_if_mutable(left)
-                result = self.machine.native.call((left, right), INPLACE[number % len(BINARY)][0], left, right)
+                result = self.machine.native.call(compared, INPLACE[number % len(BINARY)][0], left, right)
                 return result if result is left else self.machine.made_if_container(result)
-            return self.machine.made_if_container(self.machine.native.call((left, right), function, left, right))
+            return self.machine.made_if_container(self.machine.native.call(compared, function, left, right))
         left, right = self.machine.arrays.operands(left, right)
         self.machine.arrays.refuse_opaque(left, right)
         if method == "__add__" and self._are_texts(left, right, inplace):
@@ -146,7 +152,7 @@ class Objects(Part):
                     result = self.machine.calls.call(other, [right, left], {})
                     if result is not NotImplemented:
                         return result
-                right = self.machine.natives.sequence_argument(right)
+                right = self.machine.natives.sequence_argument(self.gate.carried(right, copies))
                 return self.machine.native.call((left, right), inplace_function, left, right)
         shown = INPLACE[number % len(BINARY)][0] if inplace else function
         own, other = self.user_method(left, method), self.user_method(right, reflected)
@@ -154,7 +160,10 @@ class Objects(Part):
             for value in (left, right):
                 if not is_container(value):  # of which the items do not matter here
                     self.sources.inside(value)
-            return self.machine.made_if_fresh(self.machine.native.call((left, right), shown, left, right))
+            left, right, compared = self.gate.operands(left, right, copied, copies)
+            return self.machine.made_if_fresh(self.machine.native.call(compared, shown, left, right))
+        self.gate.operand(left, False)
+        self.gate.operand(right, False)
         return self.binary_by(shown, method, reflected, left, right)
 
     def binary_by(self, function: Any, method: str, reflected: str, left: Any, right: Any) -> Any:
@@ -214,11 +223,6 @@ class Objects(Part):
     def _beside(self, value: Any, other: Any) -> Any:
         """An operand that may be a run-time number: an operand of the graph beside a tensor, else a constant."""
         return value if isinstance(other, Tensor) else settled(value)
-
-    def _read_operand(self, value: Any, extended: bool = False) -> None:
-        """An operator reads a container, but not one that it only extends."""
-        if is_container(value) and not (extended and type(value) is list):
-            self.sources.contents(value)
 
     def unary(self, name: str, value: Any) -> Any:
         """`-value`, `+value` or `~value`."""
@@ -369,7 +373,7 @@ class Objects(Part):
         own = self.user_method(obj, "__getitem__")
         if own is not None:
             return self.machine.calls.call(own, [obj, key], {})
-        if isinstance(obj, (list, tuple)) and self.is_of_graph(key) and _is_integral(key):
+        if isinstance(obj, (list, tuple)) and self.is_of_graph(key) and arithmetic.is_integral(key):
             self.sources.contents(obj)
             return self.pick(obj, key if type(key) is GraphNumber else arithmetic.converted(int, key))
         if type(obj) is SymbolicRange and arithmetic.is_number(key) and arithmetic.kind_of(key) is not float:
@@ -394,7 +398,7 @@ class Objects(Part):
                 if isinstance(item, classmethod) and isinstance(item.__func__, types.FunctionType):
                     return self.machine.calls.call(item.__func__, [obj, key], {})
         if type(key) is slice:
-            self.sources.contents(obj)
+            obj = self.gate.carried(obj)
             return self.machine.made_if_container(self.machine.native.call((), operator.getitem, obj, key))
         try:
             if type(key) in (int, str):
@@ -449,7 +453,7 @@ class Objects(Part):
             key = self.gate.read(Reads.ALL, key)
             if isinstance(key, slice):
                 self.sources.contents(obj)
-                self.sources.contents(value)
+                value = self.gate.carried(value)
             elif isinstance(obj, (list, deque)):
                 self.sources.length(obj)
             self.sources.identity(key)
@@ -589,8 +593,3 @@ class Objects(Part):
         if isinstance(value, Journaled):
             return format(impostor_of(value), spec) if spec else self.machine.calls.call(str, [value], {})
         return texted(self.machine, (value,), format, value, spec)
-
-
-def _is_integral(key: Any) -> bool:
-    """Whether a tensor or a number of the graph can be an index."""
-    return key.dtype.category <= 1 if isinstance(key, Tensor) else arithmetic.kind_of(key) is not float

@@ -11,8 +11,8 @@ import re
 import struct
 import types
 import weakref
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import jax
@@ -121,6 +121,29 @@ def values_of(dictionary: dict[Any, Any]) -> list[Any]:
         return list(dict.values(dictionary))
     values = {id(key): value for key, value in dict.items(dictionary)}
     return [values[id(key)] for key in OrderedDict.__iter__(dictionary)]
+
+
+def with_items(container: Any, items: Mapping[Any, Any]) -> Any:
+    """A container of Python's own with the contents of another one, but for some of the items.
+
+    Args:
+        container: a list, tuple, deque or dictionary, or an instance of a class derived from one.
+        items: by index, or by keys of the dictionary, which are hashed by Python itself.
+
+    Example:
+        >>> with_items((1, 2, 3), {1: "two"})
+        (1, 'two', 3)
+    """
+    kind = type(container)
+    if issubclass(kind, dict):
+        made: Any = OrderedDict() if issubclass(kind, OrderedDict) else {}
+        if issubclass(kind, defaultdict):
+            made = defaultdict(container.default_factory)
+        for key, item in items_of(container):
+            made[key] = items.get(key, item)
+        return made
+    listed = [items.get(index, item) for index, item in enumerate(members(container))]
+    return deque(listed, room_of(container)) if issubclass(kind, deque) else native_class(kind)(listed)
 
 
 def spelled(kind: type, method: str, name: Callable[[Any, str], str], container: str, *args: str) -> str:

@@ -75,6 +75,14 @@ class Contents(Known):
             return value
         return self._load_item(obj, key, value)
 
+    def items_of_tuple(self, obj: tuple[Any, ...]) -> list[Any]:
+        """All items of a tuple were read; returns what stands for them in the capture."""
+        items = [*tuple.__iter__(obj)]
+        if id(obj) not in self.known:
+            return items
+        self.length(obj)
+        return [self.item(obj, place, item) for place, item in enumerate(items)]
+
     def first_item(self, obj: Any, key: Any, value: Any) -> Any:
         """An item that a container from outside held before the capture wrote it was read."""
         if _is_spelled(key):
@@ -198,8 +206,13 @@ class Contents(Known):
             return
         path = self.path(expression)
         before = self.original(obj)
-        self._guard_length(obj, expression, length(before))
         self.pending.discard(id(obj))
+        taken = self.taken_numbers.pop(id(obj), None)
+        if taken is not None:  # everything else is guarded
+            for key, (item, _) in taken.items():
+                self._read_item(obj, expression, key, item, path, numbers)
+            return
+        self._guard_length(obj, expression, length(before))
         if isinstance(before, (bytearray, bytes)):
             kept = self._constant(bytes(members(before)))
             self._guard(self._spelled(obj, "__eq__", expression, kept), "contents", path)
@@ -215,6 +228,36 @@ class Contents(Known):
         else:
             for position, item in enumerate(members(before)):
                 self._read_item(obj, expression, position, item, path, numbers)
+
+    def taken_over(self, obj: Any) -> dict[Any, Any]:
+        """A container is copied: its keys, their order and its length are read, but of the items only which they are.
+
+        Returns:
+            The numbers that are not constants of this capture, by the key or index at which the container has them now.
+        """
+        obj = shown_by(obj)
+        if not self.varying:
+            self.contents(obj)
+            return {}
+        numbers = self.taken_numbers.get(id(obj))
+        if numbers is None:
+            numbers = {}
+            self.contents(obj, numbers)
+            if not numbers:
+                return {}
+            self.pending.add(id(obj))  # whoever looks at the items has them as constants
+            self.taken_numbers[id(obj)] = numbers
+        before = self.original(obj)
+        if before is obj:
+            return {key: number for key, (_, number) in numbers.items()}
+        if isinstance(before, dict):
+            held = numbers.items()
+            return {key: number for key, (item, number) in held if dict.get(obj, key, _MISSING) is item}
+        places = self.places.get(id(obj))
+        if places is not None:
+            return {now: numbers[place][1] for now, place in enumerate(places) if place in numbers}
+        self.contents(obj)
+        return {}
 
     def _read_item(
         self, obj: Any, expression: str, key: Any, item: Any, path: str, numbers: dict[Any, Any] | None

@@ -147,6 +147,8 @@ class Known(abc.ABC):
         self.by_class: set[int] = set()
         #: ids of known containers of which not everything is guarded
         self.pending: set[int] = set()
+        #: of containers among them that were copied, by id: the numbers that are still open, by key, after their values
+        self.taken_numbers: dict[int, dict[Any, tuple[Any, Any]]] = {}
         #: ids of known objects that the program makes anew for each call
         self.anew: set[int] = set()
         #: expressions that load what a weak reference is compared with

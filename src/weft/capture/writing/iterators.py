@@ -120,7 +120,7 @@ def _sequence_iterator(writer: Writing, value: SequenceIterator) -> str:
         return f"{writer.constant(advanced)}(iter({'range(0)' if kind is range else kind.__name__ + '()'}), 1)"
     if isinstance(sequence, Tensor):
         return f"{writer.constant(iterator_at)}(tuple({writer.expression(sequence)}), {position})"
-    if type(sequence) not in (list, tuple, str, bytes, range):
+    if type(sequence) not in (list, tuple, str, bytes, range) and not isinstance(sequence, tuple):
         writer.refuse(value)
     if isinstance(sequence, list) and id(sequence) not in writer.created and id(sequence) not in writer.sources.known:
         rest = "".join(f"{writer.expression(item)}, " for item in sequence[position:])  # our own copy

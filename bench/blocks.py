@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import weft
-from bench.measure import Result, row, seconds, steady, wait
+from bench.measure import Result, printed, row, seconds, steady, wait
 from bench.transformer import Block, LazyBlock, Transformer
 from weft import nn
 from weft.jit.function import dispatcher_of
@@ -147,9 +145,7 @@ def peak_growth(count: int, shared: bool) -> None:
 def _peak_growth(count: int, shared: bool) -> int:
     """The same of a new process, with one malloc arena."""
     command = f"from bench.blocks import peak_growth; peak_growth({count}, {shared})"
-    env = {**os.environ, "MALLOC_ARENA_MAX": "1"}
-    done = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True, env=env)
-    return int(done.stdout)
+    return int(printed(command, MALLOC_ARENA_MAX="1"))
 
 
 @row("the same, memory of its first call, over one executable of 1 micro-batch", 1.0)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -104,6 +107,17 @@ def wait(result: Any) -> None:
             wait(item)
     elif result is not None:
         jax.block_until_ready(getattr(result, "_data", result))
+
+
+def printed(command: str, **variables: str) -> str:
+    """What Python code prints in a process of its own.
+
+    Args:
+        command: the code.
+        variables: environment variables besides those of this process.
+    """
+    env = {**os.environ, **variables}
+    return subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True, env=env).stdout
 
 
 def _batch(call: Callable[[], Any], count: int) -> float:

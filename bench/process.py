@@ -17,7 +17,7 @@ import numpy as np
 
 import weft
 from bench.lenet import CompiledLeNet, LeNet, batch, weft_step
-from bench.measure import Result, row, seconds, wait
+from bench.measure import Result, printed, row, seconds, wait
 
 MODES = ("eager", "construct under jit", "step under jit")
 
@@ -62,9 +62,7 @@ def steps_in_memory(mode: str) -> None:
 def _memory(mode: str) -> Result:
     command = f"from bench.process import steps_in_memory; steps_in_memory({mode!r})"
     # one malloc arena: otherwise each thread of the compiler's pool starts one of its own, at any time
-    env = {**os.environ, "MALLOC_ARENA_MAX": "1"}
-    out = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True, env=env).stdout
-    before, after = map(int, out.split())
+    before, after = map(int, printed(command, MALLOC_ARENA_MAX="1").split())
     return Result(after / before, f"{after >> 20} MiB", f"{before >> 20} MiB")
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from typing import Any
 
 from bench.lenet import batch, jax_step, weft_step
-from bench.measure import Result, row, seconds, wait
+from bench.measure import Result, printed, row, seconds, wait
 
 #: by name: whether weft runs it, and whether the step is compiled
 SIDES = {"weft": (True, False), "weft under jit": (True, True), "jax": (False, False), "jax under jit": (False, True)}
@@ -60,8 +57,7 @@ def _first_step(side: str, folder: str | None = None) -> float:
     command = f"import os; os.environ.update({cache!r})\nfrom bench.starting import first_step; first_step({side!r})"
     # the package turns the cache off when it is imported, so it is imported before the variables are set
     command = f"import bench\n{command}"
-    done = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True, env=os.environ)
-    return float(done.stdout)
+    return float(printed(command))
 
 
 def _compare(ours: str, theirs: str, warm: bool, repeat: int) -> Result:

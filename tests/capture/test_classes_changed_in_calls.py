@@ -35,12 +35,19 @@ class SetAnswer(Answer):
         obj.__dict__["set"] = value
 
 
-def toggled_property() -> World:
+def class_and_instance() -> tuple[Any, Any]:
+    """A class that has no ``k`` itself, and an instance that has."""
+
     class A:
         k: Any
 
     a = A()
     a.k = 2
+    return A, a
+
+
+def toggled_property() -> World:
+    A, a = class_and_instance()
 
     def f(x: Tensor) -> Any:
         p = x * a.k
@@ -54,11 +61,7 @@ def toggled_property() -> World:
 
 
 def deleted_property() -> World:
-    class A:
-        k: Any
-
-    a = A()
-    a.k = 2
+    A, a = class_and_instance()
 
     def f(x: Tensor) -> Any:
         p = x * a.k

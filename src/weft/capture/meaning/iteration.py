@@ -94,8 +94,8 @@ class Iteration(Part):
         read: Any = None
         numbers = self.sources.taken_over(obj)
         if not numbers:
-            pass
-        elif isinstance(obj, deque):
+            return RestartingIterator(self.journal, obj)
+        if isinstance(obj, deque):
             read = functools.partial(self._item_of_deque, numbers)
         elif type(obj) in _ITEMS:
             read = self._pair_of_view

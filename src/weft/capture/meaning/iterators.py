@@ -334,7 +334,7 @@ def of_native(machine: Any, made: Iterator[Any]) -> Touching:
         made: the iterator, which nobody else has.
     """
     if type(made) is _LIST_ITERATOR:
-        reduced: Any = made.__reduce__()
+        reduced: Any = made.__reduce__()  # `iter`, what it is called with, and how far it is
         items = reduced[1][0]
         # by the iterator, by what was made of it and while it is asked: a list that nobody else can change
         if sys.getrefcount(items) <= 4:
@@ -343,19 +343,8 @@ def of_native(machine: Any, made: Iterator[Any]) -> Touching:
 
 
 _ITERABLES: Final[tuple[Any, ...]] = (
-    [],
-    (),
-    "",
-    b"",
-    range(0),
-    range(1 << 70),
-    {},
-    {}.values(),
-    {}.items(),
-    OrderedDict(),
-    deque(),
-    set(),
-)
+    [], (), "", b"", range(0), range(1 << 70), {}, {}.values(), {}.items(), OrderedDict(), deque(), set(),
+)  # fmt: skip
 #: iterators in which nothing of the user's runs
 _OF_PYTHON: Final = frozenset(
     {zip, enumerate, map, filter, reversed, type(reversed([])), *map(type, map(iter, _ITERABLES))}

@@ -34,7 +34,9 @@ def with_one_count(owner: Any, a: Any, b: Any) -> tuple[Any, Any]:
     if owner is None or not (type(a) is dict and type(b) is dict and "dict" in a and "dict" in b):
         return a, b
     first, second = a["dict"], b["dict"]
-    if not counts_changes(type(owner), first, second) or (first[COUNT] ^ second[COUNT]) & 1:
+    if not counts_changes(type(owner), first, second):
+        return a, b
+    if first[COUNT] == second[COUNT] or (first[COUNT] ^ second[COUNT]) & 1:
         return a, b
     count = max(first[COUNT], second[COUNT])
     return {**a, "dict": {**first, COUNT: count}}, {**b, "dict": {**second, COUNT: count}}

@@ -169,7 +169,7 @@ class Writes:
         self.writer.sources.tie(owner, namespace)
         self.writer.sources.written(owner)
         kind, target = type(owner), self.writer.outside(owner)
-        is_cell, grows = counts_changes(kind, before, after), 0
+        is_cell = counts_changes(kind, before, after)
         if is_cell:
             grows = changes(before, after)
             after = {**after, COUNT: before[COUNT]}

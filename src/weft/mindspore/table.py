@@ -51,6 +51,7 @@ _OPS: Final = {
     "weft.ops": "*",
     "weft.autodiff.grad": "GradOperation grad value_and_grad get_grad vjp jvp",
     "weft.autodiff.jacobian": "jacfwd jacrev",
+    "weft.autodiff.higher": "jet derivative linearize",
     "weft.autodiff.composite": "HyperMap Map MultitypeFuncGraph Partial partial",
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
     "weft.vectorize": "vmap",

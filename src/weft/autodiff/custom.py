@@ -407,7 +407,7 @@ class HookBackward:
         cell_id: a remark, kept.
 
     Raises:
-        TypeError: `hook_fn` cannot be called.
+        TypeError: `hook_fn` cannot be called, or an input of the operator is not a tensor.
 
     Example:
         >>> from weft.autodiff.grad import grad
@@ -424,6 +424,9 @@ class HookBackward:
 
     @keeps
     def __call__(self, *inputs: Any) -> Any:
+        for i, value in enumerate(inputs):
+            if not isinstance(value, Tensor):
+                raise TypeError(f"input {i} of HookBackward must be a Tensor, not {type(value).__name__}")
         return hook_gradient(inputs[0] if len(inputs) == 1 else inputs, self.hook_fn)
 
 

@@ -192,6 +192,11 @@ SETTINGS: Final[dict[str, Setting]] = {
     "enable_compile_cache": Setting(
         None, _flag, "Keep compiled programs on disk for the next process; they are kept unless this is set to False."
     ),
+    "check_bounds": Setting(
+        True,
+        _flag,
+        "Check that indices in tensors and labels are in bounds; without it, results where they are not are undefined.",
+    ),
     "auto_block_reuse": Setting(
         True, _flag, "Compile stretches of large graphs that repeat (layers, their gradients) once for all of them."
     ),

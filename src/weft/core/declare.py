@@ -47,6 +47,7 @@ def op(
     commutative: bool = False,
     elementwise: bool = False,
     multiple: bool = False,
+    bounds: Callable[..., None] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a primitive by its JAX implementation.
 
@@ -69,6 +70,8 @@ def op(
         commutative: see `Primitive`.
         elementwise: see `Primitive`.
         multiple: the implementation returns a tuple.
+        bounds: called with the operands and attributes before each computation: refuses indices that are out of bounds
+            (see `weft.core.bounds`), and leaves other mistakes to the implementation.
 
     Returns:
         A decorator; the functional form carries the primitive as ``.primitive``.
@@ -97,7 +100,7 @@ def op(
             derivative=gradient,
             no_gradient=no_gradient,
         )
-        function = _functional(implementation, primitive, parameters)
+        function = _functional(implementation, primitive, parameters, bounds)
         function.primitive = primitive
         for method_name in (method,) if isinstance(method, str) else method:
             add_method(method_name, function)
@@ -152,18 +155,20 @@ def _functional(
     implementation: Callable[..., Any],
     primitive: Primitive,
     parameters: _Parameters,
+    bounds: Callable[..., None] | None,
 ) -> Any:
     """Make the function that splits a call into operands and attributes, without binding them by hand."""
     name = implementation.__name__
     operands, attributes, variadic, defaults, keyword_defaults = parameters
-    template = _template(len(operands), bool(variadic), tuple([name in _DTYPE_ATTRS for name in attributes]))
+    kinds = tuple([name in _DTYPE_ATTRS for name in attributes])
+    template = _template(len(operands), bool(variadic), kinds, bounds is not None)
     names = (*operands, *attributes, variadic) if variadic else (*operands, *attributes)
     code = template.replace(
         co_name=name, co_qualname=name, co_varnames=names, co_filename=f"<weft operation {primitive.name}>"
     )
     if not variadic:
         defaults += tuple([keyword_defaults[a] for a in attributes if a in keyword_defaults])
-    scope = {"_apply": apply, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of}
+    scope = {"_apply": apply, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of, "_bounds": bounds}
     scope["__name__"] = implementation.__module__
     function = FunctionType(code, scope, name, defaults)
     if variadic:
@@ -174,7 +179,7 @@ def _functional(
 
 
 @cache
-def _template(operands: int, variadic: bool, attributes: tuple[bool, ...]) -> CodeType:
+def _template(operands: int, variadic: bool, attributes: tuple[bool, ...], bounded: bool) -> CodeType:
     """The code of a functional form, for a number of operands and attributes (True: a dtype).
 
     Compiling is most of what importing the operations costs, so forms of the same shape share it.
@@ -189,7 +194,10 @@ def _template(operands: int, variadic: bool, attributes: tuple[bool, ...]) -> Co
     ]
     signature = ", ".join([*given, *(["*xs"] if variadic else []), *fixed])
     inputs = "".join(x + ", " for x in given) + ("*xs, " if variadic else "")
-    source = f"def form({signature}):\n    return _apply(_primitive, ({inputs})"
+    source = f"def form({signature}):\n"
+    if bounded:
+        source += f"    _bounds({', '.join(given + fixed)})\n"
+    source += f"    return _apply(_primitive, ({inputs})"
     source += f", ({''.join(a + ', ' for a in attrs)}))\n" if attrs else ")\n"
     scope: dict[str, Any] = {}
     exec(compile(source, "<weft operation>", "exec"), scope)

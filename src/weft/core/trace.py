@@ -133,6 +133,12 @@ class Trace:
         self._first_token: Value | None = None
         #: whether all holds that the graph assumes, as a handle like the token; None if it assumes nothing
         self.holds: Tensor | None = None
+        #: whether all that the graph checks is as it must be, as a handle like the token; None if it checks nothing
+        self.checked: Tensor | None = None
+        #: what it checks, and where
+        self.places: list[tuple[str, Any]] = []
+        #: whether what a graph would check is left to Python, which raises where it is wrong
+        self.leaves_checks = False
         #: whether what is traced is one example of many, for which nothing is done in order
         self.one_of_many = False
         #: whether the graph may not assume anything of its run-time numbers
@@ -287,11 +293,45 @@ class Trace:
     def require(self, condition: Tensor) -> None:
         """Let the results of the graph count only where a condition holds."""
         if self.holds is None:
-            location = None if self.location is None else self.location()
-            true = Literal(np.asarray(True))
-            kind = (TensorType.of(dtypes.bool_, ()),)
-            self.holds = wrap(self.root.add_node(CONSTANT, (), (true,), kind, (), location).outputs[0])
+            self.holds = self._true()
         self.holds.rebind(self.holds & condition)
+
+    def check(self, condition: Tensor, what: str = "") -> None:
+        """Have the graph find out whether Python would raise an exception.
+
+        Args:
+            condition: a symbolic truth: it would not.
+            what: what is checked; empty if that was noted already.
+
+        Raises:
+            Unsupported: it has to be found out in Python.
+        """
+        if self.leaves_checks:
+            raise Unsupported(
+                Refusal.OUT_OF_BOUNDS, "an index was out of bounds here before", "see to it that indices are in bounds"
+            )
+        if self.checked is None:
+            self.checked = self._true()
+        if what:
+            self.places.append((what, None if self.location is None else self.location()))
+        self.checked.rebind(self.checked & condition)
+
+    def take_conditions(self) -> tuple[Tensor | None, Tensor | None]:
+        """What the graph assumes and checks, both of which it then does no longer."""
+        found = self.holds, self.checked
+        self.holds = self.checked = None
+        return found
+
+    def error(self) -> str:
+        """What to say where a check fails and Python cannot find out what is wrong."""
+        found = {what: place() if callable(place) else place for what, place in self.places}
+        return " or ".join(what if place is None else f"{what} ({place})" for what, place in found.items())
+
+    def _true(self) -> Tensor:
+        """A handle for what holds so far."""
+        location = None if self.location is None else self.location()
+        kind = (TensorType.of(dtypes.bool_, ()),)
+        return wrap(self.root.add_node(CONSTANT, (), (Literal(np.asarray(True)),), kind, (), location).outputs[0])
 
     def io_token(self) -> Tensor:
         """The handle of the token that orders IO.

@@ -16,12 +16,14 @@ from jax import lax
 from weft import dtypes
 from weft._jax_compat import Array
 from weft.core import trace as trace_module
+from weft.core.bounds import check_bounds
 from weft.core.dispatch import CAST, apply, literal
 from weft.core.number import GraphNumber, require
 from weft.core.primitive import Primitive, Sample
 from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor, view, wrap
 from weft.ir.types import TensorType
+from weft.ops._rules import wide
 from weft.ops._samples import A, one
 from weft.ops.joining import stack, unstack
 from weft.ops.reduce import any as any_of
@@ -48,7 +50,7 @@ def _materialise(spec: Spec, indices: tuple[Any, ...]) -> tuple[Any, ...]:
         elif kind == "n":
             entries.append(None)
         else:
-            entries.append(next(arrays))
+            entries.append(wide(next(arrays)))
     return tuple(entries)
 
 
@@ -298,6 +300,8 @@ def parse(index: Any, shape: tuple[int, ...]) -> tuple[Spec, list[Tensor]]:
         elif isinstance(entry, Tensor):
             if entry.dtype.category != 1:
                 raise IndexError(f"tensors used as indices must be integer or bool, not {entry.dtype}")
+            size = shape[axis]
+            check_bounds(entry, size, f"index {{}} is out of bounds for axis {axis} with size {size}")
             spec.append(("t",))
             operands.append(entry)
         elif type(entry) is GraphNumber and entry.kind is int:

@@ -117,8 +117,13 @@ class Writer:
         self._alive: list[Any] = []
         #: position of an output that is a number -> the local name that it is loaded into
         self._numbers: dict[int, str] = {}
-        #: position of the output that says whether the graph's assumptions held, None if it made none
-        self.condition: int | None = None
+        #: positions of the outputs that say whether what the graph assumes and checks held, with what to do if not
+        self.conditions: dict[int, str] = {}
+        #: parameters of the graph for written tensors that stay what they were where a condition does not hold, with
+        #: the positions of the outputs that say so
+        self.unchanged: dict[Value, int] = {}
+        #: whether outcomes of the call have conditions of their own
+        self.has_further_conditions = False
         #: objects that are being reduced
         self._open: set[int] = set()
         self._count = 0

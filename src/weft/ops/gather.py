@@ -453,7 +453,9 @@ def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
     axis = one_axis("index_fill", axis, x.ndim)
     _along("index_fill")(x, index, axis)
     size = x.shape[axis]
-    hit = (Tensor(np.arange(size)).reshape(-1, 1) == (tensor(index) % max(size, 1)).reshape(1, -1)).any(1)
+    hit = (
+        Tensor(np.arange(size)).reshape(-1, 1) == (tensor(index).astype(dtypes.int64) % max(size, 1)).reshape(1, -1)
+    ).any(1)
     shape = [1] * x.ndim
     shape[axis] = x.shape[axis]
     return where(reshape(hit, tuple(shape)), tensor(value).astype(x.dtype), x)

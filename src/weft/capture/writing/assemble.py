@@ -94,7 +94,7 @@ def assemble(
         body.append(f"outs = run({', '.join(datas)})")
     types_of = {i: value.type for i, value in enumerate(graph.outputs)}
     for position, unless in writer.conditions.items():
-        body.append(f"if not outs[{position}]:")
+        body.append(f"if not outs[{position}].item():")
         body += [f"    {line}" for text in put_back for line in _inline(text, types_of, sources)]
         body.append(f"    {unless}")
     body += [line for text in writer.lines for line in _inline(text, types_of, sources)]

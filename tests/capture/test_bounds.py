@@ -213,8 +213,11 @@ def test_an_exception_that_the_program_catches() -> None:
             return x.sum() * 100
 
     compiled = jit(program)
-    for values in INDICES:
+    for values in INDICES * 4:
         same(outcome(compiled, X, np.array(values)), outcome(program, X, np.array(values)))
+    report = explain(compiled)(Tensor(X), Tensor([0, 0]))
+    assert report.breaks[0].count > 8  # not one of few
+    assert len(report.graphs) < 2 * 8 + 4
 
 
 def test_a_graph_that_prints(capsys: pytest.CaptureFixture[str]) -> None:

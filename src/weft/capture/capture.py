@@ -87,11 +87,8 @@ class Program(Owner):
         """What other processes keep for this callable; None where nothing is kept."""
         if not keeps_entries():
             return None
-        policy, unkept, kept = (
-            f"{self.name} {self.is_strict()} {self.exact} {self.leaves_checks}",
-            self.unkept,
-            self._entries_kept,
-        )
+        policy = f"{self.name} {self.is_strict()} {self.exact} {self.leaves_checks}"
+        unkept, kept = self.unkept, self._entries_kept
         if not self.guarded:
             unkept = "what it reads from outside is not guarded (the static policy)"
         elif self.once:

@@ -123,7 +123,7 @@ class Entries:
         except BaseException:
             self._trust_again(entry)
             raise
-        if self.failed and self.owner.is_strict():
+        if self.failed and not self.owner.exact:  # the exception was caught
             self._trust_again(entry)
         if result is MISS and others_run():
             result = self._capture_once(values).run(*values)
@@ -167,7 +167,7 @@ class Entries:
                 self.owner.once = before
 
     def _trust_again(self, exact: Entry) -> None:
-        """Go back to entries that were not right for a call which then raised in Python: it may be one of few.
+        """Go back to entries that were not right for a call in which Python then raised: it may be one of few.
 
         Args:
             exact: the entry that was made for the call instead.
@@ -242,7 +242,7 @@ class Owner:
         self.exact = False
         #: whether what later captures would check is left to Python
         self.leaves_checks = False
-        #: how many calls raised for which a graph was not right
+        #: how many calls raised, or caught what was raised, for which a graph was not right
         self.exceptions = 0
         self.history = History(name)
         #: places in the code -> the `Continuation` of calls that go on there

@@ -27,6 +27,7 @@ from weft.core import trace as trace_module
 from weft.core.choice import Choice, refuse
 from weft.core.declare import add_method
 from weft.core.dispatch import edges_of
+from weft.core.operators import install
 from weft.core.run_number import settled
 from weft.core.tape import TapeNode
 from weft.core.tensor import LiteralTensor, Tensor
@@ -103,6 +104,9 @@ def call_with_bprop(bprop: Callable[..., Any], fn: Callable[..., Any], args: Seq
     """
     out = fn(*_detached(args))
     return attach_bprop(bprop, args, out)
+
+
+install(call_with_bprop)
 
 
 @keeps

@@ -41,6 +41,10 @@ _METRICS: Final = (
 )
 _TRAIN: Final = {"weft.train": "*"}
 
+_PRIMITIVE: Final = {
+    "weft.core.operators": "Primitive=Operator PrimitiveWithCheck PrimitiveWithInfer prim_attr_register",
+    "weft.mindspore.extras": "constexpr",
+}
 _OPERATIONS: Final = {
     "weft.ops.operations": "*",
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
@@ -54,7 +58,7 @@ _OPS: Final = {
     "weft.autodiff.composite": "HyperMap Map MultitypeFuncGraph Partial partial",
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
     "weft.vectorize": "vmap",
-    "weft.mindspore.extras": "constexpr",
+    **_PRIMITIVE,
 }
 #: names of NumPy whose operation takes the same arguments in the same order
 _NUMPY: Final = (
@@ -121,7 +125,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.ops.operations": _OPERATIONS,
         "mindspore.ops.functional": _OPS,
         "mindspore.ops.composite": _OPS,
-        "mindspore.ops.primitive": {"weft.mindspore.extras": "constexpr"},
+        "mindspore.ops.primitive": _PRIMITIVE,
         "mindspore.ops._grad": {},
         "mindspore.ops._grad.grad_base": {"weft.autodiff.registry": "bprop_getters"},
         "mindspore.nn": _CELLS,

@@ -6,7 +6,7 @@ Importing the families attaches the Tensor methods. A name that is both a module
 
 from __future__ import annotations
 
-from weft.core.declare import OPERATOR_CLASSES as _OPERATOR_CLASSES
+from weft.core.operators import OPERATOR_CLASSES as _OPERATOR_CLASSES
 from weft.ops import methods as _methods  # noqa: F401  (attaches the methods)
 from weft.ops import optimizer as _optimizer  # noqa: F401  (declares the steps)
 from weft.ops.activation import *
@@ -25,6 +25,7 @@ from weft.ops.legacy import *
 from weft.ops.linalg import *
 from weft.ops.linear import *
 from weft.ops.logic import *
+from weft.ops.loops import *
 from weft.ops.loss import *
 from weft.ops.math import *
 from weft.ops.matmul import *

@@ -38,6 +38,7 @@ ENTERED = {
     "weft.autodiff.session:call",
     "weft.core.operators:_implementation",
     "weft.core.operators:Operator._bprop",
+    "weft.core.operators:differentiated",
     "weft.core.operators:prim_attr_register",
     "weft.core.operators:prim_attr_register.<locals>.initialize",
     "weft.nn.hooks:call_with_extras",

@@ -166,9 +166,9 @@ class Operator:
         if known is not None:
             return known
         implementation = _implementation(self)
-        if _differentiated is None or _getter_of(self) is None:
+        if _getter_of(self) is None:
             return implementation(*args)
-        return _differentiated(self._bprop, implementation, args)
+        return differentiated(self._bprop, implementation, args)
 
     @transparent
     def _bprop(self, *args: Any) -> Any:
@@ -213,10 +213,18 @@ def _getter_of(operator: Operator) -> Any:
 _differentiated: Callable[..., Any] | None = None
 
 
-def install(differentiated: Callable[..., Any]) -> None:
+@transparent
+def differentiated(rule: Callable[..., Any], function: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """Compute a function that has a derivative rule ``rule(*args, out, dout)``."""
+    if _differentiated is None:
+        return function(*args)
+    return _differentiated(rule, function, args)
+
+
+def install(call: Callable[..., Any]) -> None:
     """Set what computes a function that has a derivative rule."""
     global _differentiated
-    _differentiated = differentiated
+    _differentiated = call
 
 
 class PrimitiveWithInfer(Operator):

@@ -15,6 +15,7 @@ from weft.ops.compare import *
 from weft.ops.conv import *
 from weft.ops.create import *
 from weft.ops.cumulative import *
+from weft.ops.custom import *
 from weft.ops.dropout import *
 from weft.ops.elementwise import *
 from weft.ops.embedding import *
@@ -40,6 +41,7 @@ from weft.ops.shape import *
 from weft.ops.sorting import *
 from weft.ops.state import *
 from weft.ops.statistics import *
+from weft.ops.summary import *
 from weft.ops.trigonometry import *
 
 globals().update(_OPERATOR_CLASSES)

@@ -1,0 +1,70 @@
+"""Functions of the program's that run when the graph does, or that JAX traces: `ops.Custom`.
+
+They run past the capture, so only such are taken into a graph as depend on their arguments and constants alone
+(`weft.core.closed`); a guard asks again in every call. The call of any other is a break.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from weft.capture.meaning.gate import DEFAULT
+from weft.capture.meaning.table import handles
+from weft.core.closed import outside_of
+from weft.errors import Refusal, Unsupported
+from weft.ops.custom import call_jax, call_python
+
+if TYPE_CHECKING:
+    from weft.capture.meaning.parts import Machine
+
+
+class _Unchanged:
+    """The check of a guard: whether a function depends on what it did when it was captured.
+
+    Args:
+        outside: what that was.
+    """
+
+    __slots__ = ("outside",)
+    __name__ = "what a custom operator depends on"
+
+    def __init__(self, outside: tuple[Any, ...]) -> None:
+        self.outside = outside
+
+    def __call__(self, function: Callable[..., Any]) -> bool:
+        return outside_of(function) == self.outside
+
+
+def _check_closed(machine: Machine, function: Any) -> None:
+    outside = outside_of(function)
+    if outside is None:
+        raise Unsupported(
+            Refusal.UNKNOWN_CALL,
+            f"{getattr(function, '__qualname__', type(function).__name__)} depends on more than its arguments and "
+            "constants, or changes something",
+            "let it compute its result from its arguments, constants and NumPy's or JAX's functions alone",
+        )
+    if id(function) in machine.created:
+        raise Unsupported(
+            Refusal.UNKNOWN_CALL,
+            "the function of a custom operator is made inside the compiled function",
+            "define it outside and pass values as arguments",
+        )
+    machine.sources.condition(_Unchanged(outside), function, True)
+
+
+@handles(call_python)
+def _call_python(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    del kwargs
+    function, inputs, shapes, kinds, name = args
+    _check_closed(machine, function)
+    return call_python(function, machine.gate.arguments(DEFAULT, list(inputs), {})[0], shapes, kinds, name)
+
+
+@handles(call_jax)
+def _call_jax(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    del kwargs
+    function, inputs = args
+    _check_closed(machine, function.function)
+    return call_jax(function, machine.gate.arguments(DEFAULT, list(inputs), {})[0])

@@ -29,6 +29,7 @@ _GRAD: Final = {
     "weft.autodiff.recompute": "recompute",
     "weft.vectorize": "vmap",
 }
+_FUNCTION: Final = {"weft.autodiff.function": "_Function=Function"}
 _SEED: Final = {"weft.ops.random": "set_seed get_seed"}
 _SERIALIZATION: Final = "save_checkpoint load_checkpoint load_param_into_net"
 
@@ -99,6 +100,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.train": f"Model {_SERIALIZATION}",
             **_LAZY,
             **_GRAD,
+            **_FUNCTION,
             **_SEED,
         },
         "mindspore.dtype": {"weft.dtypes": _DTYPES},
@@ -109,6 +111,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.core.containers": "mutable",
             **_JIT,
             **_LAZY,
+            **_FUNCTION,
             **_SEED,
         },
         "mindspore.common.dtype": {"weft.dtypes": _DTYPES},

@@ -33,6 +33,8 @@ ENTERED = {
     "weft.autodiff.custom:InsertGradientOf._apply",
     "weft.autodiff.custom:call_with_bprop",
     "weft.autodiff.custom:cell_backward_hook",
+    "weft.autodiff.pausing:no_grad.__call__",
+    "weft.autodiff.pausing:no_grad.__call__.<locals>.paused",
     "weft.autodiff.recompute:recompute",
     "weft.autodiff.registry:GetterRule.__call__",
     "weft.autodiff.session:call",

@@ -29,7 +29,7 @@ _GRAD: Final = {
     "weft.autodiff.recompute": "recompute",
     "weft.vectorize": "vmap",
 }
-_FUNCTION: Final = {"weft.autodiff.function": "_Function=Function"}
+_FUNCTION: Final = {"weft.autodiff.function": "_Function=Function", "weft.autodiff.pausing": "_no_grad=no_grad no_grad"}
 _SEED: Final = {"weft.ops.random": "set_seed get_seed"}
 _SERIALIZATION: Final = "save_checkpoint load_checkpoint load_param_into_net"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from typing import Final, NamedTuple
 
+from weft.core import trace as trace_module
 from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.tensor import Tensor, wrap
 from weft.ops.host import host_call
@@ -49,6 +50,10 @@ def collect_summaries() -> list[Summary]:
         >>> [(kind, name, float(value)) for kind, name, value in collect_summaries()]
         [('scalar', 'loss', 0.5)]
     """
+    trace_module.refuse_while_captured(
+        "summaries are collected while capturing, and those of this call are noted when the graph runs",
+        "collect them outside the compiled function",
+    )
     found = []
     while _SUMMARIES:
         found.append(_SUMMARIES.popleft())

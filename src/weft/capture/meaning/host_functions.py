@@ -37,7 +37,6 @@ from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ops.host import Same, Shown, Text, host_call
-from weft.ops.summary import collect_summaries
 
 if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
@@ -86,9 +85,6 @@ def _host_call(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Non
         )
     passed = [_argument(machine, value, "itself") for value in rest]
     host_call(function, *passed, **{name: _argument(machine, value, "itself") for name, value in kwargs.items()})
-
-
-handles(collect_summaries)(refused("collect_summaries", "call it outside the compiled function"))
 
 
 def _parts_of_function(function: Any) -> Any:

@@ -60,6 +60,7 @@ _OPS: Final = {
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
     "weft.vectorize": "vmap",
     **_PRIMITIVE,
+    "weft.mindspore.extras": "add_flags constexpr core switch",
 }
 #: names of NumPy whose operation takes the same arguments in the same order
 _NUMPY: Final = (
@@ -128,6 +129,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.ops.operations": _OPERATIONS,
         "mindspore.ops.functional": _OPS,
         "mindspore.ops.composite": _OPS,
+        "mindspore.ops.composite.base": _OPS,
         "mindspore.ops.primitive": _PRIMITIVE,
         "mindspore.ops._grad": {},
         "mindspore.ops._grad.grad_base": {"weft.autodiff.registry": "bprop_getters"},

@@ -129,6 +129,11 @@ def test_open(name: str) -> None:
     assert outside_of(OPEN[name]) is None
 
 
+def test_what_computes_with_jax() -> None:
+    with_jax = {"JAX", "compiled by JAX"}
+    assert {name for name, function in CLOSED.items() if outside_of(function, by_jax=False) is None} == with_jax
+
+
 def test_the_key_changes_with_what_it_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = [outside_of(CLOSED["another function"])]
     for value in (1, True, 1.0, "1", 0.0, -0.0, (1,), DEVICE, jnp.ones(2)):

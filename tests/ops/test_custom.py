@@ -227,6 +227,39 @@ def test_what_is_refused_at_once() -> None:
 
 
 @MODES
+def test_functions_of_the_host_that_compute_with_jax_or_weft(mode: str) -> None:
+    jax_inside = ops.Custom(lambda x: np.asarray(jnp.sin(x)), same, same)
+    weft_inside = ops.Custom(lambda x: ops.sin(Tensor(x)), same, same)
+    run = compiler(mode)(lambda x: jax_inside(x * 2) + weft_inside(x * 2))
+    for x in (X, X + 1):
+        np.testing.assert_allclose(run(Tensor(x)), 2 * np.sin(2 * x), rtol=1e-5)
+
+
+@MODES
+def test_numbers_that_change(mode: str) -> None:
+    run = compiler(mode)(lambda x, n: PAIR(x, n)[0] + TWO(x, n)[0])
+    for n in (1, 2, 3, 4, 2, *range(5, 20)):
+        np.testing.assert_allclose(run(Tensor(X), n), X + n + X * n, rtol=1e-6)
+
+
+@MODES
+def test_operators_made_in_the_call_and_changed_between_calls(mode: str) -> None:
+    def f(x: Any, power: Any) -> Any:
+        made = ops.Custom(cube, list(x.shape), x.dtype)
+        return made(x) * power
+
+    run = compiler(mode)(f)
+    for shape in ((2,), (3,), (2, 2), (2,)):
+        x = np.ones(shape, np.float32) * 2
+        np.testing.assert_allclose(run(Tensor(x), 2), 16 * np.ones(shape))
+    changed = ops.Custom(cube, same, same)
+    run = compiler(mode)(lambda x: changed(x))
+    for function in (cube, lambda x: x * 2, cube):
+        changed.func = function
+        np.testing.assert_allclose(run(Tensor(X)), function(X))
+
+
+@MODES
 def test_inputs_are_not_written(mode: str) -> None:
     def overwrite(x: Any) -> Any:
         x[0] = 7

@@ -66,8 +66,12 @@ class _Identical:
         return isinstance(other, _Identical) and other.value is self.value
 
 
-def outside_of(function: Any) -> tuple[Any, ...] | None:
+def outside_of(function: Any, by_jax: bool = True) -> tuple[Any, ...] | None:
     """What a function depends on, as a key that changes when it does; None if the function is not closed.
+
+    Args:
+        function: the function.
+        by_jax: whether it may compute with JAX, which it must not where a graph that runs calls it.
 
     Example:
         >>> outside_of(lambda x: x + 1) is not None
@@ -77,9 +81,20 @@ def outside_of(function: Any) -> tuple[Any, ...] | None:
         True
     """
     try:
-        return _key(function, set())
+        found = _key(function, set())
     except _Open:
         return None
+    return None if not by_jax and _uses_jax(found) else found
+
+
+def _uses_jax(key: Any) -> bool:
+    if isinstance(key, tuple):
+        return key[:1] == ("wrapped",) or any(map(_uses_jax, key))
+    if not isinstance(key, _Identical):
+        return False
+    value = key.value
+    name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return isinstance(value, jax.Array) or _package(name) in ("jax", "jaxlib")
 
 
 def _key(value: Any, seen: set[int]) -> tuple[Any, ...]:

@@ -24,26 +24,29 @@ class _Unchanged:
 
     Args:
         outside: what that was.
+        by_jax: whether it may compute with JAX.
     """
 
-    __slots__ = ("outside",)
+    __slots__ = ("outside", "by_jax")
     __name__ = "what a custom operator depends on"
 
-    def __init__(self, outside: tuple[Any, ...]) -> None:
+    def __init__(self, outside: tuple[Any, ...], by_jax: bool) -> None:
         self.outside = outside
+        self.by_jax = by_jax
 
     def __call__(self, function: Callable[..., Any]) -> bool:
-        return outside_of(function) == self.outside
+        return outside_of(function, self.by_jax) == self.outside
 
 
-def _check_closed(machine: Machine, function: Any) -> None:
-    outside = outside_of(function)
+def _check_closed(machine: Machine, function: Any, by_jax: bool) -> None:
+    outside = outside_of(function, by_jax)
     if outside is None:
         raise Unsupported(
             Refusal.UNKNOWN_CALL,
             f"{getattr(function, '__qualname__', type(function).__name__)} depends on more than its arguments and "
             "constants, or changes something",
-            "let it compute its result from its arguments, constants and NumPy's or JAX's functions alone",
+            "let it compute its result from its arguments, constants and functions of "
+            f"{'JAX and NumPy' if by_jax else 'NumPy'} alone",
         )
     if id(function) in machine.created:
         raise Unsupported(
@@ -51,14 +54,14 @@ def _check_closed(machine: Machine, function: Any) -> None:
             "the function of a custom operator is made inside the compiled function",
             "define it outside and pass values as arguments",
         )
-    machine.sources.condition(_Unchanged(outside), function, True)
+    machine.sources.condition(_Unchanged(outside, by_jax), function, True)
 
 
 @handles(call_python)
 def _call_python(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     del kwargs
     function, inputs, shapes, kinds, name = args
-    _check_closed(machine, function)
+    _check_closed(machine, function, False)
     return call_python(function, machine.gate.arguments(DEFAULT, list(inputs), {})[0], shapes, kinds, name)
 
 
@@ -66,5 +69,5 @@ def _call_python(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> A
 def _call_jax(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     del kwargs
     function, inputs = args
-    _check_closed(machine, function.function)
+    _check_closed(machine, function.function, True)
     return call_jax(function, machine.gate.arguments(DEFAULT, list(inputs), {})[0])

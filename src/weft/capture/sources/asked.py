@@ -143,8 +143,6 @@ class Asked(Contents):
         before, self.guarded = self.guarded, True
         module, now = self.name(context, "module"), self.name(context.FINGERPRINT, "constant")
         self._guard(f"{module}.FINGERPRINT is {now}", "setting", "context settings", context.FINGERPRINT)
-        paused = context.GRADIENTS.paused
-        self._guard(f"{module}.GRADIENTS.paused is {paused}", "setting", "gradients paused", paused)
         parameters = self.name(Parameter, "class")
         self._guard(f"{parameters}.reshaped == {Parameter.reshaped}", "setting", "shapes of parameters")
         self.guarded = before

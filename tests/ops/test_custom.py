@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import threading
 import traceback
 from typing import Any
 
@@ -257,6 +259,59 @@ def test_operators_made_in_the_call_and_changed_between_calls(mode: str) -> None
     for function in (cube, lambda x: x * 2, cube):
         changed.func = function
         np.testing.assert_allclose(run(Tensor(X)), function(X))
+
+
+@MODES
+def test_what_it_depends_on_is_written_in_the_call(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any, factor: Any) -> Any:
+        global SCALE
+        before = WEIGHTED(x, x) + SINE(x, x)
+        SCALE = factor
+        return before * 100 + WEIGHTED(x, x) + SINE(x, x)
+
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    run = compiler(mode)(f)
+    scale = 3.0
+    for factor in (4.0, 5.0, 5.0, 3.0):
+        expected = (X * X + X * np.sin(X)) * (100 * scale + factor)
+        np.testing.assert_allclose(run(Tensor(X), factor), expected, rtol=1e-5)
+        scale = factor
+
+
+@MODES
+def test_copies_and_cells_that_hold_them(mode: str) -> None:
+    class Net(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.sine, self.cube = SINE, CUBE
+
+        def construct(self, x: Any) -> Any:
+            return self.sine(x, x) + self.cube(x)
+
+    net = Net()
+    expected = np.sin(X) * X * 3 + X**3
+    np.testing.assert_allclose(net(Tensor(X)), expected, rtol=1e-5)
+    np.testing.assert_allclose(compiler(mode)(copy.deepcopy(net))(Tensor(X)), expected, rtol=1e-5)
+
+
+def test_threads_get_their_own_errors() -> None:
+    run = jit(lambda x: LIMITED(x * 2) * 2)
+    right: list[bool] = []
+
+    def work(i: int) -> None:
+        for k in range(15):
+            x = np.array([i, k], np.float32)
+            try:
+                right.append(run(Tensor(x)).asnumpy().tolist() == (4 * x + 2).tolist())
+            except KeyError as error:
+                right.append(error.args == ("too large", float(2 * (i + k))))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert right == [True] * 45
 
 
 @MODES

@@ -10,6 +10,7 @@ import builtins
 import dis
 import functools
 import types
+from collections.abc import Callable
 from typing import Any, Final
 
 import jax
@@ -66,12 +67,16 @@ class _Identical:
         return isinstance(other, _Identical) and other.value is self.value
 
 
-def outside_of(function: Any, by_jax: bool = True) -> tuple[Any, ...] | None:
+def outside_of(
+    function: Any, by_jax: bool = True, is_written: Callable[[Any, str], bool] | None = None
+) -> tuple[Any, ...] | None:
     """What a function depends on, as a key that changes when it does; None if the function is not closed.
 
     Args:
         function: the function.
         by_jax: whether it may compute with JAX, which it must not where a graph that runs calls it.
+        is_written: tells of a closure cell, or a namespace and a name in it, whether they hold something only now;
+            a function that reads one is not closed.
 
     Example:
         >>> outside_of(lambda x: x + 1) is not None
@@ -81,10 +86,15 @@ def outside_of(function: Any, by_jax: bool = True) -> tuple[Any, ...] | None:
         True
     """
     try:
-        found = _key(function, set())
+        found = _key(function, set(), is_written or _never)
     except _Open:
         return None
     return None if not by_jax and _uses_jax(found) else found
+
+
+def _never(holder: Any, name: str) -> bool:
+    del holder, name
+    return False
 
 
 def _uses_jax(key: Any) -> bool:
@@ -97,15 +107,15 @@ def _uses_jax(key: Any) -> bool:
     return isinstance(value, jax.Array) or _package(name) in ("jax", "jaxlib")
 
 
-def _key(value: Any, seen: set[int]) -> tuple[Any, ...]:
+def _key(value: Any, seen: set[int], is_written: Callable[[Any, str], bool]) -> tuple[Any, ...]:
     kind = type(value)
     if kind is types.FunctionType:
-        return _function(value, seen)
+        return _function(value, seen, is_written)
     if kind is functools.partial:
         parts = (value.func, *value.args, *[part for item in value.keywords.items() for part in item])
-        return ("partial", len(value.args), *[_key(part, seen) for part in parts])
+        return ("partial", len(value.args), *[_key(part, seen, is_written) for part in parts])
     if kind is tuple:
-        return ("tuple", *[_key(part, seen) for part in value])
+        return ("tuple", *[_key(part, seen, is_written) for part in value])
     if issubclass(kind, _CONSTANTS):
         return ("constant", kind, exact(value))
     if issubclass(kind, (np.generic, np.dtype)):
@@ -117,7 +127,7 @@ def _key(value: Any, seen: set[int]) -> tuple[Any, ...]:
     if isinstance(value, jax.Array):
         return ("array", _Identical(value))
     if hasattr(value, "__wrapped__") and _package(kind.__module__) in ("jax", "jaxlib"):
-        return ("wrapped", _Identical(value), _key(value.__wrapped__, seen))
+        return ("wrapped", _Identical(value), _key(value.__wrapped__, seen, is_written))
     if _of_library(value):
         return ("library", _Identical(value))
     raise _Open
@@ -149,7 +159,7 @@ def _package(module: str | None) -> str:
     return (module or "").partition(".")[0].lstrip("_")
 
 
-def _function(function: types.FunctionType, seen: set[int]) -> tuple[Any, ...]:
+def _function(function: types.FunctionType, seen: set[int], is_written: Callable[[Any, str], bool]) -> tuple[Any, ...]:
     if _of_library(function):
         return ("library", _Identical(function))
     if id(function) in seen:
@@ -162,20 +172,24 @@ def _function(function: types.FunctionType, seen: set[int]) -> tuple[Any, ...]:
     found: list[Any] = ["function", code]
     space, own = function.__globals__, function.__builtins__  # type: ignore[attr-defined]
     for name in names:
+        if is_written(space, name):
+            raise _Open
         if name in space:
-            found.append((name, _key(space[name], seen)))
+            found.append((name, _key(space[name], seen, is_written)))
         elif name in own:
-            found.append((name, _key(own[name], seen)))
+            found.append((name, _key(own[name], seen, is_written)))
         else:
             raise _Open  # it may be there when the function runs
     for cell in function.__closure__ or ():
+        if is_written(cell, ""):
+            raise _Open
         try:
             content = cell.cell_contents
         except ValueError:
             raise _Open from None
-        found.append(_key(content, seen))
-    found += [_key(default, seen) for default in function.__defaults__ or ()]
-    found += [(name, _key(default, seen)) for name, default in (function.__kwdefaults__ or {}).items()]
+        found.append(_key(content, seen, is_written))
+    found += [_key(default, seen, is_written) for default in function.__defaults__ or ()]
+    found += [(name, _key(default, seen, is_written)) for name, default in (function.__kwdefaults__ or {}).items()]
     return tuple(found)
 
 

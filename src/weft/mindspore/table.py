@@ -61,6 +61,7 @@ _OPS: Final = {
     "weft.vectorize": "vmap",
     **_PRIMITIVE,
     "weft.mindspore.extras": "add_flags constexpr core switch",
+    "weft.mindspore.custom_info": "CustomRegOp DataType",
 }
 #: names of NumPy whose operation takes the same arguments in the same order
 _NUMPY: Final = (

@@ -187,6 +187,9 @@ class JaxFunction:
         #: whether it returns several results, by what that depends on
         self.structures: dict[Any, bool] = {}
 
+    def __reduce__(self) -> Any:
+        return JaxFunction, (self.function, self.name)  # what was compiled is not copied
+
     def __call__(self, inputs: Sequence[Any]) -> Any:
         """Compute it as an operation, like those of the library."""
         tensors = tuple([value for value in inputs if isinstance(value, Tensor)])

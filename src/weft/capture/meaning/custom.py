@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.capture.meaning.gate import DEFAULT
 from weft.capture.meaning.table import handles
+from weft.capture.python.classes import MISSING
 from weft.core.closed import outside_of
 from weft.errors import Refusal, Unsupported
 from weft.ops.custom import call_jax, call_python
@@ -39,12 +40,19 @@ class _Unchanged:
 
 
 def _check_closed(machine: Machine, function: Any, by_jax: bool) -> None:
-    outside = outside_of(function, by_jax)
+
+    def is_written(holder: Any, name: str) -> bool:
+        noted = machine.journal.noted(holder)
+        return noted is not None and (
+            not isinstance(holder, dict) or noted["dict"].get(name, MISSING) is not holder.get(name, MISSING)
+        )
+
+    outside = outside_of(function, by_jax, is_written)
     if outside is None:
         raise Unsupported(
             Refusal.UNKNOWN_CALL,
             f"{getattr(function, '__qualname__', type(function).__name__)} depends on more than its arguments and "
-            "constants, or changes something",
+            "constants, on what the compiled function has written, or changes something",
             "let it compute its result from its arguments, constants and functions of "
             f"{'JAX and NumPy' if by_jax else 'NumPy'} alone",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import threading
 import traceback
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.helpers.compiled import compiler, entries
-from weft import Tensor, dtypes, grad, jit, nn, ops, vmap
+from weft import Parameter, Tensor, dtypes, grad, jit, nn, ops, vmap
 from weft.testing import assert_no_breaks
 
 MODES = pytest.mark.parametrize("mode", ("eager", "auto"))
@@ -276,6 +277,71 @@ def test_what_it_depends_on_is_written_in_the_call(mode: str, monkeypatch: pytes
         expected = (X * X + X * np.sin(X)) * (100 * scale + factor)
         np.testing.assert_allclose(run(Tensor(X), factor), expected, rtol=1e-5)
         scale = factor
+
+
+@MODES
+def test_what_was_written_before_an_error_stays_written(mode: str) -> None:
+    class Model(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = Parameter(Tensor(X), name="weight")
+            self.calls = 0
+
+        def construct(self, x: Any) -> Any:
+            self.calls += 1
+            SEEN.append(self.calls)
+            self.weight.set_data(x)
+            y = LIMITED(x)
+            self.calls += 1
+            return LIMITED(y * 2)
+
+    model = Model()
+    run = compiler(mode)(lambda x: model(x))
+    SEEN.clear()
+    assert run(Tensor(X)).asnumpy().tolist() == [5.0, 7.0]
+    calls = 2
+    for factor, done in ((5, 1), (2, 2), (1, 2)):
+        x = X * factor
+        if factor > 1:
+            with pytest.raises(KeyError):
+                run(Tensor(x))
+        else:
+            run(Tensor(x))
+        calls += done
+        assert (model.calls, SEEN[-1]) == (calls, calls - done + 1)
+        assert model.weight.asnumpy().tolist() == x.tolist()
+
+
+@MODES
+def test_errors_are_handled_where_the_program_handles_them(mode: str) -> None:
+    def handled(x: Any) -> Any:
+        try:
+            return LIMITED(x)
+        except KeyError as error:
+            return x * error.args[1]
+
+    def suppressed(x: Any) -> Any:
+        y = x
+        with contextlib.suppress(KeyError):
+            y = handled(x * 0.1) + LIMITED(x)
+        return y
+
+    def last(x: Any) -> Any:
+        try:
+            return LIMITED(x)
+        finally:
+            SEEN.append("last")
+
+    for f in (handled, suppressed):
+        run = compiler(mode)(f)
+        for factor in (1, 5, 1, 6):
+            np.testing.assert_allclose(run(Tensor(X * factor)), f(Tensor(X * factor)))
+    run = compiler(mode)(last)
+    SEEN.clear()
+    for factor in (1, 5):
+        with contextlib.suppress(KeyError):
+            run(Tensor(X * factor))
+    assert SEEN == ["last", "last"]
 
 
 @MODES

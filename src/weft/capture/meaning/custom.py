@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weft.capture.meaning.gate import DEFAULT
 from weft.capture.meaning.table import handles
 from weft.capture.python.classes import MISSING
+from weft.core import trace as trace_module
 from weft.core.closed import outside_of
 from weft.errors import Refusal, Unsupported
 from weft.ops.custom import call_jax, call_python
@@ -65,11 +66,39 @@ def _check_closed(machine: Machine, function: Any, by_jax: bool) -> None:
     machine.sources.condition(_Unchanged(outside, by_jax), function, True)
 
 
+def _has_written(machine: Machine) -> bool:
+    """Whether the call has written anything that lies outside of it, besides the token that orders host calls."""
+    trace = trace_module.current()
+    assert trace is not None
+    own = {id(trace.token), id(trace.holds)}
+    written = {key for layer in machine.journal.layers for key in layer.before} - own
+    return any(not machine.journal.belongs(key, machine.created) for key in written)
+
+
+def _check_leaving(machine: Machine, name: str) -> None:
+    """Refuse a call that may raise while the graph runs, where more would have to be done then than to raise that."""
+    why = ""
+    if machine.journal.wrote_outside and _has_written(machine):
+        why = "after the compiled function has written something, which stays written if it raises"
+    frame: Any = machine.frame
+    while frame is not None:
+        if not frame.function.__module__.startswith("weft.") and frame.decoded.handler_at(frame.pc - 1) is not None:
+            why = "inside of try or with, which would handle what it raises"
+        frame = frame.caller
+    if why:
+        raise Unsupported(
+            Refusal.IMPURE_CALL,
+            f"{name} calls a function of the host {why}",
+            "call it before, or let JAX compute it (func_type='jax')",
+        )
+
+
 @handles(call_python)
 def _call_python(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     del kwargs
     function, inputs, shapes, kinds, name = args
     _check_closed(machine, function, False)
+    _check_leaving(machine, name)
     return call_python(function, machine.gate.arguments(DEFAULT, list(inputs), {})[0], shapes, kinds, name)
 
 

@@ -71,7 +71,7 @@ def _emptied(value: Any) -> Any:
 
 
 _HOLE = object.__new__(_Hole)
-_HOLE._data = _HOLE._node = _HOLE._type = None
+_HOLE._data = _HOLE._node = _HOLE._type = _HOLE._member = None
 
 
 def _label(function: Any) -> str:

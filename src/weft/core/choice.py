@@ -18,6 +18,7 @@ from typing import Any, Final, NoReturn
 
 from weft.core import trace as trace_module
 from weft.core.number import as_number
+from weft.core.sharing import renew_views
 from weft.core.tape import SYMBOL, WRITES
 from weft.core.tensor import Parameter, Tensor
 from weft.core.trace import Trace
@@ -29,7 +30,7 @@ select: Any = None
 #: a condition that only the running graph knows, or what computes one in the current graph
 Condition = Tensor | Callable[[], Tensor]
 _next_serial = itertools.count(1).__next__
-_SLOTS: Final = frozenset({"_data", "_node", "_index", "_type", "cases", "own", "home", "serial"})
+_SLOTS: Final = frozenset({"_data", "_node", "_index", "_type", "_member", "cases", "own", "home", "serial"})
 
 
 class Case:
@@ -90,6 +91,7 @@ class Choice(Tensor):
         self._node = SYMBOL
         self._index = 0
         self._type = None
+        self._member = None
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -260,6 +262,7 @@ def _reach(trace: Trace, tensor: Tensor, source: Tensor) -> None:
             trace.on_write(choice)
         _reach(trace, choice, new)
         _take(choice, new)
+        renew_views(trace, choice)
 
 
 def _exchange(state: Any) -> Any:

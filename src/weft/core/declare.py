@@ -47,6 +47,7 @@ def op(
     commutative: bool = False,
     elementwise: bool = False,
     multiple: bool = False,
+    shares: Callable[..., None] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a primitive by its JAX implementation.
 
@@ -69,6 +70,8 @@ def op(
         commutative: see `Primitive`.
         elementwise: see `Primitive`.
         multiple: the implementation returns a tuple.
+        shares: for a result that is a view of the first operand: ``shares(operand, result, *attributes)`` says how,
+            see `weft.core.sharing`.
 
     Returns:
         A decorator; the functional form carries the primitive as ``.primitive``.
@@ -97,7 +100,7 @@ def op(
             derivative=gradient,
             no_gradient=no_gradient,
         )
-        function = _functional(implementation, primitive, parameters)
+        function = _functional(implementation, primitive, parameters, shares)
         function.primitive = primitive
         for method_name in (method,) if isinstance(method, str) else method:
             add_method(method_name, function)
@@ -152,6 +155,7 @@ def _functional(
     implementation: Callable[..., Any],
     primitive: Primitive,
     parameters: _Parameters,
+    shares: Callable[..., None] | None,
 ) -> Any:
     """Make the function that splits a call into operands and attributes, without binding them by hand."""
     name = implementation.__name__
@@ -163,7 +167,8 @@ def _functional(
     )
     if not variadic:
         defaults += tuple([keyword_defaults[a] for a in attributes if a in keyword_defaults])
-    scope = {"_apply": apply, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of}
+    compute = apply if shares is None else _applied_and_shared(shares)
+    scope = {"_apply": compute, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of}
     scope["__name__"] = implementation.__module__
     function = FunctionType(code, scope, name, defaults)
     if variadic:
@@ -171,6 +176,18 @@ def _functional(
     function.__doc__ = implementation.__doc__
     function.__module__ = implementation.__module__
     return function
+
+
+def _applied_and_shared(shares: Callable[..., None]) -> Callable[..., Any]:
+    """`apply`, for results that are views of the first operand."""
+
+    def apply_and_share(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] = ()) -> Any:
+        made = apply(primitive, inputs, attrs)
+        if isinstance(inputs[0], Tensor):
+            shares(inputs[0], made, *attrs)
+        return made
+
+    return apply_and_share
 
 
 @cache

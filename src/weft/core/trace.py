@@ -155,6 +155,12 @@ class Trace:
         self.read_hooks: Callable[[Tensor], None] = lambda tensor: None
         #: gives what stands in a text for a tensor or number that only the running graph knows, or refuses
         self.write_text: Callable[[Any, str], str] | None = None
+        #: id of a tensor -> itself, and what is known of its views, see `weft.core.sharing`
+        self.storages: dict[int, tuple[Tensor, Any]] = {}
+        #: the storages of tensors from outside that were written, with these tensors
+        self.written_storages: list[tuple[Any, Tensor]] = []
+        #: id of a tensor -> the tensors that may share elements with it where only the running graph knows
+        self.groups: dict[int, list[Tensor]] = {}
         self._constants: dict[tuple[Graph, int, type | None], Value] = {}
         self._captures: dict[Graph, dict[Value, Value]] = {}
 
@@ -178,6 +184,8 @@ class Trace:
         """The root parameter that stands for an outside handle."""
         found = self.externals.get(id(tensor))
         if found is None:
+            if self.written_storages:
+                _on_first_read(self, tensor)
             name = tensor.name if isinstance(tensor, Parameter) else ""
             found = self.externals[id(tensor)] = (tensor, self.root.add_param(tensor.type, name))
         return found[1]
@@ -409,6 +417,16 @@ def install_choices(spread: Callable[[Trace, Tensor, Tensor], None], exchange: C
     """
     global _spread, _exchange
     _spread, _exchange = spread, exchange
+
+
+#: told of tensors from outside when they are read first, and something was written; installed by `weft.core.sharing`
+_on_first_read: Callable[[Trace, Tensor], None]
+
+
+def install_sharing(on_first_read: Callable[[Trace, Tensor], None]) -> None:
+    """Set what is told of a tensor from outside that a trace reads for the first time after it has written others."""
+    global _on_first_read
+    _on_first_read = on_first_read
 
 
 def _hole(tensor: Tensor, spec: str) -> str | None:

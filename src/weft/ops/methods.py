@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
-from weft.core import choice
+from weft.core import choice, sharing
 from weft.core.declare import add_method
 from weft.core.tensor import Parameter, Tensor
 from weft.ops import (
@@ -442,13 +442,13 @@ def _method_numel(self: Any) -> int:
 
 
 def _method_is_contiguous(self: Any) -> bool:
-    """Whether the elements lie in order in memory (always)."""
-    return True
+    """Whether the elements lie in order, one after the other; those of a view may lie otherwise in its base."""
+    return sharing.is_contiguous(self)
 
 
 def _method_contiguous(self: Any) -> Any:
-    """The tensor itself, which is always contiguous."""
-    return self
+    """The tensor itself if it is contiguous, else a copy."""
+    return self if sharing.is_contiguous(self) else state.deepcopy(self)
 
 
 def _method_is_signed(self: Any) -> bool:
@@ -457,8 +457,8 @@ def _method_is_signed(self: Any) -> bool:
 
 
 def _method_detach(self: Any) -> Any:
-    """The tensor, as a constant for every gradient."""
-    return state.stop_gradient(self)
+    """A view of all elements that is a constant for every gradient."""
+    return sharing.share(state.stop_gradient(self), self, ("detach", None, ()))
 
 
 def _method_data_sync(self: Any, need_wait: bool = True) -> None:

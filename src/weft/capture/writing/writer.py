@@ -48,9 +48,12 @@ from weft.capture.state.journal import (
 from weft.capture.state.lazytext import LazyText
 from weft.capture.state.memory import is_view
 from weft.capture.writing.iterators import iterator, range_of
+from weft.core import trace as trace_module
 from weft.core.choice import Choice
 from weft.core.number import GraphNumber
+from weft.core.sharing import member, others_in_group
 from weft.core.tensor import Tensor
+from weft.core.trace import Trace
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
 
@@ -112,6 +115,8 @@ class Writer:
         self.lines: list[str] = []
         self._positions: dict[Value, int] = {}
         self._names: dict[int, str] = {}
+        #: positions of the outputs of which tensors were made
+        self._leaves: set[int] = set()
         #: expression of an outside object -> the local name that it is loaded into
         self._loads: dict[str, str] = {}
         self._alive: list[Any] = []
@@ -351,6 +356,7 @@ class Writer:
         which = self._which(choice, handles)
         names = [self.expression(handle) for handle in handles.values()]
         if self._may_be_own(choice):
+            self._refuse_unclear(choice)
             names.append(self.fresh())
             self.lines.append(f"{names[-1]} = leaf({self.output(self.use(choice))})")
         if type(which) is int:
@@ -398,11 +404,61 @@ class Writer:
             return self._choice(tensor)
         if not tensor.is_symbolic:
             if id(tensor) in self.created or self.is_constant(tensor):
-                return f"copy({self.constant(tensor)})"
+                return self._shared(tensor, self._assigned(f"copy({self.constant(tensor)})"))
             return self.outside(tensor)
         if self._was_outside(tensor) or id(tensor) in self.sources.known:
             return self.outside(tensor)  # it was written: the write is replayed on the handle itself
-        return self._assigned(f"leaf({self.output(self.use(tensor))})")
+        position = self.output(self.use(tensor))
+        name = self._assigned(f"leaf({position})")
+        if position in self._leaves:  # of another tensor with the same value
+            name = self._assigned(f"copy({name})")
+        self._leaves.add(position)
+        return self._shared(tensor, name)
+
+    def _shared(self, tensor: Tensor, name: str) -> str:
+        """The name of a tensor that leaves: a view is one of the base that leaves."""
+        self._names[id(tensor)] = name
+        self._refuse_unclear(tensor)
+        known = member(tensor)
+        if known is None:
+            return name
+        base: Any = known.base
+        views = [view for view in known.storage.living() if view is not tensor and self.reached()[id(view)]]
+        if views or self._is_outside(base) or self.reached()[id(base)]:
+            steps = [
+                f"({kind!r}, {attrs!r}, ({''.join(self.expression(operand) + ', ' for operand in operands)}))"
+                for kind, attrs, operands in known.way
+            ]
+            self.lines.append(f"share({', '.join([name, self.expression(base), *steps])})")
+        return name
+
+    def _refuse_unclear(self, tensor: Tensor) -> None:
+        """Refuse a tensor that may share elements with another that exists outside."""
+        trace = trace_module.current()
+        assert trace is not None
+        for other in others_in_group(trace, tensor):
+            if self._is_outside(other) or self.reached()[id(other)] or self._has_views(trace, other):
+                refusal = Unsupported(
+                    Refusal.OUTPUT,
+                    "a tensor is still needed that shares its elements with another one or not, depending on a "
+                    "condition that only the running graph knows",
+                    "copy the tensor on each path (x.copy())",
+                )
+                refusal.step = self.last_fork
+                raise refusal
+
+    def _has_views(self, trace: Trace, base: Tensor) -> bool:
+        """Whether views of a tensor leave."""
+        found = trace.storages.get(id(base))
+        return found is not None and any(self.reached()[id(view)] for view in found[1].living())
+
+    def _is_outside(self, tensor: Tensor) -> bool:
+        """Whether a tensor exists outside of the graph."""
+        if type(tensor) is Choice:
+            return any(self._is_outside(case.handle) for case in tensor.cases)
+        if not tensor.is_symbolic and (id(tensor) in self.created or self.is_constant(tensor)):
+            return False
+        return id(tensor) in self.sources.known or self._was_outside(tensor)
 
     def _number(self, number: GraphNumber) -> str:
         """A number of the graph, read once."""

@@ -16,9 +16,9 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NoReturn
 
+from weft.core import sharing
 from weft.core import trace as trace_module
 from weft.core.number import as_number
-from weft.core.sharing import renew_views
 from weft.core.tape import SYMBOL, WRITES
 from weft.core.tensor import Parameter, Tensor
 from weft.core.trace import Trace
@@ -262,7 +262,7 @@ def _reach(trace: Trace, tensor: Tensor, source: Tensor) -> None:
             trace.on_write(choice)
         _reach(trace, choice, new)
         _take(choice, new)
-        renew_views(trace, choice)
+        sharing.renew_views(trace, choice)
 
 
 def _exchange(state: Any) -> Any:
@@ -277,6 +277,15 @@ def _exchange(state: Any) -> Any:
 
 
 trace_module.install_choices(_spread, _exchange)
+
+
+def _candidates(tensor: Tensor) -> list[Tensor] | None:
+    if type(tensor) is not Choice:
+        return None
+    return [case.handle for case in tensor.cases] + [tensor] * (tensor.own or not tensor.cases)
+
+
+sharing.install_choices(_candidates)
 
 
 def follow(tensor: Tensor) -> list[tuple[Tensor, Any, Any]]:

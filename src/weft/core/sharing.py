@@ -49,6 +49,15 @@ class Kind(NamedTuple):
 
 
 KINDS: Final[dict[str, Kind]] = {}
+#: the tensors that a tensor may be, itself among them if it may be one of its own; installed by `weft.core.choice`
+_candidates: Callable[[Tensor], list[Tensor] | None]
+
+
+def install_choices(candidates: Callable[[Tensor], list[Tensor] | None]) -> None:
+    """Set what tells the tensors that a tensor may be; None for one that is itself."""
+    global _candidates
+    _candidates = candidates
+
 
 
 class Storage:
@@ -170,19 +179,36 @@ def written(base: Any, way: Way, value: Any) -> Any:
     return KINDS[kind].write(base, value, attrs, operands)
 
 
-def layout(tensor: Tensor) -> Layout:
-    """How the elements of a tensor lie in the memory of its base."""
+def layout(tensor: Tensor) -> Layout | None:
+    """How the elements of a tensor lie in the memory of its base; None where only the running graph knows."""
+    trace = trace_module.current()
+    known = tensor._member
+    if trace is None or (known is not None and known.storage.trace is trace):
+        return _layout(tensor, known)
+    several = _candidates(tensor)
+    if several is not None:
+        found = [layout(one) if one is not tensor else _noted_layout(trace, one, None) for one in several]
+        return found[0] if all(one == found[0] for one in found) else None
+    return _noted_layout(trace, tensor, known)
+
+
+def _noted_layout(trace: Trace, tensor: Tensor, known: Member | None) -> Layout | None:
+    if id(tensor) in trace.layouts:
+        return trace.layouts[id(tensor)]
+    found = _layout(tensor, known)
+    trace.read_layout(tensor, found)
+    return found
+
+
+def _layout(tensor: Tensor, known: Member | None) -> Layout | None:
     shape = tensor.shape
-    known = member(tensor)
-    if known is None:
+    if known is None or known.base is None:
         return shape, contiguous(shape)
-    assert known.base is not None
     found = layout(known.base)
     for kind, attrs, _ in known.way:
-        made = KINDS[kind].layout(found, attrs)
-        if made is None:
-            return shape, contiguous(shape)
-        found = made
+        if found is None:
+            return None
+        found = KINDS[kind].layout(found, attrs)
     return found
 
 
@@ -197,7 +223,14 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def is_contiguous(tensor: Tensor) -> bool:
     """Whether the elements of a tensor lie one after the other."""
-    shape, steps = layout(tensor)
+    found = layout(tensor)
+    if found is None:
+        raise Unsupported(
+            Refusal.TENSOR_CONDITION,
+            "how a tensor lies in memory depends on a condition that only the running graph knows",
+            "ask on each path",
+        )
+    shape, steps = found
     wanted = contiguous(shape)
     return 0 in shape or all(size == 1 or a == b for size, a, b in zip(shape, steps, wanted, strict=True))
 

@@ -153,6 +153,8 @@ class Trace:
         self.is_made: Callable[[Any], bool] = lambda obj: False
         #: told of tensors whose hooks are read
         self.read_hooks: Callable[[Tensor], None] = lambda tensor: None
+        #: told of a tensor of which it was asked how its elements lie, and how
+        self.read_layout: Callable[[Tensor, Any], None] = lambda tensor, layout: None
         #: gives what stands in a text for a tensor or number that only the running graph knows, or refuses
         self.write_text: Callable[[Any, str], str] | None = None
         #: id of a tensor -> itself, and what is known of its views, see `weft.core.sharing`
@@ -161,6 +163,8 @@ class Trace:
         self.written_storages: list[tuple[Any, Tensor]] = []
         #: id of a tensor -> the tensors that may share elements with it where only the running graph knows
         self.groups: dict[int, list[Tensor]] = {}
+        #: id of a tensor that came out of a branch or loop -> how its elements lie, None where that is not known
+        self.layouts: dict[int, Any] = {}
         self._constants: dict[tuple[Graph, int, type | None], Value] = {}
         self._captures: dict[Graph, dict[Value, Value]] = {}
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from weft.core import trace as trace_module
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive
-from weft.core.sharing import KINDS, Kind, Layout, contiguous, layout, share
+from weft.core.sharing import KINDS, Kind, Layout, contiguous, layout, may_share, share
 from weft.core.tensor import Tensor
 
 
@@ -54,8 +55,22 @@ def reshaped_layout(found: Layout, shape: tuple[int, ...]) -> Layout | None:
 def share_reshaped(base: Tensor, made: Tensor, *_: Any) -> None:
     """The elements in another shape: a view where they need not be moved."""
     shape = made.shape
-    if base._member is None or reshaped_layout(layout(base), shape) is not None:
-        share(made, base, ("reshape", shape, ()))
+    trace = trace_module.current()
+    if trace is not None or base._member is not None:
+        found = layout(base)
+        if found is None:
+            assert trace is not None
+            may_share(trace, made, base)
+            trace.layouts[id(made)] = None
+            return
+        if reshaped_layout(found, shape) is None:
+            return
+    share(made, base, ("reshape", shape, ()))
+
+
+def share_resized(base: Tensor, made: Tensor, *_: Any) -> None:
+    """Dimensions of size 1 more or less."""
+    share(made, base, ("reshape", made.shape, ()))
 
 
 KINDS["reshape"] = Kind(

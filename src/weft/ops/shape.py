@@ -249,7 +249,7 @@ def t(input: Any) -> Any:
     "ExpandDims",
     gradient=lambda x, out, dout, *, axis: (reshape(dout, x.shape),),
     samples=lambda: [Sample((A,), {"axis": 0}), Sample((A,), {"axis": -1})],
-    shares=views.share_reshaped,
+    shares=views.share_resized,
 )
 def expand_dims(input_x: Any, *, axis: int) -> Any:
     """Insert a dimension of size 1.
@@ -287,7 +287,7 @@ def unsqueeze(input: Any, dim: int) -> Any:
     init="axis=()",
     gradient=lambda x, out, dout, *, axis: (reshape(dout, x.shape),),
     samples=lambda: [Sample((A[None],), {"axis": ()}, vmap=False), Sample((A[None],), {"axis": (0,)})],
-    shares=views.share_reshaped,
+    shares=views.share_resized,
 )
 def squeeze(input: Any, *, axis: Any = None) -> Any:
     """Remove dimensions of size 1.

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, Final
 
 from weft.capture.branching.carried import Carried
 from weft.capture.branching.leaves import ABSENT, LoopChange, binding, is_handle, leaf_type
 from weft.core.choice import Case, Choice, register
 from weft.core.number import as_number, number_of
-from weft.core.sharing import base_of, may_share, others_in_group
+from weft.core.sharing import base_of, contiguous, layout, may_share, others_in_group
 from weft.core.tensor import Tensor, wrap
 from weft.core.trace import Trace
 from weft.ir.graph import Graph, Value
@@ -28,6 +28,10 @@ from weft.ops.select import where
 Path = tuple[Any, ...]
 #: for each place, the tensors from before the loop, and the other places, whose tensors it may hold
 Candidates = dict[Path, list[Any]]
+
+
+#: what stands among these where it is not known how the elements of a place's tensor lie
+_LAYOUT: Final = object()
 
 
 class _Place:
@@ -118,7 +122,9 @@ class Held:
             first = self._initial[path]
             for other in (*others, first) if isinstance(first, Tensor) else others:
                 tensor = handles.get(other) if type(other) is tuple else other
-                if tensor is not None:
+                if tensor is _LAYOUT:
+                    self.trace.layouts[id(handles[path])] = None
+                elif tensor is not None:
                     may_share(self.trace, handles[path], tensor)
 
     def _note_shared(self, tensors: Mapping[Path, Tensor]) -> None:
@@ -126,6 +132,8 @@ class Held:
         places = {id(place.handle): path for path, place in self.places.items()}
         bases: dict[int, Path] = {}
         for path, tensor in tensors.items():
+            if any(not _lies_plainly(one) for one in (tensor, self._initial[path]) if isinstance(one, Tensor)):
+                self._add_shared(path, _LAYOUT)
             if not self.inner(tensor):
                 continue
             base = base_of(tensor)
@@ -248,6 +256,11 @@ class Held:
                 carried.choices.append(made)
         self._mark_shared(after)
         return after
+
+
+def _lies_plainly(tensor: Tensor) -> bool:
+    found = layout(tensor)
+    return found is not None and found[1] == contiguous(found[0])
 
 
 def _is_same(one: Any, other: Any) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from weft.core.choice import Choice
-from weft.core.sharing import Way, base_of, may_share, member, share
+from weft.core.sharing import Way, base_of, layout, may_share, member, share
 from weft.core.tensor import Tensor
 from weft.core.trace import Trace
 
@@ -38,7 +38,8 @@ class Comers:
             origins: what it stands for.
             alone: whether it is nothing else.
         """
-        self._found.append((outside, list(origins), alone))
+        if known := list(origins):
+            self._found.append((outside, known, alone))
 
     def settle(self) -> None:
         """The branch or loop is complete: say what its tensors share elements with."""
@@ -50,6 +51,8 @@ class Comers:
             if exact and base is not None and base is not outside and all(_same(ways[0], other) for other in ways):
                 share(outside, base, *way)
                 continue
+            layouts = [layout(leaf) for leaf, *_ in origins]
+            trace.layouts[id(outside)] = layouts[0] if all(one == layouts[0] for one in layouts) else None
             for base, _, inner, unclear in ways:
                 if base is not None and base is not outside:
                     may_share(trace, outside, base)

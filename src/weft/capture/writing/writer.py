@@ -393,7 +393,14 @@ class Writer:
     def _is_unshared(self, tensor: Tensor) -> bool:
         """Whether a candidate of a choice was made by the capture, and is only known as that."""
         outside = id(tensor) in self.sources.known or self._was_outside(tensor)
-        return not outside and self.reached()[id(tensor)] == 1
+        return not outside and self.reached()[id(tensor)] == 1 and not self._is_shared(tensor)
+
+    def _is_shared(self, tensor: Tensor) -> bool:
+        """Whether a tensor has to be itself since it may share elements with another one."""
+        trace = trace_module.current()
+        assert trace is not None
+        known = member(tensor)
+        return known is not None or self._has_views(trace, tensor) or bool(others_in_group(trace, tensor))
 
     def _was_outside(self, tensor: Tensor) -> bool:
         """Whether a tensor existed before the capture, as far as it shows without a source."""

@@ -37,7 +37,10 @@ VIEWS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "view_as": (lambda x: x.view_as(Tensor(np.zeros((8, 3)))), lambda x: x.reshape(8, 3)),
     "ravel": (lambda x: x.ravel(), lambda x: x.ravel()),
     "flatten": (lambda x: x.flatten(), lambda x: x.reshape(-1)),
-    "reshape of a permuted one": (lambda x: x.transpose(1, 2, 0).reshape(12, 2), lambda x: x.transpose(1, 2, 0).reshape(12, 2)),
+    "reshape of a permuted one": (
+        lambda x: x.transpose(1, 2, 0).reshape(12, 2),
+        lambda x: x.transpose(1, 2, 0).reshape(12, 2),
+    ),
     "reshape that copies": (lambda x: x.transpose(2, 1, 0).reshape(-1), lambda x: x.transpose(2, 1, 0).reshape(-1)),
     "transpose": (lambda x: ops.transpose(x, (2, 0, 1)), lambda x: x.transpose(2, 0, 1)),
     "permute": (lambda x: x.permute(1, 0, 2), lambda x: x.transpose(1, 0, 2)),

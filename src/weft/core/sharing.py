@@ -59,7 +59,6 @@ def install_choices(candidates: Callable[[Tensor], list[Tensor] | None]) -> None
     _candidates = candidates
 
 
-
 class Storage:
     """The views of one base.
 
@@ -67,7 +66,7 @@ class Storage:
         trace: the trace that made them, None outside of any.
     """
 
-    __slots__ = ("trace", "views", "limit", "busy")
+    __slots__ = ("trace", "views", "limit", "busy", "maybe")
 
     def __init__(self, trace: Trace | None) -> None:
         self.trace = trace
@@ -75,6 +74,8 @@ class Storage:
         self.limit = 8
         #: the thread that spreads a write to one of its tensors, 0 for none
         self.busy = 0
+        #: the tensors that are views of the base in some cases
+        self.maybe: list[Alternative] = []
 
     def add(self, view: Tensor) -> None:
         """Note a view, as long as it lives."""
@@ -107,6 +108,25 @@ class Member:
     def __init__(self, storage: Storage, base: Tensor | None, way: Way, home: Graph | None) -> None:
         self.storage = storage
         self.base = base
+        self.way = way
+        self.home = home
+
+
+class Alternative:
+    """A tensor that is a view of a base in one case.
+
+    Args:
+        view: the tensor.
+        case: the base, and when it is a view of it (a `weft.core.choice.Case`).
+        way: from the base.
+        home: the graph in which that is so.
+    """
+
+    __slots__ = ("view", "case", "way", "home")
+
+    def __init__(self, view: Tensor, case: Any, way: Way, home: Graph) -> None:
+        self.view = view
+        self.case = case
         self.way = way
         self.home = home
 
@@ -258,26 +278,44 @@ def _write(tensor: Tensor, source: Tensor, region: Step | None) -> bool:
     """
     trace = trace_module.current()
     known = tensor._member
-    if trace is not None and (known is None or known.storage.trace is not trace):
+    if trace is not None:
+        return _write_in_trace(trace, tensor, source, region)
+    if known is None or known.storage.trace is not None or known.storage.busy == threading.get_ident():
+        return False  # a storage of a trace that has ended holds no tensors of the program
+    if source.type is not tensor.type:
+        _leave(None, tensor, known)
+        return False
+    _spread(None, tensor, source, region, known)
+    return True
+
+
+def _write_in_trace(trace: Trace, tensor: Tensor, source: Tensor, region: Step | None) -> bool:
+    known = tensor._member
+    if known is None or known.storage.trace is not trace:
         _note_outside(trace, tensor)
         found = trace.storages.get(id(tensor))
-        if found is None:
-            _refuse_unclear(trace, tensor, tensor)
-            return False
-        known = Member(found[1], None, (), None)
-    if known is None:
+        known = None if found is None else Member(found[1], None, (), None)
+    busy = known is not None and known.storage.busy
+    if known is not None and not busy and source.type is not tensor.type:
+        _leave(trace, tensor, known)
+        known = None
+    if not busy:
+        _refuse_unclear(trace, tensor)
+    alternatives = trace.alternatives.get(id(tensor), ()) if trace.alternatives else ()
+    if (known is None or busy) and not alternatives:
         return False
-    if trace is None and known.storage.trace is not None:
-        return False  # a tensor of a trace that has ended
+    if known is None or busy:
+        _take(tensor, source)
+    else:
+        _spread(trace, tensor, source, region, known)
+    _spread_to_alternatives(trace, tensor, alternatives)
+    return True
+
+
+def _spread(trace: Trace | None, tensor: Tensor, source: Tensor, region: Step | None, known: Member) -> None:
+    """Write a tensor, its base, and the views that share elements with it."""
     base: Tensor = tensor if known.base is None else known.base
     storage = known.storage
-    if storage.busy == threading.get_ident():
-        return False
-    if source.type is not tensor.type:
-        _leave(tensor, known)
-        return False
-    if trace is not None:
-        _refuse_unclear(trace, base, tensor)
     way = known.way if region is None else (*known.way, region)
     storage.busy = threading.get_ident()
     try:
@@ -288,7 +326,6 @@ def _write(tensor: Tensor, source: Tensor, region: Step | None) -> bool:
         _renew(trace, storage, base, tensor, way)
     finally:
         storage.busy = 0
-    return True
 
 
 def _renew(trace: Trace | None, storage: Storage, base: Tensor, tensor: Tensor | None, way: Way) -> None:
@@ -299,12 +336,33 @@ def _renew(trace: Trace | None, storage: Storage, base: Tensor, tensor: Tensor |
             continue
         if trace is None or is_around(trace, other.home):
             view.rebind(read(base, other.way))
+    for one in storage.maybe:
+        if trace is not None and is_around(trace, one.home) and id(one.view) not in trace.spreading:
+            trace.spreading.add(id(one.view))
+            try:
+                one.view.rebind(one.case.pick(read(base, one.way), one.view))
+            finally:
+                trace.spreading.discard(id(one.view))
+
+
+def _spread_to_alternatives(trace: Trace, tensor: Tensor, alternatives: Sequence[Alternative]) -> None:
+    """Write the bases of which a tensor may be a view."""
+    if id(tensor) in trace.spreading:
+        return
+    trace.spreading.add(id(tensor))
+    try:
+        for one in alternatives:
+            if is_around(trace, one.home):
+                base = one.case.handle
+                base.rebind(one.case.pick(written(base, one.way, tensor), base))
+    finally:
+        trace.spreading.discard(id(tensor))
 
 
 def renew_views(trace: Trace, base: Tensor) -> None:
     """A tensor got another value in another way than by a write: its views get theirs."""
     found = trace.storages.get(id(base))
-    if found is not None:
+    if found is not None and not found[1].busy:
         storage = found[1]
         storage.busy = threading.get_ident()
         try:
@@ -331,9 +389,8 @@ def _take(tensor: Tensor, source: Tensor) -> None:
     tensor._type = source._type
 
 
-def _leave(tensor: Tensor, known: Member) -> None:
+def _leave(trace: Trace | None, tensor: Tensor, known: Member) -> None:
     """A tensor gets a value of another shape or type: from now on it shares with none of those it shared with."""
-    trace = known.storage.trace
     if known.base is not None:
         tensor._member = None
         return
@@ -428,6 +485,27 @@ def base_of(tensor: Tensor) -> Tensor:
     return tensor if known is None or known.base is None else known.base
 
 
+def share_in_case(trace: Trace, view: Tensor, case: Any, way: Way) -> None:
+    """A tensor is a view of another in one case.
+
+    Args:
+        trace: the trace.
+        view: the tensor.
+        case: the other, and when (a `weft.core.choice.Case`).
+        way: from the other.
+    """
+    base = case.handle
+    known = base._member
+    if known is not None and known.storage.trace is trace:
+        storage, way = known.storage, known.way + way
+        base = case.handle = known.base
+    else:
+        storage = _storage_of(trace, base)
+    found = Alternative(view, case, way, trace.graph)
+    storage.maybe.append(found)
+    trace.alternatives.setdefault(id(view), []).append(found)
+
+
 def may_share(trace: Trace, one: Tensor, other: Tensor) -> None:
     """Two tensors may share elements, as the running graph decides.
 
@@ -460,8 +538,8 @@ def _exists(trace: Trace, tensor: Tensor) -> bool:
     return data.__class__ is not Value or is_around(trace, data.graph)
 
 
-def _refuse_unclear(trace: Trace, base: Tensor, tensor: Tensor) -> None:
-    if trace.groups and (others_in_group(trace, base) or others_in_group(trace, tensor)):
+def _refuse_unclear(trace: Trace, tensor: Tensor) -> None:
+    if trace.groups and others_in_group(trace, tensor):
         raise Unsupported(
             Refusal.TENSOR_CONDITION,
             "a tensor is written that shares its elements with another one or not, depending on a condition that only "

@@ -163,6 +163,10 @@ class Trace:
         self.written_storages: list[tuple[Any, Tensor]] = []
         #: id of a tensor -> the tensors that may share elements with it where only the running graph knows
         self.groups: dict[int, list[Tensor]] = {}
+        #: id of a tensor -> how it is a view of others, of which the running graph knows
+        self.alternatives: dict[int, list[Any]] = {}
+        #: ids of tensors whose writes are being spread to what they may be views of
+        self.spreading: set[int] = set()
         #: id of a tensor that came out of a branch or loop -> how its elements lie, None where that is not known
         self.layouts: dict[int, Any] = {}
         self._constants: dict[tuple[Graph, int, type | None], Value] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -43,7 +44,7 @@ def reshaped_layout(found: Layout, shape: tuple[int, ...]) -> Layout | None:
                 axes.append(new[made])
                 after *= shape[new[made]]
                 made += 1
-        if any(one[1] != size * step for one, (size, step) in zip(block, block[1:], strict=False)):
+        if any(one[1] != size * step for one, (size, step) in itertools.pairwise(block)):
             return None
         step = block[-1][1]
         for axis in reversed(axes):
@@ -123,7 +124,9 @@ def _refuse_repeated(base: Tensor, value: Tensor, shape: tuple[int, ...], operan
 def _broadcast_layout(found: Layout, shape: tuple[int, ...]) -> Layout:
     sizes, steps = found
     extra = len(shape) - len(sizes)
-    repeated = [0 if size == 1 != wanted else step for size, step, wanted in zip(sizes, steps, shape[extra:], strict=True)]
+    repeated = [
+        0 if size == 1 != wanted else step for size, step, wanted in zip(sizes, steps, shape[extra:], strict=True)
+    ]
     return shape, (*(0,) * extra, *repeated)
 
 

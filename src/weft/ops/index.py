@@ -578,7 +578,7 @@ def _positions(entry: Entry, size: int) -> frozenset[int]:
 
 KINDS["index"] = Kind(
     read=_selected,
-    write=lambda base, value, spec, operands: _replaced(base, value, spec, operands),
+    write=_replaced,
     layout=_selected_layout,
     apart=_are_apart,
 )

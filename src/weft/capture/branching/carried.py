@@ -18,7 +18,7 @@ from weft.capture.branching.leaves import (
     value_in,
 )
 from weft.capture.branching.outcomes import Outcome
-from weft.capture.branching.sharing import Comers
+from weft.capture.branching.sharing import Comers, Origin
 from weft.capture.state.frame import Frame
 from weft.compile.control import emit_while
 from weft.core.choice import Case, Choice, register
@@ -90,7 +90,7 @@ class Carried:
                     self.choices.append(made)
                 alive.append(tensor)
                 if handle:
-                    self._comers.add(carried[key], [(tensor, carried, self.inner)], True)
+                    self._comers.add(carried[key], [Origin(tensor, carried, self.inner, None)], True)
             return carried[key]
 
         alive: list[Tensor] = []

@@ -137,8 +137,8 @@ class Held:
             if not self.inner(tensor):
                 continue
             base = base_of(tensor)
-            group = others_in_group(self.trace, tensor)
-            for other in (base, *group):
+            others = [one.case.handle for one in self.trace.alternatives.get(id(base), ())]
+            for other in (base, *others, *others_in_group(self.trace, base)):
                 target: Any = other if not self.inner(other) else places.get(id(other))
                 if target is None:
                     target = bases.setdefault(id(other), path)

@@ -25,7 +25,7 @@ from weft.capture.branching.leaves import (
     standing_for,
     value_in,
 )
-from weft.capture.branching.sharing import Comers
+from weft.capture.branching.sharing import Comers, Origin
 from weft.capture.meaning.generators import InterpretedGenerator
 from weft.capture.python.classes import class_attribute
 from weft.capture.python.namespaces import namespace_of
@@ -139,7 +139,13 @@ class Joiner:
         self._pending.append((merged, value))
         for side, leaf in new:
             self._stands[side][id(leaf)] = merged
-        origins = [(leaf, self._stands[side], functools.partial(self._made, side)) for side, leaf in new]
+        origins = [
+            Origin(
+                leaf, self._stands[side], functools.partial(self._made, side),
+                None if one_sided else (self.condition, side == 0),
+            )
+            for side, leaf in new
+        ]  # fmt: skip
         self._comers.add(merged, origins, one_sided or len(new) == 2)
         self._alive += (a, b)
         return merged

@@ -74,7 +74,9 @@ class Asked(Contents):
         asked = self._expression(tensor)
         same = f"{self.name(layout, 'function')}({asked}) == {found!r}"
         plain = found[1] == contiguous(found[0])
-        self._guard(f"{asked}._member is None or {same}" if plain else same, "relation", f"layout of {self.path(asked)}")
+        self._guard(
+            f"{asked}._member is None or {same}" if plain else same, "relation", f"layout of {self.path(asked)}"
+        )
 
     def flags(self, array: Any) -> None:
         """How the memory of an array lies, and whether it may be written, was read."""

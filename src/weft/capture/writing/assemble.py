@@ -204,6 +204,6 @@ def _inline(text: str, types_of: dict[int, Any], sources: Sources) -> list[str]:
         position = value[5:-1]
         kind = types_of[int(position)]
         spelled = sources.name(TensorType.of(kind.dtype, kind.shape), "type")
-        made = f"{name} = new(Tensor); {name}._data = outs[{position}]; {name}._node = {name}._member = None; {name}._type = {spelled}"
-        return [indent + made]
+        made = f"{name} = new(Tensor); {name}._data = outs[{position}]; {name}._node = {name}._member = None"
+        return [f"{indent}{made}; {name}._type = {spelled}"]
     return [text]

@@ -48,12 +48,10 @@ from weft.capture.state.journal import (
 from weft.capture.state.lazytext import LazyText
 from weft.capture.state.memory import is_view
 from weft.capture.writing.iterators import iterator, range_of
-from weft.core import trace as trace_module
+from weft.capture.writing.sharing import is_shared, join, refuse_unclear
 from weft.core.choice import Choice
 from weft.core.number import GraphNumber
-from weft.core.sharing import member, others_in_group
 from weft.core.tensor import Tensor
-from weft.core.trace import Trace
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
 
@@ -356,7 +354,7 @@ class Writer:
         which = self._which(choice, handles)
         names = [self.expression(handle) for handle in handles.values()]
         if self._may_be_own(choice):
-            self._refuse_unclear(choice)
+            refuse_unclear(self, choice)
             names.append(self.fresh())
             self.lines.append(f"{names[-1]} = leaf({self.output(self.use(choice))})")
         if type(which) is int:
@@ -393,14 +391,7 @@ class Writer:
     def _is_unshared(self, tensor: Tensor) -> bool:
         """Whether a candidate of a choice was made by the capture, and is only known as that."""
         outside = id(tensor) in self.sources.known or self._was_outside(tensor)
-        return not outside and self.reached()[id(tensor)] == 1 and not self._is_shared(tensor)
-
-    def _is_shared(self, tensor: Tensor) -> bool:
-        """Whether a tensor has to be itself since it may share elements with another one."""
-        trace = trace_module.current()
-        assert trace is not None
-        known = member(tensor)
-        return known is not None or self._has_views(trace, tensor) or bool(others_in_group(trace, tensor))
+        return not outside and self.reached()[id(tensor)] == 1 and not is_shared(self, tensor)
 
     def _was_outside(self, tensor: Tensor) -> bool:
         """Whether a tensor existed before the capture, as far as it shows without a source."""
@@ -411,7 +402,7 @@ class Writer:
             return self._choice(tensor)
         if not tensor.is_symbolic:
             if id(tensor) in self.created or self.is_constant(tensor):
-                return self._shared(tensor, self._assigned(f"copy({self.constant(tensor)})"))
+                return self._joined(tensor, self._assigned(f"copy({self.constant(tensor)})"))
             return self.outside(tensor)
         if self._was_outside(tensor) or id(tensor) in self.sources.known:
             return self.outside(tensor)  # it was written: the write is replayed on the handle itself
@@ -420,52 +411,26 @@ class Writer:
         if position in self._leaves:  # of another tensor with the same value
             name = self._assigned(f"copy({name})")
         self._leaves.add(position)
-        return self._shared(tensor, name)
+        return self._joined(tensor, name)
 
-    def _shared(self, tensor: Tensor, name: str) -> str:
-        """The name of a tensor that leaves: a view is one of the base that leaves."""
+    def _joined(self, tensor: Tensor, name: str) -> str:
         self._names[id(tensor)] = name
-        self._refuse_unclear(tensor)
-        known = member(tensor)
-        if known is None:
-            return name
-        base: Any = known.base
-        views = [view for view in known.storage.living() if view is not tensor and self.reached()[id(view)]]
-        if views or self._is_outside(base) or self.reached()[id(base)]:
-            steps = [
-                f"({kind!r}, {attrs!r}, ({''.join(self.expression(operand) + ', ' for operand in operands)}))"
-                for kind, attrs, operands in known.way
-            ]
-            self.lines.append(f"share({', '.join([name, self.expression(base), *steps])})")
+        join(self, tensor, name)
         return name
 
-    def _refuse_unclear(self, tensor: Tensor) -> None:
-        """Refuse a tensor that may share elements with another that exists outside."""
-        trace = trace_module.current()
-        assert trace is not None
-        for other in others_in_group(trace, tensor):
-            if self._is_outside(other) or self.reached()[id(other)] or self._has_views(trace, other):
-                refusal = Unsupported(
-                    Refusal.OUTPUT,
-                    "a tensor is still needed that shares its elements with another one or not, depending on a "
-                    "condition that only the running graph knows",
-                    "copy the tensor on each path (x.copy())",
-                )
-                refusal.step = self.last_fork
-                raise refusal
-
-    def _has_views(self, trace: Trace, base: Tensor) -> bool:
-        """Whether views of a tensor leave."""
-        found = trace.storages.get(id(base))
-        return found is not None and any(self.reached()[id(view)] for view in found[1].living())
-
-    def _is_outside(self, tensor: Tensor) -> bool:
+    def is_outside(self, tensor: Tensor) -> bool:
         """Whether a tensor exists outside of the graph."""
         if type(tensor) is Choice:
-            return any(self._is_outside(case.handle) for case in tensor.cases)
+            return any(self.is_outside(case.handle) for case in tensor.cases)
         if not tensor.is_symbolic and (id(tensor) in self.created or self.is_constant(tensor)):
             return False
         return id(tensor) in self.sources.known or self._was_outside(tensor)
+
+    def truth(self, case: Any) -> str:
+        """A name for whether a case holds."""
+        name = self.fresh()
+        self.lines.append(f"{name} = number({self.output(self.use(case.truth()))})")
+        return name
 
     def _number(self, number: GraphNumber) -> str:
         """A number of the graph, read once."""

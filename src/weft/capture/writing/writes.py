@@ -61,7 +61,7 @@ class Writes:
         return stored
 
     def _keep_apart(self, trace: Trace, written: list[Tensor]) -> None:
-        """The tensors that the graph writes share no elements with others that it uses: it has them as single values."""
+        """The tensors that the graph writes share no elements with others that it uses."""
         first = self.writer.journal.first_written
         ids = set(map(id, written))
         used = [handle for handle, _ in trace.externals.values() if id(handle) not in ids]

@@ -168,7 +168,7 @@ def _functional(
     if not variadic:
         defaults += tuple([keyword_defaults[a] for a in attributes if a in keyword_defaults])
     compute = apply if shares is None else _applied_and_shared(shares)
-    scope = {"_apply": compute, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of}
+    scope: dict[str, Any] = {"_apply": compute, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of}
     scope["__name__"] = implementation.__module__
     function = FunctionType(code, scope, name, defaults)
     if variadic:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from weft.core import trace as trace_module
 from weft.core.sharing import Alternative, Way, member, others_in_group
@@ -10,11 +12,20 @@ from weft.core.tensor import Tensor
 from weft.core.trace import Trace
 from weft.errors import Refusal, Unsupported
 
-if TYPE_CHECKING:
-    from weft.capture.writing.writer import Writer
+
+class Writing(Protocol):
+    """What views ask of the writer of values."""
+
+    lines: list[str]
+    last_fork: int
+    reached: Callable[[], Counter[int]]
+
+    def expression(self, value: Any) -> str: ...
+    def is_outside(self, tensor: Tensor) -> bool: ...
+    def truth(self, case: Any) -> str: ...
 
 
-def join(writer: Writer, tensor: Tensor, name: str) -> None:
+def join(writer: Writing, tensor: Tensor, name: str) -> None:
     """Make a rebuilt tensor a view of its base, if that leaves as well or other views of it do.
 
     Args:
@@ -35,7 +46,7 @@ def join(writer: Writer, tensor: Tensor, name: str) -> None:
         writer.lines.append(f"if {writer.truth(one.case)}: {line}")
 
 
-def _share(writer: Writer, name: str, base: Tensor, way: Way) -> str:
+def _share(writer: Writing, name: str, base: Tensor, way: Way) -> str:
     steps = [
         f"({kind!r}, {attrs!r}, ({''.join(writer.expression(operand) + ', ' for operand in operands)}))"
         for kind, attrs, operands in way
@@ -43,7 +54,7 @@ def _share(writer: Writer, name: str, base: Tensor, way: Way) -> str:
     return f"share({', '.join([name, writer.expression(base), *steps])})"
 
 
-def refuse_unclear(writer: Writer, tensor: Tensor) -> None:
+def refuse_unclear(writer: Writing, tensor: Tensor) -> None:
     """Refuse a tensor that may share elements with another that exists outside."""
     trace = _trace()
     for other in others_in_group(trace, tensor):
@@ -58,7 +69,7 @@ def refuse_unclear(writer: Writer, tensor: Tensor) -> None:
             raise refusal
 
 
-def is_shared(writer: Writer, tensor: Tensor) -> bool:
+def is_shared(writer: Writing, tensor: Tensor) -> bool:
     """Whether a tensor has to be itself since it may share elements with another one."""
     trace = _trace()
     return (
@@ -75,17 +86,17 @@ def _trace() -> Trace:
     return trace
 
 
-def _alternatives(writer: Writer, trace: Trace, tensor: Tensor) -> list[Alternative]:
+def _alternatives(writer: Writing, trace: Trace, tensor: Tensor) -> list[Alternative]:
     """The cases in which a tensor is a view of one that leaves."""
     found = trace.alternatives.get(id(tensor), ())
     return [one for one in found if _leaves(writer, trace, one.case.handle)]
 
 
-def _leaves(writer: Writer, trace: Trace, base: Tensor) -> bool:
+def _leaves(writer: Writing, trace: Trace, base: Tensor) -> bool:
     """Whether a tensor, or a view of it, exists outside of the graph."""
     return writer.is_outside(base) or writer.reached()[id(base)] > 0 or _views_leave(writer, trace, base)
 
 
-def _views_leave(writer: Writer, trace: Trace, base: Tensor) -> bool:
+def _views_leave(writer: Writing, trace: Trace, base: Tensor) -> bool:
     found = trace.storages.get(id(base))
     return found is not None and any(writer.reached()[id(view)] for view in found[1].living())

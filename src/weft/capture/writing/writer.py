@@ -28,9 +28,7 @@ from weft.capture.python.packages import is_heap_type, module_of
 from weft.capture.python.spelling import spelled_namespace
 from weft.capture.sources.known import is_bound
 from weft.capture.sources.numbers import CallNumber, ObjectId
-from weft.capture.sources.rebuilding import (
-    make_function,
-)
+from weft.capture.sources.rebuilding import make_function
 from weft.capture.sources.sources import Sources
 from weft.capture.state.frame import Lazy, MaybeUnbound
 from weft.capture.state.fresh import is_of_this_call
@@ -428,9 +426,7 @@ class Writer:
 
     def truth(self, case: Any) -> str:
         """A name for whether a case holds."""
-        name = self.fresh()
-        self.lines.append(f"{name} = number({self.output(self.use(case.truth()))})")
-        return name
+        return self._assigned(f"number({self.output(self.use(case.truth()))})")
 
     def _number(self, number: GraphNumber) -> str:
         """A number of the graph, read once."""

@@ -475,9 +475,12 @@ def _value_for(x: Any, value: Any) -> Tensor:
     return value if value.dtype is x.dtype else value.astype(x.dtype)
 
 
-def updated(x: Any, index: Any, value: Any) -> Any:
-    """A tensor like `x` with ``x[index] = value`` done."""
+def updated(x: Any, index: Any, value: Any, accumulate: bool = False) -> Any:
+    """A tensor like `x` with ``x[index] = value`` done; with `accumulate` it is added at each position."""
     value = _value_for(x, value)
+    if accumulate:
+        spec, operands = parse(index, x.shape)
+        return apply(INDEX_ADD, (x, value, *operands), (spec,))
     masked = _masked(x, index, value)
     if masked is not None:
         return masked

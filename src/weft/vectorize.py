@@ -20,6 +20,7 @@ from weft.compile.lower import lower
 from weft.core.bounds import check
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive
+from weft.core.sharing import note_read
 from weft.core.tensor import Tensor, view, wrap
 from weft.core.trace import Trace, tracing
 from weft.core.transparency import keeps, transparent, unbroken
@@ -113,6 +114,8 @@ class _ExampleTrace(Trace):
         if data.__class__ is Value and not data.graph.lies_in(self.root):
             found = self.outer_values.get(data)
             if found is None:
+                if self.written_storages:
+                    note_read(self, tensor)
                 found = self.outer_values[data] = self.external(view(tensor))
             return self.lift(found, self.graph)
         return super().use(tensor)

@@ -72,7 +72,7 @@ def emptied(value: Any) -> Any:
 
 
 HOLE = object.__new__(Hole)
-HOLE._data = HOLE._node = HOLE._type = None
+HOLE._data = HOLE._node = HOLE._type = HOLE._member = None
 
 
 def _label(function: Any) -> str:

@@ -47,6 +47,7 @@ def op(
     elementwise: bool = False,
     multiple: bool = False,
     bounds: Callable[..., None] | None = None,
+    shares: Callable[..., None] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a primitive by its JAX implementation.
 
@@ -71,6 +72,8 @@ def op(
         multiple: the implementation returns a tuple.
         bounds: called with the operands and attributes before each computation: refuses indices that are out of bounds
             (see `weft.core.bounds`), and leaves other mistakes to the implementation.
+        shares: for a result that is a view of the first operand: ``shares(operand, result, *attributes)`` says how,
+            see `weft.core.sharing`.
 
     Returns:
         A decorator; the functional form carries the primitive as ``.primitive``.
@@ -99,7 +102,7 @@ def op(
             derivative=gradient,
             no_gradient=no_gradient,
         )
-        function = _functional(implementation, primitive, parameters, bounds)
+        function = _functional(implementation, primitive, parameters, bounds, shares)
         function.primitive = primitive
         for method_name in (method,) if isinstance(method, str) else method:
             add_method(method_name, function)
@@ -155,6 +158,7 @@ def _functional(
     primitive: Primitive,
     parameters: _Parameters,
     bounds: Callable[..., None] | None,
+    shares: Callable[..., None] | None,
 ) -> Any:
     """Make the function that splits a call into operands and attributes, without binding them by hand."""
     name = implementation.__name__
@@ -167,7 +171,9 @@ def _functional(
     )
     if not variadic:
         defaults += tuple([keyword_defaults[a] for a in attributes if a in keyword_defaults])
-    scope = {"_apply": apply, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of, "_bounds": bounds}
+    compute = apply if shares is None else _applied_and_shared(shares)
+    scope: dict[str, Any] = {"_apply": compute, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of}
+    scope["_bounds"] = bounds
     scope["__name__"] = implementation.__module__
     function = FunctionType(code, scope, name, defaults)
     if variadic:
@@ -175,6 +181,18 @@ def _functional(
     function.__doc__ = implementation.__doc__
     function.__module__ = implementation.__module__
     return function
+
+
+def _applied_and_shared(shares: Callable[..., None]) -> Callable[..., Any]:
+    """`apply`, for results that are views of the first operand."""
+
+    def apply_and_share(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] = ()) -> Any:
+        made = apply(primitive, inputs, attrs)
+        if isinstance(inputs[0], Tensor):
+            shares(inputs[0], made, *attrs)
+        return made
+
+    return apply_and_share
 
 
 @cache

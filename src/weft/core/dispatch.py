@@ -126,6 +126,7 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
         tensor._data = result
         tensor._node = None
         tensor._type = None
+        tensor._member = None
         return tensor
     return tuple([wrap(data) for data in result])
 
@@ -259,6 +260,7 @@ def literal(value: Any, dtype: DType) -> Tensor:
         found = _new(LiteralTensor)
         found._data = to_device(value, dtype.np_dtype)
         found._node = None
+        found._member = None
         found._type = TensorType.of(dtype, ())
         _SCALARS[key] = found
     return found
@@ -374,6 +376,7 @@ def binary_method(primitive: Primitive) -> Any:
                 tensor._data = run(self._data, other._data)
                 tensor._node = None
                 tensor._type = None
+                tensor._member = None
                 return tensor
             if recordable:
                 operands = [self._data, other._data]

@@ -356,6 +356,7 @@ def _tensor(data: Any, edge: Edge) -> Tensor:
     tensor: Tensor = _new(Tensor)
     tensor._data = data
     tensor._type = None
+    tensor._member = None
     if edge is None:
         tensor._node = None
     else:

@@ -159,8 +159,22 @@ class Trace:
         self.is_made: Callable[[Any], bool] = lambda obj: False
         #: told of tensors whose hooks are read
         self.read_hooks: Callable[[Tensor], None] = lambda tensor: None
+        #: told of a tensor of which it was asked how its elements lie, and how
+        self.read_layout: Callable[[Tensor, Any], None] = lambda tensor, layout: None
         #: gives what stands in a text for a tensor or number that only the running graph knows, or refuses
         self.write_text: Callable[[Any, str], str] | None = None
+        #: id of a tensor -> itself, and what is known of its views, see `weft.core.sharing`
+        self.storages: dict[int, tuple[Tensor, Any]] = {}
+        #: the storages of tensors from outside that were written, with these tensors
+        self.written_storages: list[tuple[Any, Tensor]] = []
+        #: id of a tensor -> the tensors that may share elements with it where only the running graph knows
+        self.groups: dict[int, list[Tensor]] = {}
+        #: id of a tensor -> how it is a view of others, of which the running graph knows
+        self.alternatives: dict[int, list[Any]] = {}
+        #: ids of tensors whose writes are being spread to what they may be views of
+        self.spreading: set[int] = set()
+        #: id of a tensor that came out of a branch or loop -> how its elements lie, None where that is not known
+        self.layouts: dict[int, Any] = {}
         self._constants: dict[tuple[Graph, int, type | None], Value] = {}
         self._captures: dict[Graph, dict[Value, Value]] = {}
 
@@ -184,6 +198,8 @@ class Trace:
         """The root parameter that stands for an outside handle."""
         found = self.externals.get(id(tensor))
         if found is None:
+            if self.written_storages:
+                _on_first_read(self, tensor)
             name = tensor.name if isinstance(tensor, Parameter) else ""
             found = self.externals[id(tensor)] = (tensor, self.root.add_param(tensor.type, name))
         return found[1]
@@ -449,6 +465,16 @@ def install_choices(spread: Callable[[Trace, Tensor, Tensor], None], exchange: C
     """
     global _spread, _exchange
     _spread, _exchange = spread, exchange
+
+
+#: told of tensors from outside when they are read first, and something was written; installed by `weft.core.sharing`
+_on_first_read: Callable[[Trace, Tensor], None]
+
+
+def install_sharing(on_first_read: Callable[[Trace, Tensor], None]) -> None:
+    """Set what is told of a tensor from outside that a trace reads for the first time after it has written others."""
+    global _on_first_read
+    _on_first_read = on_first_read
 
 
 def _hole(tensor: Tensor, spec: str) -> str | None:

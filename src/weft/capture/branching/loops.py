@@ -98,8 +98,9 @@ class Loops:
         start = LoopState(self.trace, frame, {})
         places: dict[Path, None] = {}
         candidates: Candidates = {}
+        shared: Candidates = {}
         while True:
-            attempt = self._run_body(frame, loop, stops, fork, start, places, candidates)
+            attempt = self._run_body(frame, loop, stops, fork, start, places, Held(self.trace, candidates, shared))
             new = [path for path in attempt.changed if path not in places]
             if not new and not attempt.held.grown:
                 break
@@ -109,16 +110,15 @@ class Loops:
 
     def _run_body(
         self, frame: Frame, loop: Loop, stops: frozenset[int], fork: Fork | None, start: LoopState,
-        places: dict[Path, None], candidates: Candidates,
+        places: dict[Path, None], held: Held,
     ) -> _Attempt:  # fmt: skip
         """Run the body once in a region, with the carried places standing for region parameters."""
-        attempt = _Attempt(Held(candidates))
+        attempt = _Attempt(held)
         made, constants = len(self.created), len(self.trace.created)
         inner = stops | loop.ends | loop.exits
 
         def body() -> Exit:
             region = self.trace.graph
-            held = attempt.held
             held.begin(region, {path: start.get(path) for path in places if start.is_handle(path)})
             for path in places:
                 value = start.get(path)

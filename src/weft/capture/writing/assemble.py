@@ -17,6 +17,7 @@ from weft.compile.executable import Executable
 from weft.compile.segment import Segment
 from weft.core.frames import PASSED_OVER
 from weft.core.primitive import Primitive
+from weft.core.sharing import share, spread
 from weft.core.tensor import Tensor, view, wrap
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType
@@ -186,7 +187,7 @@ def entry_of(
 #: what the code of every entry may use
 _ALWAYS: Final[dict[str, Any]] = {
     "Tensor": Tensor, "new": object.__new__, "MISS": MISS, "copy": view, "again": raised_again, "leaf_of": wrap,
-    "Suspension": Suspension, "drive": drive, "Yielded": Yielded,
+    "Suspension": Suspension, "drive": drive, "Yielded": Yielded, "share": share, "spread": spread,
 }  # fmt: skip
 #: among it, what leaves a call half way
 _LEAVING: Final = ("Suspension(", "Yielded(", "again(")
@@ -229,6 +230,7 @@ def _inline(text: str, types_of: dict[int, Any], sources: Sources) -> list[str]:
         return [
             f"{indent}stored = {target}",
             f"{indent}stored._data = outs[{position}]; stored._node = None; stored._type = {kind}",
+            f"{indent}if stored._member is not None: spread(stored)",
         ]
     name, _, value = stripped.partition(" = ")
     if value.startswith("number("):
@@ -237,6 +239,6 @@ def _inline(text: str, types_of: dict[int, Any], sources: Sources) -> list[str]:
         position = value[5:-1]
         kind = types_of[int(position)]
         spelled = sources.name(TensorType.of(kind.dtype, kind.shape), "type")
-        made = f"{name} = new(Tensor); {name}._data = outs[{position}]; {name}._node = None; {name}._type = {spelled}"
-        return [indent + made]
+        made = f"{name} = new(Tensor); {name}._data = outs[{position}]; {name}._node = {name}._member = None"
+        return [f"{indent}{made}; {name}._type = {spelled}"]
     return [text]

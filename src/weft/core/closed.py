@@ -170,7 +170,7 @@ def _function(function: types.FunctionType, seen: set[int], is_written: Callable
     if names is None:
         raise _Open
     found: list[Any] = ["function", code]
-    space, own = function.__globals__, function.__builtins__  # type: ignore[attr-defined]
+    space, own = function.__globals__, function.__builtins__
     for name in names:
         if is_written(space, name):
             raise _Open

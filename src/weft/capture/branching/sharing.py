@@ -98,7 +98,9 @@ class Comers:
         inner = base_of(origin.leaf)
         way: Way = () if known is None else known.way
         unclear = [other for other in trace.groups.get(id(inner), ()) if other is not inner]
-        unclear += [self._outside(origin, one.case.handle) or inner for one in trace.alternatives.get(id(inner), ())]
+        for one in trace.alternatives.get(id(inner), ()):
+            base = self._outside(origin, one.case.handle)
+            unclear.append(inner if base is None else base)
         if any(operands for _, _, operands in way):
             unclear.append(inner)
         return _Found(self._outside(origin, inner), way, inner, unclear)

@@ -46,7 +46,7 @@ from weft.capture.state.journal import (
 from weft.capture.state.lazytext import LazyText
 from weft.capture.state.memory import is_view
 from weft.capture.writing.iterators import iterator, range_of
-from weft.capture.writing.sharing import is_shared, join, refuse_unclear
+from weft.capture.writing.sharing import is_shared, join
 from weft.core.choice import Choice
 from weft.core.number import GraphNumber
 from weft.core.tensor import Tensor
@@ -357,9 +357,9 @@ class Writer:
         which = self._which(choice, handles)
         names = [self.expression(handle) for handle in handles.values()]
         if self._may_be_own(choice):
-            refuse_unclear(self, choice)
             names.append(self.fresh())
             self.lines.append(f"{names[-1]} = leaf({self.output(self.use(choice))})")
+            join(self, choice, names[-1])
         if type(which) is int:
             return names[which - 1]
         if len(names) == 1:

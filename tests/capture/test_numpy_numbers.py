@@ -121,3 +121,20 @@ def test_identity_of_two_is_asked_in_python() -> None:
     one = np.float32(2.0)
     for a.rate, b.rate in [(one, one), (one, np.float32(2.0)), (one, one), (np.float32(3.0), one)]:
         assert shown(compiled(x, a, b)) == shown(f(x, a, b))
+
+
+@pytest.mark.parametrize("policy", [{}, {"mode": "PSJit"}, {"mode": "PIJit"}, {"fullgraph": True}])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_constant_of_a_call_is_of_that_call_only(kind: Any, policy: dict[str, Any]) -> None:
+    programs: list[Callable[..., Any]] = [
+        lambda x, k: (x, k.item()),
+        lambda x, k: (x, float(k), int(k), str(k)),
+        lambda x, k: (x, k + 1, abs(k), {k: 1}),
+        lambda x, k: (x * k, [k][0], k == 2),
+        lambda x, k: x if k > 2 else (x, k),
+    ]
+    for program in programs:
+        compiled = jit(program, **policy)
+        for value in (2, 1, 2, 3, 1, 4, 2):
+            x = Tensor([1.0])
+            assert shown(compiled(x, kind(value))) == shown(program(x, kind(value)))

@@ -357,7 +357,11 @@ class Known(abc.ABC):
         """A number of NumPy that was to stay open becomes a constant."""
         expression = self.known[id(value)][1]
         self.opaque.pop(id(value), None)
-        self._read_scalar(expression, value, self.path(expression))
+        before, self.guarded = self.guarded, True  # numbers of the call are guarded under every policy
+        try:
+            self._read_scalar(expression, value, self.path(expression))
+        finally:
+            self.guarded = before
 
     def _read(self, expression: str, value: Any, path: str) -> Any:
         """Record the guard of a value and, if parts of it may be read later, its source; returns the value."""

@@ -11,6 +11,8 @@ from tests.helpers.programs import Outcome
 from tests.helpers.values import snapshot
 from weft.ops.random import set_seed
 
+#: the version of Python with which graphs and breaks were counted; others compile to other bytecode
+COUNTED_WITH = (3, 11)
 #: `jit`, or the function itself
 Compiler = Callable[[Any], Any]
 
@@ -30,6 +32,7 @@ class Limit:
         gradients: whether derivatives by the floating point arguments of `calls` are compared.
         graphs: how many graphs all calls together make.
         breaks: at how many places the program leaves a graph.
+        remains: whether the limit is that something breaks the graph, and it does so here too.
         fails: why compiled and eager differ today; "" where they are equal.
     """
 
@@ -42,12 +45,18 @@ class Limit:
     gradients: bool
     graphs: int
     breaks: int
+    remains: bool
     fails: str
 
     @property
     def name(self) -> str:
         """The program's name."""
         return self.program.__name__
+
+    @property
+    def is_lifted(self) -> bool:
+        """Whether the limit does not hold here."""
+        return not self.fails and not self.remains
 
     def make(self) -> Callable[..., Any]:
         """The function, in its first state."""
@@ -101,6 +110,7 @@ class Peer:
         gradients: bool = True,
         graphs: int = 1,
         breaks: int = 0,
+        remains: bool = False,
         fails: str = "",
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Declare that a program needs a limit lifted; see `Limit` for the arguments."""
@@ -109,7 +119,9 @@ class Peer:
         def declare(program: Callable[..., Any]) -> Callable[..., Any]:
             if any(program.__name__ == known.name for known in self.limits):
                 raise ValueError(f"two programs are called {program.__name__}")
-            self.limits.append(Limit(self.name, page, says, program, tuples, factory, gradients, graphs, breaks, fails))
+            self.limits.append(
+                Limit(self.name, page, says, program, tuples, factory, gradients, graphs, breaks, remains, fails)
+            )
             return program
 
         return declare

@@ -477,16 +477,6 @@ def context_manager():
     return run
 
 
-@limit(FAQ, "Recursion that a tensor ends cannot be compiled.", calls=[i32(4), i32(2), i32(5)], graphs=21, breaks=1)
-def recursion(x):
-    def fibonacci(n):
-        if n < 2:
-            return n
-        return fibonacci(n - 1) + fibonacci(n - 2)
-
-    return fibonacci(x)
-
-
 @limit(
     OPERATORS,
     "Behind `and` and `or` with a tensor stands a tensor of one element and the same type.",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.helpers.programs import Case, check_gradients, floats_of, same_outcome
-from tests.limits.limits import Limit, Script
+from tests.limits.limits import COUNTED_WITH, Limit, Script
 from tests.limits.page import LIMITS, page
 from weft.explain.recorder import Recorder
 from weft.jit import jit
@@ -36,7 +37,8 @@ def test_a_limit_is_lifted(limit: Limit) -> None:
     for number, (outcome, wanted) in enumerate(zip(found, expected, strict=True)):
         same_outcome(outcome, wanted, f"call {number}")
     report = recorder.report()
-    assert (len(report.graphs), len(report.breaks)) == (limit.graphs, limit.breaks), str(report)
+    if sys.version_info[:2] == COUNTED_WITH:
+        assert (len(report.graphs), len(report.breaks)) == (limit.graphs, limit.breaks), str(report)
     if limit.calls is not None and limit.gradients:
         case = Case(limit.program, limit.calls, False, True, limit.factory, -1)
         inputs = [

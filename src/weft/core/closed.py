@@ -11,7 +11,7 @@ import dis
 import functools
 import types
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import jax
 import numpy as np
@@ -170,7 +170,7 @@ def _function(function: types.FunctionType, seen: set[int], is_written: Callable
     if names is None:
         raise _Open
     found: list[Any] = ["function", code]
-    space, own = function.__globals__, function.__builtins__
+    space, own = function.__globals__, cast(Any, function).__builtins__
     for name in names:
         if is_written(space, name):
             raise _Open

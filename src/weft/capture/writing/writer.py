@@ -45,8 +45,9 @@ from weft.capture.state.journal import (
 )
 from weft.capture.state.lazytext import LazyText
 from weft.capture.state.memory import is_view
+from weft.capture.writing.choices import choice_of
 from weft.capture.writing.iterators import iterator, range_of
-from weft.capture.writing.sharing import is_shared, join
+from weft.capture.writing.sharing import join
 from weft.core.choice import Choice
 from weft.core.number import GraphNumber
 from weft.core.tensor import Tensor
@@ -175,7 +176,7 @@ class Writer:
         unknown = (known is None or id(value) in self.sources.found) and (
             self.sources.guarded or self.journal.original(value) is None
         )
-        if unknown and is_of_this_call(value, self.sources.known, self.created, self._was_outside):
+        if unknown and is_of_this_call(value, self.sources.known, self.created, self.was_outside):
             self.refuse(value)
         expression = self.sources.place(value)
         if expression is None or (self.once and not expression.isidentifier()):
@@ -351,63 +352,18 @@ class Writer:
         refusal.in_callback = mark_of(type(value), "__weft_parts__", ()) is None  # a transform made it
         raise refusal
 
-    def _choice(self, choice: Choice) -> str:
-        """A tensor that is one of several: the running graph says which."""
-        handles: dict[int, Tensor] = {}
-        which = self._which(choice, handles)
-        names = [self.expression(handle) for handle in handles.values()]
-        if self._may_be_own(choice):
-            names.append(self.fresh())
-            self.lines.append(f"{names[-1]} = leaf({self.output(self.use(choice))})")
-            join(self, choice, names[-1])
-        if type(which) is int:
-            return names[which - 1]
-        if len(names) == 1:
-            return names[0]
-        found, name = self.fresh(), self.fresh()
-        self.lines.append(f"{found} = number({self.output(self.use(which))})")
-        tests = "".join(f"{text} if {found} == {number} else " for number, text in enumerate(names[:-1], 1))
-        self.lines.append(f"{name} = {tests}{names[-1]}")
-        return name
-
-    def _which(self, choice: Choice, handles: dict[int, Tensor]) -> Any:
-        """The number of the tensor that a choice is, from 1 on, among those that are needed; 0 for one of its own."""
-        which: Any = 0
-        for case in choice.cases:
-            handle = case.handle
-            number: Any = 0
-            if type(handle) is Choice and self._is_unshared(handle):
-                number = self._which(handle, handles)
-            elif not self._is_unshared(handle):
-                handles.setdefault(id(handle), handle)
-                number = list(handles).index(id(handle)) + 1
-            which = case.pick(number, which)
-        return which
-
-    def _may_be_own(self, choice: Choice) -> bool:
-        """Whether a choice may be a tensor that needs no identity."""
-        return choice.own or any(
-            self._is_unshared(case.handle) and (type(case.handle) is not Choice or self._may_be_own(case.handle))
-            for case in choice.cases
-        )
-
-    def _is_unshared(self, tensor: Tensor) -> bool:
-        """Whether a candidate of a choice was made by the capture, and is only known as that."""
-        outside = id(tensor) in self.sources.known or self._was_outside(tensor)
-        return not outside and self.reached()[id(tensor)] == 1 and not is_shared(self, tensor)
-
-    def _was_outside(self, tensor: Tensor) -> bool:
+    def was_outside(self, tensor: Tensor) -> bool:
         """Whether a tensor existed before the capture, as far as it shows without a source."""
         return self.journal.data_before(tensor).__class__ is not Value and not self.is_constant(tensor)
 
     def _tensor(self, tensor: Tensor) -> str:
         if type(tensor) is Choice:
-            return self._choice(tensor)
+            return choice_of(self, tensor)
         if not tensor.is_symbolic:
             if id(tensor) in self.created or self.is_constant(tensor):
                 return self._joined(tensor, self._assigned(f"copy({self.constant(tensor)})"))
             return self.outside(tensor)
-        if self._was_outside(tensor) or id(tensor) in self.sources.known:
+        if self.was_outside(tensor) or id(tensor) in self.sources.known:
             return self.outside(tensor)  # it was written: the write is replayed on the handle itself
         position = self.output(self.use(tensor))
         name = self._assigned(f"leaf({position})")
@@ -427,7 +383,7 @@ class Writer:
             return any(self.is_outside(case.handle) for case in tensor.cases)
         if not tensor.is_symbolic and (id(tensor) in self.created or self.is_constant(tensor)):
             return False
-        return id(tensor) in self.sources.known or self._was_outside(tensor)
+        return id(tensor) in self.sources.known or self.was_outside(tensor)
 
     def truth(self, case: Any) -> str:
         """A name for whether a case holds."""

@@ -415,6 +415,15 @@ _WITHOUT_EFFECT: Final = frozenset(
 _fingerprints: dict[tuple[str, ...], tuple[str, ...]] = {}
 #: the settings that computations may depend on, for guards; only this module writes it
 FINGERPRINT: tuple[str, ...] = ()
+
+
+class _Gradients(threading.local):
+    """Whether nothing that this thread computes leaves a history for gradients; see `weft.autodiff.pausing`."""
+
+    paused = False
+
+
+GRADIENTS: Final = _Gradients()
 #: what replaces the derivatives of operators, one text each; only `set_rules` writes it
 _rules: tuple[str, ...] = ()
 _warned_ascend = False

@@ -12,11 +12,10 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.dispatch import apply, binary_method, reflected_method
+from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.primitive import PURE, Primitive, Sample
 from weft.core.tensor import Tensor
 
-#: operator classes by name (``Add``, ``ReduceSum``...), what `weft.ops.operations` exports
-OPERATOR_CLASSES: Final[dict[str, type]] = {}
 _DTYPE_ATTRS: Final = frozenset({"dtype", "output_type"})
 
 
@@ -202,49 +201,6 @@ def _template(operands: int, variadic: bool, attributes: tuple[bool, ...], bound
     scope: dict[str, Any] = {}
     exec(compile(source, "<weft operation>", "exec"), scope)
     return scope["form"].__code__
-
-
-class Operator:
-    """Base of the operator classes: a function with some of its parameters fixed at construction.
-
-    Example:
-        >>> from weft import ops
-        >>> print(ops.Add()(Tensor([1.0]), Tensor([2.0])))
-        [3.]
-    """
-
-    function: Callable[..., Any]
-    fixed: dict[str, Any]
-
-    @property
-    def name(self) -> str:
-        """Name of the operator."""
-        return type(self).__name__
-
-    def add_prim_attr(self, name: str, value: Any) -> Operator:
-        """Attach a remark to the operator (kept, without effect on the computation)."""
-        self.__dict__.setdefault("remarks", {})[name] = value
-        return self
-
-    def set_device(self, device_target: str) -> Operator:
-        """Accepted for compatibility: placement is the compiler's."""
-        return self.add_prim_attr("primitive_target", device_target)
-
-    def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Operator:
-        """Record a sharding strategy (used by parallel programs)."""
-        return self.add_prim_attr("strategy", (in_strategy, out_strategy))
-
-    def recompute(self, mode: bool = True) -> Operator:
-        """Record a recomputation wish."""
-        return self.add_prim_attr("recompute", mode)
-
-    def set_stage(self, stage: int) -> Operator:
-        """Record a pipeline stage."""
-        return self.add_prim_attr("stage", stage)
-
-    def __repr__(self) -> str:
-        fields = ", ".join(f"{k}={v!r}" for k, v in self.fixed.items())
-        return f"{self.name}({fields})"
 
 
 def operator_class(

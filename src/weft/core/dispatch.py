@@ -16,6 +16,7 @@ import numpy as np
 
 from weft import dtypes
 from weft._jax_compat import Array, to_device
+from weft.context import GRADIENTS
 from weft.core import trace as trace_module
 from weft.core.conversion import converted
 from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
@@ -304,6 +305,8 @@ def coerce(primitive: Primitive, inputs: tuple[Any, ...]) -> tuple[Tensor | None
 
 def edges_of(inputs: Sequence[Any], level: Any) -> list[Edge] | None:
     """The producers of the operands that a gradient follows at this level, None if there are none."""
+    if level is None and GRADIENTS.paused:
+        return None
     found = False
     edges: list[Edge] = []
     for t in inputs:

@@ -193,6 +193,28 @@ def test_refusals() -> None:
     assert depth() == 0
 
 
+def test_of_several_positions_those_without_tensors_are_passed_over() -> None:
+    def fn(x: Any, n: Any, z: Any) -> Any:
+        return n * x * z
+
+    x, z = Tensor(X), Tensor(Y)
+    for kwargs in ({"n": 2, "z": z}, {"z": z, "n": 2}):
+        of_x, of_z = grad(fn, (0, 1, 2))(x, **kwargs)
+        same(of_x, 2 * Y)
+        same(of_z, 2 * X)
+    (of_z,) = grad(fn, (2, 1))(x, 2, z)
+    same(of_z, 2 * X)
+    _, (of_x,) = value_and_grad(fn, (0, 1))(x, 2, z)
+    same(of_x, 2 * Y)
+    with pytest.raises(TypeError, match=r"argument at position 1 .* not a tensor: int 2"):
+        grad(fn, 1)(x, 2, z)
+    with pytest.raises(TypeError, match=r"argument at position 1 .* not a tensor: int 2"):
+        grad(fn, (1,))(x, 2, z)
+    with pytest.raises(ValueError, match="grad_position 3 is out of range"):
+        grad(fn, (0, 3))(x, 2, z)
+    assert depth() == 0
+
+
 def test_nested_structures() -> None:
     def fn(batch: Any, pair: Any) -> Any:
         return batch["a"] * batch["b"][0] + pair[0] * pair[1]

@@ -113,8 +113,7 @@ def start(request: GradFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) 
             positions = ()
         if kwargs:
             args, kwargs = _by_position(request.fn, max(positions), args, kwargs)
-        for position in positions:
-            _check_position(position, args)
+        positions = _among_tensors(positions, request.single, args)
     session = begin(args, positions or (), request.weights or ())
     session.request = request
     session.kwargs = kwargs
@@ -148,12 +147,21 @@ def _check_position(position: int, args: tuple[Any, ...]) -> None:
             f"grad_position {position} is out of range: the function was called with {len(args)} positional arguments"
         )
     arg = args[position]
-    if not isinstance(arg, Tensor) and not is_differentiable(arg):
+    if not is_differentiable(arg):
         raise TypeError(
             f"the argument at position {position} is differentiated but is not a tensor: "
             f"{type(arg).__name__} {arg!r:.40}; "
             "pass a Tensor, or leave the position out of grad_position"
         )
+
+
+def _among_tensors(positions: Sequence[int], single: bool, args: tuple[Any, ...]) -> Sequence[int]:
+    """The positions that have a gradient: of several, those of arguments without tensors are passed over."""
+    found = [position for position in positions if position >= len(args) or is_differentiable(args[position])]
+    chosen = found if found and not single else positions
+    for position in chosen:
+        _check_position(position, args)
+    return chosen
 
 
 @keeps
@@ -355,7 +363,7 @@ def grad(
     Args:
         fn: function or Cell; the gradient of the sum of its outputs is taken.
         grad_position: which arguments, given by position or by keyword; an int gives one gradient, a tuple a tuple of
-            them, None none.
+            them (arguments without tensors are passed over), None none.
         weights: Parameter, or tuple or list of Parameters.
         has_aux: differentiate only the first output and return the others as well.
         return_ids: pair every gradient with its argument position or parameter name, for `get_grad`.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from weft.context import set_context
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 
-__all__ = ["JitConfig", "add_flags", "constexpr", "core", "from_numpy", "switch", "tensor"]
+__all__ = ["JitConfig", "add_flags", "constexpr", "core", "from_numpy", "set_device", "switch", "tensor"]
 
 from_numpy = Tensor.from_numpy
 
@@ -21,6 +22,23 @@ def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: A
         [1. 2.]
     """
     return Tensor(input_data, dtype, shape, init)
+
+
+def set_device(device_target: str, device_id: int | None = None) -> None:
+    """Compute on a device, as ``set_context(device_target=..., device_id=...)`` does.
+
+    Args:
+        device_target: which kind of device.
+        device_id: which device of that kind; the first where none is given.
+
+    Raises:
+        ValueError: there is no such device.
+        TypeError: an argument has the wrong type.
+
+    Example:
+        >>> set_device(weft.get_context("device_target"))
+    """
+    set_context(device_target=device_target, device_id=0 if device_id is None else device_id)
 
 
 def constexpr(fn: Any = None, get_instance: bool = True, name: str | None = None) -> Callable[..., Any]:

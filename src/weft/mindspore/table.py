@@ -99,7 +99,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.core.containers": "mutable",
             "weft.context": _CONTEXT,
             "weft.jit": "jit jit_class ms_function",
-            "weft.mindspore.extras": "JitConfig from_numpy tensor",
+            "weft.mindspore.extras": "JitConfig from_numpy set_device tensor",
             "weft.train": f"Model {_SERIALIZATION}",
             **_LAZY,
             **_GRAD,

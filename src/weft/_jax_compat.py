@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import re
 import sys
@@ -57,6 +58,17 @@ def to_device(value: Any, np_dtype: Any = None) -> Array:
         # not `jnp.asarray`, which compiles something for each new shape; the array inside, since whoever takes a shard
         # must hold the same object, or its references would not be counted
         return jax.device_put(owned).addressable_data(0)
+
+
+class Stopped(Exception):
+    """Raised by a callback to end the run of a graph, after it told whoever waits for the run why."""
+
+
+def _is_told(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and record.exc_info[0] is Stopped)
+
+
+logging.getLogger("jax._src.callback").addFilter(_is_told)
 
 
 def copied(array: Array) -> Array:

@@ -192,6 +192,11 @@ SETTINGS: Final[dict[str, Setting]] = {
     "enable_compile_cache": Setting(
         None, _flag, "Keep compiled programs on disk for the next process; they are kept unless this is set to False."
     ),
+    "check_bounds": Setting(
+        True,
+        _flag,
+        "Check that indices in tensors and labels are in bounds; without it, results where they are not are undefined.",
+    ),
     "auto_block_reuse": Setting(
         True, _flag, "Compile stretches of large graphs that repeat (layers, their gradients) once for all of them."
     ),
@@ -410,6 +415,15 @@ _WITHOUT_EFFECT: Final = frozenset(
 _fingerprints: dict[tuple[str, ...], tuple[str, ...]] = {}
 #: the settings that computations may depend on, for guards; only this module writes it
 FINGERPRINT: tuple[str, ...] = ()
+
+
+class _Gradients(threading.local):
+    """Whether nothing that this thread computes leaves a history for gradients; see `weft.autodiff.pausing`."""
+
+    paused = False
+
+
+GRADIENTS: Final = _Gradients()
 #: what replaces the derivatives of operators, one text each; only `set_rules` writes it
 _rules: tuple[str, ...] = ()
 _warned_ascend = False

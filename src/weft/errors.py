@@ -80,6 +80,7 @@ class Refusal(enum.Enum):
 
     TENSOR_CONDITION = "tensor-condition"
     TENSOR_VALUE = "tensor-value"
+    OUT_OF_BOUNDS = "out-of-bounds"
     UNKNOWN_CALL = "unknown-call"
     IMPURE_CALL = "impure-call"
     UNSUPPORTED_SYNTAX = "unsupported-syntax"

@@ -17,8 +17,10 @@ from weft.autodiff.tree import map_tensors, tensors_of
 from weft.compile.body import Body
 from weft.compile.carried import expose, tensor_of
 from weft.compile.lower import lower
+from weft.core.bounds import check
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive
+from weft.core.sharing import note_read
 from weft.core.tensor import Tensor, view, wrap
 from weft.core.trace import Trace, tracing
 from weft.core.transparency import keeps, transparent, unbroken
@@ -26,7 +28,7 @@ from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TensorType
 from weft.ops.joining import stack
-from weft.ops.reduce import reduce_any, reduce_sum
+from weft.ops.reduce import reduce_all, reduce_any, reduce_sum
 
 
 def _mapped(*arrays: Any, body: Body, in_axes: tuple[Any, ...], out_axes: tuple[Any, ...], size: int) -> Any:
@@ -112,6 +114,8 @@ class _ExampleTrace(Trace):
         if data.__class__ is Value and not data.graph.lies_in(self.root):
             found = self.outer_values.get(data)
             if found is None:
+                if self.written_storages:
+                    note_read(self, tensor)
                 found = self.outer_values[data] = self.external(view(tensor))
             return self.lift(found, self.graph)
         return super().use(tensor)
@@ -180,7 +184,8 @@ class VmapFunction:
         try:
             with tracing(trace):
                 out = call.with_tensors(self.fn(*call.args))
-                outputs = [*tensors_of(out), *[handle for handle, _ in trace.written.values()]]
+                checks = [] if trace.checked is None else [trace.checked]
+                outputs = [*tensors_of(out), *[handle for handle, _ in trace.written.values()], *checks]
                 trace.root.outputs = [trace.use(tensor) for tensor in outputs]
         except Unsupported as refusal:
             _explain(refusal)
@@ -188,7 +193,10 @@ class VmapFunction:
         finally:
             handles = [handle for handle, _ in trace.put_back()]
         outside = [tensor for tensor, _ in trace.externals.values()]
-        return call.finish(out, trace.root, outside, handles)[0], ()
+        result, found = call.finish(out, trace.root, outside, handles, len(checks))
+        for of_examples in found:
+            check(reduce_all(of_examples), trace.error())
+        return result, ()
 
     def __repr__(self) -> str:
         return f"<vmap of {name_of(self.fn)}>"

@@ -15,6 +15,7 @@ from weft import Parameter, Tensor, nn, ops, set_seed
 from weft.autodiff.composite import HyperMap, MultitypeFuncGraph
 from weft.autodiff.custom import HookBackward, InsertGradientOf, call_with_bprop
 from weft.autodiff.grad import GradOperation, grad, jvp, value_and_grad, vjp
+from weft.autodiff.higher import jet, linearize
 from weft.autodiff.jacobian import hessian, jacfwd, jacrev
 from weft.autodiff.registry import bprop_getters
 from weft.errors import Unsupported
@@ -186,6 +187,8 @@ TRANSFORMS: dict[str, Callable[[Any], Any]] = {
     "jacrev": lambda f: lambda x: jacrev(f)(x),
     "jacfwd": lambda f: lambda x: jacfwd(f)(x),
     "hessian": lambda f: lambda x: hessian(lambda y: f(y).sum())(x),
+    "linearize": lambda f: lambda x: linearize(f, x)[1](x),
+    "jet": lambda f: lambda x: jet(f, x, ops.stack([x, x])),
     "vmap": lambda f: lambda x: vmap(f)(ops.stack([x, x + 1])),
     "vmap of grad": lambda f: lambda x: vmap(grad(f))(ops.stack([x, x + 1])),
     "HyperMap": mapped_graph,

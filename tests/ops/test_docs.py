@@ -11,7 +11,7 @@ import pytest
 
 import weft
 from weft import ops
-from weft.core.declare import OPERATOR_CLASSES
+from weft.core.operators import OPERATOR_CLASSES
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 FUNCTIONS = sorted(

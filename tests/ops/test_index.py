@@ -185,11 +185,12 @@ def test_value_takes_the_dtype_of_the_tensor() -> None:
     assert x.tolist() == [0, 2, 2]
 
 
-def test_write_does_not_reach_earlier_views() -> None:
+def test_write_reaches_earlier_views_and_no_copies() -> None:
     x = Tensor([1.0, 2.0])
-    before = x[:]
+    view, copy, advanced = x[:], x.copy(), x[[0, 1]]
     x[0] = 5.0
-    assert before.tolist() == [1.0, 2.0]
+    assert view.tolist() == [5.0, 2.0]
+    assert copy.tolist() == advanced.tolist() == [1.0, 2.0]
 
 
 def test_iteration_and_membership() -> None:

@@ -346,7 +346,7 @@ def replaced(given: Any, before: Sequence[Any], likes: Sequence[Tensor | None], 
     if not isinstance(given, (tuple, list)):
         given = (given,)
     if len(given) != len(before):
-        raise ValueError(f"{what} returned {len(given)} gradients, it was given {len(before)}")
+        raise TypeError(f"{what} returned {len(given)} gradients, it was given {len(before)}")
     results: list[Any] = []
     for new, old, like in zip(given, before, likes, strict=True):
         if new is None or like is None:

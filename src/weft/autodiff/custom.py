@@ -27,6 +27,7 @@ from weft.core import trace as trace_module
 from weft.core.choice import Choice, refuse
 from weft.core.declare import add_method
 from weft.core.dispatch import edges_of
+from weft.core.operators import install
 from weft.core.run_number import settled
 from weft.core.tape import TapeNode
 from weft.core.tensor import LiteralTensor, Tensor
@@ -37,7 +38,7 @@ from weft.ir.graph import Value
 
 
 @keeps
-def _like(template: Any, tensors: Sequence[Tensor]) -> Any:
+def on_tensors(template: Any, tensors: Sequence[Tensor]) -> Any:
     """The structure of a value, on other tensors."""
     rest = iter(tensors)
     return map_tensors(lambda _: next(rest), template)
@@ -51,7 +52,7 @@ def _in_graph(trace: Trace, tensors: Sequence[Tensor]) -> bool:
     )
 
 
-def _follows(tensors: Sequence[Tensor]) -> bool:
+def may_follow(tensors: Sequence[Tensor]) -> bool:
     """Whether a gradient follows a tensor, or may follow it when the graph under construction is finished."""
     trace = trace_module.current()
     if trace is None:
@@ -59,19 +60,19 @@ def _follows(tensors: Sequence[Tensor]) -> bool:
     return _in_graph(trace, tensors)
 
 
-class _Hole(Tensor):
+class Hole(Tensor):
     """Stands in a structure where a tensor is."""
 
     __slots__ = ()
 
 
-def _emptied(value: Any) -> Any:
+def emptied(value: Any) -> Any:
     """A structure with nothing in the place of its tensors, for a rule to keep."""
-    return settled(map_tensors(lambda _: _HOLE, value))
+    return settled(map_tensors(lambda _: HOLE, value))
 
 
-_HOLE = object.__new__(_Hole)
-_HOLE._data = _HOLE._node = _HOLE._type = None
+HOLE = object.__new__(Hole)
+HOLE._data = HOLE._node = HOLE._type = HOLE._member = None
 
 
 def _label(function: Any) -> str:
@@ -101,12 +102,15 @@ def call_with_bprop(bprop: Callable[..., Any], fn: Callable[..., Any], args: Seq
         >>> print(grad(square)(Tensor([3.0])))
         [3.]
     """
-    out = fn(*_detached(args))
+    out = fn(*detached_all(args))
     return attach_bprop(bprop, args, out)
 
 
+install(call_with_bprop)
+
+
 @keeps
-def _detached(args: Sequence[Any]) -> Any:
+def detached_all(args: Sequence[Any]) -> Any:
     return map_tensors(stopped, tuple(args))
 
 
@@ -130,15 +134,15 @@ class BpropRule(Rule):
 
     @transparent
     def pull(self, operands: Any, results: Any, douts: Any) -> Sequence[Any]:
-        given = self.bprop(*_like(self.args, operands), _like(self.out, results), _like(self.out, douts))
-        return _fitted(given, self.args, operands)
+        given = self.bprop(*on_tensors(self.args, operands), on_tensors(self.out, results), on_tensors(self.out, douts))
+        return fitted(given, self.args, operands)
 
     @keeps
     def user_code(self) -> tuple[Any, ...]:
-        return (self.bprop, *_objects(self.args), *_objects(self.out))
+        return (self.bprop, *objects_in(self.args), *objects_in(self.out))
 
 
-def _objects(value: Any) -> list[Any]:
+def objects_in(value: Any) -> list[Any]:
     """What a structure holds besides tensors and values that cannot change."""
     found: list[Any] = []
     map_tensors(lambda _: None, value, found.append)
@@ -150,60 +154,67 @@ def attach_bprop(bprop: Callable[..., Any], args: Sequence[Any], out: Any) -> An
     """Make a computed result the output of one tape entry whose derivative is `bprop`."""
     args = tuple(args)
     inputs, outputs = tensors_of(args), tensors_of(out)
-    if not inputs or not outputs or not _follows(inputs if trace_module.current() is None else outputs):
+    if not inputs or not outputs or not may_follow(inputs if trace_module.current() is None else outputs):
         for tensor in outputs:
             cut(tensor)
         return out
-    rule = BpropRule(bprop, _emptied(args), _emptied(out))
-    return _like(out, mark((*inputs, *map(stopped, outputs)), len(outputs), rule))
+    rule = BpropRule(bprop, emptied(args), emptied(out))
+    return on_tensors(out, mark((*inputs, *map(stopped, outputs)), len(outputs), rule))
 
 
 @keeps
-def _fitted(given: Any, args: tuple[Any, ...], likes: Sequence[Tensor]) -> list[Any]:
-    """What the user's bprop returned, as one gradient for each tensor of the arguments."""
+def fitted(given: Any, args: tuple[Any, ...], likes: Sequence[Tensor], name: str = "bprop") -> list[Any]:
+    """What the user's bprop returned, as one gradient for each tensor of the arguments.
+
+    Args:
+        given: what it returned.
+        args: the arguments; what stands in them for tensors does not matter.
+        likes: their tensors.
+        name: of the user's function, for errors.
+    """
     if len(args) == 1 and not (isinstance(given, (tuple, list)) and len(given) == 1):
         given = (given,)
     if not isinstance(given, (tuple, list)):
         raise TypeError(
-            f"bprop must return a tuple with a gradient for each of the {len(args)} inputs, not {type(given).__name__}"
+            f"{name} must return a tuple with a gradient for each of the {len(args)} inputs, not {type(given).__name__}"
         )
     if len(given) > len(args):
-        raise ValueError(f"bprop returned {len(given)} gradients for {len(args)} inputs")
+        raise ValueError(f"{name} returned {len(given)} gradients for {len(args)} inputs")
     raw: list[Any] = []
     for i, arg in enumerate(args):
-        raw.extend(_spread(arg, given[i] if i < len(given) else None, i))
+        raw.extend(_spread(arg, given[i] if i < len(given) else None, i, name))
     results: list[Any] = []
     for gradient, like in zip(raw, likes, strict=False):  # the results of the function come after its tensors
         if gradient is None:
             results.append(None)
             continue
         if isinstance(gradient, Tensor) and gradient.size != like.size and gradient.size < like.size:
-            raise ValueError(f"bprop returned a gradient of shape {gradient.shape} for an input of shape {like.shape}")
+            raise ValueError(f"{name} returned a gradient of shape {gradient.shape} for an input of shape {like.shape}")
         if not isinstance(gradient, Tensor):
             gradient = zeros_like(like) + gradient
         results.append(fit(gradient, like))
     return results
 
 
-def _spread(arg: Any, gradient: Any, position: int) -> list[Any]:
+def _spread(arg: Any, gradient: Any, position: int, name: str) -> list[Any]:
     tensors = tensors_of(arg)
     if gradient is None or not tensors:
         return [None] * len(tensors)
     if isinstance(arg, Tensor):
         if isinstance(gradient, (tuple, list, dict)):
             raise TypeError(
-                f"bprop must return a tensor as the gradient of input {position}, not {type(gradient).__name__}"
+                f"{name} must return a tensor as the gradient of input {position}, not {type(gradient).__name__}"
             )
         return [gradient]
     if isinstance(gradient, (int, float)):
         return [gradient] * len(tensors)
     if isinstance(arg, dict):
         if not isinstance(gradient, dict):
-            raise TypeError(f"bprop must return a dict as the gradient of input {position}")
-        return [g for key, item in arg.items() for g in _spread(item, gradient.get(key), position)]
+            raise TypeError(f"{name} must return a dict as the gradient of input {position}")
+        return [g for key, item in arg.items() for g in _spread(item, gradient.get(key), position, name)]
     if not isinstance(gradient, (tuple, list)) or len(gradient) != len(arg):
-        raise TypeError(f"bprop must return {len(arg)} gradients for the items of input {position}")
-    return [g for item, part in zip(arg, gradient, strict=True) for g in _spread(item, part, position)]
+        raise TypeError(f"{name} must return {len(arg)} gradients for the items of input {position}")
+    return [g for item, part in zip(arg, gradient, strict=True) for g in _spread(item, part, position, name)]
 
 
 # -- hooks on tensors --------------------------------------------------------------------------------------------
@@ -234,7 +245,7 @@ def hook_gradient(tensors: Any, hook: Callable[[tuple[Any, ...]], Any]) -> Any:
 def _hooked(tensors: Any, rule: Rule) -> Any:
     """The tensors of a structure behind a mark, where a gradient may pass."""
     inputs = tensors_of(tensors)
-    return _like(tensors, mark(inputs, len(inputs), rule)) if inputs and _follows(inputs) else tensors
+    return on_tensors(tensors, mark(inputs, len(inputs), rule)) if inputs and may_follow(inputs) else tensors
 
 
 @keeps
@@ -407,7 +418,7 @@ class HookBackward:
         cell_id: a remark, kept.
 
     Raises:
-        TypeError: `hook_fn` cannot be called.
+        TypeError: `hook_fn` cannot be called, or an input of the operator is not a tensor.
 
     Example:
         >>> from weft.autodiff.grad import grad
@@ -424,6 +435,9 @@ class HookBackward:
 
     @keeps
     def __call__(self, *inputs: Any) -> Any:
+        for i, value in enumerate(inputs):
+            if not isinstance(value, Tensor):
+                raise TypeError(f"input {i} of HookBackward must be a Tensor, not {type(value).__name__}")
         return hook_gradient(inputs[0] if len(inputs) == 1 else inputs, self.hook_fn)
 
 
@@ -568,13 +582,13 @@ class CellRule(Rule):
     def user_code(self) -> tuple[Any, ...]:
         return (*self.watch.hooks, *self.watch.pre_hooks)
 
-    def renewed(self, followed: bool, memo: dict[int, Any]) -> Rule:
+    def renewed(self, edges: Sequence[Any] | None, memo: dict[int, Any]) -> Rule:
         watch: Any = memo.get(id(self.watch))
         if watch is None:
             watch = memo[id(self.watch)] = CellWatch(self.watch.cell, self.watch.hooks, self.watch.pre_hooks)
             watch.input_count = self.watch.input_count
         if not self.first:
-            watch.inputs_followed = followed
+            watch.inputs_followed = edges is not None
         return CellRule(watch, self.first)
 
 

@@ -111,6 +111,8 @@ def start(request: GradFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     elif positions:
         if request.single and not args and not kwargs and not request.with_value and request.positions == (0,):
             positions = ()
+        if kwargs:
+            args, kwargs = _by_position(request.fn, max(positions), args, kwargs)
         for position in positions:
             _check_position(position, args)
     session = begin(args, positions or (), request.weights or ())
@@ -118,6 +120,26 @@ def start(request: GradFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     session.kwargs = kwargs
     session.sens = sens
     return session
+
+
+def _by_position(
+    fn: Any, last: int, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments given by keyword moved to the positions of their parameters, up to the last position asked for."""
+    if last < len(args):
+        return args, kwargs
+    function = getattr(fn, "construct", fn)
+    own = 1 if hasattr(function, "__self__") else 0
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return args, kwargs
+    names = code.co_varnames[own : code.co_argcount]
+    kwargs = dict(kwargs)
+    for name in names[len(args) : last + 1]:
+        if name not in kwargs:
+            break
+        args += (kwargs.pop(name),)
+    return args, kwargs
 
 
 def _check_position(position: int, args: tuple[Any, ...]) -> None:
@@ -299,11 +321,11 @@ def _positions_of(grad_position: Any) -> tuple[tuple[int, ...] | None, bool]:
 
 @keeps
 def _transform(
-    fn: Any, grad_position: Any, weights: Any, has_aux: bool, return_ids: bool, with_value: bool
+    fn: Any, grad_position: Any, weights: Any, has_aux: bool, return_ids: bool, sens_param: bool, with_value: bool
 ) -> GradFunction:
     if grad_position is None and weights is None:
         raise ValueError("there is nothing to differentiate: grad_position and weights are both None")
-    _check_flags(has_aux=has_aux, return_ids=return_ids)
+    _check_flags(has_aux=has_aux, return_ids=return_ids, sens_param=sens_param)
     positions, single = _positions_of(grad_position)
     chosen, single_weight = _weights_of(weights)
     return GradFunction(
@@ -312,6 +334,7 @@ def _transform(
         single,
         chosen,
         single_weight,
+        sens_param,
         has_aux=has_aux,
         with_value=with_value,
         return_ids=return_ids,
@@ -325,15 +348,19 @@ def grad(
     weights: Any = None,
     has_aux: bool = False,
     return_ids: bool = False,
+    sens_param: bool = False,
 ) -> GradFunction:
     """The gradient of a function with respect to arguments and weights.
 
     Args:
         fn: function or Cell; the gradient of the sum of its outputs is taken.
-        grad_position: which arguments; an int gives one gradient, a tuple a tuple of them, None none.
+        grad_position: which arguments, given by position or by keyword; an int gives one gradient, a tuple a tuple of
+            them, None none.
         weights: Parameter, or tuple or list of Parameters.
         has_aux: differentiate only the first output and return the others as well.
         return_ids: pair every gradient with its argument position or parameter name, for `get_grad`.
+        sens_param: the gradient with respect to the output is the last argument of the callable, or its keyword `sens`;
+            otherwise it is ones.
 
     Returns:
         A callable with the arguments of `fn` that returns the gradients of the arguments, or of the weights, or
@@ -347,7 +374,7 @@ def grad(
         >>> print(grad(lambda x, y: x * y, (0, 1))(Tensor(2.0), Tensor(5.0))[0])
         5.0
     """
-    return _transform(fn, grad_position, weights, has_aux, return_ids, False)
+    return _transform(fn, grad_position, weights, has_aux, return_ids, sens_param, False)
 
 
 @keeps
@@ -357,6 +384,7 @@ def value_and_grad(
     weights: Any = None,
     has_aux: bool = False,
     return_ids: bool = False,
+    sens_param: bool = False,
 ) -> GradFunction:
     """The outputs of a function together with its gradient; see `grad` for the arguments.
 
@@ -368,7 +396,7 @@ def value_and_grad(
         >>> print(value, gradient)
         9.0 6.0
     """
-    return _transform(fn, grad_position, weights, has_aux, return_ids, True)
+    return _transform(fn, grad_position, weights, has_aux, return_ids, sens_param, True)
 
 
 @keeps
@@ -611,15 +639,16 @@ class Linear:
         return made
 
     @keeps
-    def walk(self, tangents: Sequence[Tensor | None]) -> Walk:
+    def walk(self, tangents: Sequence[Tensor | None], followed: bool = False) -> Walk:
         """The backward pass that multiplies tangents with the Jacobian; None for a tangent of zeros."""
         pairs = [(g, t) for g, t in zip(self.pulled, tangents, strict=True) if g is not None]
-        return start_walk([g for g, _ in pairs], [t for _, t in pairs], self.probes, self.session.followed)
+        record = self.session.followed or followed
+        return start_walk([g for g, _ in pairs], [t for _, t in pairs], self.probes, record)
 
     @keeps
-    def shaped(self, raw: list[Tensor | None]) -> Any:
+    def shaped(self, raw: list[Tensor | None], followed: bool = False) -> Any:
         """What the pass came to, in the structure of the output."""
-        followed = self.session.followed
+        followed = followed or self.session.followed
         found = iter(
             [
                 zeros_like(output) if g is None else view(g) if followed else wrap(g._data)

@@ -45,14 +45,14 @@ class Rule:
         """The functions of the user's that the rule calls."""
         raise NotImplementedError
 
-    def renewed(self, followed: bool, memo: dict[int, Any]) -> Rule:
+    def renewed(self, edges: Sequence[Any] | None, memo: dict[int, Any]) -> Rule:
         """The rule for another run of the graph; what a pass notes in it is not shared between runs.
 
         Args:
-            followed: whether a gradient follows what is marked in that run.
+            edges: for each operand what computed it, where a gradient follows it in that run; None if it follows none.
             memo: what was renewed for this run, by id.
         """
-        del followed, memo
+        del edges, memo
         return self
 
     def __repr__(self) -> str:
@@ -112,7 +112,7 @@ def renewed(node: Node, operands: Sequence[Any], level: Any, memo: dict[int, Any
         memo: what was renewed for this run, by id.
     """
     rule, results = node.attrs
-    return rule.renewed(edges_of(operands, level) is not None, memo), results
+    return rule.renewed(edges_of(operands, level), memo), results
 
 
 def refuse_unwatched(trace: trace_module.Trace, functions: Sequence[Callable[..., Any]], label: str) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from weft import context
-from weft.core.declare import OPERATOR_CLASSES, Operator
+from weft.core.operators import GETTERS, OPERATOR_CLASSES, Operator
 from weft.core.primitive import Primitive
 from weft.core.transparency import keeps, transparent
 
@@ -49,6 +50,8 @@ class BpropRegistry:
         Raises:
             TypeError: `operator` names no primitive.
         """
+        if _is_of_program(operator):
+            return functools.partial(self._keep, operator)
         primitive, kind = _resolve(operator)
 
         def decorate(getter: Getter) -> Getter:
@@ -64,6 +67,10 @@ class BpropRegistry:
 
     def unregister(self, operator: Any) -> None:
         """Give an operator its built-in derivative back; without a registered one nothing happens."""
+        if _is_of_program(operator):
+            GETTERS.pop(operator, None)
+            self._publish()
+            return
         primitive, _ = _resolve(operator)
         original = self._originals.pop(primitive, None)
         if original is not None:
@@ -71,21 +78,31 @@ class BpropRegistry:
             self._publish()
             _install(primitive, *original, asks=False)
 
+    def _keep(self, operator: type, getter: Getter) -> Getter:
+        """Register a getter for a program's own operator class, whose calls ask for it."""
+        if not callable(getter):
+            raise TypeError(f"a bprop getter is a function of the operator, not {type(getter).__name__}")
+        GETTERS[operator] = getter
+        self._publish()
+        return getter
+
     def _publish(self) -> None:
         """Let graphs that were captured before know which rules hold now."""
-        for getter in self._getters.values():
+        named = [(p.name, g) for p, g in self._getters.items()] + [(k.__qualname__, g) for k, g in GETTERS.items()]
+        for _, getter in named:
             self._numbers.setdefault(getter, len(self._numbers))
-        context.set_rules(tuple([f"{p.name}: rule {self._numbers[g]}" for p, g in self._getters.items()]))
+        context.set_rules(tuple([f"{name}: rule {self._numbers[getter]}" for name, getter in named]))
 
     def get(self, operator: Any) -> Getter | None:
         """The getter registered for an operator."""
+        if _is_of_program(operator):
+            return GETTERS.get(operator)
         return self._getters.get(_resolve(operator)[0])
 
     @contextmanager
     def replaced(self, operator: Any, getter: Getter) -> Iterator[None]:
         """Use a getter's rule inside a `with` block."""
-        primitive, _ = _resolve(operator)
-        before = self._getters.get(primitive)
+        before = self.get(operator)
         self.register(operator)(getter)
         try:
             yield
@@ -94,6 +111,11 @@ class BpropRegistry:
                 self.unregister(operator)
             else:
                 self.register(operator)(before)
+
+
+def _is_of_program(operator: Any) -> bool:
+    """Whether an operator class is a program's own, which is made of other operators."""
+    return isinstance(operator, type) and issubclass(operator, Operator) and not hasattr(operator, "primitive")
 
 
 def _install(primitive: Primitive, rule: Any, no_gradient: str, asks: bool) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from weft.autodiff.backward import Walk, start_walk, walked, whole
 from weft.autodiff.tree import map_tensors, tensors_of
+from weft.context import GRADIENTS as PAUSE
 from weft.core import trace as trace_module
 from weft.core.choice import follow, unfollow
 from weft.core.dispatch import IDENTITY, append, apply
@@ -45,7 +46,7 @@ class Session:
     __slots__ = (
         "trace", "level", "followed", "leaves", "templates", "positions", "rebound", "weights", "saved", "chosen",
         "previous_writes", "owns_writes", "keeps_tape", "args", "kwargs", "request", "sens", "closed",
-        "run", "tracks", "recording",
+        "run", "tracks", "recording", "paused",
     )  # fmt: skip
 
     def __init__(self, trace: Trace | None, followed: bool) -> None:
@@ -74,6 +75,8 @@ class Session:
         self.request: Any = None
         self.sens: Any = None
         self.closed = False
+        #: whether histories were paused where it began: then nothing of it leads on to another gradient
+        self.paused = PAUSE.paused
         #: whether it keeps other threads from tracking weights
         self.tracks = False
         #: calls the differentiated function as a captured one; None to call it as it is
@@ -130,7 +133,9 @@ def begin(
     """
     stack = GRADIENTS.stack
     trace = trace_module.current()
-    session = Session(trace, followed or (bool(stack) and stack[-1].trace is trace))
+    nested = followed or (bool(stack) and stack[-1].trace is trace)
+    session = Session(trace, nested and not PAUSE.paused)
+    PAUSE.paused = False
     session.positions = positions
     if session.owns_writes:
         session.previous_writes = WRITES.handles
@@ -153,7 +158,7 @@ def begin(
 def _leaf(session: Session, tensor: Tensor) -> TapeNode:
     node = tensor._node
     level = session.level
-    if node is not None and node is not SYMBOL and node.level is level:
+    if node is not None and node is not SYMBOL and node.level is level and not session.paused:
         session.followed = True
         session.recording = None
         leaf = TapeNode(((node, tensor._index),), 1, _identity, level)  # type: ignore[arg-type]
@@ -268,6 +273,7 @@ def close(session: Session) -> None:
 
 def _restore(session: Session) -> None:
     session.closed = True
+    PAUSE.paused = session.paused
     for weight, leaf, node, index, data, during in session.saved.values():
         if weight._data is during and weight._node is leaf:
             weight._data = data

@@ -22,7 +22,7 @@ from weft.capture.sources.sources import Sources
 from weft.capture.state.events import BreakSite
 from weft.capture.state.frame import Exit, Lazy, Return, Suspend, Yield
 from weft.capture.state.journal import restore
-from weft.capture.writing.assemble import assemble, drop_unused
+from weft.capture.writing.assemble import assemble, drop_unused, keep_where_it_fails
 from weft.capture.writing.writer import Writer
 from weft.capture.writing.writes import Writes
 from weft.core import trace as trace_module
@@ -98,6 +98,7 @@ class Attempt:
         self.sources = Sources(owner.guarded, () if owner.once else varying)
         self.trace = Trace(owner.name)
         self.trace.exact = owner.exact
+        self.trace.leaves_checks = owner.leaves_checks
         self.trace.followed = owner.followed
         self.interpreter = Interpreter(self.trace, self.sources, None if end is None else end.step)
         #: whether the entry is for this call only, which loads nothing again: other threads change what it reads
@@ -171,8 +172,8 @@ class Attempt:
                 computes = interpreter.computes()
                 if trace.token is not None:
                     writer.output(trace.use(trace.token))
-                if trace.holds is not None:
-                    writer.condition = writer.output(trace.use(trace.holds))
+                for condition, unless in conditions_of(trace):
+                    writer.conditions[writer.output(trace.use(condition))] = unless
             except Unsupported as refusal:
                 refusal.in_callback = session.depth() > gradients
                 raise
@@ -183,8 +184,10 @@ class Attempt:
         if self.whole_call is not None and isinstance(result, Return) and self._is_tensorless(writer):
             writer.lines = [f"return {self.whole_call}"]  # what Python does is Python's own
         graph.outputs = list(writer.outputs)
-        optimize(graph)
         handles = {param: handle for handle, param in trace.externals.values()}
+        if writer.conditions:
+            keep_where_it_fails(graph, writer, stored, trace.externals)
+        optimize(graph)
         drop_unused(graph)
         if self.point is not None:
             self.point.counts = self.continuation is None or bool(graph.nodes) or not self._goes_on(self.point)
@@ -327,6 +330,17 @@ def _argument(trace: Trace, sources: Sources, numbers: dict[Value, str], express
     return made if isinstance(value, dict) else list(made.values()) if isinstance(value, list) else tuple(made.values())
 
 
+def conditions_of(trace: Trace) -> list[tuple[Tensor, str]]:
+    """What the results of a graph depend on, each with the statement for calls in which it does not hold."""
+    found = []
+    if trace.holds is not None:
+        found.append((trace.holds, "return failed.assumed()"))
+    if trace.checked is not None:  # what was shown cannot be taken back, so the call cannot be made again
+        wrong = f"raise IndexError({trace.error()!r})"
+        found.append((trace.checked, "return failed.checked()" if trace.token is None else wrong))
+    return found
+
+
 def _constant_test(trace: Trace) -> Callable[[Tensor], bool]:
     return lambda tensor: type(tensor) is LiteralTensor or id(tensor) in trace.created
 
@@ -344,12 +358,10 @@ def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Altern
         first, trace = len(writer.lines), interpreter.trace
         if trace.token is not None:
             writer.output(trace.use(trace.token))
-        if trace.holds is not None:  # what this outcome assumes, besides what all do
+        for condition, unless in conditions_of(trace):  # of this outcome, besides those of all
             holds = writer.fresh()
-            writer.lines += [
-                f"{holds} = number({writer.output(trace.use(trace.holds))})",
-                f"if not {holds}: return failed()",
-            ]
+            writer.has_further_conditions = True
+            writer.lines += [f"{holds} = number({writer.output(trace.use(condition))})", f"if not {holds}: {unless}"]
         names, numbers = dict(writer._names), dict(writer._numbers)
         stored = Writes(writer).effects(interpreter.trace)
         handles = set(map(id, stored.values()))

@@ -67,11 +67,11 @@ class Program(Owner):
             attempt.sources.paths[loaded] = getattr(function, "__name__", type(function).__name__)
             attempt.sources.root(function, loaded)
             attempt.sources.kind(function, loaded)
+            given_names = names[: len(args)]
+            for key, name in zip(kwargs, names[len(args) :], strict=True):
+                given_names.append(f"{key}={name}" if is_spelled(key) else f"**{{{key!r}: {name}}}")
+            attempt.call = f"{loaded}({', '.join(given_names)})"
             if self.guarded:
-                given_names = names[: len(args)]
-                for key, name in zip(kwargs, names[len(args) :], strict=True):
-                    given_names.append(f"{key}={name}" if is_spelled(key) else f"**{{{key!r}: {name}}}")
-                attempt.call = f"{loaded}({', '.join(given_names)})"
                 attempt.whole_call = None if is_transparent(function) else attempt.call
             taken = attempt.take(function, names, paths, values)
             attempt.begin_steps()
@@ -87,7 +87,8 @@ class Program(Owner):
         """What other processes keep for this callable; None where nothing is kept."""
         if not keeps_entries():
             return None
-        policy, unkept, kept = f"{self.name} {self.is_strict()} {self.exact}", self.unkept, self._entries_kept
+        policy = f"{self.name} {self.is_strict()} {self.exact} {self.leaves_checks}"
+        unkept, kept = self.unkept, self._entries_kept
         if not self.guarded:
             unkept = "what it reads from outside is not guarded (the static policy)"
         elif self.once:
@@ -186,6 +187,8 @@ class Program(Owner):
                 else:
                     varying = restless
                 blamed = None
+            if self.is_strict() and self.leaves_checks and attempt.call is not None:
+                return attempt.in_python(refused), attempt  # which raises what is to be raised
             strict = self.is_strict() and isinstance(refused.reason, Unsupported) and not refused.reason.quiet
             if strict or refused.step < 0 or (end is not None and refused.step >= end.step):
                 if isinstance(refused.reason, Unsupported) and not self.is_strict():

@@ -27,6 +27,7 @@ from weft.errors import Location
 from weft.ir.graph import Graph
 from weft.ir.types import TOKEN
 from weft.ops.host import ARRIVALS, Arrival, HostCall
+from weft.ops.host_functions import HostFunction
 from weft.passes.rewrite import graphs_of
 
 if TYPE_CHECKING:
@@ -73,7 +74,10 @@ def with_host_calls(function: Callable[..., Any], graph: Graph) -> Callable[...,
                 future.add_done_callback(lambda _: arrivals.put(None))
             else:
                 future = futures.Future()
-                future.set_result(_finish(function, arguments))
+                try:
+                    future.set_result(_finish(function, arguments))
+                except Exception as error:  # what a function of the host raised arrived before
+                    future.set_exception(error)
                 arrivals.put(None)
             while (arrival := arrivals.get()) is not None:
                 _perform(*arrival)
@@ -91,7 +95,7 @@ def _finish(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     return jax.block_until_ready(function(*arguments))
 
 
-def _perform(call: HostCall, arrays: Sequence[Any]) -> None:
+def _perform(call: HostCall | HostFunction, arrays: Sequence[Any]) -> None:
     try:
         with trace_module.suspended():
             call.perform(arrays)

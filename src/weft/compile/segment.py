@@ -15,6 +15,7 @@ from weft.compile.differentiate import Conditional, differentiate, joint_graph
 from weft.compile.executable import Executable
 from weft.compile.lower import lower
 from weft.compile.pieces import Pieces, asks
+from weft.context import GRADIENTS as PAUSE
 from weft.core import trace
 from weft.core.primitive import Primitive
 from weft.core.recording import Form, GraphNode, enter
@@ -71,7 +72,7 @@ class Segment:
             t is not None and t._node is not None and t._node is not SYMBOL and t._node.level is None for t in inputs
         )
         arrays = [() if t is None else t._data for t in inputs]
-        if not (any(followed) and GRADIENTS.stack):
+        if not (any(followed) and GRADIENTS.stack) or PAUSE.paused:
             return [None if kind.type is TOKEN else wrap(a) for a, kind in zip(
                 self.executable.run(*arrays), self.graph.outputs, strict=True)]  # fmt: skip
         pieces = self.pieces()

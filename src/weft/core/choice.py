@@ -16,6 +16,7 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NoReturn
 
+from weft.core import sharing
 from weft.core import trace as trace_module
 from weft.core.number import as_number
 from weft.core.tape import SYMBOL, WRITES
@@ -29,7 +30,7 @@ select: Any = None
 #: a condition that only the running graph knows, or what computes one in the current graph
 Condition = Tensor | Callable[[], Tensor]
 _next_serial = itertools.count(1).__next__
-_SLOTS: Final = frozenset({"_data", "_node", "_index", "_type", "cases", "own", "home", "serial"})
+_SLOTS: Final = frozenset({"_data", "_node", "_index", "_type", "_member", "cases", "own", "home", "serial"})
 
 
 class Case:
@@ -90,6 +91,7 @@ class Choice(Tensor):
         self._node = SYMBOL
         self._index = 0
         self._type = None
+        self._member = None
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -260,6 +262,7 @@ def _reach(trace: Trace, tensor: Tensor, source: Tensor) -> None:
             trace.on_write(choice)
         _reach(trace, choice, new)
         _take(choice, new)
+        sharing.renew_views(trace, choice)
 
 
 def _exchange(state: Any) -> Any:
@@ -274,6 +277,15 @@ def _exchange(state: Any) -> Any:
 
 
 trace_module.install_choices(_spread, _exchange)
+
+
+def _candidates(tensor: Tensor) -> list[Tensor] | None:
+    if type(tensor) is not Choice:
+        return None
+    return [case.handle for case in tensor.cases] + [tensor] * (tensor.own or not tensor.cases)
+
+
+sharing.install_choices(_candidates)
 
 
 def follow(tensor: Tensor) -> list[tuple[Tensor, Any, Any]]:

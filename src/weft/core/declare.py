@@ -12,11 +12,10 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.dispatch import apply, binary_method, reflected_method
+from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.primitive import PURE, Primitive, Sample
 from weft.core.tensor import Tensor
 
-#: operator classes by name (``Add``, ``ReduceSum``...), what `weft.ops.operations` exports
-OPERATOR_CLASSES: Final[dict[str, type]] = {}
 _DTYPE_ATTRS: Final = frozenset({"dtype", "output_type"})
 
 
@@ -47,6 +46,8 @@ def op(
     commutative: bool = False,
     elementwise: bool = False,
     multiple: bool = False,
+    bounds: Callable[..., None] | None = None,
+    shares: Callable[..., None] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a primitive by its JAX implementation.
 
@@ -69,6 +70,10 @@ def op(
         commutative: see `Primitive`.
         elementwise: see `Primitive`.
         multiple: the implementation returns a tuple.
+        bounds: called with the operands and attributes before each computation: refuses indices that are out of bounds
+            (see `weft.core.bounds`), and leaves other mistakes to the implementation.
+        shares: for a result that is a view of the first operand: ``shares(operand, result, *attributes)`` says how,
+            see `weft.core.sharing`.
 
     Returns:
         A decorator; the functional form carries the primitive as ``.primitive``.
@@ -97,7 +102,7 @@ def op(
             derivative=gradient,
             no_gradient=no_gradient,
         )
-        function = _functional(implementation, primitive, parameters)
+        function = _functional(implementation, primitive, parameters, bounds, shares)
         function.primitive = primitive
         for method_name in (method,) if isinstance(method, str) else method:
             add_method(method_name, function)
@@ -152,18 +157,23 @@ def _functional(
     implementation: Callable[..., Any],
     primitive: Primitive,
     parameters: _Parameters,
+    bounds: Callable[..., None] | None,
+    shares: Callable[..., None] | None,
 ) -> Any:
     """Make the function that splits a call into operands and attributes, without binding them by hand."""
     name = implementation.__name__
     operands, attributes, variadic, defaults, keyword_defaults = parameters
-    template = _template(len(operands), bool(variadic), tuple([name in _DTYPE_ATTRS for name in attributes]))
+    kinds = tuple([name in _DTYPE_ATTRS for name in attributes])
+    template = _template(len(operands), bool(variadic), kinds, bounds is not None)
     names = (*operands, *attributes, variadic) if variadic else (*operands, *attributes)
     code = template.replace(
         co_name=name, co_qualname=name, co_varnames=names, co_filename=f"<weft operation {primitive.name}>"
     )
     if not variadic:
         defaults += tuple([keyword_defaults[a] for a in attributes if a in keyword_defaults])
-    scope = {"_apply": apply, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of}
+    compute = apply if shares is None else _applied_and_shared(shares)
+    scope: dict[str, Any] = {"_apply": compute, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of}
+    scope["_bounds"] = bounds
     scope["__name__"] = implementation.__module__
     function = FunctionType(code, scope, name, defaults)
     if variadic:
@@ -173,8 +183,20 @@ def _functional(
     return function
 
 
+def _applied_and_shared(shares: Callable[..., None]) -> Callable[..., Any]:
+    """`apply`, for results that are views of the first operand."""
+
+    def apply_and_share(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] = ()) -> Any:
+        made = apply(primitive, inputs, attrs)
+        if isinstance(inputs[0], Tensor):
+            shares(inputs[0], made, *attrs)
+        return made
+
+    return apply_and_share
+
+
 @cache
-def _template(operands: int, variadic: bool, attributes: tuple[bool, ...]) -> CodeType:
+def _template(operands: int, variadic: bool, attributes: tuple[bool, ...], bounded: bool) -> CodeType:
     """The code of a functional form, for a number of operands and attributes (True: a dtype).
 
     Compiling is most of what importing the operations costs, so forms of the same shape share it.
@@ -189,54 +211,14 @@ def _template(operands: int, variadic: bool, attributes: tuple[bool, ...]) -> Co
     ]
     signature = ", ".join([*given, *(["*xs"] if variadic else []), *fixed])
     inputs = "".join(x + ", " for x in given) + ("*xs, " if variadic else "")
-    source = f"def form({signature}):\n    return _apply(_primitive, ({inputs})"
+    source = f"def form({signature}):\n"
+    if bounded:
+        source += f"    _bounds({', '.join(given + fixed)})\n"
+    source += f"    return _apply(_primitive, ({inputs})"
     source += f", ({''.join(a + ', ' for a in attrs)}))\n" if attrs else ")\n"
     scope: dict[str, Any] = {}
     exec(compile(source, "<weft operation>", "exec"), scope)
     return scope["form"].__code__
-
-
-class Operator:
-    """Base of the operator classes: a function with some of its parameters fixed at construction.
-
-    Example:
-        >>> from weft import ops
-        >>> print(ops.Add()(Tensor([1.0]), Tensor([2.0])))
-        [3.]
-    """
-
-    function: Callable[..., Any]
-    fixed: dict[str, Any]
-
-    @property
-    def name(self) -> str:
-        """Name of the operator."""
-        return type(self).__name__
-
-    def add_prim_attr(self, name: str, value: Any) -> Operator:
-        """Attach a remark to the operator (kept, without effect on the computation)."""
-        self.__dict__.setdefault("remarks", {})[name] = value
-        return self
-
-    def set_device(self, device_target: str) -> Operator:
-        """Accepted for compatibility: placement is the compiler's."""
-        return self.add_prim_attr("primitive_target", device_target)
-
-    def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Operator:
-        """Record a sharding strategy (used by parallel programs)."""
-        return self.add_prim_attr("strategy", (in_strategy, out_strategy))
-
-    def recompute(self, mode: bool = True) -> Operator:
-        """Record a recomputation wish."""
-        return self.add_prim_attr("recompute", mode)
-
-    def set_stage(self, stage: int) -> Operator:
-        """Record a pipeline stage."""
-        return self.add_prim_attr("stage", stage)
-
-    def __repr__(self) -> str:
-        fields = ", ".join(f"{k}={v!r}" for k, v in self.fixed.items())
-        return f"{self.name}({fields})"
 
 
 def operator_class(

@@ -16,6 +16,7 @@ import numpy as np
 
 from weft import dtypes
 from weft._jax_compat import Array, to_device
+from weft.context import GRADIENTS
 from weft.core import trace as trace_module
 from weft.core.conversion import converted
 from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
@@ -125,6 +126,7 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
         tensor._data = result
         tensor._node = None
         tensor._type = None
+        tensor._member = None
         return tensor
     return tuple([wrap(data) for data in result])
 
@@ -258,6 +260,7 @@ def literal(value: Any, dtype: DType) -> Tensor:
         found = _new(LiteralTensor)
         found._data = to_device(value, dtype.np_dtype)
         found._node = None
+        found._member = None
         found._type = TensorType.of(dtype, ())
         _SCALARS[key] = found
     return found
@@ -304,6 +307,8 @@ def coerce(primitive: Primitive, inputs: tuple[Any, ...]) -> tuple[Tensor | None
 
 def edges_of(inputs: Sequence[Any], level: Any) -> list[Edge] | None:
     """The producers of the operands that a gradient follows at this level, None if there are none."""
+    if level is None and GRADIENTS.paused:
+        return None
     found = False
     edges: list[Edge] = []
     for t in inputs:
@@ -371,6 +376,7 @@ def binary_method(primitive: Primitive) -> Any:
                 tensor._data = run(self._data, other._data)
                 tensor._node = None
                 tensor._type = None
+                tensor._member = None
                 return tensor
             if recordable:
                 operands = [self._data, other._data]

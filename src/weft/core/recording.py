@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from weft.context import GRADIENTS as PAUSE
 from weft.core.primitive import Primitive
 from weft.core.tape import GRADIENTS, SYMBOL, Edge, TapeNode, next_sequence
 from weft.core.tensor import LiteralTensor, Tensor, tracked
@@ -204,6 +205,8 @@ def recorded(
         operands: their arrays.
         results: the arrays that it gave.
     """
+    if PAUSE.paused:
+        return None
     stack = GRADIENTS.stack
     recording: Any = stack[-1].recording if stack else None
     form = None if recording is None else recording.form
@@ -353,6 +356,7 @@ def _tensor(data: Any, edge: Edge) -> Tensor:
     tensor: Tensor = _new(Tensor)
     tensor._data = data
     tensor._type = None
+    tensor._member = None
     if edge is None:
         tensor._node = None
     else:

@@ -43,13 +43,15 @@ class Tensor:
         (2, 2)
     """
 
-    __slots__ = ("_data", "_node", "_index", "_type", "__weakref__")
+    __slots__ = ("_data", "_node", "_index", "_type", "_member", "__weakref__")
     __array_priority__: ClassVar[int] = 1000
 
     _data: Any  # Array | Value
     _node: TapeNode | SymbolMark | None
     _index: int
     _type: TensorType | None
+    #: how it shares elements with others, see `weft.core.sharing`; None if it shares none
+    _member: Any
 
     def __init__(
         self,
@@ -71,6 +73,7 @@ class Tensor:
             raise TypeError("Tensor() needs data: Tensor([1.0, 2.0]) or Tensor(shape=(2,), dtype=..., init=...)")
         self._node = None
         self._type = None
+        self._member = None
         if isinstance(input_data, Tensor):
             same = wanted is None or wanted is input_data.dtype
             source = present(input_data) if same else input_data.astype(wanted)
@@ -267,11 +270,13 @@ class Tensor:
 
     # -- writing ---------------------------------------------------------------------------------------
 
-    def rebind(self, source: Tensor) -> Tensor:
-        """Make this handle stand for the value of another tensor, gradient history included.
+    def rebind(self, source: Tensor, region: Any = None) -> Tensor:
+        """Make this handle stand for the value of another tensor, gradient history included; those that share elements
+        with it get their new values.
 
         Args:
             source: the tensor whose value to take.
+            region: what is new in it, as a step to it (see `weft.core.sharing`); None for all.
 
         Returns:
             Tensor: this tensor.
@@ -279,6 +284,8 @@ class Tensor:
         before = _on_write
         if before is not None:
             source = before(self, source)
+        if (self._member is not None or before is not None) and _write_shared(self, source, region):
+            return self
         self._data = source._data
         self._node = source._node
         if source._node is not None and source._node is not SYMBOL:
@@ -489,6 +496,7 @@ def wrap(data: Any) -> Tensor:
     tensor._data = data
     tensor._node = SYMBOL if data.__class__ is Value else None
     tensor._type = None
+    tensor._member = None
     created = _on_create
     if created is not None and tensor._node is None:  # a constant of the capture: each call makes its own
         created(tensor)
@@ -507,6 +515,7 @@ def view(tensor: Tensor) -> Tensor:
     if node is not None and node is not SYMBOL:
         result._index = tensor._index
     result._type = tensor._type
+    result._member = None
     return result
 
 
@@ -523,6 +532,7 @@ def tracked(data: Any, node: TapeNode, index: int) -> Tensor:
     tensor._node = node
     tensor._index = index
     tensor._type = None
+    tensor._member = None
     return tensor
 
 
@@ -567,6 +577,16 @@ def _without_tensors(value: Any) -> Any:
     if isinstance(value, Tensor):
         return np.asarray(value)
     return value
+
+
+#: writes a tensor that may share elements: given the tensor, its new value and what is new, returns whether it did
+_write_shared: Any = None
+
+
+def install_sharing(write: Any) -> None:
+    """Set what writes tensors that share elements."""
+    global _write_shared
+    _write_shared = write
 
 
 _on_write: Any = None

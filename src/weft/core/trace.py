@@ -133,6 +133,12 @@ class Trace:
         self._first_token: Value | None = None
         #: whether all holds that the graph assumes, as a handle like the token; None if it assumes nothing
         self.holds: Tensor | None = None
+        #: whether all that the graph checks is as it must be, as a handle like the token; None if it checks nothing
+        self.checked: Tensor | None = None
+        #: what it checks, and where
+        self.places: list[tuple[str, Any]] = []
+        #: whether what a graph would check is left to Python, which raises where it is wrong
+        self.leaves_checks = False
         #: whether what is traced is one example of many, for which nothing is done in order
         self.one_of_many = False
         #: whether the graph may not assume anything of its run-time numbers
@@ -153,8 +159,22 @@ class Trace:
         self.is_made: Callable[[Any], bool] = lambda obj: False
         #: told of tensors whose hooks are read
         self.read_hooks: Callable[[Tensor], None] = lambda tensor: None
+        #: told of a tensor of which it was asked how its elements lie, and how
+        self.read_layout: Callable[[Tensor, Any], None] = lambda tensor, layout: None
         #: gives what stands in a text for a tensor or number that only the running graph knows, or refuses
         self.write_text: Callable[[Any, str], str] | None = None
+        #: id of a tensor -> itself, and what is known of its views, see `weft.core.sharing`
+        self.storages: dict[int, tuple[Tensor, Any]] = {}
+        #: the storages of tensors from outside that were written, with these tensors
+        self.written_storages: list[tuple[Any, Tensor]] = []
+        #: id of a tensor -> the tensors that may share elements with it where only the running graph knows
+        self.groups: dict[int, list[Tensor]] = {}
+        #: id of a tensor -> how it is a view of others, of which the running graph knows
+        self.alternatives: dict[int, list[Any]] = {}
+        #: ids of tensors whose writes are being spread to what they may be views of
+        self.spreading: set[int] = set()
+        #: id of a tensor that came out of a branch or loop -> how its elements lie, None where that is not known
+        self.layouts: dict[int, Any] = {}
         self._constants: dict[tuple[Graph, int, type | None], Value] = {}
         self._captures: dict[Graph, dict[Value, Value]] = {}
 
@@ -178,6 +198,8 @@ class Trace:
         """The root parameter that stands for an outside handle."""
         found = self.externals.get(id(tensor))
         if found is None:
+            if self.written_storages:
+                _on_first_read(self, tensor)
             name = tensor.name if isinstance(tensor, Parameter) else ""
             found = self.externals[id(tensor)] = (tensor, self.root.add_param(tensor.type, name))
         return found[1]
@@ -287,11 +309,45 @@ class Trace:
     def require(self, condition: Tensor) -> None:
         """Let the results of the graph count only where a condition holds."""
         if self.holds is None:
-            location = None if self.location is None else self.location()
-            true = Literal(np.asarray(True))
-            kind = (TensorType.of(dtypes.bool_, ()),)
-            self.holds = wrap(self.root.add_node(CONSTANT, (), (true,), kind, (), location).outputs[0])
+            self.holds = self._true()
         self.holds.rebind(self.holds & condition)
+
+    def check(self, condition: Tensor, what: str = "") -> None:
+        """Have the graph find out whether Python would raise an exception.
+
+        Args:
+            condition: a symbolic truth: it would not.
+            what: what is checked; empty if that was noted already.
+
+        Raises:
+            Unsupported: it has to be found out in Python.
+        """
+        if self.leaves_checks:
+            raise Unsupported(
+                Refusal.OUT_OF_BOUNDS, "an index was out of bounds here before", "see to it that indices are in bounds"
+            )
+        if self.checked is None:
+            self.checked = self._true()
+        if what:
+            self.places.append((what, None if self.location is None else self.location()))
+        self.checked.rebind(self.checked & condition)
+
+    def take_conditions(self) -> tuple[Tensor | None, Tensor | None]:
+        """What the graph assumes and checks, both of which it then does no longer."""
+        found = self.holds, self.checked
+        self.holds = self.checked = None
+        return found
+
+    def error(self) -> str:
+        """What to say where a check fails and Python cannot find out what is wrong."""
+        found = {what: place() if callable(place) else place for what, place in self.places}
+        return " or ".join(what if place is None else f"{what} ({place})" for what, place in found.items())
+
+    def _true(self) -> Tensor:
+        """A handle for what holds so far."""
+        location = None if self.location is None else self.location()
+        kind = (TensorType.of(dtypes.bool_, ()),)
+        return wrap(self.root.add_node(CONSTANT, (), (Literal(np.asarray(True)),), kind, (), location).outputs[0])
 
     def io_token(self) -> Tensor:
         """The handle of the token that orders IO.
@@ -409,6 +465,16 @@ def install_choices(spread: Callable[[Trace, Tensor, Tensor], None], exchange: C
     """
     global _spread, _exchange
     _spread, _exchange = spread, exchange
+
+
+#: told of tensors from outside when they are read first, and something was written; installed by `weft.core.sharing`
+_on_first_read: Callable[[Trace, Tensor], None]
+
+
+def install_sharing(on_first_read: Callable[[Trace, Tensor], None]) -> None:
+    """Set what is told of a tensor from outside that a trace reads for the first time after it has written others."""
+    global _on_first_read
+    _on_first_read = on_first_read
 
 
 def _hole(tensor: Tensor, spec: str) -> str | None:

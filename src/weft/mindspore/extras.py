@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from weft.core.tensor import Tensor
+from weft.core.transparency import transparent
 
-__all__ = ["JitConfig", "constexpr", "from_numpy", "tensor"]
+__all__ = ["JitConfig", "add_flags", "constexpr", "core", "from_numpy", "switch", "tensor"]
 
 from_numpy = Tensor.from_numpy
 
@@ -34,6 +35,55 @@ def constexpr(fn: Any = None, get_instance: bool = True, name: str | None = None
     """
     del get_instance, name
     return fn if fn is not None else lambda function: function
+
+
+def add_flags(fn: Any = None, **flags: Any) -> Any:
+    """Attach settings of MindSpore's compiler to a function or Cell; kept, without effect on what it computes.
+
+    Args:
+        fn: the function; None makes a decorator.
+        flags: the settings.
+
+    Returns:
+        The function, or the decorator.
+
+    Example:
+        >>> @add_flags(has_effect=True)
+        ... def double(x):
+        ...     return 2 * x
+        >>> double(3)
+        6
+    """
+    if fn is None:
+        return lambda function: add_flags(function, **flags)
+    fn._mindspore_flags = {**getattr(fn, "_mindspore_flags", {}), **flags}
+    return fn
+
+
+def core(fn: Any = None, **flags: Any) -> Any:
+    """Mark a function as one that MindSpore's compiler works on; see `add_flags`.
+
+    Example:
+        >>> core(abs_of := lambda x: abs(x)) is abs_of
+        True
+    """
+    return add_flags(fn, core=True, **flags)
+
+
+@transparent
+def switch(cond: Any, true_branch: Any, false_branch: Any) -> Any:
+    """One of two values, or functions, by a condition.
+
+    Args:
+        cond: a bool, or a tensor of one element.
+        true_branch: the value where the condition holds.
+        false_branch: the value where it does not.
+
+    Example:
+        >>> switch(Tensor(True), 1, 2)
+        1
+    """
+    return true_branch if cond else false_branch
 
 
 class JitConfig:

@@ -29,6 +29,7 @@ _GRAD: Final = {
     "weft.autodiff.recompute": "recompute",
     "weft.vectorize": "vmap",
 }
+_FUNCTION: Final = {"weft.autodiff.function": "_Function=Function", "weft.autodiff.pausing": "_no_grad=no_grad no_grad"}
 _SEED: Final = {"weft.ops.random": "set_seed get_seed"}
 _SERIALIZATION: Final = "save_checkpoint load_checkpoint load_param_into_net"
 
@@ -41,6 +42,10 @@ _METRICS: Final = (
 )
 _TRAIN: Final = {"weft.train": "*"}
 
+_PRIMITIVE: Final = {
+    "weft.core.operators": "Primitive=Operator PrimitiveWithCheck PrimitiveWithInfer prim_attr_register",
+    "weft.mindspore.extras": "constexpr",
+}
 _OPERATIONS: Final = {
     "weft.ops.operations": "*",
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
@@ -51,10 +56,13 @@ _OPS: Final = {
     "weft.ops": "*",
     "weft.autodiff.grad": "GradOperation grad value_and_grad get_grad vjp jvp",
     "weft.autodiff.jacobian": "jacfwd jacrev",
+    "weft.autodiff.higher": "jet derivative linearize",
     "weft.autodiff.composite": "HyperMap Map MultitypeFuncGraph Partial partial",
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
     "weft.vectorize": "vmap",
-    "weft.mindspore.extras": "constexpr",
+    **_PRIMITIVE,
+    "weft.mindspore.extras": "add_flags constexpr core switch",
+    "weft.mindspore.custom_info": "CustomRegOp DataType",
 }
 #: names of NumPy whose operation takes the same arguments in the same order
 _NUMPY: Final = (
@@ -95,6 +103,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.train": f"Model {_SERIALIZATION}",
             **_LAZY,
             **_GRAD,
+            **_FUNCTION,
             **_SEED,
         },
         "mindspore.dtype": {"weft.dtypes": _DTYPES},
@@ -105,6 +114,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.core.containers": "mutable",
             **_JIT,
             **_LAZY,
+            **_FUNCTION,
             **_SEED,
         },
         "mindspore.common.dtype": {"weft.dtypes": _DTYPES},
@@ -121,7 +131,8 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.ops.operations": _OPERATIONS,
         "mindspore.ops.functional": _OPS,
         "mindspore.ops.composite": _OPS,
-        "mindspore.ops.primitive": {"weft.mindspore.extras": "constexpr"},
+        "mindspore.ops.composite.base": _OPS,
+        "mindspore.ops.primitive": _PRIMITIVE,
         "mindspore.ops._grad": {},
         "mindspore.ops._grad.grad_base": {"weft.autodiff.registry": "bprop_getters"},
         "mindspore.nn": _CELLS,

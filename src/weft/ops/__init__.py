@@ -6,7 +6,7 @@ Importing the families attaches the Tensor methods. A name that is both a module
 
 from __future__ import annotations
 
-from weft.core.declare import OPERATOR_CLASSES as _OPERATOR_CLASSES
+from weft.core.operators import OPERATOR_CLASSES as _OPERATOR_CLASSES
 from weft.ops import methods as _methods  # noqa: F401  (attaches the methods)
 from weft.ops import optimizer as _optimizer  # noqa: F401  (declares the steps)
 from weft.ops.activation import *
@@ -15,6 +15,7 @@ from weft.ops.compare import *
 from weft.ops.conv import *
 from weft.ops.create import *
 from weft.ops.cumulative import *
+from weft.ops.custom import *
 from weft.ops.dropout import *
 from weft.ops.elementwise import *
 from weft.ops.embedding import *
@@ -25,6 +26,7 @@ from weft.ops.legacy import *
 from weft.ops.linalg import *
 from weft.ops.linear import *
 from weft.ops.logic import *
+from weft.ops.loops import *
 from weft.ops.loss import *
 from weft.ops.math import *
 from weft.ops.matmul import *
@@ -39,6 +41,7 @@ from weft.ops.shape import *
 from weft.ops.sorting import *
 from weft.ops.state import *
 from weft.ops.statistics import *
+from weft.ops.summary import *
 from weft.ops.trigonometry import *
 
 globals().update(_OPERATOR_CLASSES)

@@ -29,6 +29,11 @@ def floating(array: Any) -> Any:
     return converted(array, jnp.float32)
 
 
+def wide(indices: Any) -> Any:
+    """Integers that can be compared with any size: those of 8 or 16 bits as int32."""
+    return converted(indices, jnp.int32) if indices.dtype.itemsize < 4 else indices
+
+
 def broadcastable(name: str, *arrays: Any) -> tuple[int, ...]:
     """The common shape of operands.
 

@@ -8,11 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from weft.core.bounds import check_bounds
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._kinks import vector_norm
-from weft.ops._rules import promoted
+from weft.ops._rules import promoted, wide
 
 __all__ = ["embedding", "embedding_lookup", "one_hot"]
 
@@ -75,9 +76,14 @@ def _embedding_samples() -> list[Sample]:
 
 
 @op("EmbeddingRows", classes=(), samples=_embedding_samples)
-def _embedding(input: Any, weight: Any, *, padding_idx: int | None, offset: int) -> Any:
-    """Rows of a table; indices outside of it give zeros, the row `padding_idx` gets no gradient."""
-    index = input - offset
+def _embedding(input: Any, weight: Any, *, padding_idx: int | None, offset: int | None) -> Any:
+    """Rows of a table; the row `padding_idx` gets no gradient.
+
+    Indices minus the offset that are outside of the table give zeros; without an offset, negative ones count from the
+    end.
+    """
+    input = wide(input)
+    index = jnp.where(input < 0, input + weight.shape[0], input) if offset is None else input - offset
     if padding_idx is not None:
         frozen = jnp.arange(weight.shape[0]).reshape((-1,) + (1,) * (weight.ndim - 1)) == padding_idx
         weight = jnp.where(frozen, jax.lax.stop_gradient(weight), weight)
@@ -97,7 +103,7 @@ def embedding(
     """Rows of a table by index.
 
     Args:
-        input: integer tensor of row numbers.
+        input: integer tensor of row numbers; negative ones count from the end.
         weight: the table (rows, ...).
         padding_idx: a row that gets no gradient.
         max_norm: rescale longer rows of the result to this norm.
@@ -106,6 +112,10 @@ def embedding(
 
     Returns:
         Tensor: ``input.shape + weight.shape[1:]``.
+
+    Raises:
+        IndexError: an index is out of bounds.
+        TypeError: the indices are not integers.
 
     Example:
         >>> print(embedding(Tensor([1, 0]), Tensor([[1.0], [2.0]])))
@@ -120,7 +130,9 @@ def embedding(
         if not -weight.shape[0] <= padding_idx < weight.shape[0]:
             raise ValueError(f"embedding: padding_idx {padding_idx} is out of range for {weight.shape[0]} rows")
         padding_idx %= weight.shape[0]
-    found = _embedding(input, weight, padding_idx, 0)
+    rows = weight.shape[0]
+    check_bounds(input, rows, f"embedding: index {{}} is out of bounds for a table of {rows} rows")
+    found = _embedding(input, weight, padding_idx, None)
     if max_norm is not None:
         found = _clip_rows(found, float(max_norm), float(norm_type))
     return found

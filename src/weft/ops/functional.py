@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft import ops
-from weft.core.declare import OPERATOR_CLASSES
+from weft.core.operators import OPERATOR_CLASSES
 
 __all__ = [name for name in ops.__all__ if name not in OPERATOR_CLASSES]
 

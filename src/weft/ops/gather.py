@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
+from weft.core.bounds import check_bounds
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._kinks import multiplied_at
-from weft.ops._rules import numbers, one_axis, tensor
+from weft.ops._rules import numbers, one_axis, tensor, wide
 from weft.ops._samples import A, one
 from weft.ops.select import where
 from weft.ops.shape import broadcast_to, reshape
@@ -37,17 +38,40 @@ _POINTS = np.array([[0, 1], [1, 2]], np.int64)
 
 
 def _integer(name: str, indices: Any) -> Any:
+    """Indices that can be compared with any size."""
     if not jnp.issubdtype(indices.dtype, jnp.integer):
         raise TypeError(f"{name}: indices must be integers, not {dtypes.of_np(indices.dtype)}")
-    return indices
+    return wide(indices)
 
 
 # -- reading -------------------------------------------------------------------------------------------------
 
 
+def _along(name: str) -> Any:
+    """Refuses positions along an axis that are out of bounds."""
+
+    def check(x: Any, indices: Any, axis: Any) -> None:
+        shape = np.shape(x)
+        if isinstance(axis, int) and -len(shape) <= axis < len(shape):
+            axis %= len(shape)
+            what = f"{name}: index {{}} is out of bounds for axis {axis} with size {shape[axis]}"
+            check_bounds(indices, shape[axis], what)
+
+    return check
+
+
+def _at(name: str, shape: Any, indices: Any) -> None:
+    """Refuses coordinates in the last dimension of a tensor that are out of bounds."""
+    count = np.shape(indices)[-1:]
+    if count and count[0] <= len(shape):
+        what = f"{name}: a coordinate {{}} is out of bounds in a tensor of shape {tuple(shape)}"
+        check_bounds(indices, tuple(shape[: count[0]]), what)
+
+
 @op(
     "Gather",
     classes=(),
+    bounds=lambda x, indices, axis, batch_dims: _along("gather")(x, indices, axis),
     samples=lambda: [
         Sample((A, _ROWS), {"axis": 0, "batch_dims": 0}),
         Sample((A, _GRID), {"axis": 1, "batch_dims": 1}),
@@ -55,7 +79,7 @@ def _integer(name: str, indices: Any) -> Any:
 )
 def _gather(input_params: Any, input_indices: Any, *, axis: int, batch_dims: int = 0) -> Any:
     """Slices of a tensor along an axis, at integer positions."""
-    _integer("gather", input_indices)
+    input_indices = _integer("gather", input_indices)
     axis = one_axis("gather", axis, input_params.ndim)
     if not batch_dims:
         return jnp.take(input_params, input_indices, axis=axis)
@@ -92,10 +116,10 @@ def gather(input_params: Any, input_indices: Any, axis: Any, batch_dims: int = 0
     return _gather(input_params, input_indices, axis=axis, batch_dims=batch_dims)
 
 
-@op("GatherD", classes=(), samples=one(A, _GRID, dim=1))
+@op("GatherD", classes=(), bounds=_along("gather_elements"), samples=one(A, _GRID, dim=1))
 def _gather_d(x: Any, index: Any, *, dim: int) -> Any:
     """For each position of the index, the element of its line along a dimension."""
-    _integer("gather_elements", index)
+    index = _integer("gather_elements", index)
     dim = one_axis("gather_elements", dim, x.ndim)
     if index.ndim != x.ndim:
         raise ValueError(
@@ -147,7 +171,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     return _gather_d(input, indices, dim=dim)
 
 
-@op("GatherNd", samples=one(A, _POINTS))
+@op("GatherNd", bounds=lambda x, indices: _at("gather_nd", np.shape(x), indices), samples=one(A, _POINTS))
 def gather_nd(input_x: Any, indices: Any) -> Any:
     """Elements or slices at the coordinates in the last dimension of an integer tensor.
 
@@ -165,16 +189,17 @@ def gather_nd(input_x: Any, indices: Any) -> Any:
         >>> print(gather_nd(Tensor([[1, 2], [3, 4]]), Tensor([[0, 1], [1, 0]])))
         [2 3]
     """
-    _coordinates("gather_nd", input_x, indices)
-    return input_x[tuple(jnp.moveaxis(indices, -1, 0))]
+    return input_x[_coordinates("gather_nd", input_x, indices)]
 
 
-def _coordinates(name: str, x: Any, indices: Any) -> None:
-    _integer(name, indices)
+def _coordinates(name: str, x: Any, indices: Any) -> Any:
+    """The coordinates in the last dimension of a tensor, one array for each."""
+    indices = _integer(name, indices)
     if not indices.ndim or indices.shape[-1] > x.ndim:
         raise ValueError(
             f"{name}: the last dimension of the indices {tuple(indices.shape)} must hold at most {x.ndim} coordinates"
         )
+    return tuple(jnp.moveaxis(indices, -1, 0))
 
 
 def take(input: Any, indices: Any, axis: int | None = None, mode: str = "clip") -> Any:
@@ -184,13 +209,14 @@ def take(input: Any, indices: Any, axis: int | None = None, mode: str = "clip") 
         input: tensor.
         indices: integer tensor or list.
         axis: the axis; None for the flattened tensor.
-        mode: what happens to positions out of range: ``"clip"`` or ``"wrap"``.
+        mode: what happens to positions out of range: ``"clip"``, ``"wrap"``, or ``"raise"`` for an error.
 
     Returns:
         Tensor: the elements.
 
     Raises:
         ValueError: another mode.
+        IndexError: with ``"raise"``, a position is out of range.
 
     Example:
         >>> print(take(Tensor([4, 3, 5]), Tensor([0, 2])))
@@ -202,10 +228,10 @@ def take(input: Any, indices: Any, axis: int | None = None, mode: str = "clip") 
     indices = tensor(indices)
     if mode == "wrap":
         indices = indices % size
-    elif mode in ("clip", "raise"):
+    elif mode == "clip":
         indices = where(indices < 0, indices + size, indices).clip(0, size - 1)
-    else:
-        raise ValueError(f"take: mode must be 'clip' or 'wrap', not {mode!r}")
+    elif mode != "raise":
+        raise ValueError(f"take: mode must be 'clip', 'wrap' or 'raise', not {mode!r}")
     return gather(input, indices, axis)
 
 
@@ -248,14 +274,18 @@ def _scatter_samples() -> list[Sample]:
     ]
 
 
-@op("TensorScatter", classes=(), samples=_scatter_samples)
+def _scatter_bounds(x: Any, indices: Any, updates: Any, reduction: str) -> None:
+    _at(f"tensor_scatter_{reduction}", np.shape(x), indices)
+
+
+@op("TensorScatter", classes=(), bounds=_scatter_bounds, samples=_scatter_samples)
 def _tensor_scatter(x: Any, indices: Any, updates: Any, *, reduction: str) -> Any:
     """A tensor with updates at coordinates applied."""
-    _coordinates(f"tensor_scatter_{reduction}", x, indices)
+    at = _coordinates(f"tensor_scatter_{reduction}", x, indices)
     wanted = (*indices.shape[:-1], *x.shape[indices.shape[-1] :])
     if tuple(updates.shape) != wanted:
         raise ValueError(f"tensor_scatter_{reduction}: updates must have shape {wanted}, not {tuple(updates.shape)}")
-    return _WRITES[reduction](x, tuple(jnp.moveaxis(indices, -1, 0)), updates.astype(x.dtype))
+    return _WRITES[reduction](x, at, updates.astype(x.dtype))
 
 
 def _scatter_function(reduction: str, sentence: str, result: str) -> Any:
@@ -310,17 +340,22 @@ def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
     return _scatter_nd(indices, updates, shape=numbers(shape))
 
 
-@op("ScatterNd", classes=(), samples=one(_POINTS, np.array([7.0, -3.0], np.float32), shape=(2, 3)))
+@op(
+    "ScatterNd",
+    classes=(),
+    bounds=lambda indices, updates, shape: _at("scatter_nd", shape, indices),
+    samples=one(_POINTS, np.array([7.0, -3.0], np.float32), shape=(2, 3)),
+)
 def _scatter_nd(indices: Any, updates: Any, *, shape: tuple[int, ...]) -> Any:
     """Zeros with updates added at coordinates."""
     zeros = jnp.zeros(shape, updates.dtype)
-    _coordinates("scatter_nd", zeros, indices)
-    return zeros.at[tuple(jnp.moveaxis(indices, -1, 0))].add(updates)
+    return zeros.at[_coordinates("scatter_nd", zeros, indices)].add(updates)
 
 
 @op(
     "TensorScatterElements",
     classes=(),
+    bounds=lambda x, indices, updates, axis, reduction: _along("scatter")(x, indices, axis),
     samples=lambda: [
         Sample((A, _GRID[:, :1], A[:, :1] * 2), {"axis": 1, "reduction": "none"}),
         *[Sample((A, _GRID, A * 2), {"axis": 1, "reduction": r}) for r in ("add", "mul", "div", "max")],
@@ -328,7 +363,7 @@ def _scatter_nd(indices: Any, updates: Any, *, shape: tuple[int, ...]) -> Any:
 )
 def _scatter_elements(x: Any, indices: Any, updates: Any, *, axis: int, reduction: str) -> Any:
     """A tensor with one element for each position of the index replaced, along an axis."""
-    _integer("scatter", indices)
+    indices = _integer("scatter", indices)
     axis = one_axis("scatter", axis, x.ndim)
     modes = {"none": "update", "add": "add", "sub": "sub", "mul": "mul", "div": "div", "max": "max", "min": "min"}
     if reduction not in modes:
@@ -392,7 +427,12 @@ def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, ch
     return write(x, result, "index_add") if _is_parameter(x) else result
 
 
-@op("IndexAddAlong", classes=(), samples=one(A, _ROWS, np.ones((2, 3), np.float32), axis=1))
+@op(
+    "IndexAddAlong",
+    classes=(),
+    bounds=lambda x, indices, y, axis: _along("index_add")(x, indices, axis),
+    samples=one(A, _ROWS, np.ones((2, 3), np.float32), axis=1),
+)
 def _index_add(x: Any, indices: Any, y: Any, *, axis: int) -> Any:
     """A tensor with slices added along an axis."""
     axis = one_axis("index_add", axis, x.ndim)
@@ -411,7 +451,11 @@ def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
         [9 2 9]
     """
     axis = one_axis("index_fill", axis, x.ndim)
-    hit = (Tensor(np.arange(x.shape[axis])).reshape(-1, 1) == tensor(index).reshape(1, -1)).any(1)
+    _along("index_fill")(x, index, axis)
+    size = x.shape[axis]
+    hit = (
+        Tensor(np.arange(size)).reshape(-1, 1) == (tensor(index).astype(dtypes.int64) % max(size, 1)).reshape(1, -1)
+    ).any(1)
     shape = [1] * x.ndim
     shape[axis] = x.shape[axis]
     return where(reshape(hit, tuple(shape)), tensor(value).astype(x.dtype), x)
@@ -603,10 +647,16 @@ def _segment_samples() -> list[Sample]:
     ]
 
 
-@op("UnsortedSegment", classes=(), samples=_segment_samples)
+def _segment_bounds(input_x: Any, segment_ids: Any, num_segments: int, reduction: str) -> None:
+    what = f"unsorted_segment: a row is of segment {{}}, there are {num_segments}"
+    if isinstance(num_segments, int):
+        check_bounds(segment_ids, num_segments, what, least=np.iinfo(np.int64).min)  # negative ones are dropped
+
+
+@op("UnsortedSegment", classes=(), bounds=_segment_bounds, samples=_segment_samples)
 def _segment(input_x: Any, segment_ids: Any, *, num_segments: int, reduction: str) -> Any:
     """Rows of a tensor combined by the segment they belong to."""
-    _integer("unsorted_segment", segment_ids)
+    segment_ids = _integer("unsorted_segment", segment_ids)
     rest = input_x.shape[segment_ids.ndim :]
     info: Any = (jnp.finfo if jnp.issubdtype(input_x.dtype, jnp.inexact) else jnp.iinfo)(input_x.dtype)
     lowest, highest = info.min, info.max

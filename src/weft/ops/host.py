@@ -25,8 +25,8 @@ from weft.ir.types import TOKEN
 
 __all__ = ["host_call"]
 
-#: what a graph hands out: the call and the arrays that fill its arguments
-Arrival = tuple["HostCall", Sequence[Any]]
+#: what a graph hands out: the call and the arrays that fill its arguments (or the error that a function raised)
+Arrival = tuple[Any, Sequence[Any]]
 #: for each run of a graph in progress, by its number, where its host calls arrive
 ARRIVALS: Final[dict[int, queue.SimpleQueue[Arrival | None]]] = {}
 #: the type of a token in an executable: the number of the run

@@ -6,6 +6,7 @@ and slices are operands too, so that a loop over positions compiles once.
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -16,14 +17,17 @@ from jax import lax
 from weft import dtypes
 from weft._jax_compat import Array
 from weft.core import trace as trace_module
+from weft.core.bounds import check_bounds
 from weft.core.dispatch import CAST, apply, literal
 from weft.core.number import GraphNumber, require
 from weft.core.primitive import Primitive, Sample
 from weft.core.run_number import RunNumber
+from weft.core.sharing import KINDS, Kind, Layout, share
 from weft.core.tensor import Tensor, view, wrap
 from weft.ir.types import TensorType
+from weft.ops._rules import wide
 from weft.ops._samples import A, one
-from weft.ops.joining import stack, unstack
+from weft.ops.joining import rows, stack
 from weft.ops.reduce import any as any_of
 from weft.ops.select import WHERE
 from weft.ops.shape import reshape, zeros_of
@@ -48,7 +52,7 @@ def _materialise(spec: Spec, indices: tuple[Any, ...]) -> tuple[Any, ...]:
         elif kind == "n":
             entries.append(None)
         else:
-            entries.append(next(arrays))
+            entries.append(wide(next(arrays)))
     return tuple(entries)
 
 
@@ -298,6 +302,8 @@ def parse(index: Any, shape: tuple[int, ...]) -> tuple[Spec, list[Tensor]]:
         elif isinstance(entry, Tensor):
             if entry.dtype.category != 1:
                 raise IndexError(f"tensors used as indices must be integer or bool, not {entry.dtype}")
+            size = shape[axis]
+            check_bounds(entry, size, f"index {{}} is out of bounds for axis {axis} with size {size}")
             spec.append(("t",))
             operands.append(entry)
         elif type(entry) is GraphNumber and entry.kind is int:
@@ -398,18 +404,37 @@ def getitem(self: Any, index: Any) -> Any:
         >>> print(Tensor([[1, 2], [3, 4]])[:, -1])
         [2 4]
     """
-    shape = self.shape
-    spec, operands = parse(index, shape)
-    if trace_module.current() is None:
-        box = None if operands else box_of(spec, shape)
+    spec, operands = parse(index, self.shape)
+    made = _selected(self, spec, operands)
+    if is_basic(index):  # the operands are positions that only the running graph knows
+        return share(made, self, ("index", spec, tuple(operands)))
+    return made
+
+
+def _selected(x: Any, spec: Spec, operands: Any) -> Any:
+    """``x[index]``, as a new tensor."""
+    if not operands and trace_module.current() is None:
+        shape = x.shape
+        box = box_of(spec, shape)
         if box is not None:
             starts, sizes, steps, result = box
             if result == shape and sizes == shape:
-                return view(self)
+                return view(x)
             if sizes == shape:
-                return reshape(self, result)
-            return apply(SLICE_AT, (self, wrap(np.array(starts, np.int32))), (sizes, steps, result))
-    return apply(GETITEM, (self, *operands), (spec,))
+                return apply(_RESHAPE, (x,), (result,))
+            return apply(SLICE_AT, (x, wrap(np.array(starts, np.int32))), (sizes, steps, result))
+    return apply(GETITEM, (x, *operands), (spec,))
+
+
+def is_basic(index: Any) -> bool:
+    """Whether an index selects a view: no part of it is an array or a mask."""
+    for entry in index if isinstance(index, tuple) else (index,):
+        kind = entry.__class__
+        if kind is int or kind is slice or entry is None or entry is Ellipsis:
+            continue
+        if kind is bool or isinstance(entry, (Tensor, np.ndarray, np.bool_, list, range, tuple, Array)):
+            return False
+    return True
 
 
 # -- writing ---------------------------------------------------------------------------------------------------
@@ -433,7 +458,14 @@ def setitem(self: Any, index: Any, value: Any) -> None:
         >>> print(x)
         [1 0 0]
     """
-    self.rebind(updated(self, index, value))
+    if self._member is None:
+        self.rebind(updated(self, index, value))
+        return
+    region = None
+    if is_basic(index):
+        spec, operands = parse(index, self.shape)
+        region = None if operands else ("index", spec, ())
+    self.rebind(updated(self, index, value), region)
 
 
 def _value_for(x: Any, value: Any) -> Tensor:
@@ -447,13 +479,21 @@ def _value_for(x: Any, value: Any) -> Tensor:
     return value if value.dtype is x.dtype else value.astype(x.dtype)
 
 
-def updated(x: Any, index: Any, value: Any) -> Any:
-    """A tensor like `x` with ``x[index] = value`` done."""
+def updated(x: Any, index: Any, value: Any, accumulate: bool = False) -> Any:
+    """A tensor like `x` with ``x[index] = value`` done; with `accumulate` it is added at each position."""
     value = _value_for(x, value)
+    if accumulate:
+        spec, operands = parse(index, x.shape)
+        return apply(INDEX_ADD, (x, value, *operands), (spec,))
     masked = _masked(x, index, value)
     if masked is not None:
         return masked
     spec, operands = parse(index, x.shape)
+    return _replaced(x, value, spec, operands)
+
+
+def _replaced(x: Any, value: Tensor, spec: Spec, operands: Any) -> Any:
+    """A tensor like `x` with the selection of a parsed index replaced."""
     if trace_module.current() is None and not operands:
         box = box_of(spec, x.shape)
         if box is not None:
@@ -503,7 +543,7 @@ def iterate(self: Any) -> Any:
     """The slices along the first dimension, one by one."""
     if not self.shape:
         raise TypeError("iteration over a 0-dimensional tensor")
-    return iter(unstack(self) if self.shape[0] else ())
+    return iter(rows(self) if self.shape[0] else ())
 
 
 def contains(self: Any, value: Any) -> bool:
@@ -512,6 +552,44 @@ def contains(self: Any, value: Any) -> bool:
     return bool(any_of(found)) if isinstance(found, Tensor) else False
 
 
+def _selected_layout(found: Layout, spec: Spec) -> Layout | None:
+    sizes, steps, axis = [], [], 0
+    for kind, *args in spec:
+        if kind == "n":
+            sizes.append(1)
+            steps.append(0)
+            continue
+        size, step = found[0][axis], found[1][axis]
+        axis += 1
+        if kind == "s":
+            start, stop, by = slice(*args).indices(size)
+            sizes.append(len(range(start, stop, by)))
+            steps.append(step * by)
+    return tuple(sizes), tuple(steps)
+
+
+def _are_apart(shape: tuple[int, ...], one: Spec, other: Spec) -> bool:
+    """Whether two indices select no element in common: in some dimension they have no position in common."""
+    first, second = ([entry for entry in spec if entry[0] != "n"] for spec in (one, other))
+    return any(
+        a != b and _positions(a, size).isdisjoint(_positions(b, size))
+        for a, b, size in zip(first, second, shape, strict=True)
+        if a is not _FULL_SLICE and b is not _FULL_SLICE
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _positions(entry: Entry, size: int) -> frozenset[int]:
+    return frozenset((entry[1],) if entry[0] == "i" else range(*slice(*entry[1:]).indices(size)))
+
+
+KINDS["index"] = Kind(
+    read=_selected,
+    write=_replaced,
+    layout=_selected_layout,
+    apart=_are_apart,
+)
+_RESHAPE = Primitive.table["Reshape"]
 Tensor.__getitem__ = getitem  # type: ignore[method-assign]
 Tensor.__setitem__ = setitem  # type: ignore[method-assign]
 Tensor.__iter__ = iterate  # type: ignore[method-assign]

@@ -12,7 +12,9 @@ from jax import lax
 
 from weft import lazily
 from weft.core.declare import op, operator_class
-from weft.core.primitive import Sample
+from weft.core.dispatch import apply
+from weft.core.primitive import Primitive, Sample
+from weft.ops import _views as views
 from weft.ops._rules import numbers, one_axis, promoted, tensor
 from weft.ops._samples import A, B, one
 from weft.ops.shape import atleast_2d, atleast_3d, expand_dims, reshape
@@ -96,6 +98,7 @@ def _split_rule(x: Any, outs: Any, douts: Any, *, sizes: tuple[int, ...], axis: 
     multiple=True,
     gradient=_split_rule,
     samples=lambda: [Sample((A,), {"sizes": (1, 2), "axis": 1}), Sample((A,), {"sizes": (1, 1), "axis": 0})],
+    shares=views.share_pieces,
 )
 def _split(input: Any, *, sizes: tuple[int, ...], axis: int) -> Any:
     """Cut a tensor into pieces of these sizes along an axis."""
@@ -254,6 +257,7 @@ def stack(tensors: Any, axis: int = 0) -> Any:
     multiple=True,
     gradient=lambda x, outs, douts, *, axis, num: (_stack(*douts, axis=axis),),
     samples=lambda: [Sample((A,), {"axis": 0, "num": 2}), Sample((A,), {"axis": -1, "num": 3})],
+    shares=views.share_positions,
 )
 def _unstack(input: Any, *, axis: int, num: int) -> Any:
     """The slices of a tensor along an axis."""
@@ -278,6 +282,11 @@ def unstack(input_x: Any, axis: int = 0) -> Any:
     """
     axis = one_axis("unstack", axis, input_x.ndim)
     return _unstack(input_x, axis, input_x.shape[axis])
+
+
+def rows(input: Any) -> Any:
+    """Copies of the slices along the first axis."""
+    return apply(Primitive.table["Unstack"], (input,), (0, input.shape[0]))
 
 
 def _unstack_operator(input_x: Any, axis: int = 0, num: int | None = None) -> Any:
@@ -372,6 +381,7 @@ def zero_pad(input: Any, *, before: tuple[int, ...], after: tuple[int, ...]) -> 
     "Slice",
     gradient=_pad_rule,
     samples=lambda: [Sample((A,), {"begin": (0, 1), "size": (2, 2)}), Sample((A,), {"begin": (1, 0), "size": (-1, 1)})],
+    shares=views.share_box,
 )
 def slice(input_x: Any, *, begin: tuple[int, ...], size: tuple[int, ...]) -> Any:
     """A box of a tensor.

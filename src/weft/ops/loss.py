@@ -9,13 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
+from weft.core.bounds import check_bounds
 from weft.core.conversion import converted
 from weft.core.declare import op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
 from weft.ops._kinks import magnitude, rectified, vector_norm
-from weft.ops._rules import operands
+from weft.ops._rules import operands, wide
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
@@ -222,6 +223,7 @@ def _class_loss(log_probabilities: Any, target: Any, weight: Any, ignore_index: 
     """Loss and weight of each position; the classes are dimension 1 (0 of a vector)."""
     axis = 0 if log_probabilities.ndim == 1 else 1
     count = log_probabilities.shape[axis]
+    target = wide(target)
     ignored = target == ignore_index
     safe = jnp.where(ignored | (target < 0) | (target >= count), 0, target)
     picked = -jnp.take_along_axis(log_probabilities, jnp.expand_dims(safe, axis), axis=axis).squeeze(axis)
@@ -252,9 +254,18 @@ def _check_classes(name: str, scores: Any, target: Any, weight: Any) -> None:
         raise ValueError(f"{name}: weight must have shape ({classes},), not {tuple(weight.shape)}")
 
 
+def _class_bounds(name: str, scores: Any, target: Any, ignore_index: int) -> None:
+    """Refuses classes that there are no scores for."""
+    shape = np.shape(scores)
+    if shape:
+        count = shape[0 if len(shape) == 1 else 1]
+        check_bounds(target, count, f"{name}: there is no class {{}} of {count}", least=0, ignored=ignore_index)
+
+
 @op(
     "NegativeLogLikelihood",
     classes=(),
+    bounds=lambda inputs, target, weight, ignore_index, *_: _class_bounds("nll_loss", inputs, target, ignore_index),
     samples=[
         Sample((_A, _CLASSES, None), {"ignore_index": -100}),
         Sample((_A, _CLASSES, np.array([1.0, 2.0, 0.5], np.float32)), {"label_smoothing": 0.25}, vmap=False),
@@ -310,6 +321,7 @@ _NLL = Primitive(
 
 def _nll_operator(logits: Tensor, labels: Tensor, weight: Tensor, *, reduction: str, ignore_index: int) -> Any:
     """Negative log-likelihood and the weights' sum: ``NLLLoss(reduction)(logits, labels, weight)``."""
+    _class_bounds("NLLLoss", logits, labels, ignore_index)
     return apply(_NLL, (logits, labels, weight), (reduction, ignore_index))
 
 
@@ -343,7 +355,13 @@ def _cross_entropy_rule(
     return apply(_CROSS_ENTROPY_GENERAL_GRAD, (input, target, weight, dout), settings)
 
 
-@op("CrossEntropy", classes=(), gradient=_cross_entropy_rule, samples=_cross_entropy_samples)
+@op(
+    "CrossEntropy",
+    classes=(),
+    gradient=_cross_entropy_rule,
+    samples=_cross_entropy_samples,
+    bounds=lambda input, target, weight, ignore_index, *_: _class_bounds("cross_entropy", input, target, ignore_index),
+)
 def cross_entropy(
     input: Any,
     target: Any,
@@ -395,6 +413,7 @@ _cross_entropy_jax = cross_entropy.primitive.implementation  # type: ignore[attr
 def _cross_entropy_grad(input: Any, target: Any, dout: Any, *, ignore_index: int, reduction: str) -> Any:
     """The common case in closed form: softmax minus the one-hot target."""
     axis = 0 if input.ndim == 1 else 1
+    target = wide(target)
     shape = [1] * input.ndim
     shape[axis] = input.shape[axis]
     classes = jnp.arange(input.shape[axis], dtype=target.dtype).reshape(shape)
@@ -484,6 +503,7 @@ def _sparse_operator(logits: Tensor, labels: Tensor, *, is_grad: bool) -> Tensor
     if not is_grad:
         return cross_entropy(logits, labels)
     settings = (-100, "mean")
+    _class_bounds("SparseSoftmaxCrossEntropyWithLogits", logits, labels, -100)
     return apply(_CROSS_ENTROPY_GRAD, (logits, labels, Tensor(1.0, logits.dtype)), settings)
 
 

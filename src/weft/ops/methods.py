@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
-from weft.core import choice
+from weft.core import choice, sharing
 from weft.core.declare import add_method
 from weft.core.tensor import Parameter, Tensor
 from weft.ops import (
@@ -34,6 +34,7 @@ from weft.ops import (
     state,
     statistics,
 )
+from weft.ops import index as indexing
 from weft.ops import shape as shapes
 from weft.ops._rules import flat_numbers, one_axis, tensor
 
@@ -352,7 +353,36 @@ _IN_PLACE = {
     "sqrt_": elementwise.sqrt,
     "sub_": _sub_scaled,
     "zero_": _zeroed,
+    "index_fill_": gather.index_fill,
+    "masked_scatter_": sorting.masked_scatter,
+    "scatter_": gather.scatter,
+    "square_": math.square,
 }
+#: methods of which each has one that writes, under its name with an underscore
+_WRITTEN = "sigmoid tanh relu floor_divide remainder round trunc sin cos rsqrt reciprocal erf"
+
+
+def _by_method(name: str) -> Any:
+    def compute(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self, name)(*args, **kwargs)
+
+    return compute
+
+
+def _index_added(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    return gather.index_add(self, index, source if alpha == 1 else math.mul(tensor(source), alpha), dim)
+
+
+def _index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    return indexing.updated(self, tuple(indices), values, accumulate)
+
+
+def _random_in_place(self: Any, from_: int = 0, to: int | None = None) -> Any:
+    return random.randint_like(self, from_, 2**24 if to is None else to)
+
+
+def _bernoulli_in_place(self: Any, p: Any = 0.5) -> Any:
+    return random.bernoulli(self, p)
 
 
 def _uniform_in_place(self: Any, from_: float = 0.0, to: float = 1.0) -> Any:
@@ -442,13 +472,13 @@ def _method_numel(self: Any) -> int:
 
 
 def _method_is_contiguous(self: Any) -> bool:
-    """Whether the elements lie in order in memory (always)."""
-    return True
+    """Whether the elements lie in order, one after the other; those of a view may lie otherwise in its base."""
+    return sharing.is_contiguous(self)
 
 
 def _method_contiguous(self: Any) -> Any:
-    """The tensor itself, which is always contiguous."""
-    return self
+    """The tensor itself if it is contiguous, else a copy."""
+    return self if sharing.is_contiguous(self) else state.deepcopy(self)
 
 
 def _method_is_signed(self: Any) -> bool:
@@ -457,8 +487,8 @@ def _method_is_signed(self: Any) -> bool:
 
 
 def _method_detach(self: Any) -> Any:
-    """The tensor, as a constant for every gradient."""
-    return state.stop_gradient(self)
+    """A view of all elements that is a constant for every gradient."""
+    return sharing.share(state.stop_gradient(self), self, ("detach", None, ()))
 
 
 def _method_data_sync(self: Any, need_wait: bool = True) -> None:
@@ -506,7 +536,12 @@ def _attach() -> None:
         add_method(alias, getattr(Tensor, name))
     for name, dtype in _CASTERS.items():
         add_method(name, _caster(name, dtype))
-    for name, function in {**_IN_PLACE, "uniform_": _uniform_in_place, "normal_": _normal_in_place}.items():
+    more = {
+        "uniform_": _uniform_in_place, "normal_": _normal_in_place, "random_": _random_in_place,
+        "bernoulli_": _bernoulli_in_place, "index_add_": _index_added, "index_put_": _index_put,
+        **{f"{name}_": _by_method(name) for name in _WRITTEN.split()},
+    }  # fmt: skip
+    for name, function in {**_IN_PLACE, **more}.items():
         add_method(name, _in_place(name, function))
     properties: dict[str, tuple[Callable[[Any], Any], str]] = {
         "T": (lambda self: shapes.transpose(self, tuple(reversed(builtins.range(self.ndim)))), "All axes reversed."),

@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import OPERATOR_CLASSES, Operator, freeze, op, operator_class
+from weft.core.declare import freeze, op, operator_class
 from weft.core.dispatch import apply
+from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
 

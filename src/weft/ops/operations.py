@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weft.ops  # noqa: F401  (declares them)
-from weft.core.declare import OPERATOR_CLASSES, Operator
+from weft.core.operators import OPERATOR_CLASSES, Operator
 
 globals().update(OPERATOR_CLASSES)
 

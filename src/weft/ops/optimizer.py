@@ -8,8 +8,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import OPERATOR_CLASSES, Operator
 from weft.core.dispatch import apply
+from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
 

@@ -16,6 +16,7 @@ from weft.core.declare import op, operator_class
 from weft.core.dispatch import append, apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor, wrap
+from weft.ops import _views as views
 from weft.ops._rules import all_axes, flat_numbers, numbers, one_axis, tensor
 from weft.ops._samples import A, one
 
@@ -32,6 +33,7 @@ __all__ = [
     init="shape",
     gradient=lambda x, out, dout, *, shape: (sum_to(dout, x.shape),),
     samples=lambda: [Sample((A,), {"shape": (4, 2, 3)}), Sample((A[:, :1],), {"shape": (-1, 3)})],
+    shares=views.share_broadcast,
 )
 def broadcast_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     """Repeat a tensor to a larger shape.
@@ -122,6 +124,7 @@ def _zeros(attrs: tuple[Any, ...]) -> Any:
         Sample((A,), {"shape": (-1,)}),
         Sample((A[:1, :1],), {"shape": ()}),
     ],
+    shares=views.share_reshaped,
 )
 def reshape(input: Any, *, shape: tuple[int, ...]) -> Any:
     """The same elements in another shape.
@@ -162,6 +165,7 @@ def _transpose_rule(x: Any, out: Any, dout: Any, *, input_perm: tuple[int, ...])
     "Transpose",
     gradient=_transpose_rule,
     samples=lambda: [Sample((A,), {"input_perm": (1, 0)}), Sample((A[None],), {"input_perm": (2, 0, -2)})],
+    shares=views.share_permuted,
 )
 def transpose(input: Any, *, input_perm: tuple[int, ...]) -> Any:
     """Permute the dimensions.
@@ -245,6 +249,7 @@ def t(input: Any) -> Any:
     "ExpandDims",
     gradient=lambda x, out, dout, *, axis: (reshape(dout, x.shape),),
     samples=lambda: [Sample((A,), {"axis": 0}), Sample((A,), {"axis": -1})],
+    shares=views.share_resized,
 )
 def expand_dims(input_x: Any, *, axis: int) -> Any:
     """Insert a dimension of size 1.
@@ -282,6 +287,7 @@ def unsqueeze(input: Any, dim: int) -> Any:
     init="axis=()",
     gradient=lambda x, out, dout, *, axis: (reshape(dout, x.shape),),
     samples=lambda: [Sample((A[None],), {"axis": ()}, vmap=False), Sample((A[None],), {"axis": (0,)})],
+    shares=views.share_resized,
 )
 def squeeze(input: Any, *, axis: Any = None) -> Any:
     """Remove dimensions of size 1.
@@ -575,7 +581,12 @@ def triu(input: Any, *, diagonal: int = 0) -> Any:
     return jnp.triu(input, diagonal)
 
 
-@op("DiagonalV2", classes=(), samples=lambda: [Sample((A,), {"offset": 0, "dim1": 0, "dim2": 1})])
+@op(
+    "DiagonalV2",
+    classes=(),
+    samples=lambda: [Sample((A,), {"offset": 0, "dim1": 0, "dim2": 1})],
+    shares=views.share_diagonal,
+)
 def diagonal(input: Any, *, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The elements of a diagonal.
 

@@ -18,6 +18,7 @@ from weft.capture.branching.leaves import (
     value_in,
 )
 from weft.capture.branching.outcomes import Outcome
+from weft.capture.branching.sharing import Comers, Origin
 from weft.capture.state.frame import Frame
 from weft.compile.control import emit_while
 from weft.core.choice import Case, Choice, register
@@ -47,6 +48,7 @@ class Carried:
         self.entries: list[tuple[Value | None, Any, Any, ValueType, Tensor]] = []
         #: choices of tensors that exist once the node does
         self.choices: list[Choice] = []
+        self._comers = Comers(trace)
 
     def add(self, param: Value | None, initial: Any, new: Any, slot: Tensor | None = None) -> Any:
         """Carry a value; what is returned stands for it after the loop."""
@@ -87,6 +89,8 @@ class Carried:
                     self.add(None, ABSENT, now, made)
                     self.choices.append(made)
                 alive.append(tensor)
+                if handle:
+                    self._comers.add(carried[key], [Origin(tensor, carried, self.inner, None)], True)
             return carried[key]
 
         alive: list[Tensor] = []
@@ -135,6 +139,7 @@ class Carried:
         emit_while(trace, initial, region, slots, location)
         for choice in self.choices:
             register(choice)
+        self._comers.settle()
 
 
 def belongs(tensor: Tensor, region: Graph) -> bool:

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, Final
 
 from weft.capture.branching.carried import Carried
 from weft.capture.branching.leaves import ABSENT, LoopChange, binding, is_handle, leaf_type
 from weft.core.choice import Case, Choice, register
 from weft.core.number import as_number, number_of
+from weft.core.sharing import base_of, contiguous, layout, may_share, others_in_group
 from weft.core.tensor import Tensor, wrap
+from weft.core.trace import Trace
 from weft.ir.graph import Graph, Value
 from weft.ops.logic import logical_and
 from weft.ops.select import where
@@ -26,6 +28,10 @@ from weft.ops.select import where
 Path = tuple[Any, ...]
 #: for each place, the tensors from before the loop, and the other places, whose tensors it may hold
 Candidates = dict[Path, list[Any]]
+
+
+#: what stands among these where it is not known how the elements of a place's tensor lie
+_LAYOUT: Final = object()
 
 
 class _Place:
@@ -69,11 +75,17 @@ class Held:
     """The tensors in the carried places of one run of the body.
 
     Args:
+        trace: the trace.
         candidates: what each place may hold, as far as it is known; more is added.
+        shared: likewise what the tensor in a place may share elements with: tensors from before the loop, and other
+            places.
     """
 
-    def __init__(self, candidates: Candidates) -> None:
+    def __init__(self, trace: Trace, candidates: Candidates, shared: Candidates) -> None:
+        self.trace = trace
         self.candidates = candidates
+        self.shared = shared
+        self._initial: Mapping[Path, Any] = {}
         self.places: dict[Path, _Place] = {}
         #: whether a place turned out to hold something new, so that the body must run again
         self.grown = False
@@ -88,6 +100,7 @@ class Held:
             initial: the places that hold tensors, and what they hold before the loop.
         """
         self._region = region
+        self._initial = initial
         for path, value in initial.items():
             self.candidates.setdefault(path, [value] if isinstance(value, Tensor) else [])
         for path in self._order(initial):
@@ -99,6 +112,44 @@ class Held:
                 held = self.places[candidate].handle if type(candidate) is tuple else candidate
                 assert type(handle) is Choice
                 handle.cases.append(Case(held, lambda place=place, number=number: place.holds(number)))
+        self._mark_shared({path: place.handle for path, place in self.places.items()})
+
+    def _mark_shared(self, handles: Mapping[Path, Tensor]) -> None:
+        """Say what the tensors that places hold may share elements with."""
+        for path, others in self.shared.items():
+            if path not in handles:
+                continue
+            first = self._initial[path]
+            for other in (*others, first) if isinstance(first, Tensor) else others:
+                tensor = handles.get(other) if type(other) is tuple else other
+                if tensor is _LAYOUT:
+                    self.trace.layouts[id(handles[path])] = None
+                elif tensor is not None:
+                    may_share(self.trace, handles[path], tensor)
+
+    def _note_shared(self, tensors: Mapping[Path, Tensor]) -> None:
+        """Find out what the tensors share elements with that the places hold at the end of an iteration."""
+        places = {id(place.handle): path for path, place in self.places.items()}
+        bases: dict[int, Path] = {}
+        for path, tensor in tensors.items():
+            if any(not _lies_plainly(one) for one in (tensor, self._initial[path]) if isinstance(one, Tensor)):
+                self._add_shared(path, _LAYOUT)
+            if not self.inner(tensor):
+                continue
+            base = base_of(tensor)
+            others = [one.case.handle for one in self.trace.alternatives.get(id(base), ())]
+            for other in (base, *others, *others_in_group(self.trace, base)):
+                target: Any = other if not self.inner(other) else places.get(id(other))
+                if target is None:
+                    target = bases.setdefault(id(other), path)
+                if other is not tensor and not (type(target) is tuple and target == path and id(other) not in places):
+                    self._add_shared(path, target)
+
+    def _add_shared(self, path: Path, other: Any) -> None:
+        known = self.shared.setdefault(path, [])
+        if not any(_is_same(one, other) for one in known):
+            known.append(other)
+            self.grown = True
 
     def _order(self, initial: Mapping[Path, Any]) -> list[Path]:
         """The places, those that others may hold first."""
@@ -159,6 +210,7 @@ class Held:
 
         for path, tensor in tensors.items():
             expand(path, tensor, [])
+        self._note_shared(tensors)
 
     def _may_hold(self, path: Path, candidate: Any, cases: list[Case]) -> None:
         known = self.candidates[path]
@@ -202,7 +254,13 @@ class Held:
             after[path] = made = Choice(cases, True, trace.graph) if cases else wrap(None)
             if type(made) is Choice:
                 carried.choices.append(made)
+        self._mark_shared(after)
         return after
+
+
+def _lies_plainly(tensor: Tensor) -> bool:
+    found = layout(tensor)
+    return found is not None and found[1] == contiguous(found[0])
 
 
 def _is_same(one: Any, other: Any) -> bool:

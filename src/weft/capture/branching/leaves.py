@@ -153,6 +153,7 @@ def tensor_of(contents: Any) -> Tensor:
     (data, node, index, kind), _ = contents
     tensor: Tensor = object.__new__(Tensor)
     tensor._data, tensor._node, tensor._index, tensor._type = data, node, index, kind
+    tensor._member = None
     return tensor
 
 

@@ -21,9 +21,9 @@ from weft.capture.code.flow import flow_of
 from weft.capture.code.instructions import Decoded
 from weft.capture.meaning.arithmetic import chosen, conjunction, is_at, negated, shifted
 from weft.capture.state.frame import UNBOUND, Exit, Fork, Frame, MaybeUnbound, Stop
-from weft.core.number import number_of
+from weft.core.number import GraphNumber, as_number, number_of
 from weft.errors import Refusal, Unsupported
-from weft.ir.graph import Value
+from weft.ir.graph import Graph, Value
 
 if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
@@ -98,8 +98,9 @@ class Loops:
         start = LoopState(self.trace, frame, {})
         places: dict[Path, None] = {}
         candidates: Candidates = {}
+        shared: Candidates = {}
         while True:
-            attempt = self._run_body(frame, loop, stops, fork, start, places, candidates)
+            attempt = self._run_body(frame, loop, stops, fork, start, places, Held(self.trace, candidates, shared))
             new = [path for path in attempt.changed if path not in places]
             if not new and not attempt.held.grown:
                 break
@@ -109,16 +110,15 @@ class Loops:
 
     def _run_body(
         self, frame: Frame, loop: Loop, stops: frozenset[int], fork: Fork | None, start: LoopState,
-        places: dict[Path, None], candidates: Candidates,
+        places: dict[Path, None], held: Held,
     ) -> _Attempt:  # fmt: skip
         """Run the body once in a region, with the carried places standing for region parameters."""
-        attempt = _Attempt(Held(candidates))
+        attempt = _Attempt(held)
         made, constants = len(self.created), len(self.trace.created)
         inner = stops | loop.ends | loop.exits
 
         def body() -> Exit:
             region = self.trace.graph
-            held = attempt.held
             held.begin(region, {path: start.get(path) for path in places if start.is_handle(path)})
             for path in places:
                 value = start.get(path)
@@ -214,7 +214,7 @@ class Loops:
                 value = number_of(params[0]) if value is ABSENT else now_in(trace, iterate.heap, value)
                 slots_of.append((carried.add(params[0], ABSENT, value, slot), carried.add(params[1], False, bound)))
         selector: Any = None
-        go_on: Any = attempt.go_on
+        go_on: Any = self._while_right(iterate, region, attempt.go_on)
         if exits:
             position = side.outcomes.index(iterate)
             before, trace.graph = trace.graph, region
@@ -240,6 +240,20 @@ class Loops:
         if selector is None:
             return self.branches.as_exit(frame, done)
         return self.branches.distinct(frame, Alternatives(selector, [done, *after_exit]))
+
+    def _while_right(self, iterate: Outcome, region: Graph, go_on: Any) -> Any:
+        """Whether the loop goes on: not with numbers that are not Python's, by which it might never end."""
+        trace = self.trace
+        before, trace.graph = trace.graph, region
+        try:
+            for condition in (trace.holds, trace.checked):
+                if condition is not None and id(condition) in iterate.heap:
+                    go_on = conjunction(
+                        go_on, GraphNumber(bool, as_number(now_in(trace, iterate.heap, condition), bool))
+                    )
+        finally:
+            trace.graph = before
+        return go_on
 
     def _left_loop(self, frame: Frame, fork: Fork, loop: Loop, start: LoopState, state: dict[Path, Any]) -> Outcome:
         """The outcome of leaving the loop by its test."""

@@ -4,6 +4,7 @@ the `if`, everything else cannot be merged.
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ from weft.capture.branching.leaves import (
     standing_for,
     value_in,
 )
+from weft.capture.branching.sharing import Comers, Origin
 from weft.capture.meaning.generators import InterpretedGenerator
 from weft.capture.python.classes import class_attribute
 from weft.capture.python.namespaces import namespace_of
@@ -75,6 +77,7 @@ class Joiner:
         self._stands: tuple[dict[int, Tensor], dict[int, Tensor]] = ({}, {})
         #: merged tensors, and the leaves that have their values once the `if` exists
         self._pending: list[tuple[Tensor, Tensor]] = []
+        self._comers = Comers(trace)
         self._alive: list[Any] = []
         #: exceptions made of two; their contents have to be part of the outcome
         self.exceptions: list[BaseException] = []
@@ -136,6 +139,14 @@ class Joiner:
         self._pending.append((merged, value))
         for side, leaf in new:
             self._stands[side][id(leaf)] = merged
+        origins = [
+            Origin(
+                leaf, self._stands[side], functools.partial(self._made, side),
+                None if one_sided else (self.condition, side == 0),
+            )
+            for side, leaf in new
+        ]  # fmt: skip
+        self._comers.add(merged, origins, one_sided or len(new) == 2)
         self._alive += (a, b)
         return merged
 
@@ -173,6 +184,7 @@ class Joiner:
             if type(merged) is Choice:
                 register(merged)
         self._pending = []
+        self._comers.settle()
 
     def merge(self, a: Any, b: Any, name: str) -> Any:
         """One value for two: recursively through containers made on the sides.

@@ -63,7 +63,7 @@ class Entries:
         first: why there is a first one.
     """
 
-    __slots__ = ("owner", "recency", "capture", "first", "entries", "unsettled", "restlessness")
+    __slots__ = ("owner", "recency", "capture", "first", "entries", "unsettled", "restlessness", "failed")
 
     def __init__(
         self, owner: Owner, recency: Recency, capture: Callable[[tuple[Any, ...], str], Entry], first: str = FIRST
@@ -77,6 +77,8 @@ class Entries:
         self.entries: list[Entry] = []
         #: whether a call was seen whose values change whenever they are read
         self.unsettled = False
+        #: entries that were not right for the call which is being captured again
+        self.failed: list[Entry] = []
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -116,7 +118,13 @@ class Entries:
             return self.call(values)
         followed = self.owner.followed
         began = time.perf_counter()
-        result = entry.run(*values)
+        try:
+            result = entry.run(*values)
+        except BaseException:
+            self._trust_again(entry)
+            raise
+        if self.failed and not self.owner.exact:  # the exception was caught
+            self._trust_again(entry)
         if result is MISS and others_run():
             result = self._capture_once(values).run(*values)
         if entry.event is not None:
@@ -158,12 +166,32 @@ class Entries:
             finally:
                 self.owner.once = before
 
+    def _trust_again(self, exact: Entry) -> None:
+        """Go back to entries that were not right for a call in which Python then raised: it may be one of few.
+
+        Args:
+            exact: the entry that was made for the call instead.
+        """
+        failed, self.failed = self.failed, []
+        if not failed or self.owner.exceptions >= PATIENCE[False]:
+            return
+        with capture_lock:
+            self.owner.exceptions += not self.owner.is_strict()
+            self.owner.exact = self.owner.leaves_checks = False
+            for entry in failed:
+                entry.forgive()
+            self.entries = [*failed, *(entry for entry in self.entries if entry is not exact)]
+
     def _compare(self, values: tuple[Any, ...]) -> tuple[str, set[str]]:
         """Why a call needs a new entry, and the values that do; numbers that changed are noted as such."""
-        if any(entry.has_failed() for entry in self.entries):
-            self.owner.exact = True
-            self.entries = [entry for entry in self.entries if not entry.has_failed()]
-            return "a number was out of the range in which the graph computes as Python does", set()
+        self.failed = [entry for entry in self.entries if entry.has_failed()]
+        if self.failed:
+            self.entries = [entry for entry in self.entries if entry not in self.failed]
+            if any(entry.failed.assumption for entry in self.failed if entry.failed is not None):
+                self.owner.exact = True
+                return "a number was out of the range in which the graph computes as Python does", set()
+            self.owner.leaves_checks = True
+            return "an index was out of bounds", set()
         if not self.entries:
             return self.first, set()
         found = compared(self.entries, values)
@@ -212,6 +240,10 @@ class Owner:
         self.restless: set[str] = set()
         #: whether later captures assume nothing of numbers that only their graphs know
         self.exact = False
+        #: whether what later captures would check is left to Python
+        self.leaves_checks = False
+        #: how many calls raised, or caught what was raised, for which a graph was not right
+        self.exceptions = 0
         self.history = History(name)
         #: places in the code -> the `Continuation` of calls that go on there
         self.continuations: dict[Any, Any] = {}

@@ -14,15 +14,27 @@ MISS: Final = object()
 
 
 class Failed:
-    """Notes that what the graph of an entry assumed of its numbers did not hold in a call, which then misses it."""
+    """Notes that the graph of an entry was not right for a call, which then misses the entry."""
 
-    __slots__ = ("happened",)
+    __slots__ = ("assumption", "check")
 
     def __init__(self) -> None:
-        self.happened = False
+        #: whether what it assumed of its numbers did not hold
+        self.assumption = False
+        #: whether something that it checks was wrong
+        self.check = False
 
-    def __call__(self) -> Any:
-        self.happened = True
+    def __bool__(self) -> bool:
+        return self.assumption or self.check
+
+    def assumed(self) -> Any:
+        """Leave a call for which an assumption does not hold."""
+        self.assumption = True
+        return MISS
+
+    def checked(self) -> Any:
+        """Leave a call in which Python raises an exception."""
+        self.check = True
         return MISS
 
 
@@ -33,7 +45,7 @@ class Code(NamedTuple):
         source: defines `entry`, which checks the guards and calls the executable, and `rebuild`.
         parameters: names of the parameters of `entry`.
         needs: names that it uses besides those of objects from outside.
-        assumes: whether the graph assumes something of its numbers.
+        assumes: whether the graph assumes or checks something.
     """
 
     source: str
@@ -52,7 +64,7 @@ class Entry:
         code: the code of `run`.
         scope: the names that conditions of guards use.
         computes: whether something is computed with tensors.
-        failed: notes a call in which the assumptions of the graph did not hold; None if it assumes nothing.
+        failed: notes a call for which the graph was not right; None if it is for all.
     """
 
     __slots__ = ("run", "segment", "guards", "code", "scope", "computes", "failed", "event", "unproven")
@@ -90,8 +102,13 @@ class Entry:
         return self.code.parameters
 
     def has_failed(self) -> bool:
-        """Whether the graph assumed of its numbers what did not hold in some call."""
-        return self.failed is not None and self.failed.happened
+        """Whether the graph was not right for some call that the guards accept."""
+        return bool(self.failed)
+
+    def forgive(self) -> None:
+        """Let it run again although it was not right for some call."""
+        if self.failed is not None:
+            self.failed.assumption = self.failed.check = False
 
     def differences(self, values: Sequence[Any]) -> list[Difference]:
         """The guards that do not hold for a call, given the values of the parameters."""

@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn
 from weft.capture.meaning import (  # noqa: F401 - most fill the table
     builtins,
     class_statements,
+    custom,
     getters,
     host_functions,
     iterating,

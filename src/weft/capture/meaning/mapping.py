@@ -37,22 +37,25 @@ def _map(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Mapped:
     request, *given = args
     fn, in_axes, out_axes = [machine.attributes.get_attr(request, name) for name in ("fn", "in_axes", "out_axes")]
     trace = machine.trace
-    assumed, trace.holds = trace.holds, None  # what holds for one example need not for the next
+    around = trace.take_conditions()  # what holds for one example need not for the next
     outer, trace.one_of_many = trace.one_of_many, True
-    holds: list[Tensor] = []
+    assumed: Tensor | None = None
+    checked: Tensor | None = None
+    holds: Sequence[Tensor] = ()
     with trace.region(f"vmap_{name_of(fn)}") as region:
         call = VmapCall(in_axes, out_axes, given, region)
         example = _Example(machine, region, fn)
         written: list[tuple[Tensor, Any]] = []
         try:
             out = _with_tensors(machine, machine.calls.call(fn, call.args, {}, example.returned))
-            holds = [] if trace.holds is None else [trace.holds]
+            assumed, checked = trace.take_conditions()
+            holds = [condition for condition in (assumed, checked) if condition is not None]
             written = [noted for noted in example.written() if not any(noted[0] is assumption for assumption in holds)]
             example.check_raised(holds)
             results = (*tensors_of(out), *[handle for handle, _ in written], *holds, *example.selector)
             region.outputs = [trace.use(tensor) for tensor in results]
         finally:
-            trace.holds, trace.one_of_many = assumed, outer
+            (trace.holds, trace.checked), trace.one_of_many = around, outer
             example.end()
     outside = [trace.tensor_of(value) for value in operands_of(trace, (region,), len(call.operands))]
     handles_written = [handle for handle, _ in written]
@@ -61,8 +64,11 @@ def _map(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Mapped:
         result, rest = call.finish(out, _alone(region), outside, handles_written, further)
     except (TypeError, ValueError) as error:  # in Python the function might not come as far
         raise Unsupported(Refusal.OUTPUT, str(error), "", defined_at(fn)) from None
-    for condition in rest[: len(holds)]:
-        require(all_of(condition), "whether the numbers of all examples are in range")
+    conditions = iter(rest[: len(holds)])
+    if assumed is not None:
+        require(all_of(next(conditions)), "whether the numbers of all examples are in range")
+    if checked is not None:
+        trace.check(all_of(next(conditions)))
     _note_made(machine, result)
     return result, example.raised_by(rest[len(holds) :])
 

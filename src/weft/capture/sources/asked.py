@@ -14,6 +14,7 @@ from weft.capture.python.classes import is_changeable
 from weft.capture.python.namespaces import class_namespace
 from weft.capture.sources.contents import Contents
 from weft.capture.state.guards import KEPT
+from weft.core.sharing import contiguous, layout, share_nothing
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 
@@ -56,6 +57,26 @@ class Asked(Contents):
         found = tuple(HANDLE_HOOKS.get(id(tensor), ()))
         asked = f"{self.name(hooks_of, 'function')}({self._expression(tensor)})"
         self._guard(f"{asked} == {self._constant(found)}", "value", f"hooks of {self.path(self._expression(tensor))}")
+
+    def share_nothing(self, written: list[Tensor], used: list[Tensor]) -> None:
+        """Tensors that a graph writes share no elements with each other, nor with others that it uses."""
+        if len(written) + len(used) < 2:
+            return
+        asked = [self._expression(tensor) for tensor in (*written, *used)]
+        alone = " and ".join(f"{text}._member is None" for text in asked[: len(written)])
+        check = f"{self.name(share_nothing, 'function')}(({', '.join(asked)}), {len(written)})"
+        self._guard(f"({alone}) or {check}", "relation", "which tensors share elements")
+
+    def layout(self, tensor: Tensor, found: Any) -> None:
+        """It was asked how the elements of a tensor lie."""
+        if id(tensor) in self.created or id(tensor) not in self.known:
+            return
+        asked = self._expression(tensor)
+        same = f"{self.name(layout, 'function')}({asked}) == {found!r}"
+        plain = found[1] == contiguous(found[0])
+        self._guard(
+            f"{asked}._member is None or {same}" if plain else same, "relation", f"layout of {self.path(asked)}"
+        )
 
     def flags(self, array: Any) -> None:
         """How the memory of an array lies, and whether it may be written, was read."""

@@ -16,10 +16,13 @@ from weft.capture.writing.writer import Writer
 from weft.compile.executable import Executable
 from weft.compile.segment import Segment
 from weft.core.frames import PASSED_OVER
+from weft.core.primitive import Primitive
+from weft.core.sharing import share, spread
 from weft.core.tensor import Tensor, view, wrap
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType
 from weft.ops.random import draws_in_turn, random_state
+from weft.ops.select import WHERE
 
 
 def assemble(
@@ -50,6 +53,7 @@ def assemble(
     datas: list[str] = []
     wrapped: list[str] = []  # the inputs as tensors, for a call that a gradient follows
     donatable: list[int] = []
+    put_back: list[str] = []  # whose memory the graph took over, where its conditions do not hold
     written = {id(handle) for handle in stored.values()}
     for position, param in enumerate(graph.params):
         if param.type is TOKEN or param in numbers:
@@ -65,8 +69,10 @@ def assemble(
         loads.append(expression)
         wrapped.append(expression)
         datas.append(f"{expression}._data")
-        if id(handle) in written and writer.condition is None:
+        if id(handle) in written and (param in writer.unchanged or not writer.conditions):
             donatable.append(position)
+            if writer.conditions:
+                put_back.append(f"store({expression}, {writer.unchanged[param]})")
     # what rebuilding takes besides results: the arguments, and numbers of the call, which the checks computed
     taken = ", ".join([*parameters, *sources.numbers.names])
     tensors = [load for load in loads if load is not None]
@@ -87,12 +93,13 @@ def assemble(
         body.append(f"outs = call([{', '.join(datas)}])")
     else:
         body.append(f"outs = run({', '.join(datas)})")
-    if writer.condition is not None:
-        body.append(f"if not outs[{writer.condition}]: return failed()")
-        writer.lines.insert(0, f"if not leaf({writer.condition}): return failed()")
     types_of = {i: value.type for i, value in enumerate(graph.outputs)}
-    first = 0 if writer.condition is None else 1
-    body += [line for text in writer.lines[first:] for line in _inline(text, types_of, sources)]
+    for position, unless in writer.conditions.items():
+        body.append(f"if not outs[{position}].item():")
+        body += [f"    {line}" for text in put_back for line in _inline(text, types_of, sources)]
+        body.append(f"    {unless}")
+    body += [line for text in writer.lines for line in _inline(text, types_of, sources)]
+    writer.lines[:0] = [f"if not leaf({position}): {unless}" for position, unless in writer.conditions.items()]
     if id(random_state()) in written:
         needed["draws_in_turn"] = draws_in_turn
         body = ["with draws_in_turn():", *(f"    {line}" for line in body)]
@@ -107,9 +114,38 @@ def assemble(
     read = (obj for obj, _ in sources.known.values() if id(obj) not in sources.pending)
     if any(map(_is_ordered_by_hash, (*writer.created.values(), *read))):
         needs.add("the order of a set")
-    code = Code(source, parameters, frozenset(needs), writer.condition is not None)
+    code = Code(source, parameters, frozenset(needs), bool(writer.conditions))
     names = dict(sources.scope, Tensor=Tensor)
     return entry_of(code, Segment(graph, donatable), list(sources.guards.values()), names, needed, computes)
+
+
+def keep_where_it_fails(
+    graph: Graph, writer: Writer, stored: dict[int, Tensor], externals: dict[int, tuple[Tensor, Value]]
+) -> None:
+    """Let written tensors stay what they were where a condition does not hold, so that their memory may be taken over.
+
+    Args:
+        graph: the graph, with its outputs.
+        writer: knows the conditions; told which parameters are kept.
+        stored: the outside tensors that are always written, by output.
+        externals: the outside tensors that the graph reads, with their parameters, by id.
+    """
+    if writer.has_further_conditions:
+        return
+    first, *others = writer.conditions
+    holds = graph.outputs[first]
+    for position in others:
+        inputs = (holds, graph.outputs[position])
+        holds = graph.add_node(Primitive.table["LogicalAnd"], inputs, (), (holds.type,)).outputs[0]
+    for position, handle in stored.items():
+        _, param = externals.get(id(handle), (None, None))
+        value = graph.outputs[position]
+        if param is None or param.type is not value.type or position in writer.conditions:
+            continue
+        if value is not param:
+            value = graph.add_node(WHERE, (holds, value, param), (), (value.type,)).outputs[0]
+            graph.outputs[position] = value
+        writer.unchanged[param] = position
 
 
 def _is_ordered_by_hash(obj: Any) -> bool:
@@ -151,7 +187,7 @@ def entry_of(
 #: what the code of every entry may use
 _ALWAYS: Final[dict[str, Any]] = {
     "Tensor": Tensor, "new": object.__new__, "MISS": MISS, "copy": view, "again": raised_again, "leaf_of": wrap,
-    "Suspension": Suspension, "drive": drive, "Yielded": Yielded,
+    "Suspension": Suspension, "drive": drive, "Yielded": Yielded, "share": share, "spread": spread,
 }  # fmt: skip
 #: among it, what leaves a call half way
 _LEAVING: Final = ("Suspension(", "Yielded(", "again(")
@@ -194,6 +230,7 @@ def _inline(text: str, types_of: dict[int, Any], sources: Sources) -> list[str]:
         return [
             f"{indent}stored = {target}",
             f"{indent}stored._data = outs[{position}]; stored._node = None; stored._type = {kind}",
+            f"{indent}if stored._member is not None: spread(stored)",
         ]
     name, _, value = stripped.partition(" = ")
     if value.startswith("number("):
@@ -202,6 +239,6 @@ def _inline(text: str, types_of: dict[int, Any], sources: Sources) -> list[str]:
         position = value[5:-1]
         kind = types_of[int(position)]
         spelled = sources.name(TensorType.of(kind.dtype, kind.shape), "type")
-        made = f"{name} = new(Tensor); {name}._data = outs[{position}]; {name}._node = None; {name}._type = {spelled}"
-        return [indent + made]
+        made = f"{name} = new(Tensor); {name}._data = outs[{position}]; {name}._node = {name}._member = None"
+        return [f"{indent}{made}; {name}._type = {spelled}"]
     return [text]

@@ -28,9 +28,7 @@ from weft.capture.python.packages import is_heap_type, module_of
 from weft.capture.python.spelling import spelled_namespace
 from weft.capture.sources.known import is_bound
 from weft.capture.sources.numbers import CallNumber, ObjectId
-from weft.capture.sources.rebuilding import (
-    make_function,
-)
+from weft.capture.sources.rebuilding import make_function
 from weft.capture.sources.sources import Sources
 from weft.capture.state.frame import Lazy, MaybeUnbound
 from weft.capture.state.fresh import is_of_this_call
@@ -48,6 +46,7 @@ from weft.capture.state.journal import (
 from weft.capture.state.lazytext import LazyText
 from weft.capture.state.memory import is_view
 from weft.capture.writing.iterators import iterator, range_of
+from weft.capture.writing.sharing import is_shared, join
 from weft.core.choice import Choice
 from weft.core.number import GraphNumber
 from weft.core.tensor import Tensor
@@ -112,13 +111,20 @@ class Writer:
         self.lines: list[str] = []
         self._positions: dict[Value, int] = {}
         self._names: dict[int, str] = {}
+        #: positions of the outputs of which tensors were made
+        self._leaves: set[int] = set()
         #: expression of an outside object -> the local name that it is loaded into
         self._loads: dict[str, str] = {}
         self._alive: list[Any] = []
         #: position of an output that is a number -> the local name that it is loaded into
         self._numbers: dict[int, str] = {}
-        #: position of the output that says whether the graph's assumptions held, None if it made none
-        self.condition: int | None = None
+        #: positions of the outputs that say whether what the graph assumes and checks held, with what to do if not
+        self.conditions: dict[int, str] = {}
+        #: parameters of the graph for written tensors that stay what they were where a condition does not hold, with
+        #: the positions of the outputs that say so
+        self.unchanged: dict[Value, int] = {}
+        #: whether outcomes of the call have conditions of their own
+        self.has_further_conditions = False
         #: objects that are being reduced
         self._open: set[int] = set()
         self._count = 0
@@ -353,6 +359,7 @@ class Writer:
         if self._may_be_own(choice):
             names.append(self.fresh())
             self.lines.append(f"{names[-1]} = leaf({self.output(self.use(choice))})")
+            join(self, choice, names[-1])
         if type(which) is int:
             return names[which - 1]
         if len(names) == 1:
@@ -387,7 +394,7 @@ class Writer:
     def _is_unshared(self, tensor: Tensor) -> bool:
         """Whether a candidate of a choice was made by the capture, and is only known as that."""
         outside = id(tensor) in self.sources.known or self._was_outside(tensor)
-        return not outside and self.reached()[id(tensor)] == 1
+        return not outside and self.reached()[id(tensor)] == 1 and not is_shared(self, tensor)
 
     def _was_outside(self, tensor: Tensor) -> bool:
         """Whether a tensor existed before the capture, as far as it shows without a source."""
@@ -398,11 +405,33 @@ class Writer:
             return self._choice(tensor)
         if not tensor.is_symbolic:
             if id(tensor) in self.created or self.is_constant(tensor):
-                return f"copy({self.constant(tensor)})"
+                return self._joined(tensor, self._assigned(f"copy({self.constant(tensor)})"))
             return self.outside(tensor)
         if self._was_outside(tensor) or id(tensor) in self.sources.known:
             return self.outside(tensor)  # it was written: the write is replayed on the handle itself
-        return self._assigned(f"leaf({self.output(self.use(tensor))})")
+        position = self.output(self.use(tensor))
+        name = self._assigned(f"leaf({position})")
+        if position in self._leaves:  # of another tensor with the same value
+            name = self._assigned(f"copy({name})")
+        self._leaves.add(position)
+        return self._joined(tensor, name)
+
+    def _joined(self, tensor: Tensor, name: str) -> str:
+        self._names[id(tensor)] = name
+        join(self, tensor, name)
+        return name
+
+    def is_outside(self, tensor: Tensor) -> bool:
+        """Whether a tensor exists outside of the graph."""
+        if type(tensor) is Choice:
+            return any(self.is_outside(case.handle) for case in tensor.cases)
+        if not tensor.is_symbolic and (id(tensor) in self.created or self.is_constant(tensor)):
+            return False
+        return id(tensor) in self.sources.known or self._was_outside(tensor)
+
+    def truth(self, case: Any) -> str:
+        """A name for whether a case holds."""
+        return self._assigned(f"number({self.output(self.use(case.truth()))})")
 
     def _number(self, number: GraphNumber) -> str:
         """A number of the graph, read once."""

@@ -16,6 +16,7 @@ from weft.capture.state.journal import (
     restore_sequence,
 )
 from weft.capture.writing.writer import Writer
+from weft.core.sharing import share_nothing
 from weft.core.tensor import Tensor
 from weft.core.trace import Trace
 from weft.errors import Refusal, Unsupported
@@ -55,7 +56,22 @@ class Writes:
                 if refusal.kind is Refusal.RESTLESS:  # the capture ends before the write
                     refusal.step = journal.first_written.get(key, 0)
                 raise
+        if stored:
+            self._keep_apart(trace, list({id(handle): handle for handle in stored.values()}.values()))
         return stored
+
+    def _keep_apart(self, trace: Trace, written: list[Tensor]) -> None:
+        """The tensors that the graph writes share no elements with others that it uses."""
+        first = self.writer.journal.first_written
+        ids = set(map(id, written))
+        used = [handle for handle, _ in trace.externals.values() if id(handle) not in ids]
+        if not share_nothing([*written, *used], len(written)):
+            refusal = Unsupported(
+                Refusal.OUTPUT, "a tensor is written that shares elements with another one that the graph uses"
+            )
+            refusal.step = min(first.get(id(handle), 0) for handle in written)
+            raise refusal
+        self.writer.sources.share_nothing(written, used)
 
     def _effect(self, key: int, obj: Any, contents: Any, trace: Trace, stored: dict[int, Tensor]) -> None:
         """Replay the writes to one object; a tensor that the graph writes is put into `stored`."""

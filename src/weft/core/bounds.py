@@ -1,0 +1,95 @@
+"""Indices in tensors are in bounds: eager code looks before it uses them, a graph checks them while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from weft import context
+from weft.core import trace as trace_module
+from weft.core.tensor import LiteralTensor, Tensor
+from weft.ir.graph import Value
+
+
+def check_bounds(
+    index: Any, size: int | Sequence[int], what: str, *, least: int | None = None, ignored: int | None = None
+) -> None:
+    """Refuse indices out of bounds, now or where the graph under construction runs.
+
+    Args:
+        index: integer tensor, or what becomes one; with several sizes, its last axis holds a coordinate for each.
+        size: the number of positions; indices are less.
+        what: the message, with ``{}`` in place of the index that is out of bounds.
+        least: the least index; None for ``-size``, which counts from the end.
+        ignored: an index that is allowed everywhere; None for none.
+
+    Raises:
+        IndexError: an index is out of bounds.
+
+    Example:
+        >>> check_bounds(Tensor([0, 2]), 3, "there is no row {}")
+        >>> check_bounds(Tensor([0, 3]), 3, "there is no row {}")
+        Traceback (most recent call last):
+        IndexError: there is no row 3
+    """
+    if not context.chosen("check_bounds"):
+        return
+    if isinstance(index, (int, list, tuple, np.ndarray)):
+        index = Tensor(index)
+    if not isinstance(index, Tensor) or index.dtype.category != 1:
+        return  # what it is for refuses it
+    if not isinstance(size, int):
+        for position, each in enumerate(size):
+            check_bounds(index[..., position], each, what, least=least, ignored=ignored)
+        return
+    low = -size if least is None else least
+    trace = trace_module.current()
+    data = index._data
+    if trace is None:
+        if data.__class__ is not Value:
+            _look(data, low, size, what, ignored)
+    elif data.__class__ is Value or (type(index) is not LiteralTensor and id(index) not in trace.created):
+        condition = _condition(index, low, size, ignored)
+        if condition is not None:
+            trace.check(condition, what.format("?"))
+    else:
+        _look(data, low, size, what, ignored)
+
+
+def check(condition: Tensor, message: str) -> None:
+    """Raise an `IndexError` unless a condition holds, now or where the graph under construction runs."""
+    trace = trace_module.current()
+    if trace is not None and condition.is_symbolic:
+        trace.check(condition, message)
+    elif not condition:
+        raise IndexError(message)
+
+
+def _look(data: Any, low: int, size: int, what: str, ignored: int | None) -> None:
+    """Refuse indices whose values are known."""
+    values = np.asarray(data)
+    if not values.size or (low <= values.min() and values.max() < size):
+        return
+    wrong = values[(values < low) | (values >= size)]
+    if ignored is not None:
+        wrong = wrong[wrong != ignored]
+    if wrong.size:
+        raise IndexError(what.format(int(wrong.flat[0])))
+
+
+def _condition(index: Tensor, low: int, size: int, ignored: int | None) -> Tensor | None:
+    """Whether all indices are in bounds; None where those of the dtype are."""
+    info = np.iinfo(index.dtype.np_dtype)
+    within = []
+    if low > info.min:
+        within.append(index >= low)
+    if size <= info.max:
+        within.append(index < size)
+    if not within:
+        return None
+    fits = within[0] if len(within) == 1 else within[0] & within[1]
+    if ignored is not None and info.min <= ignored <= info.max:
+        fits = fits | (index == ignored)
+    return fits.all()

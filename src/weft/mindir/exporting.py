@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import jax
 import numpy as np
-import safetensors.numpy
 
 from weft.capture.whole import Whole, capture_whole
 from weft.compile.listing import operations_of
@@ -21,6 +20,7 @@ from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph
 from weft.ir.text import format_graph
 from weft.ops.random import random_state
+from weft.train.serialization import safetensors_library
 
 #: version of the format; a program reads files of its own version only
 FORMAT_VERSION: Final = 1
@@ -39,11 +39,13 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str = "MINDIR") 
 
     Raises:
         Unsupported: the call needs Python when it runs; the message names the line and why.
+        ImportError: the package safetensors is not installed, and the format is ``"MINDIR"``.
         TypeError: an input is no Tensor, or an argument is of the wrong type.
         ValueError: the format is not known.
 
     Example:
         >>> import tempfile, weft
+        >>> from weft.mindir import GraphCell, load
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     name = f"{folder}/twice.mindir"
         ...     export(lambda x: x * 2, weft.Tensor([1.0, 2.0]), file_name=name)
@@ -140,7 +142,8 @@ def _mindir(whole: Whole, leaves: list[Tensor], described: list[Any]) -> bytes:
         "state": state,
         "result": whole.result,
     }
-    return safetensors.numpy.save(weights, {METADATA_KEY: json.dumps(facts)})
+    content: bytes = safetensors_library("MINDIR files").numpy.save(weights, {METADATA_KEY: json.dumps(facts)})
+    return content
 
 
 def _check_operations(graph: Graph) -> None:

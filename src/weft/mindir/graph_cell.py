@@ -29,6 +29,7 @@ class GraphCell(Cell):
 
     Example:
         >>> import tempfile, weft
+        >>> from weft.mindir import export, load
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     export(weft.nn.Dense(2, 3), weft.Tensor([[1.0, 2.0]]), file_name=f"{folder}/dense")
         ...     net = GraphCell(load(f"{folder}/dense.mindir"))

@@ -6,25 +6,22 @@ import json
 import math
 import os
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
-import ml_dtypes
 import numpy as np
-import safetensors
 
-from weft.compile.listing import read_graph
+from weft.compile.listing import operation, operations_of, read_graph
+from weft.core.primitive import IO
 from weft.errors import MindIRError
 from weft.ir.graph import Graph
 from weft.ir.types import TensorType
 from weft.ir.verifier import verify
 from weft.mindir.exporting import FORMAT_VERSION, METADATA_KEY
 from weft.mindir.program import GraphProgram, Tensors
+from weft.train.serialization import ELEMENT_TYPES, safetensors_library
 
-_NAMES: Final[dict[str, Any]] = {
-    "BOOL": np.bool_, "U8": np.uint8, "I8": np.int8, "U16": np.uint16, "I16": np.int16, "U32": np.uint32,
-    "I32": np.int32, "U64": np.uint64, "I64": np.int64, "F16": np.float16, "BF16": ml_dtypes.bfloat16,
-    "F32": np.float32, "F64": np.float64, "C64": np.complex64,
-}  # fmt: skip
+#: safetensors reads no longer header
+_HEADER_LIMIT: Final = 100_000_000
 
 
 def load(file_name: str) -> GraphProgram:
@@ -39,6 +36,7 @@ def load(file_name: str) -> GraphProgram:
     Raises:
         MindIRError: there is no such file, it is damaged, or of another version.
         TypeError: `file_name` is no path.
+        ImportError: the package safetensors is not installed.
 
     Example:
         >>> load("nowhere.mindir")
@@ -50,26 +48,46 @@ def load(file_name: str) -> GraphProgram:
     path = Path(os.fspath(file_name))
     if not path.is_file():
         raise MindIRError(f"there is no MINDIR file {path}")
+    library = safetensors_library("MINDIR files")
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise MindIRError(f"{path} cannot be read: {error.strerror or error}") from error
-    try:
-        return _program(content)
+        with path.open("rb") as file:
+            return _program(_content(file), library)
     except MindIRError as error:
         raise MindIRError(f"{path}: {error}") from None
+    except OSError as error:
+        raise MindIRError(f"{path} cannot be read: {error.strerror or error}") from error
     except (Exception, RecursionError) as error:  # whatever a claim of the file leads to
         raise MindIRError(f"{path} is no undamaged MINDIR file: {type(error).__name__}: {error}"[:1000]) from None
 
 
-def _program(content: bytes) -> GraphProgram:
-    entries = safetensors.deserialize(content)
+def _content(file: BinaryIO) -> bytes:
+    """The bytes of a file, read only once its header and its length fit one another."""
+    length = os.fstat(file.fileno()).st_size
+    start = file.read(8)
+    size = int.from_bytes(start, "little")
+    _need(len(start) == 8 and size <= min(length - 8, _HEADER_LIMIT), "the length of the header")
+    text = file.read(size)
+    ends = [0]
+    for name, entry in json.loads(text).items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            _need(type(begin) is int and type(end) is int and 0 <= begin <= end, "the place of a weight")
+            ends.append(end)
+    _need(8 + size + max(ends) == length, "the length of the file")
+    return start + text + file.read(max(ends))
+
+
+def _program(content: bytes, library: Any) -> GraphProgram:
+    entries = library.deserialize(content)
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     facts = json.loads(header["__metadata__"][METADATA_KEY])
-    if facts["version"] != FORMAT_VERSION:
-        raise MindIRError(f"it has the format version {facts['version']!r:.20}; this program reads {FORMAT_VERSION}")
+    version = facts["version"]
+    if type(version) is not int or version != FORMAT_VERSION:
+        raise MindIRError(f"it has the format version {version!r:.20}; this program reads {FORMAT_VERSION}")
     weights = {name: _array(entry) for name, entry in entries}
-    graph = verify(read_graph(facts["graph"]))
+    graph = read_graph(facts["graph"])
+    _check_operations(graph)
+    verify(graph)
     state = [Tensors(*entry) for entry in facts["state"]]
     program = GraphProgram(
         graph, facts["inputs"], facts["params"], state, facts["result"], facts["stored"], weights
@@ -78,8 +96,17 @@ def _program(content: bytes) -> GraphProgram:
     return program
 
 
+def _check_operations(graph: Graph) -> None:
+    """Only the library's own operations, and none that calls the host."""
+    names = operations_of(graph)
+    _need(names is not None and all(name == known for name, known in names.items()), "an operation")
+    for name in names or ():
+        if operation(name).effect == IO:
+            raise MindIRError(f"it calls the host ({name}), which a file may not")
+
+
 def _array(entry: dict[str, Any]) -> np.ndarray[Any, Any]:
-    dtype, shape = np.dtype(_NAMES[entry["dtype"]]), tuple(entry["shape"])
+    dtype, shape = np.dtype(ELEMENT_TYPES[entry["dtype"]]), tuple(entry["shape"])
     _need(len(shape) <= 32 and math.prod(shape) * dtype.itemsize == len(entry["data"]), "a weight's size")
     _need(dtype != np.bool_ or not entry["data"] or max(entry["data"]) <= 1, "bytes of a bool")
     return np.frombuffer(entry["data"], dtype).reshape(shape)

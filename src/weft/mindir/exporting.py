@@ -166,7 +166,7 @@ def _check_operations(graph: Graph) -> None:
 
 
 def _stablehlo(whole: Whole, leaves: list[Tensor]) -> bytes:
-    """The graph as a function of the inputs' arrays that gives the arrays of the result, weights as constants."""
+    """StableHLO's portable bytecode: from the inputs' arrays to the arrays of the result, weights as constants."""
     if whole.stored:
         raise Unsupported(
             Refusal.OUTPUT,
@@ -183,8 +183,8 @@ def _stablehlo(whole: Whole, leaves: list[Tensor]) -> bytes:
         results = run(*operands)
         return tuple(results[output] for output in outputs)
 
-    exported = jax.export.export(jax.jit(call))(*[leaf._data for leaf in leaves])
-    return bytes(exported.serialize())
+    exported = jax.export.export(jax.jit(call, keep_unused=True))(*[leaf._data for leaf in leaves])
+    return bytes(exported.mlir_module_serialized)
 
 
 def _outputs(result: Any) -> list[int]:

@@ -72,9 +72,7 @@ class GraphCell(Cell):
         for place, (value, expected) in enumerate(zip(args, program.inputs, strict=True)):
             _gather(value, expected, leaves, f"argument {place}")
         with draws_in_turn():
-            operands = [
-                leaves[number] if kind == "input" else self._handles[number] for kind, number in program.params
-            ]
+            operands = [leaves[number] if kind == "input" else self._handles[number] for kind, number in program.params]
             trace = trace_module.current()
             if trace is None:
                 outputs: Sequence[Any] = self._segment.follow(operands)

@@ -75,7 +75,7 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
         export(lambda x: x, tensor(1), file_name=name, file_format="AIR")
     with pytest.raises(TypeError, match="must be a Cell or a function, not int"):
         export(3, tensor(1), file_name=name)
-    with pytest.raises(TypeError, match="an input must be a Tensor.*not NoneType"):
+    with pytest.raises(TypeError, match="an input must be a Tensor, or a tuple, list or dict of Tensors, not NoneType"):
         export(lambda x: x, None, file_name=name)
     with pytest.raises(ValueError, match="a size cannot be left open"):
         Tensor(shape=[None, 3], dtype=dtypes.float32)

@@ -168,3 +168,35 @@ def test_functions_are_exported(tmp_path: Path) -> None:
     graph = from_file(tmp_path, lambda x: ops.exp(x) * weight, tensor(3))
     assert flat(graph(tensor(3, seed=1))) == flat(weft.jit(lambda x: ops.exp(x) * weight)(tensor(3, seed=1)))
     assert not list(graph.get_parameters())
+
+
+@pytest.mark.parametrize("file_format", ["MINDIR", "STABLEHLO"])
+def test_compiled_functions_export_and_load_at_each_call(file_format: str, tmp_path: Path) -> None:
+    net, sample = made(LeNet, False), tensor(2, 1, 28, 28)
+    name = tmp_path / f"net.{file_format.lower()}"
+
+    @weft.jit
+    def own(x: Any) -> Any:
+        export(net, x, file_name=str(name), file_format=file_format)
+        return x * 2
+
+    @weft.jit
+    def outside(x: Any) -> Any:
+        export(net, sample, file_name=str(name), file_format=file_format)
+        return x * 2
+
+    @weft.jit
+    def loads(x: Any) -> Any:
+        return GraphCell(load(str(name)))(x) * 2
+
+    for function in (own, outside):
+        for seed in range(3):
+            x = tensor(2, 1, 28, 28, seed=seed)
+            assert flat(function(x)) == flat(x * 2)
+            assert name.is_file()
+            name.unlink()
+    if file_format == "MINDIR":
+        for scale in (1.0, 3.0, 5.0):
+            weight = Tensor(np.full(3, scale, np.float32))
+            export(lambda x, weight=weight: x * weight, tensor(3), file_name=str(name))
+            assert flat(loads(tensor(3))) == flat(tensor(3) * weight * 2)

@@ -15,6 +15,7 @@ from weft.capture.state.frame import Exit, Return
 from weft.capture.writing.writes import Writes
 from weft.core.number import GraphNumber
 from weft.core.tensor import Tensor
+from weft.core.transparency import CALLING_BACK
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TOKEN
@@ -93,12 +94,14 @@ def capture_whole(function: Any, args: Sequence[Any], name: str) -> Whole:
         attempt.begin_steps()
         return attempt.interpreter.calls.call_outcome(function, taken, {})
 
-    limit = sys.getrecursionlimit()
+    limit, run = sys.getrecursionlimit(), CALLING_BACK.run
     sys.setrecursionlimit(max(limit, _PYTHON_STACK))
+    CALLING_BACK.run = None  # a compiled call that has come to this one in Python has no part in this capture
     try:
         with capture_lock:
             found = attempt.build(begin)
     finally:
+        CALLING_BACK.run = run
         sys.setrecursionlimit(limit)
     if not isinstance(found, Entry):
         raise found.reason

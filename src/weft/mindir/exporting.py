@@ -16,6 +16,7 @@ from weft.capture.whole import Whole, capture_whole
 from weft.compile.listing import operations_of
 from weft.compile.lower import lower
 from weft.core.tensor import Parameter, Tensor
+from weft.core.transparency import python_only
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph
 from weft.ir.text import format_graph
@@ -28,6 +29,7 @@ METADATA_KEY: Final = "weft.mindir"
 _ENDINGS: Final = {"MINDIR": ".mindir", "STABLEHLO": ".stablehlo"}
 
 
+@python_only
 def export(net: Any, *inputs: Any, file_name: str, file_format: str = "MINDIR") -> None:
     """Write a network or function with its weights into a file that runs without its code.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from weft.compile.listing import operation, operations_of, read_graph
 from weft.core.primitive import IO, Primitive
+from weft.core.transparency import python_only
 from weft.errors import MindIRError
 from weft.ir.graph import Graph
 from weft.ir.types import TensorType
@@ -24,6 +25,7 @@ from weft.train.serialization import ELEMENT_TYPES, safetensors_library
 _HEADER_LIMIT: Final = 100_000_000
 
 
+@python_only
 def load(file_name: str) -> GraphProgram:
     """Read what `export` wrote as MINDIR; nothing in the file can run while it is read.
 

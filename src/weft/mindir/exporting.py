@@ -160,7 +160,7 @@ def _check_operations(graph: Graph) -> None:
         if found is None or any(name != known for name, known in found.items()):
             raise Unsupported(
                 Refusal.IMPURE_CALL,
-                f"the operation {node.op.name} holds code of the program, which a file cannot",
+                f"the operation {node.op.name} holds code of the program or of an optimizer, which a file cannot",
                 "use operations of the library only",
                 node.where(),
             )

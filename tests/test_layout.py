@@ -26,6 +26,7 @@ LAYERS = (
     ("nn",),
     ("jit",),
     ("train",),
+    ("mindir",),
     ("explain",),
     ("testing",),
     ("mindspore",),
@@ -36,7 +37,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 #: the rooms of `weft.capture`, in the same order, and what stands below them all
 ROOMS = (
     "code", "python", "state", "sources", "meaning", "branching", "machine", "leaving", "writing", "keeping",
-    "attempt", "capture",
+    "attempt", "capture", "whole",
 )  # fmt: skip
 #: no file of capture is longer
 ROOM_LIMIT = 600

@@ -87,6 +87,7 @@ OWN = {
     "weft.autodiff.whole",
     "weft.context",
     "weft.core",
+    "weft.mindir.exporting:_stablehlo",
     "weft.nn.dynamic_lr:_decay",
     "weft.nn.layer.container:CellList.__getitem__",
     "weft.nn.layer.container:SequentialCell.__getitem__",

@@ -159,3 +159,7 @@ class GraphError(WeftError):
 
 class CheckpointError(WeftError, ValueError):
     """A checkpoint file is missing, damaged or does not fit the network."""
+
+
+class MindIRError(WeftError, ValueError):
+    """A MINDIR file is missing, damaged or of another version."""

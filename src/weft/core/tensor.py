@@ -67,6 +67,8 @@ class Tensor:
             if shape is None:
                 raise ValueError("Tensor(init=...) also needs shape=...")
             input_data = init.materialize(tuple(np.atleast_1d(shape).tolist()), wanted or dtypes.float32)
+        elif shape is not None and None in tuple(np.atleast_1d(shape).tolist()):
+            raise ValueError("Tensor(shape=...): a size cannot be left open (None); give the size")
         elif shape is not None:
             raise ValueError("Tensor(shape=...) also needs init=...")
         elif input_data is None:

@@ -100,6 +100,19 @@ def keeps(function: _Function) -> _Function:
     return function
 
 
+def python_only(function: _Function) -> _Function:
+    """Mark a library function that compiled code must leave to Python, whatever it is given.
+
+    Args:
+        function: a plain Python function.
+
+    Returns:
+        The same function.
+    """
+    PYTHON_ONLY.update(_codes(function))
+    return function
+
+
 def _codes(function: object) -> list[types.CodeType]:
     """The code of a function and of the functions defined inside."""
     assert isinstance(function, types.FunctionType)

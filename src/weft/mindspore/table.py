@@ -32,6 +32,7 @@ _GRAD: Final = {
 _FUNCTION: Final = {"weft.autodiff.function": "_Function=Function", "weft.autodiff.pausing": "_no_grad=no_grad no_grad"}
 _SEED: Final = {"weft.ops.random": "set_seed get_seed"}
 _SERIALIZATION: Final = "save_checkpoint load_checkpoint load_param_into_net"
+_MINDIR: Final = {"weft.mindir": "export load"}
 
 _CALLBACKS: Final = (
     "Callback CheckpointConfig EarlyStopping History LambdaCallback LossMonitor ModelCheckpoint RunContext TimeMonitor"
@@ -78,7 +79,7 @@ _NUMPY: Final = (
     "broadcast_to swapaxes moveaxis tril triu diagonal diag diff sort argsort searchsorted meshgrid "
     "hstack vstack dstack column_stack isin in1d bincount"
 )
-_CELLS: Final = {"weft.nn": "*"}
+_CELLS: Final = {"weft.nn": "*", "weft.mindir": "GraphCell"}
 #: files of MindSpore's `nn` and `ops.operations` that programs import from
 _CELL_MODULES: Final = (
     *("layer.activation", "layer.basic", "layer.container", "layer.conv", "layer.embedding", "layer.math"),
@@ -101,6 +102,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.jit": "jit jit_class ms_function",
             "weft.mindspore.extras": "JitConfig from_numpy set_device tensor",
             "weft.train": f"Model {_SERIALIZATION}",
+            **_MINDIR,
             **_LAZY,
             **_GRAD,
             **_FUNCTION,
@@ -157,7 +159,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         },
         "mindspore.train.metrics": {"weft.train.metrics": _METRICS},
         "mindspore.train.model": {"weft.train": "Model"},
-        "mindspore.train.serialization": {"weft.train": _SERIALIZATION},
+        "mindspore.train.serialization": {"weft.train": _SERIALIZATION, **_MINDIR},
     }
     | {f"mindspore.nn.{part}": _CELLS for part in _CELL_MODULES}
     | {f"mindspore.ops.operations.{part}": _OPERATIONS for part in _OPERATION_MODULES}

@@ -25,12 +25,12 @@ from weft.nn.cell import Cell
 
 _METADATA_KEY: Final = "weft"
 _FORMAT_VERSION: Final = 1
-_NAMES: Final[dict[str, Any]] = {
+ELEMENT_TYPES: Final[dict[str, Any]] = {
     "BOOL": np.bool_, "U8": np.uint8, "I8": np.int8, "U16": np.uint16, "I16": np.int16, "U32": np.uint32,
     "I32": np.int32, "U64": np.uint64, "I64": np.int64, "F16": np.float16, "BF16": ml_dtypes.bfloat16,
     "F32": np.float32, "F64": np.float64, "C64": np.complex64,
 }  # fmt: skip
-_STORABLE: Final = frozenset(np.dtype(kind) for kind in _NAMES.values())
+_STORABLE: Final = frozenset(np.dtype(kind) for kind in ELEMENT_TYPES.values())
 #: by file: the thread that writes it last
 _pending: dict[str, threading.Thread] = {}
 _pending_lock = threading.Lock()
@@ -200,7 +200,7 @@ def _array(name: Any, value: Any) -> np.ndarray[Any, Any]:
 
 def _write(path: Path, arrays: dict[str, np.ndarray[Any, Any]], facts: dict[str, Any]) -> None:
     """Write beside the file, then put it in place in one step."""
-    content = _library().numpy.save(arrays, {_METADATA_KEY: json.dumps(facts)})
+    content = safetensors_library("checkpoints").numpy.save(arrays, {_METADATA_KEY: json.dumps(facts)})
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=".tmp")
     try:
@@ -327,7 +327,7 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
         content = path.read_bytes()
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from error
-    library = _library()
+    library = safetensors_library("checkpoints")
     try:
         entries = library.deserialize(content)
         # the library has checked the header; it only does not hand out the metadata
@@ -344,7 +344,7 @@ def _damaged(path: Path, what: str) -> CheckpointError:
 
 
 def _entry(path: Path, name: str, entry: dict[str, Any]) -> np.ndarray[Any, Any]:
-    kind = _NAMES.get(entry["dtype"])
+    kind = ELEMENT_TYPES.get(entry["dtype"])
     if kind is None:
         raise _damaged(path, f"{name!r} has the element type {entry['dtype']}, which a tensor cannot have")
     data, shape = entry["data"], tuple(entry["shape"])
@@ -356,12 +356,19 @@ def _entry(path: Path, name: str, entry: dict[str, Any]) -> np.ndarray[Any, Any]
     return np.frombuffer(data, dtype).reshape(shape)
 
 
-def _library() -> Any:
-    """safetensors, an optional package that only checkpoints need."""
+def safetensors_library(what: str) -> Any:
+    """safetensors, an optional package that only files need.
+
+    Args:
+        what: what needs it, for the message.
+
+    Raises:
+        ImportError: it is not installed.
+    """
     try:
         import safetensors.numpy  # noqa: PLC0415
     except ImportError:
-        raise ImportError("checkpoints need the package safetensors: pip install 'weft[checkpoint]'") from None
+        raise ImportError(f"{what} need the package safetensors: pip install 'weft[checkpoint]'") from None
     return safetensors
 
 

@@ -157,6 +157,8 @@ class Calls(Part):
                 function = self.sources.part(callee, "__weft_inline__", callee.__weft_inline__)
                 return self.call_outcome(function, args, kwargs)
             if callee.__code__ in PYTHON_ONLY:
+                if module_of_function(callee).startswith("weft.mindir."):
+                    raise Unsupported(Refusal.IMPURE_CALL, f"{callee.__qualname__} writes or reads a file")
                 raise Unsupported(
                     Refusal.DISABLED,
                     f"{callee.__qualname__} is decorated with jit_disable, so it runs in Python",

@@ -1,0 +1,140 @@
+"""Capture a function as one whole graph: its results are data, and of what it writes only tensors are allowed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from weft.capture.attempt import Attempt
+from weft.capture.branching.outcomes import Alternatives
+from weft.capture.capture import Program, argument_names
+from weft.capture.leaving.entries import capture_lock
+from weft.capture.leaving.entry import Entry
+from weft.capture.state.frame import Exit, Return
+from weft.capture.writing.writes import Writes
+from weft.core.number import GraphNumber
+from weft.core.tensor import Tensor
+from weft.core.transparency import CALLING_BACK
+from weft.errors import Refusal, Unsupported
+from weft.ir.graph import Graph, Node, Value
+from weft.ir.types import TOKEN
+
+_PYTHON_STACK: Final = 20_000
+
+
+class Whole:
+    """A function as one graph.
+
+    Args:
+        graph: the graph, passes applied.
+        handles: the outside tensors that its parameters stand for.
+        result: what the function returns; each tensor is ``["tensor", output]``.
+        stored: the outside tensors that the function writes, by output.
+    """
+
+    def __init__(self, graph: Graph, handles: dict[Value, Tensor], result: Any, stored: dict[int, Tensor]) -> None:
+        self.graph = graph
+        self.handles = handles
+        self.result = result
+        self.stored = stored
+
+
+class _WholeAttempt(Attempt):
+    """An attempt that keeps the results as data instead of writing code that rebuilds them."""
+
+    result: Any = None
+    stored: dict[int, Tensor]
+
+    def _write_results(self, writer: Any, result: Exit) -> dict[int, Tensor]:
+        if isinstance(result, Alternatives) or not isinstance(result, Return):
+            raise Unsupported(
+                Refusal.OUTPUT,
+                "how the call ends (which object it returns, or whether it raises) depends on a tensor's value",
+                "return tensors, of the same structure on all paths",
+            )
+        self.stored = Writes(writer).effects(self.trace)
+        other = [line for line in writer.lines if not line.startswith("store(")]
+        if other:
+            raise Unsupported(
+                Refusal.OUTPUT,
+                f"the call changes a Python object: {other[0].strip()}",
+                "return what is needed instead of storing it",
+            )
+        self.result = _data(result.value, lambda tensor: writer.output(self.trace.use(tensor)))
+        writer.lines.append("return None")
+        return self.stored
+
+
+def capture_whole(function: Any, args: Sequence[Any], name: str) -> Whole:
+    """Capture a call as one graph that does everything that the call does.
+
+    Args:
+        function: the function, method or Cell to call.
+        args: positional arguments, of the program's own or made for this capture.
+        name: name of the graph.
+
+    Returns:
+        Whole: the graph, the tensors that it reads and writes, and the structure of its result.
+
+    Raises:
+        Unsupported: something in it needs Python when it runs; the message names the line.
+    """
+    owner = Program(name, True, True)
+    owner.exact = True  # a graph that assumes nothing, since nobody would look at whether it holds
+    attempt = _WholeAttempt(owner, None, None, ())
+    names = [f"a{i}" for i in range(len(args))]
+
+    def begin(attempt: Attempt) -> Exit:
+        loaded = attempt.sources.name(function, "function")
+        attempt.sources.paths[loaded] = name
+        attempt.sources.root(function, loaded)
+        attempt.sources.kind(function, loaded)
+        taken = attempt.take(function, names, argument_names(function, len(args), {}), args)
+        attempt.begin_steps()
+        return attempt.interpreter.calls.call_outcome(function, taken, {})
+
+    limit, run = sys.getrecursionlimit(), CALLING_BACK.run
+    sys.setrecursionlimit(max(limit, _PYTHON_STACK))
+    CALLING_BACK.run = None  # a compiled call that has come to this one in Python has no part in this capture
+    try:
+        with capture_lock:
+            found = attempt.build(begin)
+    finally:
+        CALLING_BACK.run = run
+        sys.setrecursionlimit(limit)
+    if not isinstance(found, Entry):
+        raise found.reason
+    graph = found.segment.graph
+    if attempt.trace.token is not None or any(param.type is TOKEN for param in graph.params):
+        raise _needs_host(next((node for node in graph.walk() if node.op.effect == "io"), None))
+    handles = {param: handle for handle, param in attempt.trace.externals.values()}
+    return Whole(graph, {param: handles[param] for param in graph.params}, attempt.result, attempt.stored)
+
+
+def _needs_host(node: Node | None) -> Unsupported:
+    return Unsupported(
+        Refusal.IMPURE_CALL,
+        "the call prints or calls the host, which needs Python when the graph runs",
+        "take it out of what is exported",
+        None if node is None else node.where(),
+    )
+
+
+def _data(value: Any, output: Callable[[Tensor], int]) -> Any:
+    """A result as JSON: containers, tensors by output, plain values."""
+    if isinstance(value, GraphNumber):
+        return ["number", output(value.tensor)]
+    if isinstance(value, Tensor):
+        return ["tensor", output(value)]
+    if type(value) in (tuple, list):
+        return [type(value).__name__, [_data(item, output) for item in value]]
+    if type(value) is dict and all(type(key) is str for key in value):
+        return ["dict", [[key, _data(item, output)] for key, item in value.items()]]
+    if value is None or type(value) in (bool, int, float, str):
+        return ["plain", value]
+    raise Unsupported(
+        Refusal.OUTPUT,
+        f"the call returns a {type(value).__name__}, which a graph's file cannot hold",
+        "return tensors, numbers, text, tuples, lists or dictionaries with text for keys",
+    )

@@ -1,0 +1,135 @@
+"""`GraphCell`: a graph from a file as a Cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from weft.compile.replay import replay
+from weft.compile.segment import Segment
+from weft.core import trace as trace_module
+from weft.core.tensor import Parameter, Tensor
+from weft.mindir.program import GraphProgram
+from weft.nn.cell import Cell
+from weft.ops.random import draws_in_turn, random_state
+
+
+class GraphCell(Cell):
+    """Run a graph that `load` has read; its weights are parameters of this Cell.
+
+    Args:
+        graph: what `load` returned.
+        params_init: values that replace weights, by name.
+
+    Raises:
+        TypeError: `graph` or a value in `params_init` has the wrong type.
+        ValueError: `params_init` names no weight, or a value has another shape or element type.
+
+    Example:
+        >>> import tempfile, weft
+        >>> from weft.mindir import export, load
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     export(weft.nn.Dense(2, 3), weft.Tensor([[1.0, 2.0]]), file_name=f"{folder}/dense")
+        ...     net = GraphCell(load(f"{folder}/dense.mindir"))
+        >>> sorted(p.name for p in net.trainable_params())
+        ['bias', 'weight']
+    """
+
+    def __init__(self, graph: GraphProgram, params_init: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        if not isinstance(graph, GraphProgram):
+            raise TypeError(f"GraphCell: graph must be what load returns, not {type(graph).__name__}")
+        if params_init is not None and not isinstance(params_init, Mapping):
+            raise TypeError(f"GraphCell: params_init must be a dict, not {type(params_init).__name__}")
+        given = dict(params_init or {})
+        self._program = graph
+        self._segment = Segment(graph.graph)
+        handles: list[Tensor] = []
+        for entry in graph.state:
+            array = graph.weights[entry.name].copy()
+            if entry.kind == "random":
+                handles.append(random_state())
+            elif entry.kind == "constant":
+                handles.append(Tensor(array))
+            else:
+                if entry.name in given:
+                    array = _replacing(entry.name, array, given.pop(entry.name))
+                made = Parameter(Tensor(array), name=entry.name, requires_grad=entry.trained)
+                self.insert_param_to_cell(entry.name, made, check_name_contain_dot=False)
+                handles.append(made)
+        if given:
+            raise ValueError(f"GraphCell: params_init names {sorted(given)[0]!r}, which is no weight of the graph")
+        self._handles = tuple(handles)
+
+    def construct(self, *args: Any) -> Any:
+        """Run the graph on arguments of the structure, shapes and element types it was exported with."""
+        program = self._program
+        leaves: list[Tensor] = []
+        if len(args) != len(program.inputs):
+            raise TypeError(f"GraphCell: the graph takes {len(program.inputs)} arguments, not {len(args)}")
+        for place, (value, expected) in enumerate(zip(args, program.inputs, strict=True)):
+            _gather(value, expected, leaves, f"argument {place}")
+        with draws_in_turn():
+            operands = [leaves[number] if kind == "input" else self._handles[number] for kind, number in program.params]
+            trace = trace_module.current()
+            if trace is None:
+                outputs: Sequence[Any] = self._segment.follow(operands)
+            else:
+                outputs = replay(trace, program.graph, [trace.present(tensor) for tensor in operands])
+            for output, number in program.stored:
+                self._handles[number].rebind(outputs[output])
+        return _rebuilt(program.result, outputs)
+
+
+def _replacing(name: str, array: np.ndarray[Any, Any], value: Any) -> np.ndarray[Any, Any]:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"GraphCell: params_init[{name!r}] must be a Tensor, not {type(value).__name__}")
+    found = value.asnumpy()
+    if (found.shape, found.dtype) != (array.shape, array.dtype):
+        raise ValueError(
+            f"GraphCell: params_init[{name!r}] is {found.dtype.name} of shape {found.shape}, the graph needs "
+            f"{array.dtype.name} of shape {array.shape}"
+        )
+    return np.array(found)
+
+
+def _gather(value: Any, expected: Any, leaves: list[Tensor], where: str) -> None:
+    """Check an argument and take its tensors."""
+    kind = expected[0]
+    if kind == "tensor":
+        if not isinstance(value, Tensor):
+            raise TypeError(f"GraphCell: {where} must be a Tensor, not {type(value).__name__}")
+        dtype, shape = expected[2], tuple(expected[3])
+        if (value.dtype.np_dtype.name, tuple(value.shape)) != (dtype, shape):
+            raise ValueError(
+                f"GraphCell: {where} is {value.dtype.np_dtype.name} of shape {tuple(value.shape)}, the graph was "
+                f"exported for {dtype} of shape {shape}"
+            )
+        leaves.append(value)
+        return
+    if type(value).__name__ != kind or len(value) != len(expected[1]):
+        raise TypeError(f"GraphCell: {where} must be a {kind} of {len(expected[1])} items")
+    if kind == "dict":
+        for key, part in expected[1]:
+            if key not in value:
+                raise TypeError(f"GraphCell: {where} must have the key {key!r}")
+            _gather(value[key], part, leaves, f"{where}[{key!r}]")
+        return
+    for place, (item, part) in enumerate(zip(value, expected[1], strict=True)):
+        _gather(item, part, leaves, f"{where}[{place}]")
+
+
+def _rebuilt(result: Any, outputs: Sequence[Any]) -> Any:
+    kind, content = result
+    if kind == "tensor":
+        return outputs[content]
+    if kind == "number":
+        return outputs[content].item()
+    if kind == "plain":
+        return content
+    if kind == "dict":
+        return {key: _rebuilt(item, outputs) for key, item in content}
+    items = [_rebuilt(item, outputs) for item in content]
+    return tuple(items) if kind == "tuple" else items

@@ -1,0 +1,186 @@
+"""`load`: a graph and its weights from a file, every claim of which is checked."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+
+from weft.compile.listing import operation, operations_of, read_graph
+from weft.core.primitive import IO, Primitive
+from weft.core.transparency import python_only
+from weft.errors import MindIRError
+from weft.ir.graph import Graph
+from weft.ir.types import TensorType
+from weft.ir.verifier import verify
+from weft.mindir.exporting import FORMAT_VERSION, METADATA_KEY
+from weft.mindir.program import GraphProgram, Tensors
+from weft.train.serialization import ELEMENT_TYPES, safetensors_library
+
+#: safetensors reads no longer header
+_HEADER_LIMIT: Final = 100_000_000
+
+
+@python_only
+def load(file_name: str) -> GraphProgram:
+    """Read what `export` wrote as MINDIR; nothing in the file can run while it is read.
+
+    Args:
+        file_name: the file.
+
+    Returns:
+        GraphProgram: for `GraphCell`.
+
+    Raises:
+        MindIRError: there is no such file, it is damaged, or of another version.
+        TypeError: `file_name` is no path.
+        ImportError: the package safetensors is not installed.
+
+    Example:
+        >>> load("nowhere.mindir")
+        Traceback (most recent call last):
+        weft.errors.MindIRError: there is no MINDIR file nowhere.mindir
+    """
+    if not isinstance(file_name, (str, os.PathLike)):
+        raise TypeError(f"load: file_name must be a str, not {type(file_name).__name__}")
+    path = Path(os.fspath(file_name))
+    if not path.is_file():
+        raise MindIRError(f"there is no MINDIR file {path}")
+    library = safetensors_library("MINDIR files")
+    try:
+        with path.open("rb") as file:
+            return _program(_content(file), library)
+    except MindIRError as error:
+        raise MindIRError(f"{path}: {error}") from None
+    except OSError as error:
+        raise MindIRError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (Exception, RecursionError) as error:  # whatever a claim of the file leads to
+        raise MindIRError(f"{path} is no undamaged MINDIR file: {type(error).__name__}: {error}"[:1000]) from None
+
+
+def _content(file: BinaryIO) -> bytes:
+    """The bytes of a file, read only once its header and its length fit one another."""
+    length = os.fstat(file.fileno()).st_size
+    start = file.read(8)
+    size = int.from_bytes(start, "little")
+    _need(len(start) == 8 and size <= min(length - 8, _HEADER_LIMIT), "the length of the header")
+    text = file.read(size)
+    ends = [0]
+    for name, entry in json.loads(text).items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            _need(type(begin) is int and type(end) is int and 0 <= begin <= end, "the place of a weight")
+            ends.append(end)
+    _need(8 + size + max(ends) == length, "the length of the file")
+    return start + text + file.read(max(ends))
+
+
+def _program(content: bytes, library: Any) -> GraphProgram:
+    entries = library.deserialize(content)
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    facts = json.loads(header["__metadata__"][METADATA_KEY])
+    version = facts["version"]
+    if type(version) is not int or version != FORMAT_VERSION:
+        raise MindIRError(f"it has the format version {version!r:.20}; this program reads {FORMAT_VERSION}")
+    weights = {name: _array(entry) for name, entry in entries}
+    graph = read_graph(facts["graph"])
+    _check_operations(graph)
+    verify(graph)
+    state = [Tensors(*entry) for entry in facts["state"]]
+    program = GraphProgram(
+        graph, facts["inputs"], facts["params"], state, facts["result"], facts["stored"], weights
+    )  # fmt: skip
+    _check(program)
+    return program
+
+
+def _check_operations(graph: Graph) -> None:
+    """Only the library's own operations, and none that calls the host."""
+    names = operations_of(graph)
+    _need(names is not None and all(name == known for name, known in names.items()), "an operation")
+    for name in names or ():
+        base = name
+        while Primitive.named(base) is None and base.startswith("Grad"):  # a derivative does what its operation does
+            base = base.removeprefix("Grad")
+        if IO in (operation(name).effect, operation(base).effect):
+            raise MindIRError(f"it calls the host ({name}), which a file may not")
+
+
+def _array(entry: dict[str, Any]) -> np.ndarray[Any, Any]:
+    dtype, shape = np.dtype(ELEMENT_TYPES[entry["dtype"]]), tuple(entry["shape"])
+    _need(len(shape) <= 32 and math.prod(shape) * dtype.itemsize == len(entry["data"]), "a weight's size")
+    _need(dtype != np.bool_ or not entry["data"] or max(entry["data"]) <= 1, "bytes of a bool")
+    return np.frombuffer(entry["data"], dtype).reshape(shape)
+
+
+def _need(holds: bool, what: str) -> None:
+    if not holds:
+        raise MindIRError(f"it is damaged: {what} is wrong")
+
+
+def _check(program: GraphProgram) -> None:
+    """Whether the parts of a file fit one another."""
+    graph, state = program.graph, program.state
+    types: list[tuple[str, tuple[int, ...]]] = []
+    for item in program.inputs:
+        _check_input(item, types)
+    names = [entry.name for entry in state]
+    _need(len(set(names)) == len(names) and set(names) == set(program.weights), "the list of weights")
+    for entry in state:
+        _need(entry.kind in ("parameter", "constant", "random"), "the kind of a weight")
+        _need(type(entry.trained) is bool and type(entry.name) is str and entry.name != "", "a weight's description")
+        array = program.weights[entry.name]
+        _need(entry.kind != "random" or (array.shape, array.dtype.name) == ((2,), "uint32"), "the random state")
+    kept = [(program.weights[name].dtype.name, program.weights[name].shape) for name in names]
+    _need(len(program.params) == len(graph.params), "the number of the graph's parameters")
+    for (kind, number), param in zip(program.params, graph.params, strict=True):
+        _need(kind in ("input", "state"), "the kind of a parameter")
+        known = types if kind == "input" else kept
+        _need(_is_place(number, known) and _type_of(param.type) == known[number], "the type of a parameter")
+    for output, number in program.stored:
+        _need(_is_place(output, graph.outputs) and _is_place(number, state), "what is stored")
+        _need(_type_of(graph.outputs[output].type) == kept[number], "the type of what is stored")
+    _check_result(program.result, graph)
+
+
+def _check_input(item: Any, types: list[tuple[str, tuple[int, ...]]]) -> None:
+    if item[0] == "tensor":
+        _, number, dtype, shape = item
+        _need(type(number) is int and number == len(types), "the number of an input")
+        _need(all(type(dim) is int and dim >= 0 for dim in shape), "the shape of an input")
+        types.append((dtype, tuple(shape)))
+        return
+    kind, content = item
+    _need(kind in ("tuple", "list", "dict"), "the structure of the inputs")
+    for part in content:
+        if kind == "dict":
+            _need(len(part) == 2 and type(part[0]) is str, "a key of the inputs")
+        _check_input(part[1] if kind == "dict" else part, types)
+
+
+def _check_result(item: Any, graph: Graph) -> None:
+    kind, content = item
+    if kind in ("tensor", "number"):
+        _need(_is_place(content, graph.outputs), "an output")
+        kind_of = graph.outputs[content].type
+        _need(isinstance(kind_of, TensorType) and (kind == "tensor" or kind_of.shape == ()), "the type of an output")
+    elif kind == "plain":
+        _need(content is None or type(content) in (bool, int, float, str), "a plain result")
+    else:
+        _need(kind in ("tuple", "list", "dict"), "the structure of the result")
+        for part in content:
+            if kind == "dict":
+                _need(len(part) == 2 and type(part[0]) is str, "a key of the result")
+            _check_result(part[1] if kind == "dict" else part, graph)
+
+
+def _is_place(number: Any, items: Any) -> bool:
+    return type(number) is int and 0 <= number < len(items)
+
+
+def _type_of(kind: Any) -> tuple[str, tuple[int, ...]] | None:
+    return (kind.dtype.np_dtype.name, kind.shape) if isinstance(kind, TensorType) else None

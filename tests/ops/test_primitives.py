@@ -25,6 +25,7 @@ WITHOUT_SAMPLES = {
     "Constant": "holds an array; made by traces",
     "Outside": "reads a handle; tests/compile/test_carried.py",
     "HostCall": "calls the host; tests/ops/test_host.py",
+    "HostFunction": "calls the host; tests/ops/test_custom_operators.py",
     "ToNumber": "its result stands for a Python number; tests/core",
     "FromNumber": "its operand stands for a Python number; tests/core",
     "Mark": "a leaf of a gradient inside a graph; tests/autodiff/test_marks.py",

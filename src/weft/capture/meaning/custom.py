@@ -67,10 +67,10 @@ def _check_closed(machine: Machine, function: Any, by_jax: bool) -> None:
 
 
 def _has_written(machine: Machine) -> bool:
-    """Whether the call has written anything that lies outside of it, besides the token that orders host calls."""
+    """Whether the call has written anything that lies outside of it, besides handles of the graph's own."""
     trace = trace_module.current()
     assert trace is not None
-    own = {id(trace.token), id(trace.holds)}
+    own = {id(trace.token), id(trace.holds), id(trace.checked)}
     written = {key for layer in machine.journal.layers for key in layer.before} - own
     return any(not machine.journal.belongs(key, machine.created) for key in written)
 

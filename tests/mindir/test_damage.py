@@ -201,7 +201,7 @@ def one_graph(graph: str) -> bytes:
     """A file with this graph of one input and one output of two numbers."""
     facts = {
         "version": 1, "graph": graph, "inputs": [["tensor", 0, "float32", [2]]], "params": [["input", 0]],
-        "stored": [], "state": [], "result": ["tensor", 0],
+        "stored": [], "checks": [], "state": [], "result": ["tensor", 0],
     }  # fmt: skip
     return joined({}, facts, b"")
 

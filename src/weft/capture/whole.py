@@ -31,13 +31,22 @@ class Whole:
         handles: the outside tensors that its parameters stand for.
         result: what the function returns; each tensor is ``["tensor", output]``.
         stored: the outside tensors that the function writes, by output.
+        checks: outputs that say whether indices are in bounds, each with what to say if not.
     """
 
-    def __init__(self, graph: Graph, handles: dict[Value, Tensor], result: Any, stored: dict[int, Tensor]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        handles: dict[Value, Tensor],
+        result: Any,
+        stored: dict[int, Tensor],
+        checks: list[tuple[int, str]],
+    ) -> None:
         self.graph = graph
         self.handles = handles
         self.result = result
         self.stored = stored
+        self.checks = checks
 
 
 class _WholeAttempt(Attempt):
@@ -45,6 +54,7 @@ class _WholeAttempt(Attempt):
 
     result: Any = None
     stored: dict[int, Tensor]
+    writer: Any = None
 
     def _write_results(self, writer: Any, result: Exit) -> dict[int, Tensor]:
         if isinstance(result, Alternatives) or not isinstance(result, Return):
@@ -53,6 +63,7 @@ class _WholeAttempt(Attempt):
                 "how the call ends (which object it returns, or whether it raises) depends on a tensor's value",
                 "return tensors, of the same structure on all paths",
             )
+        self.writer = writer
         self.stored = Writes(writer).effects(self.trace)
         other = [line for line in writer.lines if not line.startswith("store(")]
         if other:
@@ -109,7 +120,9 @@ def capture_whole(function: Any, args: Sequence[Any], name: str) -> Whole:
     if attempt.trace.token is not None or any(param.type is TOKEN for param in graph.params):
         raise _needs_host(next((node for node in graph.walk() if node.op.effect == "io"), None))
     handles = {param: handle for handle, param in attempt.trace.externals.values()}
-    return Whole(graph, {param: handles[param] for param in graph.params}, attempt.result, attempt.stored)
+    wrong = " or ".join(dict.fromkeys(what for what, _ in attempt.trace.places))
+    checks = [(output, wrong) for output in attempt.writer.conditions]
+    return Whole(graph, {param: handles[param] for param in graph.params}, attempt.result, attempt.stored, checks)
 
 
 def _needs_host(node: Node | None) -> Unsupported:

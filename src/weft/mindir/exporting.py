@@ -141,6 +141,7 @@ def _mindir(whole: Whole, leaves: list[Tensor], described: list[Any]) -> bytes:
         "inputs": described,
         "params": params,
         "stored": [[output, place(handle)] for output, handle in written.items()],
+        "checks": [list(check) for check in whole.checks],
         "state": state,
         "result": whole.result,
     }

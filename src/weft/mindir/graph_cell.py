@@ -10,6 +10,7 @@ import numpy as np
 from weft.compile.replay import replay
 from weft.compile.segment import Segment
 from weft.core import trace as trace_module
+from weft.core.bounds import check
 from weft.core.tensor import Parameter, Tensor
 from weft.mindir.program import GraphProgram
 from weft.nn.cell import Cell
@@ -78,6 +79,8 @@ class GraphCell(Cell):
                 outputs: Sequence[Any] = self._segment.follow(operands)
             else:
                 outputs = replay(trace, program.graph, [trace.present(tensor) for tensor in operands])
+            for output, message in program.checks:
+                check(outputs[output], message)
             for output, number in program.stored:
                 self._handles[number].rebind(outputs[output])
         return _rebuilt(program.result, outputs)

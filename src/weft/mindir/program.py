@@ -33,6 +33,7 @@ class GraphProgram(NamedTuple):
         state: the tensors that the graph reads or writes.
         result: the structure of the result.
         stored: pairs of an output of the graph and the number in `state` of the tensor that it replaces.
+        checks: pairs of an output of the graph, which says whether indices are in bounds, and the message if not.
         weights: the arrays of `state` by name.
     """
 
@@ -42,4 +43,5 @@ class GraphProgram(NamedTuple):
     state: list[Tensors]
     result: Any
     stored: list[list[int]]
+    checks: list[Any]
     weights: dict[str, np.ndarray[Any, Any]]

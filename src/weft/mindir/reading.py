@@ -13,6 +13,7 @@ import numpy as np
 from weft.compile.listing import operation, operations_of, read_graph
 from weft.core.primitive import IO, Primitive
 from weft.core.transparency import python_only
+from weft.dtypes import bool_
 from weft.errors import MindIRError
 from weft.ir.graph import Graph
 from weft.ir.types import TensorType
@@ -92,7 +93,8 @@ def _program(content: bytes, library: Any) -> GraphProgram:
     verify(graph)
     state = [Tensors(*entry) for entry in facts["state"]]
     program = GraphProgram(
-        graph, facts["inputs"], facts["params"], state, facts["result"], facts["stored"], weights
+        graph, facts["inputs"], facts["params"], state, facts["result"], facts["stored"],
+        facts["checks"], weights,
     )  # fmt: skip
     _check(program)
     return program
@@ -141,6 +143,10 @@ def _check(program: GraphProgram) -> None:
         _need(kind in ("input", "state"), "the kind of a parameter")
         known = types if kind == "input" else kept
         _need(_is_place(number, known) and _type_of(param.type) == known[number], "the type of a parameter")
+    for output, message in program.checks:
+        _need(_is_place(output, graph.outputs) and type(message) is str, "what is checked")
+        kind = graph.outputs[output].type
+        _need(isinstance(kind, TensorType) and kind.dtype is bool_ and kind.shape == (), "the type of what is checked")
     for output, number in program.stored:
         _need(_is_place(output, graph.outputs) and _is_place(number, state), "what is stored")
         _need(_type_of(graph.outputs[output].type) == kept[number], "the type of what is stored")

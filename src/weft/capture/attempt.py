@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from weft.autodiff import session
@@ -25,6 +25,7 @@ from weft.capture.state.journal import restore
 from weft.capture.writing.assemble import assemble, drop_unused, keep_where_it_fails
 from weft.capture.writing.writer import Writer
 from weft.capture.writing.writes import Writes
+from weft.compile.sized import is_open
 from weft.core import trace as trace_module
 from weft.core.containers import is_mutable
 from weft.core.number import STORAGE, number_of
@@ -34,7 +35,7 @@ from weft.core.trace import Trace
 from weft.errors import NOTED, Location, Refusal, Unsupported
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TensorType
-from weft.passes.pipeline import optimize
+from weft.passes.pipeline import OPEN, PIPELINE, optimize
 
 #: a call that has computed nothing with tensors after so many steps is left to Python
 _TENSORLESS_STEPS: Final = 100_000
@@ -87,16 +88,26 @@ class Attempt:
         end: where the capture ends; None to go on to the end of the call.
         continuation: what is captured; None for a call from its beginning.
         varying: paths of numbers that are no constants of this capture.
+        sizes: paths of sizes that this capture leaves open; those with one number were always equal.
     """
 
     def __init__(
-        self, owner: Owner, end: End | None, continuation: Continuation | None, varying: Collection[str]
+        self,
+        owner: Owner,
+        end: End | None,
+        continuation: Continuation | None,
+        varying: Collection[str],
+        sizes: Mapping[str, int],
     ) -> None:
         self.owner = owner
         self.end = end
         self.continuation = continuation
         self.sources = Sources(owner.guarded, () if owner.once else varying)
         self.trace = Trace(owner.name)
+        self.sources.open_sizes = {} if owner.once else sizes
+        self.sources.leave_open = functools.partial(trace_module.leave_open, self.trace)
+        self.trace.size_of = self.sources.numbers.of_size
+        self.trace.settle_sizes = self.sources.numbers.settle_sizes
         self.trace.exact = owner.exact
         self.trace.leaves_checks = owner.leaves_checks
         self.trace.followed = owner.followed
@@ -170,6 +181,7 @@ class Attempt:
                     raise refusal from None
                 writer.load_first()
                 computes = interpreter.computes()
+                trace.bring_sizes()
                 if trace.token is not None:
                     writer.output(trace.use(trace.token))
                 for condition, unless in conditions_of(trace):
@@ -187,7 +199,7 @@ class Attempt:
         handles = {param: handle for handle, param in trace.externals.values()}
         if writer.conditions:
             keep_where_it_fails(graph, writer, stored, trace.externals)
-        optimize(graph)
+        optimize(graph, passes=OPEN if is_open(graph) else PIPELINE)
         drop_unused(graph)
         if self.point is not None:
             self.point.counts = self.continuation is None or bool(graph.nodes) or not self._goes_on(self.point)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final, cast
 
@@ -157,10 +157,13 @@ class Program(Owner):
     ) -> tuple[Entry, Attempt]:
         end: End | None = None
         varying: Collection[str] = self.varying
+        sizes: Mapping[str, int] = self.sizes
         restless: Collection[str] = () if self.is_strict() else self.restless
         blamed: End | None = None  # what was refused with varying numbers, which may be why
         while True:
-            attempt = Attempt(self, end, continuation, varying if blamed is None else restless)
+            attempt = Attempt(
+                self, end, continuation, varying if blamed is None else restless, sizes if blamed is None else {}
+            )
             refused = attempt.build(begin)
             if isinstance(refused, Entry):
                 return refused, attempt
@@ -178,14 +181,14 @@ class Program(Owner):
                 if entry is not None:
                     return entry, attempt
                 continue
-            if blamed is None and not set(varying).issubset(restless):
+            if blamed is None and (attempt.trace.open_types or not set(varying).issubset(restless)):
                 blamed = refused
                 continue
             if blamed is not None:
                 if refused.step <= blamed.step:
                     refused = blamed
                 else:
-                    varying = restless
+                    varying, sizes = restless, {}
                 blamed = None
             if self.is_strict() and self.leaves_checks and attempt.call is not None:
                 return attempt.in_python(refused), attempt  # which raises what is to be raised

@@ -21,13 +21,14 @@ from weft.core import trace as trace_module
 from weft.core.conversion import converted
 from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
 from weft.core.recording import PrimitiveNode, recorded
-from weft.core.run_number import RunNumber, settled
+from weft.core.run_number import RunNumber, attributes
 from weft.core.tape import SYMBOL, Edge, TapeNode
 from weft.core.tensor import LiteralTensor, Tensor, tracked, wrap
 from weft.core.trace import Trace
 from weft.dtypes import DType
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
+from weft.ir.sizes import has_open
 from weft.ir.types import TensorType
 
 _new = object.__new__
@@ -134,7 +135,7 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
 def _apply_general(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...], datas: list[Any]) -> Any:
     trace = trace_module.current()
     if trace is not None and attrs:
-        attrs = settled(attrs)
+        attrs = attributes(attrs)
     if trace is None:
         if _watches:
             _notice()
@@ -145,7 +146,7 @@ def _apply_general(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[A
         if not primitive.multiple:
             results = (results,)
         level = None
-    elif Value in [d.__class__ for d in datas] or _needs_graph(trace, primitive, inputs):
+    elif Value in [d.__class__ for d in datas] or _needs_graph(trace, primitive, inputs) or has_open(attrs):
         results = append(trace, primitive, inputs, attrs)
         level = trace.graph
     else:
@@ -180,7 +181,17 @@ def append(trace: Trace, primitive: Primitive, inputs: Sequence[Tensor | None], 
     types: Any = tuple([None if v is None else v.type for v in values])
     if primitive.promotes and any(t is not None and t.weak is not None for t in types):
         values, types = _settle_weak(trace, inputs, values, types)
-    return trace.append(primitive, values, attrs, primitive.infer(attrs, types))
+    try:
+        results = primitive.infer(attrs, types)
+    except Exception:
+        if not has_open(attrs) and not any(t is not None and t.is_open for t in types):
+            raise
+        attrs = trace.settle_sizes(attrs)  # the shapes follow from the sizes only where these are known
+        types = tuple([
+            t and TensorType.of(t.dtype, trace.settle_sizes(t.shape), t.weak) for t in types
+        ])  # fmt: skip
+        results = primitive.infer(attrs, types)
+    return trace.append(primitive, values, attrs, results)
 
 
 def _settle_weak(

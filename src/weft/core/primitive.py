@@ -17,6 +17,7 @@ from weft import dtypes, lazily
 from weft._jax_compat import compiled_programs, on_compilation
 from weft.cache import inferred
 from weft.cache.programs import compiled
+from weft.ir.sizes import has_open, is_open_size
 from weft.ir.types import TensorType
 
 #: effects a primitive may have; passes ask for these, never for names
@@ -63,7 +64,7 @@ def _stray(value: Any) -> Any:
     """The first among attribute values that is no integer, or None."""
     if value.__class__ is tuple:
         return next((found for item in value if (found := _stray(item)) is not None), None)
-    return None if hasattr(value, "__index__") else value
+    return None if hasattr(value, "__index__") or is_open_size(value) else value
 
 
 #: a text of this length is kept as its digest
@@ -256,16 +257,18 @@ class Primitive:
 
     def infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         """Types of the outputs for these attributes and operand types, memoised."""
-        found = self.types.get((self.key(attrs), inputs))
+        has_sizes = bool(attrs) and has_open(attrs)
+        found = self.types.get((exact(attrs) if has_sizes else self.key(attrs), inputs))
         if found is None:
             if len(self.types) >= _TYPES:
                 self.types.clear()
-            found = self.types[self._checked_key(attrs), inputs] = self._infer(attrs, inputs)
+            key = exact(attrs) if has_sizes else self._checked_key(attrs)
+            found = self.types[key, inputs] = self._infer(attrs, inputs)
         return found
 
     def _infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         self._check(attrs)
-        kept = inferred.current()
+        kept = None if any(t is not None and t.is_open for t in inputs) else inferred.current()
         text = None if kept is None else self.text(attrs)
         if kept is None or text is None:
             return self._ask_jax(attrs, inputs)

@@ -56,6 +56,14 @@ class RunNumber:
         """
         raise NotImplementedError
 
+    def attribute(self) -> Any:
+        """What stands for the number in an attribute of an operation: a size that the graph leaves open, or a constant.
+
+        Raises:
+            Unsupported: only the running graph knows it.
+        """
+        return self.constant()
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # what numbers have of these is below
             raise AttributeError(f"'{self.kind.__name__}' object has no attribute '{name}'", name=name)
@@ -127,6 +135,25 @@ def _is_plain(items: tuple[Any, ...]) -> bool:
         if id(kind) not in _PLAIN and not (kind is tuple and _is_plain(item)):
             return False
     return True
+
+
+def attributes(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Attributes of an operation with what stands in them for run-time numbers, see `RunNumber.attribute`."""
+    if _is_plain(values):
+        return values
+    found = []
+    for value in values:
+        kind = type(value)
+        if issubclass(kind, RunNumber):
+            value = value.attribute()
+        elif kind is tuple:
+            value = attributes(value)
+        elif kind is slice:
+            value = slice(*attributes((value.start, value.stop, value.step)))
+        else:
+            value = settled(value)
+        found.append(value)
+    return tuple(found)
 
 
 def settled(value: Any, seen: set[int] | None = None) -> Any:

@@ -95,6 +95,8 @@ class Tensor:
     @property
     def type(self) -> TensorType:
         """Element type and shape as one object."""
+        if _open_type is not None and (known := _open_type(self)) is not None:
+            return known
         found: Any = self._type
         if found is None:
             data = self._data
@@ -108,7 +110,8 @@ class Tensor:
     @property
     def shape(self) -> tuple[int, ...]:
         """Dimensions."""
-        return self.type.shape
+        kind = self.type
+        return _sizes(kind.shape) if kind.is_open else kind.shape
 
     @property
     def dtype(self) -> DType:
@@ -123,7 +126,8 @@ class Tensor:
     @property
     def size(self) -> int:
         """Number of elements."""
-        return self.type.size
+        kind = self.type
+        return _sizes((kind.size,))[0] if kind.is_open else kind.size
 
     @property
     def itemsize(self) -> int:
@@ -617,6 +621,12 @@ _hole: Any = None
 _on_shown: Any = None
 #: called when a parameter gets another shape
 _on_reshape: Any = None
+
+
+#: the type of a tensor whose sizes a trace leaves open, None for others; None while there is no such trace
+_open_type: Any = None
+#: what stands in Python for the dimensions of a tensor of which some are open
+_sizes: Any = None
 
 
 def observe(on_write: Any, on_create: Any, on_parameter: Any, on_read: Any) -> None:

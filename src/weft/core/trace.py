@@ -21,6 +21,7 @@ from weft.core.tensor import LiteralTensor, Parameter, Tensor, view, wrap
 from weft.core.threads import PATIENCE
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Node, Value
+from weft.ir.sizes import is_open_size
 from weft.ir.types import TOKEN, TensorType, ValueType
 
 #: holds an array known while capturing; passes fold over it, an executable embeds it or takes it for an argument
@@ -175,6 +176,12 @@ class Trace:
         self.spreading: set[int] = set()
         #: id of a tensor that came out of a branch or loop -> how its elements lie, None where that is not known
         self.layouts: dict[int, Any] = {}
+        #: id of a tensor from outside whose sizes are left open -> itself, and its type in the graph
+        self.open_types: dict[int, tuple[Tensor, TensorType]] = {}
+        #: what stands in Python for a size that is left open
+        self.size_of: Callable[[Any], Any] = lambda size: size
+        #: makes constants of what a value has of open sizes, see `weft.ir.sizes.settled`
+        self.settle_sizes: Callable[[Any], Any] = lambda value: value
         self._constants: dict[tuple[Graph, int, type | None], Value] = {}
         self._captures: dict[Graph, dict[Value, Value]] = {}
 
@@ -203,6 +210,11 @@ class Trace:
             name = tensor.name if isinstance(tensor, Parameter) else ""
             found = self.externals[id(tensor)] = (tensor, self.root.add_param(tensor.type, name))
         return found[1]
+
+    def bring_sizes(self) -> None:
+        """Give the root graph parameters for all sizes that it leaves open."""
+        for tensor, _ in self.open_types.values():
+            self.external(tensor)
 
     def present(self, tensor: Tensor) -> Tensor:
         """A handle of its own on what a tensor is now, which later writes leave as it is; any graph may use it."""
@@ -488,7 +500,42 @@ def _is_runtime(tensor: Tensor) -> bool:
     return trace is not None and type(tensor) not in EMBEDDED and id(tensor) not in trace.created
 
 
+def leave_open(trace: Trace, tensor: Tensor, kind: TensorType) -> None:
+    """Leave sizes of a tensor from outside open in a trace.
+
+    Args:
+        trace: the trace.
+        tensor: the tensor.
+        kind: its type in the graph.
+    """
+    trace.open_types[id(tensor)] = (tensor, kind)
+    tensor_module._open_type = _open_type
+
+
+def _open_type(tensor: Tensor) -> TensorType | None:
+    trace = _local.trace
+    while trace is not None:
+        found = trace.open_types.get(id(tensor))
+        if found is not None and tensor._data.__class__ is not Value:
+            return found[1]
+        trace = trace.outer
+    return None
+
+
+def _sizes(shape: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What stands in Python for dimensions of which some are open."""
+    trace = _local.trace
+    if trace is None:
+        return shape
+    return tuple([trace.size_of(size) if is_open_size(size) else size for size in shape])
+
+
+tensor_module._sizes = _sizes
+
+
 def _set_runtime_test(active: bool) -> None:
+    if not active:
+        tensor_module._open_type = None
     tensor_module._is_runtime = _is_runtime if active else None
     tensor_module._hole = _hole if active else None
     tensor_module._on_shown = _on_shown if active else None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from weft.dtypes import ALL, DType
+from weft.ir.sizes import is_open_size
 
 
 class TensorType:
@@ -12,7 +13,7 @@ class TensorType:
 
     Args:
         dtype: element type.
-        shape: static dimensions.
+        shape: dimensions; one that the graph leaves open is an expression (see `weft.ir.sizes`).
         weak: the Python number type (`int`, `float`, `bool`) when the value stands for a Python number
             that only the running graph knows; such a value promotes like the number.
 
@@ -22,12 +23,14 @@ class TensorType:
         f32[2,3]
     """
 
-    __slots__ = ("dtype", "shape", "weak", "__weakref__")
+    __slots__ = ("dtype", "shape", "weak", "is_open", "__weakref__")
     _interned: ClassVar[dict[tuple[DType, tuple[int, ...], type | None], TensorType]] = {}
 
     dtype: DType
     shape: tuple[int, ...]
     weak: type | None
+    #: whether some dimension is left open
+    is_open: bool
 
     @classmethod
     def of(cls, dtype: DType, shape: tuple[int, ...], weak: type | None = None) -> TensorType:
@@ -37,7 +40,19 @@ class TensorType:
         if found is None:
             found = object.__new__(cls)
             found.dtype, found.shape, found.weak = key
+            found.is_open = any(map(is_open_size, shape))
             found = cls._interned.setdefault(key, found)
+        return found
+
+    def admits(self, kind: TensorType) -> bool:
+        """Whether another type is this one with known sizes."""
+        found = _ADMITTED.get((self, kind))
+        if found is None:
+            same = (self.dtype, self.weak, len(self.shape)) == (kind.dtype, kind.weak, len(kind.shape))
+            found = same and all(is_open_size(a) or a == b for a, b in zip(self.shape, kind.shape, strict=True))
+            if len(_ADMITTED) >= _ADMITTED_KEPT:
+                _ADMITTED.clear()
+            _ADMITTED[self, kind] = found
         return found
 
     @property
@@ -55,6 +70,11 @@ class TensorType:
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         return TensorType.of, (self.dtype, self.shape, self.weak)
+
+
+#: answers of `TensorType.admits`
+_ADMITTED: dict[tuple[TensorType, TensorType], bool] = {}
+_ADMITTED_KEPT: Final = 4096
 
 
 class TokenType:

@@ -45,6 +45,9 @@ PIPELINE: Final[tuple[Pass, ...]] = (
 #: would go back through the side that did not run, and zero times infinity is NaN
 FINISH: Final[tuple[Pass, ...]] = (IfToSelect(), MergeEqual(), MergeBranches(), DropDead())
 
+#: for graphs that leave sizes open, of which those for known sizes run the passes again
+OPEN: Final[tuple[Pass, ...]] = (DropDead(), MergeEqual(), DropDead())
+
 #: told the name of a stage and the graph after it
 Dump = Callable[[str, Graph], None]
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from weft import context
 from weft.capture.leaving.entry import MISS, Entry
-from weft.capture.leaving.misses import PATIENCE, Restlessness, changing_numbers, compared, distance, logger
+from weft.capture.leaving.misses import PATIENCE, Restlessness, changing_numbers, compared, distance, logger, note_sizes
 from weft.capture.state.events import FIRST, BreakSite, History
 from weft.capture.state.guards import describe
 from weft.core.frames import passed_over
@@ -198,6 +198,7 @@ class Entries:
         closest = min(found, key=distance)
         # the closest entry may be one for a rare case, and then differs in other numbers than the calls before this one
         self.owner.varying |= changing_numbers(closest) | changing_numbers(found[0])
+        note_sizes(self.owner.sizes, closest)
         needed_by = self.restlessness.missed(closest)
         self.owner.restless |= self.restlessness.beyond(PATIENCE[bool(self.owner.restless)])
         return describe(closest) or "the closest entry was captured at the same time", needed_by
@@ -236,6 +237,9 @@ class Owner:
         self.followed = False
         #: paths of numbers that changed between calls: they are no constants of later captures
         self.varying: set[str] = set()
+        #: paths of sizes that changed between calls: they are left open in later captures, as one size those that have
+        #: the same number
+        self.sizes: dict[str, int] = {}
         #: paths of values that are others in each call, see `Restlessness`; what needs one as a constant runs in Python
         self.restless: set[str] = set()
         #: whether later captures assume nothing of numbers that only their graphs know

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from weft.capture.state.events import Captured
 from weft.capture.state.guards import Difference, Guard, differences
 from weft.compile.segment import Segment
+from weft.compile.sized import SizedSegment
 
 #: what an entry returns when its guards do not hold
 MISS: Final = object()
@@ -72,7 +73,7 @@ class Entry:
     def __init__(
         self,
         run: Callable[..., Any],
-        segment: Segment,
+        segment: Segment | SizedSegment,
         guards: list[Guard],
         code: Code,
         scope: dict[str, Any],

@@ -11,6 +11,9 @@ import numpy as np
 from weft.capture.python.values import is_numpy_number
 from weft.capture.state.events import FIRST
 from weft.capture.state.guards import Difference, pinned_by
+from weft.core.tensor import Tensor
+from weft.ir.sizes import is_open_size
+from weft.ir.types import TensorType
 
 if TYPE_CHECKING:
     from weft.capture.leaving.entry import Entry
@@ -60,6 +63,35 @@ def changing_numbers(differences: Iterable[Difference]) -> set[str]:
         ):
             found.add(guard.path)
     return found
+
+
+def note_sizes(sizes: dict[str, int], differences: Iterable[Difference]) -> None:
+    """Note sizes of tensors that differ between a call and an entry, and which of them were the same.
+
+    Args:
+        sizes: path of a size -> a number, the same for those that never were found different.
+        differences: what differs.
+    """
+    alike: dict[tuple[int, int], int] = {}
+    for difference in differences:
+        guard, found = difference.guard, difference.found
+        if guard.kind == "same size" and guard.path in sizes:
+            sizes[guard.path] = max(sizes.values()) + 1
+        expected = guard.expected
+        if guard.kind != "type" or type(expected) is not TensorType or type(found) is not Tensor:
+            continue
+        shape, kind = expected.shape, found.type
+        if (kind.dtype, len(kind.shape)) != (expected.dtype, len(shape)):
+            continue
+        for axis, (before, now) in enumerate(zip(shape, kind.shape, strict=True)):
+            path = size_path(guard.path, axis)
+            if before != now and not is_open_size(before) and path not in sizes:
+                sizes[path] = alike.setdefault((before, now), max(sizes.values(), default=-1) + 1)
+
+
+def size_path(path: str, axis: int) -> str:
+    """The path of the size of a tensor's axis."""
+    return f"{path}.shape[{axis}]"
 
 
 class Restlessness:

@@ -37,6 +37,8 @@ from weft.capture.state.journal import HELD_NONE
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
+from weft.ir.sizes import Size, atom, is_open_size
+from weft.ir.types import TensorType
 
 #: classes of values that are compared
 SCALARS: Final = (int, float, str, bytes, complex)
@@ -137,6 +139,12 @@ class Known(abc.ABC):
         self.guards: dict[str, Guard] = {}
         #: what may not be guarded by its value or identity, see `Owner.restless`
         self.restless: Collection[str] = ()
+        #: paths of sizes that are left open -> a number, the same for those that were never found different
+        self.open_sizes: Mapping[str, int] = {}
+        #: those of this capture, with their values now
+        self._open: dict[Any, tuple[Size, int]] = {}
+        #: tells the trace of a tensor some of whose sizes are open
+        self.leave_open: Callable[[Tensor, TensorType], None] = lambda tensor, kind: None
         self.numbers = Numbers(self.add)
         self.numbers.spell = self.name
         #: id -> (object, expression that loads it)
@@ -443,7 +451,9 @@ class Known(abc.ABC):
         self._know(value, expression, path)
         if expression.isidentifier() and is_plain_instance(type(value)):
             self._instances.add(expression)
-        if isinstance(value, Tensor):
+        if type(value) is Tensor and self.open_sizes and self._leave_open(expression, value, path):
+            pass
+        elif isinstance(value, Tensor):
             kind = "Tensor" if type(value) is Tensor else self.name(type(value), "class")
             check = f"({expression}._type or {expression}.type) is {self.name(value.type, 'type')}"
             self._guard(f"{expression}.__class__ is {kind} and {check}", "type", path, value.type, expression)
@@ -453,6 +463,29 @@ class Known(abc.ABC):
                 self.pending.add(id(value))
         if self.guarded:
             self.by_class.add(id(value))
+
+    def _leave_open(self, expression: str, value: Tensor, path: str) -> bool:
+        """Leave sizes of a tensor open that are others in each call; returns whether there are any."""
+        shape: list[Any] = [*value.type.shape]
+        for axis, size in enumerate(value.type.shape):
+            group = self.open_sizes.get(f"{path}.shape[{axis}]")
+            if group is None or not size:
+                continue
+            of_group = self._open.setdefault(group, (atom(len(self._open)), size))
+            if of_group[1] != size:
+                of_group = self._open[group, expression, axis] = (atom(len(self._open)), size)
+            shape[axis] = of_group[0]
+        if not any(map(is_open_size, shape)):
+            return False
+        kind = TensorType.of(value.type.dtype, tuple(shape), value.type.weak)
+        check = f"{self.name(kind, 'type')}.admits({expression}._type or {expression}.type)"
+        self._guard(f"{expression}.__class__ is Tensor and {check}", "type", path, kind, expression)
+        for axis, size in enumerate(shape):
+            if is_open_size(size):
+                place = f"{expression}.shape[{axis}]"
+                self.numbers.open_size(place, size, value.type.shape[axis], f"{path}.shape[{axis}]")
+        self.leave_open(value, kind)
+        return True
 
     def _read_object(self, expression: str, value: Any, path: str) -> None:
         """An object of which nobody knows what may be read from it: it stays itself."""

@@ -21,6 +21,7 @@ from weft.core.run_number import KINDS, RunNumber
 from weft.core.tensor import Tensor, wrap
 from weft.dtypes import DType
 from weft.ir.graph import Value
+from weft.ir.sizes import ATOM, SIZE_FUNCTIONS, Size, atoms_of, evaluated, is_open_size, settled, spelled
 from weft.ir.types import TensorType
 
 _LABEL_LIMIT: Final = 60
@@ -50,7 +51,7 @@ class CallNumber(RunNumber):
         parts: the numbers in `text`.
     """
 
-    __slots__ = ("numbers", "value", "text", "label", "parts", "name", "pinned", "tensor")
+    __slots__ = ("numbers", "value", "text", "label", "parts", "name", "pinned", "tensor", "size")
 
     def __init__(self, numbers: Numbers, value: Any, text: str, label: str, parts: tuple[CallNumber, ...]) -> None:
         super().__init__(type(value))
@@ -63,12 +64,68 @@ class CallNumber(RunNumber):
         self.name = ""
         self.pinned = False
         self.tensor: Tensor | None = None
+        #: the same over the sizes that the graph leaves open; None if it depends on more
+        self.size: Size = None
+
+    def attribute(self) -> Any:
+        return self.constant() if self.size is None or self.pinned else self.size
 
     def operand(self, dtype: DType | None = None) -> Any:
         return self.numbers.operand(self, dtype)
 
     def constant(self) -> Any:
         return self.numbers.constant(self)
+
+
+def _natively(name: str, function: Callable[..., Any], symbol: str, reflected: bool) -> Callable[..., Any]:
+    """What a special method does where library code computes with the size of an axis: the size stays open."""
+    asks: Callable[..., Any] = getattr(RunNumber, name)
+
+    def method(self: CallNumber, *others: Any) -> Any:
+        if self.size is None or self.pinned or not all(map(_has_size, others)):
+            return asks(self, *others)
+        numbers = self.numbers
+        if not others:
+            return numbers.prefix(function, symbol, self)
+        found = numbers.infix(function, symbol, *((*others, self) if reflected else (self, *others)))
+        return numbers.constant(found) if type(found) is CallNumber and found.kind is bool else found
+
+    method.__name__ = name
+    return method
+
+
+def _has_size(value: Any) -> bool:
+    return type(value) is int or (type(value) is CallNumber and value.size is not None)
+
+
+def _size_in(value: Any) -> Size | None:
+    """An int, or the size that a number stands for; None for what is neither."""
+    if type(value) is CallNumber:
+        return None if value.size is None else value.attribute()
+    return value if type(value) is int else None
+
+
+#: operators that give a size for sizes, and comparisons of sizes
+_ON_SIZES: Final = {
+    "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%",
+    "lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">=",
+}  # fmt: skip
+for _name, _symbol in _ON_SIZES.items():
+    _function = getattr(operator, _name)
+    setattr(CallNumber, f"__{_name}__", _natively(f"__{_name}__", _function, _symbol, False))
+    if f"__r{_name}__" in dir(int):
+        setattr(CallNumber, f"__r{_name}__", _natively(f"__r{_name}__", _function, _symbol, True))
+CallNumber.__neg__ = _natively("__neg__", operator.neg, "-", False)  # type: ignore[attr-defined]
+CallNumber.__hash__ = RunNumber.__hash__  # type: ignore[method-assign]
+#: among them, those that give a size
+_GIVE_SIZES: Final = frozenset(
+    {operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.neg}
+)
+#: and the comparisons, which what is known of sizes may decide
+_COMPARE: Final[dict[Any, Callable[[int], bool]]] = {
+    operator.lt: lambda sign: sign < 0, operator.le: lambda sign: sign <= 0, operator.eq: lambda sign: sign == 0,
+    operator.ne: lambda sign: sign != 0, operator.gt: lambda sign: sign > 0, operator.ge: lambda sign: sign >= 0,
+}  # fmt: skip
 
 
 class ObjectId(int):
@@ -111,6 +168,9 @@ class Numbers:
         #: parameters of the graph that carry numbers, with the expressions that load them
         self.inputs: dict[Value, str] = {}
         self._bases: dict[str, CallNumber] = {}
+        #: the numbers for sizes that the graph leaves open, and among them the atoms, by name
+        self._sizes: dict[Size, CallNumber] = {}
+        self._atoms: dict[str, CallNumber] = {}
         #: names a class or function in the scope of the guards
         self.spell: Callable[[Any, str], str] = lambda obj, prefix: ""
 
@@ -135,6 +195,9 @@ class Numbers:
             label: the same in the user's terms.
         """
         values = [arg.value if type(arg) is CallNumber else arg for arg in args]
+        sizes = [_size_in(arg) for arg in args]
+        if None not in sizes and function in _COMPARE and (decided := _decided(function, *sizes)) is not None:
+            return decided
         try:
             value = function(*values)
         except Exception:
@@ -148,9 +211,54 @@ class Numbers:
         spelled = text.format(*["{}" if type(arg) is CallNumber else self._literal(arg) for arg in args])
         labels = [_enclosed(arg.label) if type(arg) is CallNumber else self._literal(arg) for arg in args]
         number = CallNumber(self, value, spelled, label.format(*labels), parts)
+        if function in _GIVE_SIZES and None not in sizes:
+            number.size = function(*sizes)
+            if not is_open_size(number.size):
+                return value
         if function not in _TOTAL:  # computed by each call, whether it is needed or not: it may raise
             self.name_of(number)
         return number
+
+    def open_size(self, expression: str, size: Size, value: int, path: str) -> None:
+        """The size of an axis of a tensor from outside that the graph leaves open: one that is not 0.
+
+        Args:
+            expression: loads it.
+            size: what stands for it in types.
+            value: the size now.
+            path: the same in the user's terms.
+        """
+        known = self._sizes.get(size)
+        if known is not None:
+            self._add(Guard(f"{expression} == {known.name}", "same size", path, value, expression))
+            return
+        number = self.base(expression, value, path)
+        number.size = size
+        self._add(Guard(f"{number.name} >= 1", "relation", f"{path} >= 1", True))
+        self._sizes[size] = number
+        self._atoms[str(size)] = number
+
+    def of_size(self, size: Size) -> CallNumber:
+        """The number for a size that the graph leaves open."""
+        found = self._sizes.get(size)
+        if found is None:
+            text = spelled(size)
+            parts = tuple([self._atoms[name] for name in atoms_of(size)])
+            spelling = ATOM.sub(lambda name: "{" + name[0] + "}", text)
+            for function in ("floordiv", "mod", "max", "min"):
+                if f"{function}(" in text:
+                    spelling = spelling.replace(f"{function}(", f"{self.spell(SIZE_FUNCTIONS[function], 'function')}(")
+            order = {str(part.size): f"{{{position}}}" for position, part in enumerate(parts)}
+            value = evaluated(size, {str(part.size): part.value for part in parts})
+            label = spelling.format(**{str(part.size): _enclosed(part.label) for part in parts})
+            found = self._sizes[size] = CallNumber(self, value, spelling.format(**order), label, parts)
+            found.size = size
+        return found
+
+    def settle_sizes(self, value: Any) -> Any:
+        """A value with ints in place of the open sizes in it, all of which are guarded from now on."""
+        names = atoms_of(value)
+        return settled(value, {name: self.constant(self._atoms[name]) for name in names})
 
     def pure(self, function: Any, args: list[Any]) -> Any:
         """The result of a function in `PURE`."""
@@ -184,7 +292,8 @@ class Numbers:
             elif type(value) is float and (value == 0 or value != value):
                 self._add(Guard(f"repr({name}) == {repr(value)!r}", "pinned", number.label, value, name))
             else:
-                self._add(Guard(f"{name} == {self._literal(value)}", "pinned", number.label, value, name))
+                kind = "pinned" if number.size is None else "size"
+                self._add(Guard(f"{name} == {self._literal(value)}", kind, number.label, value, name))
             number.pinned = True
         return number.value
 
@@ -222,6 +331,20 @@ class Numbers:
         if is_long(value):
             return self.spell(value, "constant")
         return f"({value!r})" if repr(value)[:1] == "-" else repr(value)
+
+
+def _decided(function: Callable[..., Any], left: Size, right: Size) -> bool | None:
+    """The result of a comparison of sizes, None where it depends on the call."""
+    difference = left - right
+    if isinstance(difference, int):
+        return _COMPARE[function](difference)
+    for sign in (1, -1):
+        try:
+            if sign * difference >= 1:
+                return _COMPARE[function](sign)
+        except Exception:  # JAX cannot tell
+            continue
+    return None
 
 
 def _enclosed(label: str) -> str:

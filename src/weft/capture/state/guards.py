@@ -29,8 +29,8 @@ class Guard:
     Args:
         condition: the test, a Python expression over the arguments and the names in `Sources.scope`.
         kind: what is tested: "value", "pinned" (the value of a number of the call), "type", "identity", "length",
-            "keys", "contents", "absent", "relation", "setting"; "compute" for a step that only computes what later
-            conditions use, and always holds.
+            "keys", "contents", "absent", "relation", "setting", "size" (of a tensor), "same size" (as another one);
+            "compute" for a step that only computes what later conditions use, and always holds.
         path: what is guarded, in the user's terms.
         expected: what was found while capturing, for reports.
         expression: loads what to compare with `expected`, "" if the condition itself says it.
@@ -166,7 +166,7 @@ def differences(guards: Iterable[Guard], scope: Mapping[str, Any], arguments: Ma
 #: keys whose methods are Python's own
 _PLAIN_KEYS: Final = (str, int, bool, float, bytes, type(None))
 #: kinds of guards that say nothing of an object's class, which an earlier guard has seen
-_OF_ITS_CLASS: Final = ("length", "keys", "absent", "contents", "relation", "setting")
+_OF_ITS_CLASS: Final = ("length", "keys", "absent", "contents", "relation", "setting", "size", "same size")
 
 
 def _is_like(expected: Any, found: Any) -> bool:

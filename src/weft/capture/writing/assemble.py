@@ -15,6 +15,7 @@ from weft.capture.state.guards import Guard, check_lines
 from weft.capture.writing.writer import Writer
 from weft.compile.executable import Executable
 from weft.compile.segment import Segment
+from weft.compile.sized import SizedExecutable, SizedSegment, segment_of
 from weft.core.frames import PASSED_OVER
 from weft.core.primitive import Primitive
 from weft.core.sharing import share, spread
@@ -116,7 +117,7 @@ def assemble(
         needs.add("the order of a set")
     code = Code(source, parameters, frozenset(needs), bool(writer.conditions))
     names = dict(sources.scope, Tensor=Tensor)
-    return entry_of(code, Segment(graph, donatable), list(sources.guards.values()), names, needed, computes)
+    return entry_of(code, segment_of(graph, donatable), list(sources.guards.values()), names, needed, computes)
 
 
 def keep_where_it_fails(
@@ -158,7 +159,7 @@ _NUMBERS: Final = frozenset({bool, int, float, complex})
 
 def entry_of(
     code: Code,
-    segment: Segment,
+    segment: Segment | SizedSegment,
     guards: list[Guard],
     names: dict[str, Any],
     needed: dict[str, Any],
@@ -194,8 +195,9 @@ _LEAVING: Final = ("Suspension(", "Yielded(", "again(")
 
 
 def drop_unused(graph: Graph) -> None:
-    """Take the parameters of a graph away that nothing uses."""
+    """Take the parameters of a graph away that nothing uses, not even for their sizes."""
     used: set[Value | None] = set(graph.outputs)
+    used.update(param for param in graph.params if isinstance(param.type, TensorType) and param.type.is_open)
     for node in graph.nodes:
         used.update(node.inputs)
     graph.params[:] = [param for param in graph.params if param in used]
@@ -203,7 +205,7 @@ def drop_unused(graph: Graph) -> None:
         param.index = index
 
 
-def _compile_once(scope: dict[str, Any], executable: Executable) -> None:
+def _compile_once(scope: dict[str, Any], executable: Executable | SizedExecutable) -> None:
     """Put the calls of an executable into an entry's scope; the first, which compiles, is made by one thread alone."""
     lock = threading.RLock()
 
@@ -226,7 +228,7 @@ def _inline(text: str, types_of: dict[int, Any], sources: Sources) -> list[str]:
     indent = text[: len(text) - len(stripped)]
     if stripped.startswith("store("):
         target, position = stripped[6:-1].rsplit(", ", 1)
-        kind = sources.name(types_of[int(position)], "type")
+        kind = "None" if types_of[int(position)].is_open else sources.name(types_of[int(position)], "type")
         return [
             f"{indent}stored = {target}",
             f"{indent}stored._data = outs[{position}]; stored._node = None; stored._type = {kind}",
@@ -238,7 +240,7 @@ def _inline(text: str, types_of: dict[int, Any], sources: Sources) -> list[str]:
     if value.startswith("leaf("):
         position = value[5:-1]
         kind = types_of[int(position)]
-        spelled = sources.name(TensorType.of(kind.dtype, kind.shape), "type")
+        spelled = "None" if kind.is_open else sources.name(TensorType.of(kind.dtype, kind.shape), "type")
         made = f"{name} = new(Tensor); {name}._data = outs[{position}]; {name}._node = {name}._member = None"
         return [f"{indent}{made}; {name}._type = {spelled}"]
     return [text]

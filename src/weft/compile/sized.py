@@ -1,0 +1,186 @@
+"""Graphs that leave sizes of their inputs open: one capture for all sizes, compiled for those that calls bring.
+
+The graph for some sizes (`with_sizes`) has ints in all types and attributes, and is optimized, differentiated and
+compiled like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from weft.compile.body import Body
+from weft.compile.compilations import Compilations
+from weft.compile.segment import Segment
+from weft.core.primitive import Primitive
+from weft.core.tensor import Tensor
+from weft.errors import WeftError
+from weft.ir.graph import Graph, Value
+from weft.ir.sizes import atoms_of, settled
+from weft.ir.types import TensorType, ValueType
+from weft.passes.pipeline import optimize
+
+#: graphs for single sizes that are kept; the least recently used goes first
+_KEPT: Final = 64
+
+
+class Place(NamedTuple):
+    """Where a call brings a size.
+
+    Args:
+        input: the number of the parameter.
+        axis: the axis of its array.
+    """
+
+    input: int
+    axis: int
+
+
+def is_open(graph: Graph) -> bool:
+    """Whether a graph leaves sizes of its inputs open."""
+    return any(isinstance(param.type, TensorType) and param.type.is_open for param in graph.params)
+
+
+def places_of(graph: Graph) -> dict[str, Place]:
+    """Where a call brings the sizes that a graph leaves open, by their names."""
+    found: dict[str, Place] = {}
+    for number, param in enumerate(graph.params):
+        if isinstance(param.type, TensorType) and param.type.is_open:
+            for axis, size in enumerate(param.type.shape):
+                if str(size) in atoms_of(size):
+                    found.setdefault(str(size), Place(number, axis))
+    return found
+
+
+def with_sizes(graph: Graph, sizes: Mapping[str, int]) -> Graph:
+    """The graph where the sizes that it leaves open are known.
+
+    Args:
+        graph: a graph; it stays as it is.
+        sizes: the sizes by name.
+
+    Raises:
+        WeftError: the shapes that were inferred for all sizes are not those for these.
+    """
+    return _Settled(sizes).graph(graph, None)
+
+
+class _Settled:
+    """Makes graphs with known sizes.
+
+    Args:
+        sizes: the sizes by name.
+    """
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self.sizes = sizes
+        self.done: dict[int, Graph] = {}
+
+    def graph(self, graph: Graph, parent: Graph | None) -> Graph:
+        """A graph; one that stands in several places is made once."""
+        if id(graph) in self.done:
+            return self.done[id(graph)]
+        result = self.done[id(graph)] = Graph(graph.name, parent)
+        result.reuses_blocks = graph.reuses_blocks
+        values: dict[Value | None, Value | None] = {None: None}
+        for param in graph.params:
+            values[param] = result.add_param(self.type(param.type), param.name)
+        for node in graph.nodes:
+            regions = tuple([self.graph(region, result) for region in node.regions])
+            inputs = tuple([values[value] for value in node.inputs])
+            attrs = tuple([self.attribute(attribute) for attribute in node.attrs])
+            types = tuple([self.type(value.type) for value in node.outputs])
+            if isinstance(node.op, Primitive) and any(map(_has_sizes, (*node.inputs, *node.outputs))):
+                given: Any = tuple([None if value is None else value.type for value in inputs])
+                if node.op.infer(attrs, given) != types:
+                    raise WeftError(
+                        f"the shapes of {node.op.name} ({node.where()}) do not follow from sizes as inferred: "
+                        f"{node.op.infer(attrs, given)} for {types}"
+                    )
+            made = result.add_node(node.op, inputs, attrs, types, regions, node.location)
+            for before, after in zip(node.outputs, made.outputs, strict=True):
+                after.name = before.name
+                values[before] = after
+        result.outputs = [values[value] for value in graph.outputs]  # type: ignore[misc]
+        return result
+
+    def type(self, kind: ValueType) -> ValueType:
+        """A type with known sizes."""
+        if not isinstance(kind, TensorType) or not kind.is_open:
+            return kind
+        return TensorType.of(kind.dtype, settled(kind.shape, self.sizes), kind.weak)
+
+    def attribute(self, value: Any) -> Any:
+        """An attribute with known sizes."""
+        return Body(self.graph(value.graph, None)) if isinstance(value, Body) else settled(value, self.sizes)
+
+
+def _has_sizes(value: Value | None) -> bool:
+    return value is not None and isinstance(value.type, TensorType) and value.type.is_open
+
+
+class SizedExecutable:
+    """The executables of a graph that leaves sizes open: that for the sizes of a call runs it. See `Executable`.
+
+    Args:
+        segment: the graph with what is made of it.
+    """
+
+    #: it is not kept for another process
+    prepared = None
+    plain = None
+
+    def __init__(self, segment: SizedSegment) -> None:
+        self.segment = segment
+        self.name = segment.name
+        self.donatable: tuple[int, ...] = tuple(segment.donatable)
+
+    def run(self, *arrays: Any) -> Any:
+        """Run without taking over memory."""
+        return self.segment.at(arrays).executable.run(*arrays)
+
+    def call(self, arrays: list[Any], holders: int = 1) -> Any:
+        """Run the variant that fits, see `Executable.call`."""
+        return self.segment.at(arrays).executable.call(arrays, holders)
+
+
+class SizedSegment:
+    """A `Segment` for a graph that leaves sizes open.
+
+    Args:
+        graph: the graph.
+        donatable: parameters whose memory the results may take over.
+    """
+
+    def __init__(self, graph: Graph, donatable: Sequence[int] = ()) -> None:
+        self.graph = graph
+        self.name = graph.name
+        self.donatable = donatable
+        self.compilations = Compilations()
+        self._places = places_of(graph)
+        self._found: dict[tuple[int, ...], Segment] = {}
+        self.executable = SizedExecutable(self)
+
+    def at(self, arrays: Sequence[Any]) -> Segment:
+        """The segment for the sizes of the arrays of a call."""
+        key = tuple([arrays[number].shape[axis] for number, axis in self._places.values()])
+        found = self._found.get(key)
+        if found is None:
+            while len(self._found) >= _KEPT:
+                self._found.pop(next(iter(self._found)), None)
+            graph = optimize(with_sizes(self.graph, dict(zip(self._places, key, strict=True))))
+            found = Segment(graph, self.donatable, self.compilations)
+            self._found[key] = found
+        return found
+
+    def follow(self, inputs: Sequence[Tensor | None]) -> list[Any]:
+        """Run on tensors of which some are followed by a gradient, see `Segment.follow`."""
+        return self.at([() if t is None else t._data for t in inputs]).follow(inputs)
+
+
+def segment_of(graph: Graph, donatable: Sequence[int] = ()) -> Segment | SizedSegment:
+    """The segment of a graph, which may leave sizes open."""
+    return SizedSegment(graph, donatable) if is_open(graph) else Segment(graph, donatable)
+
+
+__all__: Final = ["SizedSegment", "is_open", "places_of", "segment_of", "with_sizes"]

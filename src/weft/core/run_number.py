@@ -56,6 +56,11 @@ class RunNumber:
         """
         raise NotImplementedError
 
+    @property
+    def is_size(self) -> bool:
+        """Whether it is the size of an axis, computed from those that the graph leaves open."""
+        return False
+
     def attribute(self) -> Any:
         """What stands for the number in an attribute of an operation: a size that the graph leaves open, or a constant.
 
@@ -120,6 +125,21 @@ for _name in sorted({*dir(int), *dir(float), "__complex__"} - _OF_OBJECTS):
         setattr(RunNumber, _name, _reflected(divmod))
     elif _name not in ("__getformat__", "__setformat__", "__getnewargs__"):
         setattr(RunNumber, _name, _asked(_name, _FUNCTIONS.get(_name) or getattr(operator, _name, None)))
+
+
+def whole(value: Any) -> Any:
+    """`operator.index`, by which a size that the graph leaves open stays so."""
+    return value if is_size(value) else operator.index(value)
+
+
+def is_size(value: Any) -> bool:
+    """Whether a number is a size that the graph leaves open, or computed from such sizes."""
+    return issubclass(type(value), RunNumber) and bool(value.is_size)
+
+
+def shown(value: Any) -> str:
+    """A number in a message, for which a size that the graph leaves open stays so."""
+    return value.label if is_size(value) else str(value)
 
 
 #: containers whose items can be replaced

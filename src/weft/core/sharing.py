@@ -237,7 +237,7 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
     steps, step = [], 1
     for size in reversed(shape):
         steps.append(step)
-        step *= max(size, 1)
+        step *= size or 1
     return tuple(reversed(steps))
 
 

@@ -105,6 +105,10 @@ class Reference:
         return f"<{getattr(self.tensor, 'name', 'tensor')}>"
 
 
+class Undecided(Exception):
+    """What was asked depends on sizes that only the call knows."""
+
+
 class Trace:
     """One capture in progress.
 
@@ -182,6 +186,8 @@ class Trace:
         self.size_of: Callable[[Any], Any] = lambda size: size
         #: makes constants of what a value has of open sizes, see `weft.ir.sizes.settled`
         self.settle_sizes: Callable[[Any], Any] = lambda value: value
+        #: whether a comparison of open sizes that depends on the call is `Undecided`, and not decided by a guard
+        self.is_certain = False
         self._constants: dict[tuple[Graph, int, type | None], Value] = {}
         self._captures: dict[Graph, dict[Value, Value]] = {}
 
@@ -210,6 +216,15 @@ class Trace:
             name = tensor.name if isinstance(tensor, Parameter) else ""
             found = self.externals[id(tensor)] = (tensor, self.root.add_param(tensor.type, name))
         return found[1]
+
+    @contextmanager
+    def only_certain(self) -> Iterator[None]:
+        """Within this block a comparison of open sizes that depends on the call raises `Undecided`."""
+        before, self.is_certain = self.is_certain, True
+        try:
+            yield
+        finally:
+            self.is_certain = before
 
     def bring_sizes(self) -> None:
         """Give the root graph parameters for all sizes that it leaves open."""

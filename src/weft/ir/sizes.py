@@ -65,6 +65,19 @@ def is_open_size(size: Size) -> bool:
     return not isinstance(size, int) and hasattr(size, "dimension_as_value")
 
 
+def at_least(size: Size, bound: int) -> bool:
+    """Whether a size is certainly at least a number.
+
+    Example:
+        >>> at_least(atom(0), 1), at_least(atom(0), 2), at_least(3, 2)
+        (True, False, True)
+    """
+    try:
+        return bool(size >= bound)
+    except Exception:
+        return False
+
+
 def atoms_of(value: Any) -> list[str]:
     """The names of the atoms in the sizes in a value, in order."""
     names = {name for size in open_in(value) for name in ATOM.findall(str(size))}

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from weft import dtypes
 from weft.core.conversion import converted
+from weft.core.run_number import whole
 from weft.core.tensor import Tensor
 
 
@@ -95,8 +96,8 @@ def numbers(values: Any) -> tuple[int, ...]:
     if isinstance(values, Tensor):
         values = values.tolist()
     if isinstance(values, (list, tuple)):
-        return tuple([v if v.__class__ is int else v.__index__() for v in values])
-    return (values.__index__(),)
+        return tuple([v if v.__class__ is int else whole(v) for v in values])
+    return (whole(values),)
 
 
 def flat_numbers(values: tuple[Any, ...]) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from weft.core.dispatch import apply
 from weft.core.primitive import Primitive
 from weft.core.sharing import KINDS, Kind, Layout, contiguous, layout, may_share, share
 from weft.core.tensor import Tensor
+from weft.core.trace import Undecided
 
 
 def _primitive(name: str) -> Primitive:
@@ -26,6 +27,8 @@ def reshaped_layout(found: Layout, shape: tuple[int, ...]) -> Layout | None:
     """The layout in another shape, None where the elements would have to be copied (as NumPy decides it)."""
     sizes, steps = found
     if 0 in shape:
+        return shape, contiguous(shape)
+    if steps == contiguous(sizes):
         return shape, contiguous(shape)
     old = [(size, step) for size, step in zip(sizes, steps, strict=True) if size != 1]
     new, made, at = [], 0, 0
@@ -59,14 +62,27 @@ def share_reshaped(base: Tensor, made: Tensor, *_: Any) -> None:
     trace = trace_module.current()
     if trace is not None or base._member is not None:
         found = layout(base)
-        if found is None:
+        if trace is None:
+            is_view = found is None or reshaped_layout(found, shape) is not None
+        else:
+            with trace.only_certain():
+                is_view = None if found is None else _is_view(found, shape)
+        if is_view is None:
             assert trace is not None
             may_share(trace, made, base)
             trace.layouts[id(made)] = None
             return
-        if reshaped_layout(found, shape) is None:
+        if not is_view:
             return
     share(made, base, ("reshape", shape, ()))
+
+
+def _is_view(found: Layout, shape: tuple[int, ...]) -> bool | None:
+    """Whether another shape is a view, None where that depends on sizes that only the call knows."""
+    try:
+        return reshaped_layout(found, shape) is not None
+    except Undecided:
+        return None
 
 
 def share_resized(base: Tensor, made: Tensor, *_: Any) -> None:

@@ -241,11 +241,12 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
         start, end = 0, start
     if step == 0:
         raise ValueError("arange: step must not be zero")
-    count = math.ceil((end - start) / step)
+    whole = all(isinstance(v, int) for v in (start, end, step))
+    count = -((start - end) // step) if whole else math.ceil((end - start) / step)
     if (end - start) * step < 0:
         raise ValueError(f"arange: a step of {step} does not lead from {start} to {end}")
     if dtype is None:
-        dtype = dtypes.int64 if all(isinstance(v, int) for v in (start, end, step)) else dtypes.float32
+        dtype = dtypes.int64 if whole else dtypes.float32
     wanted = dtypes.of(dtype)
     working = wanted if wanted.category == 1 and all(isinstance(v, int) for v in (start, step)) else dtypes.float64
     made = _arange(Tensor(start, working), Tensor(step, working), size=count)

@@ -21,9 +21,10 @@ from weft.core.bounds import check_bounds
 from weft.core.dispatch import CAST, apply, literal
 from weft.core.number import GraphNumber, require
 from weft.core.primitive import Primitive, Sample
-from weft.core.run_number import RunNumber
+from weft.core.run_number import RunNumber, is_size, shown, whole
 from weft.core.sharing import KINDS, Kind, Layout, share
 from weft.core.tensor import Tensor, view, wrap
+from weft.ir.sizes import has_open, is_open_size
 from weft.ir.types import TensorType
 from weft.ops._rules import wide
 from weft.ops._samples import A, one
@@ -93,11 +94,41 @@ class _GetItem(Primitive):
     def _infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         """Without JAX where possible: a loop over a tensor reads each row by an index of its own."""
         spec, x = attrs[0], inputs[0]
-        if len(inputs) == 1 and x is not None and x.weak is None:
+        if len(inputs) == 1 and x is not None and x.weak is None and not x.is_open and not has_open(spec):
             box = box_of(spec, x.shape) if sum(entry[0] != "n" for entry in spec) == len(x.shape) else None
             if box is not None:
                 return (TensorType.of(x.dtype, box[3]),)
+        if len(inputs) == 1 and x is not None and (x.is_open or has_open(spec)):
+            shape = _open_shape(spec, x.shape)
+            if shape is not None:
+                return (TensorType.of(x.dtype, shape),)
         return super()._infer(attrs, inputs)
+
+
+def _open_shape(spec: Spec, shape: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The shape of a selection where sizes are left open; None where they have to be known."""
+    result = []
+    axis = 0
+    for kind, *parts in spec:
+        if kind == "n":
+            result.append(1)
+            continue
+        if kind == "s":
+            start, stop, step = parts
+            if (start, stop) == (None, None):
+                if step not in (None, 1, -1):
+                    return None
+                result.append(shape[axis])
+            elif None in (start, stop, step) or step < 0:  # not written by `_open_slice`
+                if is_open_size(shape[axis]) or has_open((start, stop)):
+                    return None
+                result.append(len(range(*slice(start, stop, step).indices(shape[axis]))))
+            else:
+                if not is_open_size(stop) and not is_open_size(shape[axis]):
+                    stop = min(stop, shape[axis])
+                result.append(-((start - stop) // step))
+        axis += 1
+    return (*result, *shape[axis:])
 
 
 #: ``x[index]``
@@ -125,8 +156,21 @@ LAST_WRITTEN = Primitive(
     attr_names=("spec",),
     samples=[Sample((A, _ROWS), {"spec": _MIXED}, vmap=False)],
 )
+
+
+class _Update(Primitive):
+    __slots__ = ()
+
+    def _infer(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
+        x, value = inputs[:2]
+        plain = x is not None and value is not None and len(inputs) == 2 and (x.is_open or has_open(attrs))
+        if plain and _open_shape(attrs[0], x.shape) == value.shape:  # type: ignore[union-attr]
+            return (x,)  # type: ignore[return-value]
+        return super()._infer(attrs, inputs)
+
+
 #: the tensor with ``x[index] = value`` done
-INDEX_SET = Primitive(
+INDEX_SET = _Update(
     "IndexSet",
     lambda x, value, *indices, spec: x.at[_materialise(spec, indices)].set(value.astype(x.dtype)),
     attr_names=("spec",),
@@ -137,7 +181,7 @@ INDEX_SET = Primitive(
     ],
 )
 #: the tensor with ``x[index] += value`` done, positions that occur several times included
-INDEX_ADD = Primitive(
+INDEX_ADD = _Update(
     "IndexAdd",
     lambda x, value, *indices, spec: x.at[_materialise(spec, indices)].add(value.astype(x.dtype)),
     attr_names=("spec",),
@@ -267,11 +311,30 @@ def _bounded(position: int, size: int, axis: int) -> int:
     return position + size if position < 0 else position
 
 
-def _slice_entry(entry: slice) -> Entry:
-    parts = [None if part is None else operator.index(part) for part in (entry.start, entry.stop, entry.step)]
+def _slice_entry(entry: slice, size: Any) -> Entry:
+    parts = [None if part is None else whole(part) for part in (entry.start, entry.stop, entry.step)]
     if parts[2] == 0:
         raise ValueError("slice step cannot be zero")
+    if any(map(is_size, (*parts, size))) and any(part is not None for part in parts):
+        return _open_slice(*parts, size)
     return ("s", *parts)
+
+
+def _open_slice(start: Any, stop: Any, step: Any, size: Any) -> Entry:
+    """A slice where its bounds, or the size of the axis, are left open: both bounds within the axis, in their order."""
+    step = 1 if step is None else operator.index(step)
+    if step < 0:
+        return ("s", *[None if part is None else operator.index(part) for part in (start, stop)], step)
+
+    def within(position: Any) -> Any:
+        if position < 0:
+            position = position + size
+            return 0 if position < 0 else position
+        return size if position > size else position
+
+    start = 0 if start is None else within(start)
+    stop = size if stop is None else within(stop)
+    return ("s", start, start if stop < start else stop, step)
 
 
 def parse(index: Any, shape: tuple[int, ...]) -> tuple[Spec, list[Tensor]]:
@@ -295,7 +358,7 @@ def parse(index: Any, shape: tuple[int, ...]) -> tuple[Spec, list[Tensor]]:
             spec.append(("n",))
             continue
         if isinstance(entry, slice):
-            spec.append(_slice_entry(entry))
+            spec.append(_slice_entry(entry, shape[axis]))
         elif _is_mask(entry):
             axis += _parse_mask(entry, shape, axis, spec, operands)
             continue
@@ -303,12 +366,12 @@ def parse(index: Any, shape: tuple[int, ...]) -> tuple[Spec, list[Tensor]]:
             if entry.dtype.category != 1:
                 raise IndexError(f"tensors used as indices must be integer or bool, not {entry.dtype}")
             size = shape[axis]
-            check_bounds(entry, size, f"index {{}} is out of bounds for axis {axis} with size {size}")
+            check_bounds(entry, size, f"index {{}} is out of bounds for axis {axis} with size {shown(size)}")
             spec.append(("t",))
             operands.append(entry)
         elif type(entry) is GraphNumber and entry.kind is int:
             size, number = shape[axis], entry.tensor
-            require((number >= -size) & (number < size), f"whether an index fits axis {axis} with size {size}")
+            require((number >= -size) & (number < size), f"whether an index fits axis {axis} with size {shown(size)}")
             spec.append(("t",))
             operands.append(apply(CAST, (number,), (dtypes.int64,)))
         elif isinstance(entry, np.ndarray):
@@ -321,7 +384,7 @@ def parse(index: Any, shape: tuple[int, ...]) -> tuple[Spec, list[Tensor]]:
             operands.append(Tensor(entry))
         else:
             try:
-                position = operator.index(entry)
+                position = whole(entry)
             except TypeError:
                 raise IndexError(
                     f"an index is made of ints, slices, None, ..., integer or bool arrays, not {type(entry).__name__}"

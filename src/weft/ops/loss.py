@@ -14,6 +14,7 @@ from weft.core.conversion import converted
 from weft.core.declare import op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
+from weft.core.run_number import shown
 from weft.core.tensor import Tensor
 from weft.ops._kinks import magnitude, rectified, vector_norm
 from weft.ops._rules import operands, wide
@@ -259,7 +260,7 @@ def _class_bounds(name: str, scores: Any, target: Any, ignore_index: int) -> Non
     shape = np.shape(scores)
     if shape:
         count = shape[0 if len(shape) == 1 else 1]
-        check_bounds(target, count, f"{name}: there is no class {{}} of {count}", least=0, ignored=ignore_index)
+        check_bounds(target, count, f"{name}: there is no class {{}} of {shown(count)}", least=0, ignored=ignore_index)
 
 
 @op(

@@ -99,11 +99,12 @@ FULL = Primitive(
 
 def zeros_of(tensor: Tensor) -> Tensor:
     """Zeros in the shape and dtype of a tensor (symbolic or not); in a graph, many are made when it runs."""
-    attrs = (tensor.shape, 0, tensor.dtype)
+    kind = tensor.type
+    attrs = (kind.shape, 0, kind.dtype)
     trace = trace_module.current()
     if trace is None:
         return apply(FULL, (), attrs)
-    if tensor.nbytes <= trace_module.EMBED_LIMIT:
+    if not kind.is_open and tensor.nbytes <= trace_module.EMBED_LIMIT:
         return wrap(_zeros(attrs))
     (value,) = append(trace, FULL, (), attrs)
     return wrap(value)

@@ -168,6 +168,8 @@ def _len(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return machine.sources.counted(args[0])
     if len(args) == 1 and type(args[0]) is SymbolicRange:
         return args[0].length()
+    if len(args) == 1 and issubclass(type(args[0]), Tensor) and args[0].type.is_open:
+        return args[0].shape[0]
     for value in args:
         machine.sources.length(value)
     return _LEN(machine, args, kwargs)

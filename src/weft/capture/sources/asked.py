@@ -13,6 +13,7 @@ from weft.autodiff.session import HANDLE_HOOKS
 from weft.capture.python.classes import is_changeable
 from weft.capture.python.namespaces import class_namespace
 from weft.capture.sources.contents import Contents
+from weft.capture.sources.numbers import is_call_number
 from weft.capture.state.guards import KEPT
 from weft.core.sharing import contiguous, layout, share_nothing
 from weft.core.tensor import Parameter, Tensor
@@ -72,11 +73,17 @@ class Asked(Contents):
         if id(tensor) in self.created or id(tensor) not in self.known:
             return
         asked = self._expression(tensor)
-        same = f"{self.name(layout, 'function')}({asked}) == {found!r}"
+        same = f"{self.name(layout, 'function')}({asked}) == {self._sizes_text(found)}"
         plain = found[1] == contiguous(found[0])
         self._guard(
             f"{asked}._member is None or {same}" if plain else same, "relation", f"layout of {self.path(asked)}"
         )
+
+    def _sizes_text(self, found: Any) -> str:
+        """Tuples of numbers, those of the call as this one has them."""
+        if type(found) is tuple:
+            return f"({''.join(self._sizes_text(item) + ', ' for item in found)})"
+        return self.numbers.name_of(found) if is_call_number(found) else repr(found)
 
     def flags(self, array: Any) -> None:
         """How the memory of an array lies, and whether it may be written, was read."""

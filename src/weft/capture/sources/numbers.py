@@ -21,7 +21,7 @@ from weft.core.run_number import KINDS, RunNumber
 from weft.core.tensor import Tensor, wrap
 from weft.dtypes import DType
 from weft.ir.graph import Value
-from weft.ir.sizes import ATOM, SIZE_FUNCTIONS, Size, atoms_of, evaluated, is_open_size, settled, spelled
+from weft.ir.sizes import ATOM, SIZE_FUNCTIONS, Size, at_least, atoms_of, evaluated, is_open_size, settled, spelled
 from weft.ir.types import TensorType
 
 _LABEL_LIMIT: Final = 60
@@ -67,8 +67,12 @@ class CallNumber(RunNumber):
         #: the same over the sizes that the graph leaves open; None if it depends on more
         self.size: Size = None
 
+    @property
+    def is_size(self) -> bool:
+        return self.size is not None and not self.pinned
+
     def attribute(self) -> Any:
-        return self.constant() if self.size is None or self.pinned else self.size
+        return self.size if self.is_size else self.constant()
 
     def operand(self, dtype: DType | None = None) -> Any:
         return self.numbers.operand(self, dtype)
@@ -82,12 +86,19 @@ def _natively(name: str, function: Callable[..., Any], symbol: str, reflected: b
     asks: Callable[..., Any] = getattr(RunNumber, name)
 
     def method(self: CallNumber, *others: Any) -> Any:
-        if self.size is None or self.pinned or not all(map(_has_size, others)):
+        if not self.is_size or not all(map(_has_size, others)):
             return asks(self, *others)
         numbers = self.numbers
         if not others:
             return numbers.prefix(function, symbol, self)
-        found = numbers.infix(function, symbol, *((*others, self) if reflected else (self, *others)))
+        trace = trace_module.current()
+        operands = (*others, self) if reflected else (self, *others)
+        if trace is not None and trace.is_certain and function in _CERTAIN:
+            decided = _decided(function, *map(_size_in, operands))
+            if decided is None:
+                raise trace_module.Undecided
+            return decided
+        found = numbers.infix(function, symbol, *operands)
         return numbers.constant(found) if type(found) is CallNumber and found.kind is bool else found
 
     method.__name__ = name
@@ -115,16 +126,21 @@ for _name, _symbol in _ON_SIZES.items():
     setattr(CallNumber, f"__{_name}__", _natively(f"__{_name}__", _function, _symbol, False))
     if f"__r{_name}__" in dir(int):
         setattr(CallNumber, f"__r{_name}__", _natively(f"__r{_name}__", _function, _symbol, True))
+CallNumber.__bool__ = lambda self: (  # type: ignore[attr-defined]
+    self.numbers.truth(self) if self.is_size else bool(self.constant())
+)
 CallNumber.__neg__ = _natively("__neg__", operator.neg, "-", False)  # type: ignore[attr-defined]
 CallNumber.__hash__ = RunNumber.__hash__  # type: ignore[method-assign]
 #: among them, those that give a size
 _GIVE_SIZES: Final = frozenset(
     {operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.neg}
 )
-#: and the comparisons, which what is known of sizes may decide
-_COMPARE: Final[dict[Any, Callable[[int], bool]]] = {
-    operator.lt: lambda sign: sign < 0, operator.le: lambda sign: sign <= 0, operator.eq: lambda sign: sign == 0,
-    operator.ne: lambda sign: sign != 0, operator.gt: lambda sign: sign > 0, operator.ge: lambda sign: sign >= 0,
+#: the comparisons, with what is certain of them where the difference of the operands is at least 1, at least 0 (bounds
+#: 1 and 0), at most 0, or at most -1 (bounds -1 and -2)
+_CERTAIN: Final[dict[Any, list[tuple[int, bool]]]] = {
+    operator.lt: [(0, False), (-2, True)], operator.le: [(1, False), (-1, True)],
+    operator.eq: [(1, False), (-2, False)], operator.ne: [(1, True), (-2, True)],
+    operator.gt: [(1, True), (-1, False)], operator.ge: [(0, True), (-2, False)],
 }  # fmt: skip
 
 
@@ -196,7 +212,7 @@ class Numbers:
         """
         values = [arg.value if type(arg) is CallNumber else arg for arg in args]
         sizes = [_size_in(arg) for arg in args]
-        if None not in sizes and function in _COMPARE and (decided := _decided(function, *sizes)) is not None:
+        if None not in sizes and function in _CERTAIN and (decided := _decided(function, *sizes)) is not None:
             return decided
         try:
             value = function(*values)
@@ -301,7 +317,7 @@ class Numbers:
         """Whether a number counts as true, guarded; its value stays open."""
         if type(number.value) is not bool:
             number = self.call(operator.ne, [number, 0], "({} != {})", "{} != {}")
-        found: bool = self.constant(number)
+        found: bool = self.constant(number) if type(number) is CallNumber else number
         return found
 
     def operand(self, number: CallNumber, dtype: DType | None = None) -> Any:
@@ -336,14 +352,12 @@ class Numbers:
 def _decided(function: Callable[..., Any], left: Size, right: Size) -> bool | None:
     """The result of a comparison of sizes, None where it depends on the call."""
     difference = left - right
-    if isinstance(difference, int):
-        return _COMPARE[function](difference)
-    for sign in (1, -1):
-        try:
-            if sign * difference >= 1:
-                return _COMPARE[function](sign)
-        except Exception:  # JAX cannot tell
-            continue
+    if not is_open_size(difference):
+        found: bool = function(difference, 0)
+        return found
+    for bound, certain in _CERTAIN[function]:
+        if at_least(difference, bound) if bound >= 0 else at_least(-difference, -bound - 1):
+            return certain
     return None
 
 

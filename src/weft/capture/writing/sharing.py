@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from weft.core import trace as trace_module
+from weft.core.run_number import RunNumber
 from weft.core.sharing import Alternative, Way, member, others_in_group
 from weft.core.tensor import Tensor
 from weft.core.trace import Trace
@@ -48,10 +49,17 @@ def join(writer: Writing, tensor: Tensor, name: str) -> None:
 
 def _share(writer: Writing, name: str, base: Tensor, way: Way) -> str:
     steps = [
-        f"({kind!r}, {attrs!r}, ({''.join(writer.expression(operand) + ', ' for operand in operands)}))"
+        f"({kind!r}, {_spelled(writer, attrs)}, ({''.join(writer.expression(operand) + ', ' for operand in operands)}))"
         for kind, attrs, operands in way
     ]
     return f"share({', '.join([name, writer.expression(base), *steps])})"
+
+
+def _spelled(writer: Writing, attrs: Any) -> str:
+    """Attributes of a step, with sizes as the call has them."""
+    if type(attrs) is tuple:
+        return f"({''.join(_spelled(writer, item) + ', ' for item in attrs)})"
+    return writer.expression(attrs) if issubclass(type(attrs), RunNumber) else repr(attrs)
 
 
 def refuse_unclear(writer: Writing, tensor: Tensor) -> None:

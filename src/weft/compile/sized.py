@@ -12,7 +12,6 @@ from typing import Any, Final, NamedTuple
 from weft.compile.body import Body
 from weft.compile.compilations import Compilations
 from weft.compile.segment import Segment
-from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
 from weft.errors import WeftError
 from weft.ir.graph import Graph, Value
@@ -90,12 +89,13 @@ class _Settled:
             inputs = tuple([values[value] for value in node.inputs])
             attrs = tuple([self.attribute(attribute) for attribute in node.attrs])
             types = tuple([self.type(value.type) for value in node.outputs])
-            if isinstance(node.op, Primitive) and any(map(_has_sizes, (*node.inputs, *node.outputs))):
+            if not node.regions and any(map(_has_sizes, (*node.inputs, *node.outputs))):
+                op: Any = node.op
                 given: Any = tuple([None if value is None else value.type for value in inputs])
-                if node.op.infer(attrs, given) != types:
+                if op.infer(attrs, given) != types:
                     raise WeftError(
-                        f"the shapes of {node.op.name} ({node.where()}) do not follow from sizes as inferred: "
-                        f"{node.op.infer(attrs, given)} for {types}"
+                        f"the shapes of {op.name} ({node.where()}) do not follow from sizes as inferred: "
+                        f"{op.infer(attrs, given)} for {types}"
                     )
             made = result.add_node(node.op, inputs, attrs, types, regions, node.location)
             for before, after in zip(node.outputs, made.outputs, strict=True):

@@ -400,11 +400,11 @@ def dimension_terms(dim: Any) -> list[tuple[int, list[tuple[Any, int]]]]:
     ]
 
 
-def bind_again(equation: Any, operands: Sequence[Any]) -> list[Any]:
-    """The results of an equation of a jaxpr on operands."""
+def bind_again(equation: Any, operands: Sequence[Any], **changed: Any) -> list[Any]:
+    """The results of an equation of a jaxpr on operands, with some parameters changed."""
     primitive = equation.primitive
     with equation.ctx.manager:
-        found = primitive.bind(*operands, **primitive.get_bind_params(equation.params))
+        found = primitive.bind(*operands, **primitive.get_bind_params({**equation.params, **changed}))
     return list(found) if primitive.multiple_results else [found]
 
 

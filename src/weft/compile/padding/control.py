@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from weft.compile.padding.arrays import Axis, Padded, is_static
+from weft.compile.padding.arrays import Axis, Padded
 from weft.compile.padding.extents import is_symbolic
 from weft.compile.padding.space import Space
 from weft.compile.padding.table import rule
@@ -103,9 +103,7 @@ def scan(space: Space, equation: Any, *operands: Padded) -> list[Padded]:
     if is_symbolic(params["length"]):
         ends, results = _rounds(space, params["length"], params["reverse"], body, arrays, rows)
     else:
-        ends, results = lax.scan(
-            lambda carry, items: body(carry, items), arrays, rows, params["length"], params["reverse"], params["unroll"]
-        )
+        ends, results = lax.scan(body, arrays, rows, params["length"], params["reverse"], params["unroll"])
     leading = space.axis(params["length"])
     return [*_values(ends, axes), *_values(results, [(leading, *of) for of in result_axes])]
 

@@ -63,9 +63,7 @@ def _factor_bounds(factor: Any, bucket: Mapping[str, int]) -> tuple[int, int]:
     return 0, right[1] - 1
 
 
-def _corners(
-    function: Callable[[int, int], int], left: tuple[int, int], right: tuple[int, int]
-) -> tuple[int, int]:
+def _corners(function: Callable[[int, int], int], left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
     found = [function(a, b) for a, b in product(left, right)]
     return min(found), max(found)
 

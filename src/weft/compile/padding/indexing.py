@@ -1,6 +1,6 @@
 """Rules of what reads or writes at positions that are numbers of the program.
 
-Positions along an axis with a size of the call are compared with that size here, as XLA knows the length in memory only.
+Positions along an axis with a size of the call are compared with that size here: XLA knows the length in memory only.
 """
 
 from __future__ import annotations
@@ -193,15 +193,15 @@ def scatter(space: Space, equation: Any, operand: Padded, indices: Padded, updat
     )
     whole = []
     for dim in range(len(operand.axes)):
-        at = window_at.get(dim)
-        if at is not None and dim not in dims and size_of(updates.axes[at]) == size_of(operand.axes[dim]):
+        at = window_at.get(dim, -1)
+        if at >= 0 and dim not in dims and size_of(updates.axes[at]) == size_of(operand.axes[dim]):
             whole.append(dim)
             if dim in operand.uniform:
                 operand = space.moved(operand, dim, updates.axes[at])
             updates = space.moved(updates, at, operand.axes[dim])
         elif dim not in numbers.operand_batching_dims:
             operand = space.compact(operand, [dim])
-            updates = updates if at is None else space.compact(updates, [at])
+            updates = updates if at < 0 else space.compact(updates, [at])
     windows = [size_of(updates.axes[window_at[dim]]) if dim in window_at else 1 for dim in dims]
     index = _wide(indices.array)
     last = _last(space, operand, dims, windows)

@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 
 from weft._jax_compat import bind_again
-from weft.compile.padding.arrays import Axis, Extent, Padded, is_static, length_of, merged, size_of, split
+from weft.compile.padding.arrays import Axis, Padded, is_static, length_of, merged, size_of, split
 from weft.compile.padding.extents import Size, is_symbolic, times
 from weft.compile.padding.space import Space, replaced, resized, where
 from weft.compile.padding.table import rule
@@ -135,6 +135,34 @@ def concatenate(space: Space, equation: Any, *operands: Padded) -> Padded:
     return Padded(resized(array, dim, length_of(axis)), replaced(values[0].axes, dim, axis))
 
 
+@rule("stack")
+def stack(space: Space, equation: Any, *operands: Padded) -> Padded:
+    """The arrays along a new axis."""
+    values = space.aligned(operands)
+    axes = list(values[0].axes)
+    axes.insert(equation.params["axis"], space.axis(len(values)))
+    return Padded(bind_again(equation, [value.array for value in values])[0], axes)
+
+
+@rule("unstack")
+def unstack(space: Space, equation: Any, operand: Padded) -> list[Padded]:
+    """The arrays along an axis, of which there are as many in each call."""
+    dim = equation.params["axis"]
+    axes = (*operand.axes[:dim], *operand.axes[dim + 1 :])
+    return [Padded(array, axes) for array in bind_again(equation, [operand.array])]
+
+
+@rule("tile")
+def tile(space: Space, equation: Any, operand: Padded) -> Padded:
+    """Each axis becomes the product of the number of copies and what it was."""
+    copies = [space.axis(size) for size in equation.params["reps"]]
+    rank = range(len(copies))
+    shape = [length_of(axis) for dim in rank for axis in (copies[dim], operand.axes[dim])]
+    array = lax.broadcast_in_dim(operand.array, shape, [2 * dim + 1 for dim in rank])
+    axes = [merged((*copies[dim], *operand.axes[dim])) for dim in rank]
+    return Padded(lax.reshape(array, [length_of(axis) for axis in axes]), axes)
+
+
 @rule("pad")
 def pad(space: Space, equation: Any, operand: Padded, fill: Padded) -> Padded:
     """What is not valid becomes padding, so that more can stand behind it."""
@@ -152,9 +180,7 @@ def pad(space: Space, equation: Any, operand: Padded, fill: Padded) -> Padded:
     return Padded(array, axes)
 
 
-def _padded_along(
-    space: Space, operand: Padded, dim: int, change: tuple[Size, int], size: Size, fill: Any
-) -> Padded:
+def _padded_along(space: Space, operand: Padded, dim: int, change: tuple[Size, int], size: Size, fill: Any) -> Padded:
     """Padding before the elements along an axis, between them, and after them."""
     low, inner = change
     operand = space.compact(operand, [dim])

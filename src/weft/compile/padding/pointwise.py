@@ -18,7 +18,7 @@ from weft.compile.padding.table import Refused, rule
     "bessel_i1e", "cbrt", "ceil", "clamp", "clz", "complex", "conj", "convert_element_type", "copy", "copy_p", "cos",
     "cosh", "digamma", "div", "eq", "eq_to", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "ge", "gt",
     "igamma", "igamma_grad_a", "igammac", "imag", "integer_pow", "is_finite", "le", "le_to", "lgamma", "log", "log1p",
-    "logistic", "lt", "lt_to", "max", "min", "mul", "name", "ne", "neg", "nextafter", "not", "or", "polygamma",
+    "logistic", "lt", "lt_to", "max", "min", "mul", "name", "mulhi", "ne", "neg", "nextafter", "not", "or", "polygamma",
     "population_count", "pow", "real", "reduce_precision", "regularized_incomplete_beta", "rem", "round", "rsqrt",
     "select_n", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square",
     "stop_gradient", "sub", "tan", "tanh", "xor", "zeta",
@@ -27,8 +27,13 @@ def pointwise(space: Space, equation: Any, *operands: Padded) -> Padded:
     """Each element depends on the elements at the same position."""
     values = space.aligned(operands)
     ranked = [value for value in values if value.axes]
-    uniform = frozenset.intersection(*[value.uniform for value in ranked])
-    return Padded(bind_again(equation, [value.array for value in values])[0], ranked[0].axes, uniform)
+    axes, uniform = [], []
+    for dim in range(len(ranked[0].axes)):
+        longer = [value for value in ranked if value.axes[dim]]
+        axes.append(longer[0].axes[dim] if longer else ())
+        if all(dim in value.uniform for value in longer):
+            uniform.append(dim)
+    return Padded(bind_again(equation, [value.array for value in values])[0], axes, uniform)
 
 
 @rule("bitcast_convert_type")

@@ -17,7 +17,7 @@ from weft.compile.padding.space import Space
 from weft.compile.padding.table import RULES, Refused
 
 #: equations that stand for the function in them
-_CALLS = frozenset({"jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call"})
+_CALLS = frozenset({"jit", "pjit", "closed_call", "composite", "core_call", "custom_jvp_call", "custom_vjp_call"})
 
 
 class PaddedProgram:
@@ -104,7 +104,8 @@ def _extents(space: Space, aval: Any) -> tuple[Extent, ...]:
 
 def _interpret(space: Space, closed: Any, operands: Sequence[Padded]) -> list[Padded]:
     """The results of a jaxpr on padded operands."""
-    jaxpr, consts = (closed.jaxpr, closed.consts) if hasattr(closed, "consts") else (closed, ())
+    jaxpr: Any = getattr(closed, "jaxpr", closed)
+    consts = getattr(closed, "consts", ())
     values: dict[Any, Padded] = {}
     for variable, constant in zip(jaxpr.constvars, consts, strict=True):
         values[variable] = Padded(constant, space.axes(np.shape(constant)))

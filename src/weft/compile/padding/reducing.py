@@ -10,8 +10,8 @@ import numpy as np
 from jax import lax
 
 from weft._jax_compat import bind_again
-from weft.compile.padding.arrays import Extent, Padded, is_static, size_of
-from weft.compile.padding.space import Space, highest, lowest, resized
+from weft.compile.padding.arrays import Padded, is_static, size_of
+from weft.compile.padding.space import Space, highest, lowest
 from weft.compile.padding.table import Refused, rule
 
 

@@ -18,6 +18,8 @@ from weft.compile.padding.table import Refused
 #: positions are counted with 32 bits
 _LONGEST: Final = 2**31 - 1
 _WIDE: Final = np.int64
+_INTEGERS: Final[Any] = jnp.iinfo
+_REALS: Final[Any] = jnp.finfo
 
 
 class Space:
@@ -121,6 +123,8 @@ class Space:
         old = value.axes[dim]
         if old == axis:
             return value
+        if size_of(old) != size_of(axis):
+            raise Refused("an axis", f"{size_of(old)} is not known to be {size_of(axis)}")
         axes = replaced(value.axes, dim, axis)
         if dim in value.uniform and length_of(old):
             array = lax.slice_in_dim(value.array, 0, 1, axis=dim)
@@ -157,18 +161,19 @@ class Space:
         return value
 
     def aligned(self, values: Sequence[Padded], but: Sequence[int] = ()) -> list[Padded]:
-        """Values of one shape, except along some axes, with their elements at the same positions; scalars stay."""
+        """Values with their elements at the same positions, except along some axes.
+
+        They are of one shape, but for scalars and axes of one element, which stay as they are.
+        """
         result = list(values)
-        ranked = [i for i, value in enumerate(result) if value.axes]
         for dim in range(max([len(value.axes) for value in values], default=0)):
-            if dim in but or len({result[i].axes[dim] for i in ranked}) == 1:
-                continue
-            axis = min(ranked, key=lambda i: dim in result[i].uniform)
-            for i in ranked:
-                result[i] = self.moved(result[i], dim, result[axis].axes[dim])
+            # an axis without factors has one element
+            longer = [i for i, value in enumerate(result) if value.axes and value.axes[dim]]
+            if dim not in but and len({result[i].axes[dim] for i in longer}) > 1:
+                first = min(longer, key=lambda i: dim in result[i].uniform)
+                for i in longer:
+                    result[i] = self.moved(result[i], dim, result[first].axes[dim])
         return result
-
-
 
 
 def where(mask: Any, array: Any, fill: Any) -> Any:
@@ -209,10 +214,10 @@ def _extreme(dtype: Any, sign: int) -> Any:
     if dtype == np.bool_:
         return np.bool_(sign > 0)
     if jnp.issubdtype(dtype, jnp.integer):
-        info: Any = jnp.iinfo(dtype)
+        info = _INTEGERS(dtype)
     else:
         infinite = np.array(sign * np.inf).astype(dtype)
         if np.isinf(infinite):
             return infinite[()]
-        info = jnp.finfo(dtype)
+        info = _REALS(dtype)
     return np.array(info.max if sign > 0 else info.min, dtype)[()]

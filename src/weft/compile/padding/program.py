@@ -113,7 +113,8 @@ def _interpret(space: Space, closed: Any, operands: Sequence[Padded]) -> list[Pa
 
     def read(atom: Any) -> Padded:
         if isinstance(atom, core.Literal):
-            return Padded(np.asarray(atom.val, atom.aval.dtype), space.axes(atom.aval.shape))
+            aval: Any = atom.aval
+            return Padded(np.asarray(atom.val, aval.dtype), space.axes(aval.shape))
         return values[atom]
 
     for equation in _needed(jaxpr):

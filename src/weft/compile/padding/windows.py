@@ -1,7 +1,7 @@
 """Rules of convolutions and pooling.
 
-Along a spatial axis the elements behind the valid part become what padding consists of: the program has padding there, too, or
-no valid result reads them. So only the length of the result has to be right.
+Along a spatial axis the elements behind the valid part become what padding consists of. Where a valid result reads them
+there is padding in the program, too. So only the length of the result has to be right.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import pytest
 from jax import lax
 
 from weft._jax_compat import compiled_programs
-from weft.compile.padding import Extent, PaddedProgram, padded
+from weft.compile.padding import Extent, PaddedProgram, Refused, padded
 
 BUCKET = {"b": 4, "t": 6}
 #: sizes of b and t
@@ -342,6 +342,18 @@ def own_rules(x: Any) -> Any:
     return jax.nn.relu(x) + jax.nn.gelu(x) * jax.jit(jax.nn.softplus)(x) + jax.nn.silu(x) + jax.nn.elu(x)
 
 
+@case(("b, t", F))
+def special_functions(x: Any) -> Any:
+    y = jnp.abs(x) + 1
+    return (
+        lax.lgamma(y),
+        lax.digamma(y),
+        lax.igamma(y, y + y.mean(0)),
+        lax.betainc(y, y, 1 / (1 + y)),
+        lax.erf_inv(x / 9),
+    )
+
+
 @jax.custom_vjp
 def halved_gradient(x: Any) -> Any:
     return x * 2
@@ -380,3 +392,102 @@ def test_a_program_in_padded_arrays_gives_what_it_gives_in_arrays_that_fit(name:
 @pytest.mark.parametrize("name", sorted(set(CASES) - PLAIN))
 def test_so_do_its_gradients(name: str) -> None:
     check(name, gradient)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, jnp.bfloat16, np.int8, np.uint8, np.uint64])
+def test_neutral_elements_are_those_of_the_type(dtype: Any) -> None:
+    """Of unsigned and narrow numbers, too."""
+
+    def function(x: Any) -> Any:
+        x = (jnp.clip(jnp.nan_to_num(x), -9, 9) * 4).astype(dtype)
+        y = x.reshape(-1)
+        return (
+            x.max(1),
+            x.min(0),
+            x.argmax(1),
+            jnp.sort(x, 1),
+            lax.cummax(x, 1, reverse=True),
+            (y.max(), y.argmin()),
+        )
+
+    checked(function, [BT], traced(function, [BT]))
+
+
+REFUSED: dict[str, Case] = {
+    "random_bits": (lambda x: x + jax.random.uniform(jax.random.key(0), x.shape), [BT]),
+    "fft": (lambda x: jnp.fft.fft(x), [BT]),
+    "select_and_scatter_add": (gradient("pooled_over_time"), [BTC]),
+    "cholesky": (lambda x: jnp.linalg.cholesky(x), [TT]),
+    "reduce": (lambda x: lax.reduce(x, F(0), lambda a, b: a + b * 1, (1,)), [BT]),
+    "debug_callback": (lambda x: (jax.debug.callback(print, x), x)[1], [BT]),
+    "pure_callback": (lambda x: jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x), [BT]),
+    "reduce_max": (lambda z: jnp.max(z, 1), [("b, t", C)]),
+    "bitcast_convert_type": (lambda x: lax.bitcast_convert_type(x, np.int32), [BT]),
+    "conv_general_dilated": (
+        lambda x: lax.conv_general_dilated(x.T[None], x.T[:, None, :1], (1,), "VALID", feature_group_count=x.shape[1]),
+        [BT],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_known_to_be_exact_is_refused(name: str) -> None:
+    function, arrays = REFUSED[name]
+    with pytest.raises(Refused, match=f"^{name}: ") as caught:
+        traced(function, arrays)
+    assert caught.value.what == name
+
+
+def test_the_same_without_sizes_of_the_call_is_not_refused() -> None:
+    """Random numbers, transforms and callbacks of fixed sizes stay as they are."""
+
+    def function(x: Any) -> Any:
+        y = jnp.fft.fft(jax.random.uniform(jax.random.key(0), (5, 4), F)).real
+        return x + jnp.linalg.norm(y) + jax.pure_callback(np.sin, jax.ShapeDtypeStruct((5,), F), y[:, 0]).sum()
+
+    checked(function, [BT], traced(function, [BT]))
+
+
+def test_a_reshape_that_does_not_fit_is_refused() -> None:
+    """JAX takes it on trust that two symbolic numbers of elements are the same."""
+    with pytest.raises(Refused, match="t is not known to be 3\\*t"):
+        traced(lambda x, y: x.reshape(y.shape), [("t", F), ("t, 3", F)])
+
+
+def test_a_size_that_nobody_gives_is_refused() -> None:
+    with pytest.raises(Refused, match="nothing is said about t"):
+        traced(lambda x: x * 2, [BT], {"b": 4})
+
+
+def test_axes_are_merged_and_split_where_they_lie() -> None:
+    """No element moves where axes of padded arrays become one and are separated again."""
+
+    def function(x: Any, w: Any) -> Any:
+        y = jnp.tanh(x.reshape(-1, 4) @ w).reshape(x.shape)
+        y = y.reshape(*x.shape[:2], 2, 2).transpose(0, 2, 1, 3)
+        return y.transpose(0, 2, 1, 3).reshape(x.shape).reshape(-1).sum()
+
+    text = str(traced(function, [BTC, ("4, 4", F)]).jaxpr)
+    assert "gather" not in text
+    assert "dynamic" not in text
+
+
+def test_lengths_in_memory() -> None:
+    program = traced(lambda x: (x[:, 1:], x.reshape(-1), x[:, ::2], jnp.tile(x, (2, 3)), x.sum(0), x[:1]), [BT])
+    assert [tuple(extent.padded for extent in extents) for extents in program.outputs] == [
+        (4, 5), (24,), (4, 3), (8, 18), (6,), (1, 6),
+    ]  # fmt: skip
+    assert [str(extent.size) for extent in program.inputs[0]] == ["b", "t"]
+
+
+def test_rounds_over_what_is_not_valid_are_not_run() -> None:
+    """A loop in a scan would not end on the garbage that stands behind the valid rows."""
+
+    def function(x: Any) -> Any:
+        def body(total: Any, row: Any) -> Any:
+            halved = lax.while_loop(lambda y: ~(y < 1), lambda y: y / 2, jnp.abs(row))
+            return total + halved, halved
+
+        return lax.scan(body, F(0), x)
+
+    checked(function, [("t", F)], traced(function, [("t", F)]))

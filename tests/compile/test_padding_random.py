@@ -36,7 +36,10 @@ def some(choose: random.Random, values: list[Any], ranks: range = range(1, 5)) -
 
 @step
 def elementwise(choose: random.Random, values: list[Any]) -> Callable[[list[Any]], Any]:
-    i, function = some(choose, values), choose.choice([jnp.tanh, jnp.sin, jnp.negative, lambda x: jnp.where(x > 0, x, 1)])
+    i, function = (
+        some(choose, values),
+        choose.choice([jnp.tanh, jnp.sin, jnp.negative, lambda x: jnp.where(x > 0, x, 1)]),
+    )
     return lambda v: function(v[i])
 
 
@@ -72,7 +75,9 @@ def extreme(choose: random.Random, values: list[Any]) -> Callable[[list[Any]], A
 def sliced(choose: random.Random, values: list[Any]) -> Callable[[list[Any]], Any]:
     i = some(choose, values)
     index = [slice(None)] * values[i].ndim
-    part = choose.choice([slice(None, -1), slice(1, None), slice(None, None, 2), slice(3), -1, 0, slice(None, None, -1)])
+    part = choose.choice(
+        [slice(None, -1), slice(1, None), slice(None, None, 2), slice(3), -1, 0, slice(None, None, -1)]
+    )
     index[choose.randrange(len(index))] = part
     return lambda v: v[i][tuple(index)]
 
@@ -117,7 +122,10 @@ def with_ones(choose: random.Random, values: list[Any]) -> Callable[[list[Any]],
 @step
 def padded_with(choose: random.Random, values: list[Any]) -> Callable[[list[Any]], Any]:
     i = some(choose, values)
-    widths = [(choose.choice([0, 0, 1, 2, -1]), choose.choice([0, 1, 2]), choose.choice([0, 0, 1])) for _ in range(values[i].ndim)]
+    widths = [
+        (choose.choice([0, 0, 1, 2, -1]), choose.choice([0, 1, 2]), choose.choice([0, 0, 1]))
+        for _ in range(values[i].ndim)
+    ]
     return lambda v: lax.pad(v[i], F(0.25), widths)
 
 
@@ -231,6 +239,7 @@ def check(seed: int, length: int = 8, gradient: bool = False) -> None:
     function, _ = written_by_chance(seed, length)
     given = function
     if gradient:
+
         def loss(*arrays: Any) -> Any:
             return sum([jnp.sin(value).sum() for value in given(*arrays)], F(0))
 

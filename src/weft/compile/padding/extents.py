@@ -6,7 +6,9 @@ A size is an int or a symbolic dimension of JAX: a polynomial over atoms, the na
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from itertools import product
+from operator import add, floordiv, mul
 from typing import Any
 
 import jax
@@ -38,7 +40,7 @@ def bounds(size: Size, bucket: Mapping[str, int]) -> tuple[int, int]:
         span = (coefficient, coefficient)
         for factor, exponent in factors:
             for _ in range(exponent):
-                span = _corners(lambda a, b: a * b, span, _factor_bounds(factor, bucket))
+                span = _corners(mul, span, _factor_bounds(factor, bucket))
         low, high = low + span[0], high + span[1]
     return low, high
 
@@ -57,7 +59,7 @@ def _factor_bounds(factor: Any, bucket: Mapping[str, int]) -> tuple[int, int]:
     if right[0] <= 0 or operation not in ("floordiv", "mod"):
         raise Refused("a size", f"{operation} with an operand that may be {right[0]}")
     if operation == "floordiv":
-        return _corners(lambda a, b: a // b, left, right)
+        return _corners(floordiv, left, right)
     if left[0] >= 0 and left[1] < right[0]:
         return left
     return 0, right[1] - 1
@@ -77,18 +79,18 @@ def evaluated(size: Size, atoms: Mapping[str, Any]) -> Any:
     """
     if not is_symbolic(size):
         return int(size)
-    total: Any = 0
+    terms = []
     for coefficient, factors in dimension_terms(size):
-        value: Any = coefficient
-        for factor, exponent in factors:
-            base = atoms[factor] if isinstance(factor, str) else _operation(factor, atoms)
-            for _ in range(exponent):
-                value = value * base
-        total = total + value
-    return total
+        values = [_factor(factor, atoms) for factor, exponent in factors for _ in range(exponent)]
+        if coefficient != 1 or not values:
+            values.append(coefficient)
+        terms.append(reduce(mul, values))
+    return reduce(add, terms)
 
 
-def _operation(factor: Any, atoms: Mapping[str, Any]) -> Any:
+def _factor(factor: Any, atoms: Mapping[str, Any]) -> Any:
+    if isinstance(factor, str):
+        return atoms[factor]
     operation, *operands = factor
     left, right = (evaluated(operand, atoms) for operand in operands)
     return _OPERATIONS[operation](left, right)

@@ -123,6 +123,7 @@ def gather(space: Space, equation: Any, operand: Padded, indices: Padded) -> Pad
     offsets = [dim for dim in range(len(operand.axes)) if dim not in outside]
     lengths: list[Any] = list(windows)
     axes: dict[int, Axis] = {}
+    beyond = []
     for dim, window in enumerate(windows):
         if dim in numbers.operand_batching_dims:
             continue
@@ -132,10 +133,11 @@ def gather(space: Space, equation: Any, operand: Padded, indices: Padded) -> Pad
         operand = space.compact(operand, [dim])
         axes[dim] = space.axis(window)
         lengths[dim] = length_of(axes[dim])
+        if is_symbolic(window):
+            beyond.append(dim)
     array = operand.array
-    for dim, window in enumerate(windows):
-        if is_symbolic(window) and axes.get(dim) is not operand.axes[dim]:
-            array = resized(array, dim, array.shape[dim] + lengths[dim])
+    for dim in beyond:  # the room for a window must not end within the array, or XLA would move it
+        array = resized(array, dim, array.shape[dim] + lengths[dim])
     index, last = _wide(indices.array), _last(space, operand, dims, [windows[dim] for dim in dims])
     if mode == _FILL:
         index = jnp.where(index <= last, index, np.array([array.shape[dim] for dim in dims], _WIDE))

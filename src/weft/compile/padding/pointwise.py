@@ -14,14 +14,13 @@ from weft.compile.padding.table import Refused, rule
 
 
 @rule(
-    "abs", "acos", "acosh", "add", "add_any", "and", "asin", "asinh", "atan", "atan2", "atanh", "bessel_i0e",
-    "bessel_i1e", "cbrt", "ceil", "clamp", "clz", "complex", "conj", "convert_element_type", "copy", "copy_p", "cos",
-    "cosh", "digamma", "div", "eq", "eq_to", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "ge", "gt",
-    "igamma", "igamma_grad_a", "igammac", "imag", "integer_pow", "is_finite", "le", "le_to", "lgamma", "log", "log1p",
-    "logistic", "lt", "lt_to", "max", "min", "mul", "name", "mulhi", "ne", "neg", "nextafter", "not", "or", "polygamma",
-    "population_count", "pow", "real", "reduce_precision", "regularized_incomplete_beta", "rem", "round", "rsqrt",
-    "select_n", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square",
-    "stop_gradient", "sub", "tan", "tanh", "xor", "zeta",
+    "abs", "acos", "acosh", "add", "add_any", "and", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil",
+    "clamp", "clz", "complex", "conj", "convert_element_type", "copy", "cos", "cosh", "div", "eq", "eq_to", "erf",
+    "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "ge", "gt", "imag", "integer_pow", "is_finite", "le", "le_to",
+    "log", "log1p", "logistic", "lt", "lt_to", "max", "min", "mul", "name", "mulhi", "ne", "neg", "nextafter", "not",
+    "or", "population_count", "pow", "real", "reduce_precision", "rem", "round", "rsqrt", "select_n", "shift_left",
+    "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square", "stop_gradient", "sub",
+    "tan", "tanh", "xor",
 )  # fmt: skip
 def pointwise(space: Space, equation: Any, *operands: Padded) -> Padded:
     """Each element depends on the elements at the same position."""
@@ -34,6 +33,19 @@ def pointwise(space: Space, equation: Any, *operands: Padded) -> Padded:
         if all(dim in value.uniform for value in longer):
             uniform.append(dim)
     return Padded(bind_again(equation, [value.array for value in values])[0], axes, uniform)
+
+
+@rule(
+    "bessel_i0e", "bessel_i1e", "digamma", "igamma", "igamma_grad_a", "igammac", "lgamma", "polygamma",
+    "regularized_incomplete_beta", "zeta",
+)  # fmt: skip
+def series(space: Space, equation: Any, *operands: Padded) -> Padded:
+    """Some are loops that go on until all elements are there, so these are all such for which that is soon."""
+    values = [
+        Padded(space.filled(value, range(len(value.axes)), value.array.dtype.type(0.5)), value.axes)
+        for value in operands
+    ]
+    return pointwise(space, equation, *values)
 
 
 @rule("bitcast_convert_type")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.extend import core
 
@@ -146,6 +147,9 @@ def _results(space: Space, equation: Any, operands: list[Padded]) -> list[Padded
     found = RULES.get(name)
     if found is None:
         raise Refused(name, "no rule for sizes of the call")
+    atoms = (*equation.invars, *equation.outvars)
+    if not all(map(_is_numbers, atoms)):
+        raise Refused(name, "of elements that are no numbers")
     if equation.effects:
         raise Refused(name, f"has effects: {equation.effects}")
     results = found(space, equation, *operands)
@@ -153,6 +157,10 @@ def _results(space: Space, equation: Any, operands: list[Padded]) -> list[Padded
     for variable, value in zip(equation.outvars, results, strict=True):
         _check(name, variable.aval, value)
     return results
+
+
+def _is_numbers(atom: Any) -> bool:
+    return hasattr(atom.aval, "dtype") and not jnp.issubdtype(atom.aval.dtype, jax.dtypes.extended)
 
 
 def _check(name: str, aval: Any, value: Padded) -> None:

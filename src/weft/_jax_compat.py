@@ -408,6 +408,12 @@ def bind_again(equation: Any, operands: Sequence[Any], **changed: Any) -> list[A
     return list(found) if primitive.multiple_results else [found]
 
 
+def draws_by_position(equation: Any) -> bool:
+    """Whether each random bit of an equation depends only on the key and how many elements stand before it."""
+    impl = equation.invars[0].aval.dtype._impl
+    return impl.name == "threefry2x32" and bool(equation.ctx.threefry_partitionable)
+
+
 def compiled_programs(function: Any) -> int:
     """For how many shapes and dtypes a function made by `jax.jit` holds compiled code."""
     count: int = function._cache_size()

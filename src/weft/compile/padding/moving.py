@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from weft._jax_compat import bind_again
+from weft._jax_compat import bind_again, draws_by_position
 from weft.compile.padding.arrays import Axis, Padded, is_static, length_of, merged, size_of, split
 from weft.compile.padding.extents import Size, is_symbolic, times
 from weft.compile.padding.space import Space, replaced, resized, where
-from weft.compile.padding.table import rule
+from weft.compile.padding.table import Refused, rule
 
 
 @rule("transpose")
@@ -38,7 +39,10 @@ def reshape(space: Space, equation: Any, operand: Padded) -> Padded:
     if equation.params["dimensions"] is not None:
         order = equation.params["dimensions"]
         operand = Padded(lax.transpose(operand.array, order), [operand.axes[dim] for dim in order])
-    sizes = equation.params["new_sizes"]
+    return _reshaped(space, operand, equation.params["new_sizes"])
+
+
+def _reshaped(space: Space, operand: Padded, sizes: Sequence[Size]) -> Padded:
     if any(not is_symbolic(size) and size == 0 for size in sizes):
         axes = space.axes(sizes)
         return Padded(jnp.zeros([length_of(axis) for axis in axes], operand.array.dtype), axes)
@@ -74,6 +78,17 @@ def _groups(old: list[Size], new: Any) -> list[tuple[list[int], list[int]]]:
     if not old:
         groups.append(([], list(range(len(new)))))
     return groups
+
+
+@rule("random_bits")
+def random_bits(space: Space, equation: Any, key: Padded) -> Padded:
+    """The bits at the beginning of a longer row are those of the row, which is cut into the axes."""
+    if key.axes or not draws_by_position(equation):
+        raise Refused("random_bits", "each depends on how many there are")
+    shape = equation.params["shape"]
+    axis = space.axis(times(shape))
+    bits = bind_again(equation, [key.array], shape=(length_of(axis),))[0]
+    return _reshaped(space, Padded(bits, [axis]), shape)
 
 
 @rule("slice")

@@ -388,6 +388,32 @@ _OF_THE_CACHE: Final = frozenset({
 })  # fmt: skip
 
 
+def dimension_terms(dim: Any) -> list[tuple[int, list[tuple[Any, int]]]]:
+    """A symbolic dimension as a sum: for each term the coefficient, and the factors with their exponents.
+
+    A factor is the name of a variable, or the name of an operation (``"floordiv"``, ``"mod"``, ``"max"``, ``"min"``)
+    and its two operands, which are dimensions.
+    """
+    return [
+        (coefficient, [(f.var or (f.operation, *f.operands), exponent) for f, exponent in term._factors])
+        for term, coefficient in dim._sorted_terms
+    ]
+
+
+def bind_again(equation: Any, operands: Sequence[Any], **changed: Any) -> list[Any]:
+    """The results of an equation of a jaxpr on operands, with some parameters changed."""
+    primitive = equation.primitive
+    with equation.ctx.manager:
+        found = primitive.bind(*operands, **primitive.get_bind_params({**equation.params, **changed}))
+    return list(found) if primitive.multiple_results else [found]
+
+
+def draws_by_position(equation: Any) -> bool:
+    """Whether each random bit of an equation depends only on the key and how many elements stand before it."""
+    impl = equation.invars[0].aval.dtype._impl
+    return impl.name == "threefry2x32" and bool(equation.ctx.threefry_partitionable)
+
+
 def compiled_programs(function: Any) -> int:
     """For how many shapes and dtypes a function made by `jax.jit` holds compiled code."""
     count: int = function._cache_size()

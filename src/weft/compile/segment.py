@@ -22,8 +22,8 @@ from weft.core.recording import Form, GraphNode, enter
 from weft.core.tape import GRADIENTS, SYMBOL, Edge, TapeNode
 from weft.core.tensor import Tensor, tracked, view, wrap
 from weft.ir.graph import Graph, Value
-from weft.ir.types import TOKEN
-from weft.passes.pipeline import optimize
+from weft.ir.types import TOKEN, TensorType
+from weft.passes.pipeline import OPEN, PIPELINE, optimize
 
 
 class Segment:
@@ -111,13 +111,14 @@ class Derivative:
         self._record = record
         self._prefix = prefix
         self.followed = followed
+        self._passes = OPEN if any(map(_is_open, graph.params)) else PIPELINE
         pair = differentiate(graph, followed)
         self.output_types = [value.type for value in graph.outputs]
         #: the outputs at which gradients arrive
         self._places = [place for place, kind in enumerate(self.output_types) if kind is not TOKEN]
         #: the outputs that depend on a followed input; the others have no gradient history
         self.reached = {self._places[i] for i in _leading(pair.backward, pair.saved)}
-        self._forward = Executable(optimize(pair.forward), (), record, prefix + FORWARD)
+        self._forward = self._compiled(optimize(pair.forward, passes=self._passes), FORWARD)
         self._conditional = pair.backward
         self._backward: dict[Pattern, tuple[Executable, tuple[Place, ...], Callable[..., Any]]] = {}
         self._joint: dict[Pattern, tuple[Segment, tuple[Place, ...]]] = {}
@@ -132,9 +133,17 @@ class Derivative:
         """Gradients arrive wherever they can."""
         return tuple([place in self.reached for place in self._places])
 
+    def _compiled(self, graph: Graph, what: str) -> Any:
+        """What runs a graph of the derivative."""
+        return Executable(graph, (), self._record, self._prefix + what)
+
+    def _run(self, executable: Any, arrays: Sequence[Any]) -> Sequence[Any]:
+        """Run what `_compiled` made."""
+        return executable.run(*arrays)  # type: ignore[no-any-return]
+
     def forward(self, inputs: Sequence[Tensor | None], arrays: Sequence[Any]) -> list[Any]:
         """Run forward; the results carry one tape entry."""
-        results = self._forward.run(*arrays)
+        results = self._run(self._forward, arrays)
         count = len(self.output_types)
         outputs, saved = results[:count], results[count:]
         # handles may be written later: the entry keeps what they stand for now
@@ -152,7 +161,7 @@ class Derivative:
                 found: Sequence[Tensor] = joint.follow([*frozen, *given])
             else:
                 executable, places, _ = self._backward_for(pattern)
-                found = [wrap(g) for g in executable.run(*saved, *[t._data for t in given])]
+                found = [wrap(g) for g in self._run(executable, [*saved, *[t._data for t in given]])]
             return [_decided(gradient_at(place, found)) for place in places]
 
         node = TapeNode(edges, count, pull) if self._rule is None else GraphNode(edges, count, pull)
@@ -171,8 +180,8 @@ class Derivative:
         found = self._backward.get(pattern)
         if found is None:
             back = self._conditional.where(pattern)
-            graph = optimize(back.graph)
-            executable = Executable(graph, (), self._record, self._prefix + BACKWARD)
+            graph = optimize(back.graph, passes=self._passes)
+            executable = self._compiled(graph, BACKWARD)
             found = self._backward[pattern] = executable, back.gradients, executable.plain or lower(graph)
         return found
 
@@ -193,6 +202,10 @@ class Derivative:
             segment = Segment(optimize(back.graph), (), self._record, f"{self._prefix}gradient of ")
             found = self._joint[pattern] = segment, back.gradients
         return found
+
+
+def _is_open(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.type.is_open
 
 
 def _decided(gradient: Gradient) -> Tensor | None:

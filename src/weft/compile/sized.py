@@ -6,12 +6,19 @@ compiled like any other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from weft.compile.body import Body
-from weft.compile.compilations import Compilations
-from weft.compile.segment import Segment
+from weft.compile.buckets import EXACT, AtSizes, Buckets, Key, PaddedGraph
+from weft.compile.chain import fitting
+from weft.compile.compilations import RUN, Compilations
+from weft.compile.executable import Executable
+from weft.compile.padding import Refused
+from weft.compile.pieces import asks
+from weft.compile.segment import Derivative, Segment
 from weft.core.tensor import Tensor
 from weft.errors import WeftError
 from weft.ir.graph import Graph, Value
@@ -19,6 +26,7 @@ from weft.ir.sizes import atoms_of, settled
 from weft.ir.types import TensorType, ValueType
 from weft.passes.pipeline import optimize
 
+logger: Final = logging.getLogger("weft.jit")
 #: graphs for single sizes that are kept; the least recently used goes first
 _KEPT: Final = 64
 
@@ -133,15 +141,15 @@ class SizedExecutable:
     def __init__(self, segment: SizedSegment) -> None:
         self.segment = segment
         self.name = segment.name
-        self.donatable: tuple[int, ...] = tuple(segment.donatable)
+        self.donatable: tuple[int, ...] = fitting(segment.graph, segment.donatable)
 
     def run(self, *arrays: Any) -> Any:
         """Run without taking over memory."""
-        return self.segment.at(arrays).executable.run(*arrays)
+        return self.segment.executable_for(arrays).run(*arrays)
 
     def call(self, arrays: list[Any], holders: int = 1) -> Any:
         """Run the variant that fits, see `Executable.call`."""
-        return self.segment.at(arrays).executable.call(arrays, holders)
+        return self.segment.executable_for(arrays).call(arrays, holders)
 
 
 class SizedSegment:
@@ -158,24 +166,130 @@ class SizedSegment:
         self.donatable = donatable
         self.compilations = Compilations()
         self._places = places_of(graph)
-        self._found: dict[tuple[int, ...], Segment] = {}
+        self._exact: dict[Key, Segment] = {}
+        self._buckets = Buckets()
+        self._padded: PaddedGraph | None = None
+        self._derivatives: dict[Any, SizedDerivative | None] = {}
+        self._chosen: dict[Key, Key | None] = {}
         self.executable = SizedExecutable(self)
 
-    def at(self, arrays: Sequence[Any]) -> Segment:
-        """The segment for the sizes of the arrays of a call."""
-        key = tuple([arrays[number].shape[axis] for number, axis in self._places.values()])
-        found = self._found.get(key)
+    def key_of(self, arrays: Sequence[Any]) -> Key:
+        """The sizes in a call."""
+        return tuple([arrays[number].shape[axis] for number, axis in self._places.values()])
+
+    def exact(self, key: Key) -> Segment:
+        """The segment for some sizes alone."""
+        found = self._exact.get(key)
         if found is None:
-            while len(self._found) >= _KEPT:
-                self._found.pop(next(iter(self._found)), None)
+            while len(self._exact) >= _KEPT:
+                self._exact.pop(next(iter(self._exact)), None)
             graph = optimize(with_sizes(self.graph, dict(zip(self._places, key, strict=True))))
-            found = Segment(graph, self.donatable, self.compilations)
-            self._found[key] = found
+            found = self._exact[key] = Segment(graph, self.donatable, self.compilations)
         return found
+
+    def executable_for(self, arrays: Sequence[Any]) -> Executable | AtSizes:
+        """What runs the graph for the sizes of the arrays of a call."""
+        key = self.key_of(arrays)
+        bucket = self._bucket(key)
+        if bucket is None or self._padded is None:
+            return self.exact(key).executable
+        return self._padded.at(key, bucket)
+
+    def _bucket(self, key: Key) -> Key | None:
+        """The bucket in which a call runs; None for sizes that are compiled for themselves."""
+        if key in self._exact:
+            return None
+        if key not in self._chosen:
+            if len(self._chosen) >= _KEPT:
+                self._chosen.clear()
+            self._chosen[key] = self._choose(key)
+        return self._chosen[key]
+
+    def _choose(self, key: Key) -> Key | None:
+        if len(self._exact) < EXACT:
+            return None
+        try:
+            if self._padded is None:
+                atoms = list(self._places)
+                self._padded = PaddedGraph(self.graph, atoms, self.executable.donatable, self.compilations, RUN)
+        except Refused as refused:
+            logger.info("%s: each size is compiled for itself: %s", self.name, refused)
+            return None
+        for bucket in self._buckets.choose(key):
+            try:
+                self._padded.program(bucket)
+            except Refused as refused:
+                logger.info("%s: no arrays of sizes %s: %s", self.name, bucket, refused)
+                continue
+            if bucket not in self._buckets.made:
+                self._buckets.made.append(bucket)
+            return bucket
+        return None
 
     def follow(self, inputs: Sequence[Tensor | None]) -> list[Any]:
         """Run on tensors of which some are followed by a gradient, see `Segment.follow`."""
-        return self.at([() if t is None else t._data for t in inputs]).follow(inputs)
+        arrays = [() if t is None else t._data for t in inputs]
+        key = self.key_of(arrays)
+        bucket = self._bucket(key)
+        if bucket is None:
+            return self.exact(key).follow(inputs)
+        followed = tuple([t is not None and t._node is not None for t in inputs])
+        derivative = self._derivative(followed)
+        if derivative is None or asks(self.graph):
+            return self.exact(key).follow(inputs)
+        try:
+            return derivative.at(key, bucket, self.exact).forward(list(inputs), arrays)
+        except Refused as refused:
+            logger.info("%s: each size is compiled for itself where a gradient follows: %s", self.name, refused)
+            self._derivatives[followed, Primitive.rules_epoch] = None
+            return self.exact(key).follow(inputs)
+
+    def _derivative(self, followed: tuple[bool, ...]) -> SizedDerivative | None:
+        """The derivative for all sizes; None if there is none but for each alone."""
+        key = (followed, Primitive.rules_epoch)
+        if key not in self._derivatives:
+            try:
+                made = SizedDerivative(self.graph, followed, self.compilations, list(self._places))
+            except Exception as error:  # a rule that needs to know a size
+                logger.info("%s: each size has a gradient of its own: %s", self.name, error)
+                made = None
+            self._derivatives[key] = made
+        return self._derivatives[key]
+
+
+class SizedDerivative(Derivative):
+    """The derivative of a graph that leaves sizes open, in the arrays of buckets.
+
+    Args:
+        graph: the graph.
+        followed: for each parameter, whether a gradient follows it.
+        record: where compilations are noted.
+        atoms: the names of the sizes that it leaves open.
+    """
+
+    def __init__(self, graph: Graph, followed: tuple[bool, ...], record: Compilations, atoms: list[str]) -> None:
+        self._atoms = atoms
+        self._sizes: tuple[Key, Key] = ((), ())
+        super().__init__(graph, followed, record, "")
+
+    def at(self, key: Key, bucket: Key, exact: Callable[[Key], Segment]) -> SizedDerivative:
+        """The derivative for some sizes, in the arrays of a bucket.
+
+        Args:
+            key: the sizes.
+            bucket: the bucket.
+            exact: gives the segment for some sizes alone, of which second derivatives are taken.
+        """
+        found = copy.copy(self)
+        found._sizes = key, bucket
+        found.joint = lambda pattern: exact(key).derivative(self.followed).joint(pattern)  # type: ignore[method-assign]
+        return found
+
+    def _compiled(self, graph: Graph, what: str) -> Any:
+        return PaddedGraph(graph, self._atoms, (), self._record, what)
+
+    def _run(self, executable: Any, arrays: Sequence[Any]) -> Sequence[Any]:
+        return executable.at(*self._sizes).run(*arrays)  # type: ignore[no-any-return]
 
 
 def segment_of(graph: Graph, donatable: Sequence[int] = ()) -> Segment | SizedSegment:

@@ -187,5 +187,5 @@ def _mentions(item: Any) -> bool:
     if hasattr(item, "jaxpr"):
         item = item.jaxpr
     if hasattr(item, "eqns"):
-        return any(map(_is_symbolic, item.eqns)) or _mentions([atom.aval.shape for atom in item.invars])
+        return any(map(_is_symbolic, item.eqns)) or _mentions([getattr(atom.aval, "shape", ()) for atom in item.invars])
     return False

@@ -193,6 +193,7 @@ class Attempt:
                 interpreter.frame = None  # type: ignore[assignment]
                 interpreter.journal.take_back(interpreter.journal.layers[0])
         graph = trace.root
+        graph.facts = tuple(sources.numbers.facts)
         if self.whole_call is not None and isinstance(result, Return) and self._is_tensorless(writer):
             writer.lines = [f"return {self.whole_call}"]  # what Python does is Python's own
         graph.outputs = list(writer.outputs)

@@ -16,13 +16,14 @@ import numpy as np
 from weft._jax_compat import to_device
 from weft.compile.compilations import Compilations, compiling
 from weft.compile.executable import exclusively_held
+from weft.compile.known_sizes import with_sizes
 from weft.compile.lower import function_name, lower
 from weft.compile.padding import Extent, PaddedProgram, Refused, padded
 from weft.core.control import CALL, effect_of
 from weft.core.primitive import IO
 from weft.core.threads import others_run
 from weft.ir.graph import Graph
-from weft.ir.sizes import evaluated
+from weft.ir.sizes import constrained, evaluated
 from weft.ir.types import TensorType
 
 #: the values of the atoms, in their order
@@ -63,6 +64,7 @@ class PaddedGraph:
         donatable: parameters whose memory the results may take over.
         record: where compilations are noted.
         what: what they are in the record.
+        facts: what holds of the sizes.
 
     Raises:
         Refused: it holds something that is not known to be exact in padded arrays.
@@ -71,7 +73,13 @@ class PaddedGraph:
     plain = None
 
     def __init__(
-        self, graph: Graph, atoms: Sequence[str], donatable: Sequence[int], record: Compilations, what: str
+        self,
+        graph: Graph,
+        atoms: Sequence[str],
+        donatable: Sequence[int],
+        record: Compilations,
+        what: str,
+        facts: Sequence[str],
     ) -> None:
         self.graph = graph
         self.atoms = atoms
@@ -80,10 +88,14 @@ class PaddedGraph:
         self._what = what
         self._name = function_name(graph)
         self._compiled: dict[tuple[Key, bool], tuple[PaddedProgram, Callable[..., Any]]] = {}
+        self._facts = facts
         self._symbolic = self._traced()
 
     def _traced(self) -> Any:
-        graph = self.graph
+        try:
+            graph = with_sizes(self.graph, constrained(self.atoms, self._facts), check=False)
+        except Exception as error:  # facts that JAX does not understand
+            raise Refused(self.graph.name, f"{type(error).__name__}: {error}") from error
         kinds = [param.type for param in graph.params]
         if any(effect_of(node) == IO or node.op is CALL for node in graph.nodes):
             raise Refused(graph.name, "it calls the host")

@@ -8,123 +8,25 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
-from weft.compile.body import Body
 from weft.compile.buckets import EXACT, AtSizes, Buckets, Key, PaddedGraph
 from weft.compile.chain import fitting
 from weft.compile.compilations import RUN, Compilations
 from weft.compile.executable import Executable
+from weft.compile.known_sizes import is_open, places_of, with_sizes
 from weft.compile.padding import Refused
 from weft.compile.pieces import asks
 from weft.compile.segment import Derivative, Segment
+from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
-from weft.errors import WeftError
-from weft.ir.graph import Graph, Value
-from weft.ir.sizes import atoms_of, settled
-from weft.ir.types import TensorType, ValueType
+from weft.ir.graph import Graph
 from weft.passes.pipeline import optimize
 
 logger: Final = logging.getLogger("weft.jit")
 #: graphs for single sizes that are kept; the least recently used goes first
 _KEPT: Final = 64
-
-
-class Place(NamedTuple):
-    """Where a call brings a size.
-
-    Args:
-        input: the number of the parameter.
-        axis: the axis of its array.
-    """
-
-    input: int
-    axis: int
-
-
-def is_open(graph: Graph) -> bool:
-    """Whether a graph leaves sizes of its inputs open."""
-    return any(isinstance(param.type, TensorType) and param.type.is_open for param in graph.params)
-
-
-def places_of(graph: Graph) -> dict[str, Place]:
-    """Where a call brings the sizes that a graph leaves open, by their names."""
-    found: dict[str, Place] = {}
-    for number, param in enumerate(graph.params):
-        if isinstance(param.type, TensorType) and param.type.is_open:
-            for axis, size in enumerate(param.type.shape):
-                if str(size) in atoms_of(size):
-                    found.setdefault(str(size), Place(number, axis))
-    return found
-
-
-def with_sizes(graph: Graph, sizes: Mapping[str, int]) -> Graph:
-    """The graph where the sizes that it leaves open are known.
-
-    Args:
-        graph: a graph; it stays as it is.
-        sizes: the sizes by name.
-
-    Raises:
-        WeftError: the shapes that were inferred for all sizes are not those for these.
-    """
-    return _Settled(sizes).graph(graph, None)
-
-
-class _Settled:
-    """Makes graphs with known sizes.
-
-    Args:
-        sizes: the sizes by name.
-    """
-
-    def __init__(self, sizes: Mapping[str, int]) -> None:
-        self.sizes = sizes
-        self.done: dict[int, Graph] = {}
-
-    def graph(self, graph: Graph, parent: Graph | None) -> Graph:
-        """A graph; one that stands in several places is made once."""
-        if id(graph) in self.done:
-            return self.done[id(graph)]
-        result = self.done[id(graph)] = Graph(graph.name, parent)
-        result.reuses_blocks = graph.reuses_blocks
-        values: dict[Value | None, Value | None] = {None: None}
-        for param in graph.params:
-            values[param] = result.add_param(self.type(param.type), param.name)
-        for node in graph.nodes:
-            regions = tuple([self.graph(region, result) for region in node.regions])
-            inputs = tuple([values[value] for value in node.inputs])
-            attrs = tuple([self.attribute(attribute) for attribute in node.attrs])
-            types = tuple([self.type(value.type) for value in node.outputs])
-            if not node.regions and any(map(_has_sizes, (*node.inputs, *node.outputs))):
-                op: Any = node.op
-                given: Any = tuple([None if value is None else value.type for value in inputs])
-                if op.infer(attrs, given) != types:
-                    raise WeftError(
-                        f"the shapes of {op.name} ({node.where()}) do not follow from sizes as inferred: "
-                        f"{op.infer(attrs, given)} for {types}"
-                    )
-            made = result.add_node(node.op, inputs, attrs, types, regions, node.location)
-            for before, after in zip(node.outputs, made.outputs, strict=True):
-                after.name = before.name
-                values[before] = after
-        result.outputs = [values[value] for value in graph.outputs]  # type: ignore[misc]
-        return result
-
-    def type(self, kind: ValueType) -> ValueType:
-        """A type with known sizes."""
-        if not isinstance(kind, TensorType) or not kind.is_open:
-            return kind
-        return TensorType.of(kind.dtype, settled(kind.shape, self.sizes), kind.weak)
-
-    def attribute(self, value: Any) -> Any:
-        """An attribute with known sizes."""
-        return Body(self.graph(value.graph, None)) if isinstance(value, Body) else settled(value, self.sizes)
-
-
-def _has_sizes(value: Value | None) -> bool:
-    return value is not None and isinstance(value.type, TensorType) and value.type.is_open
 
 
 class SizedExecutable:
@@ -211,7 +113,9 @@ class SizedSegment:
         try:
             if self._padded is None:
                 atoms = list(self._places)
-                self._padded = PaddedGraph(self.graph, atoms, self.executable.donatable, self.compilations, RUN)
+                self._padded = PaddedGraph(
+                    self.graph, atoms, self.executable.donatable, self.compilations, RUN, self.graph.facts
+                )
         except Refused as refused:
             logger.info("%s: each size is compiled for itself: %s", self.name, refused)
             return None
@@ -269,6 +173,7 @@ class SizedDerivative(Derivative):
 
     def __init__(self, graph: Graph, followed: tuple[bool, ...], record: Compilations, atoms: list[str]) -> None:
         self._atoms = atoms
+        self._facts = graph.facts
         self._sizes: tuple[Key, Key] = ((), ())
         super().__init__(graph, followed, record, "")
 
@@ -286,7 +191,7 @@ class SizedDerivative(Derivative):
         return found
 
     def _compiled(self, graph: Graph, what: str) -> Any:
-        return PaddedGraph(graph, self._atoms, (), self._record, what)
+        return PaddedGraph(graph, self._atoms, (), self._record, what, self._facts)
 
     def _run(self, executable: Any, arrays: Sequence[Any]) -> Sequence[Any]:
         return executable.at(*self._sizes).run(*arrays)  # type: ignore[no-any-return]

@@ -80,7 +80,7 @@ class Graph:
         name: shown in text and reports.
     """
 
-    __slots__ = ("name", "params", "nodes", "outputs", "parent", "reuses_blocks", "notes", "__weakref__")
+    __slots__ = ("name", "params", "nodes", "outputs", "parent", "reuses_blocks", "notes", "facts", "__weakref__")
 
     def __init__(self, name: str = "graph", parent: Graph | None = None) -> None:
         self.name = name
@@ -91,6 +91,8 @@ class Graph:
         self.parent = parent
         #: whether stretches that repeat are compiled once whatever the size of the graph
         self.reuses_blocks = False
+        #: what holds of the sizes that it leaves open, as ``"s0 >= 2*s1"``
+        self.facts: tuple[str, ...] = ()
         #: what passes did, for reports: how often
         self.notes: dict[str, int] = {}
 

@@ -10,8 +10,10 @@ import functools
 import operator
 import re
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
+
+import jax
 
 #: an int, or an expression over atoms
 Size = Any
@@ -19,8 +21,11 @@ Size = Any
 ATOM: Final = re.compile(r"\bs\d+\b")
 #: the functions in the text of a size
 SIZE_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
-    "floordiv": operator.floordiv, "mod": operator.mod, "max": max, "min": min,
-}  # fmt: skip
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "max": lambda a, b: a if a == b else jax.core.max_dim(a, b),
+    "min": lambda a, b: a if a == b else jax.core.min_dim(a, b),
+}
 
 
 @functools.cache
@@ -60,6 +65,23 @@ def parsed(text: str) -> Size:
     return found
 
 
+def constrained(names: Sequence[str], facts: Iterable[str]) -> dict[str, Size]:
+    """Atoms of a scope of their own, of which more is known than that they are at least 1.
+
+    Args:
+        names: the names of the atoms.
+        facts: what is known, as ``"s0 >= 2*s1"``.
+
+    Example:
+        >>> at_least(constrained(["s0"], ["s0 >= 2"])["s0"], 2)
+        True
+    """
+    from jax import export  # noqa: PLC0415
+
+    scope = export.SymbolicScope(list(facts))
+    return dict(zip(names, export.symbolic_shape(", ".join(names), scope=scope), strict=True))
+
+
 def is_open_size(size: Size) -> bool:
     """Whether a size is known only when the graph runs."""
     return not isinstance(size, int) and hasattr(size, "dimension_as_value")
@@ -95,8 +117,8 @@ def _code(size: Size) -> types.CodeType:
     return compile(spelled(size), "<size>", "eval")
 
 
-def evaluated(size: Size, values: Mapping[str, int]) -> int:
-    """A size where its atoms have these values.
+def evaluated(size: Size, values: Mapping[str, Size]) -> Size:
+    """A size where its atoms have these values, which may be atoms of another scope.
 
     Example:
         >>> evaluated(atom(0) * atom(1), {"s0": 2, "s1": 3})
@@ -104,11 +126,10 @@ def evaluated(size: Size, values: Mapping[str, int]) -> int:
     """
     if isinstance(size, int):
         return size
-    found: int = eval(_code(size), {**SIZE_FUNCTIONS, **values})
-    return found
+    return eval(_code(size), {**SIZE_FUNCTIONS, **values})
 
 
-def settled(value: Any, values: Mapping[str, int]) -> Any:
+def settled(value: Any, values: Mapping[str, Size]) -> Any:
     """A value with ints in place of the open sizes in it, through tuples and slices."""
     kind = value.__class__
     if kind is tuple:

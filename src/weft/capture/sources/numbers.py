@@ -51,7 +51,7 @@ class CallNumber(RunNumber):
         parts: the numbers in `text`.
     """
 
-    __slots__ = ("numbers", "value", "text", "label", "parts", "name", "pinned", "tensor", "size")
+    __slots__ = ("numbers", "value", "text", "label", "parts", "name", "pinned", "tensor", "size", "compared")
 
     def __init__(self, numbers: Numbers, value: Any, text: str, label: str, parts: tuple[CallNumber, ...]) -> None:
         super().__init__(type(value))
@@ -66,6 +66,8 @@ class CallNumber(RunNumber):
         self.tensor: Tensor | None = None
         #: the same over the sizes that the graph leaves open; None if it depends on more
         self.size: Size = None
+        #: the comparison and the sizes of which it is the result
+        self.compared: tuple[Any, Size, Size] | None = None
 
     @property
     def is_size(self) -> bool:
@@ -144,6 +146,13 @@ _CERTAIN: Final[dict[Any, list[tuple[int, bool]]]] = {
 }  # fmt: skip
 
 
+#: what holds where a comparison does not
+_OTHERWISE: Final = {
+    operator.lt: operator.ge, operator.le: operator.gt, operator.gt: operator.le, operator.ge: operator.lt,
+    operator.eq: operator.ne, operator.ne: operator.eq,
+}  # fmt: skip
+
+
 class ObjectId(int):
     """The `id()` of a tensor that the call brings, or of an object that it makes: what leaves is the id in the call.
 
@@ -186,6 +195,8 @@ class Numbers:
         self._bases: dict[str, CallNumber] = {}
         #: the numbers for sizes that the graph leaves open, and among them the atoms, by name
         self._sizes: dict[Size, CallNumber] = {}
+        #: what guards say of these sizes, in order
+        self.facts: dict[str, None] = {}
         self._atoms: dict[str, CallNumber] = {}
         #: names a class or function in the scope of the guards
         self.spell: Callable[[Any, str], str] = lambda obj, prefix: ""
@@ -227,6 +238,8 @@ class Numbers:
         spelled = text.format(*["{}" if type(arg) is CallNumber else self._literal(arg) for arg in args])
         labels = [_enclosed(arg.label) if type(arg) is CallNumber else self._literal(arg) for arg in args]
         number = CallNumber(self, value, spelled, label.format(*labels), parts)
+        if function in _CERTAIN and None not in sizes:
+            number.compared = (function, sizes[0], sizes[1])
         if function in _GIVE_SIZES and None not in sizes:
             number.size = function(*sizes)
             if not is_open_size(number.size):
@@ -311,7 +324,20 @@ class Numbers:
                 kind = "pinned" if number.size is None else "size"
                 self._add(Guard(f"{name} == {self._literal(value)}", kind, number.label, value, name))
             number.pinned = True
+            if number.size is not None:
+                self._note_facts(operator.eq, number.size, value)
+            elif number.compared is not None:
+                function, left, right = number.compared
+                self._note_facts(function if value else _OTHERWISE[function], left, right)
         return number.value
+
+    def _note_facts(self, function: Any, left: Size, right: Size) -> None:
+        """Note what a guard says of the sizes that the graph leaves open."""
+        facts = {
+            operator.lt: [(right, left + 1)], operator.le: [(right, left)], operator.gt: [(left, right + 1)],
+            operator.ge: [(left, right)], operator.eq: [(left, right), (right, left)],
+        }  # fmt: skip
+        self.facts.update({f"{one} >= {other}": None for one, other in facts.get(function, ())})
 
     def truth(self, number: CallNumber) -> bool:
         """Whether a number counts as true, guarded; its value stays open."""

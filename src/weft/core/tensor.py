@@ -23,6 +23,30 @@ from weft.ir.types import TensorType
 _new = object.__new__
 
 
+class NoElements:
+    """What a tensor has that only describes others, with sizes left open.
+
+    Args:
+        kind: its type, in which -1 is a size that is left open.
+    """
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: TensorType) -> None:
+        self.kind = kind
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise ValueError(
+            f"Tensor(shape={[None if size < 0 else size for size in self.kind.shape]}) says which tensors a network "
+            "takes (set_inputs, export, input_signature); it has no elements"
+        )
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return self.elements
+
+
 class Tensor:
     """An n-dimensional array of one element type.
 
@@ -30,12 +54,13 @@ class Tensor:
         input_data: a number, a (nested) list or tuple, a NumPy array, another Tensor or a JAX array. Python
             floats become float32, Python ints int64, NumPy arrays keep their type.
         dtype: element type; None takes it from the data.
-        shape: with `init`, the shape to initialise.
+        shape: with `init`, the shape to initialise. With sizes that are None and no `init` the tensor has no elements:
+            it describes those that a network takes, for `Cell.set_inputs`, `export` and ``input_signature``.
         init: an initializer that fills a tensor of `shape` and `dtype`.
 
     Raises:
         TypeError: the data is not numeric.
-        ValueError: nested lists of unequal lengths, or `shape` without `init`.
+        ValueError: nested lists of unequal lengths, or a known `shape` without `init`.
 
     Example:
         >>> import weft
@@ -67,8 +92,9 @@ class Tensor:
             if shape is None:
                 raise ValueError("Tensor(init=...) also needs shape=...")
             input_data = init.materialize(tuple(np.atleast_1d(shape).tolist()), wanted or dtypes.float32)
-        elif shape is not None and None in tuple(np.atleast_1d(shape).tolist()):
-            raise ValueError("Tensor(shape=...): a size cannot be left open (None); give the size")
+        elif shape is not None and input_data is None:
+            self._describe(shape, wanted)
+            return
         elif shape is not None:
             raise ValueError("Tensor(shape=...) also needs init=...")
         elif input_data is None:
@@ -89,6 +115,23 @@ class Tensor:
         created = _on_create
         if created is not None:
             created(self)
+
+    def _describe(self, shape: Any, dtype: DType | None) -> None:
+        """Have no elements: say which tensors a network takes."""
+        sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        if None not in sizes and -1 not in sizes:
+            raise ValueError("Tensor(shape=...) also needs init=..., or a size that is left open (None)")
+        if dtype is None:
+            raise ValueError("Tensor(shape=[None, ...]) also needs dtype=...")
+        for size in sizes:
+            if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < -1):
+                raise ValueError(
+                    f"Tensor(shape={shape}): a size is an int of at least 0, or None where it is left open"
+                )
+        self._type = TensorType.of(dtype, tuple([-1 if size is None else size for size in sizes]))
+        self._data = NoElements(self._type)
+        self._node = None
+        self._member = None
 
     # -- plain facts ---------------------------------------------------------------------------------
 
@@ -249,6 +292,8 @@ class Tensor:
     def __str__(self) -> str:
         if (hole := _written(self, "")) is not None:
             return hole
+        if self._data.__class__ is NoElements:
+            return repr(self)
         if self._data.__class__ is Value:
             self.concrete("printing")
         return formatting.text(self)
@@ -258,6 +303,8 @@ class Tensor:
             return hole
         if self._data.__class__ is Value and _await_others is not None:
             _await_others()
+        if self._data.__class__ is NoElements:
+            return f"Tensor(shape={list(self.shape)}, dtype={self.dtype})"
         if self._data.__class__ is Value:  # outside of a capture
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, symbolic)"
         return formatting.representation(self)

@@ -13,6 +13,7 @@ from weft.core.frames import passed_over
 from weft.core.transparency import transparent
 from weft.jit.compiled import Compiled, is_eager
 from weft.jit.instances import Instances
+from weft.jit.signature import Signature
 from weft.nn import cell as cell_module
 from weft.nn.cell import Cell
 
@@ -25,6 +26,9 @@ def _graph_call(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     if _left.cell is cell:
         _left.cell = None
         return NotImplemented
+    stated = cell.__dict__.get("_inputs")
+    if stated:
+        Signature(stated, "set_inputs").check(cell.construct, args, kwargs)
     try:
         if not kwargs:
             result = _run_latest(cell, *args)

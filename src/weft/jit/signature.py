@@ -53,6 +53,7 @@ class Signature:
         stated: a spec, a sequence with one for each positional argument, or a dict for some arguments by name. A spec
             is a `TensorSpec`, a Tensor or anything else with `shape` and `dtype`; a list, tuple or dict of specs; None,
             which agrees with everything; or a Python value, which agrees with values of its class.
+        name: what states it, for messages.
 
     Example:
         >>> signature = Signature((Tensor([1.0, 2.0]), None))
@@ -63,7 +64,8 @@ class Signature:
         TypeError: argument 'x' does not agree with input_signature: it is a Tensor of shape [3] and dtype Int64, ...
     """
 
-    def __init__(self, stated: Any) -> None:
+    def __init__(self, stated: Any, name: str = "input_signature") -> None:
+        self.name = name
         if isinstance(stated, Mapping):
             self.named: dict[str, Any] | None = {name: _spec(value) for name, value in stated.items()}
             self.positional: tuple[Any, ...] = ()
@@ -86,10 +88,10 @@ class Signature:
         if self.named is not None:
             unknown = [name for name in self.named if name not in inspect.signature(function).parameters]
             if unknown:
-                raise TypeError(f"input_signature names {unknown[0]!r}, which {_name(function)} does not take")
+                raise TypeError(f"{self.name} names {unknown[0]!r}, which {_name(function)} does not take")
             for name, spec in self.named.items():
                 if name in bound:
-                    _compare(spec, bound[name], f"argument {name!r}")
+                    _compare(spec, bound[name], f"argument {name!r}", self.name)
             return
         values: list[tuple[str, Any]] = []
         parameters = inspect.signature(function).parameters
@@ -97,18 +99,18 @@ class Signature:
             if parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
                 values += [(f"{name}[{i}]", item) for i, item in enumerate(value)]
             elif parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
-                raise TypeError(f"{_name(function)} has an input_signature, so it takes no further keyword arguments")
+                raise TypeError(f"{_name(function)} has an {self.name}, so it takes no further keyword arguments")
             else:
                 values.append((name, value))
         # the instance that a method is called on is not part of what was stated
         values = values[1:] if next(iter(parameters), "") in ("self", "cls") else values
         if len(values) != len(self.positional):
             raise TypeError(
-                f"{_name(function)} was called with {len(values)} arguments, but its input_signature states "
+                f"{_name(function)} was called with {len(values)} arguments, but its {self.name} states "
                 f"{len(self.positional)}"
             )
         for (name, value), spec in zip(values, self.positional, strict=True):
-            _compare(spec, value, f"argument {name!r}")
+            _compare(spec, value, f"argument {name!r}", self.name)
 
 
 def _name(function: Any) -> str:
@@ -125,7 +127,7 @@ def _spec(stated: Any) -> Any:
     return stated
 
 
-def _compare(spec: Any, value: Any, what: str) -> None:
+def _compare(spec: Any, value: Any, what: str, stated: str) -> None:
     if spec is None:
         return
     if isinstance(spec, TensorSpec):
@@ -137,10 +139,10 @@ def _compare(spec: Any, value: Any, what: str) -> None:
     else:
         agrees = type(value) is type(spec)
     if not agrees:
-        raise TypeError(f"{what} does not agree with input_signature: it is {_shown(value)}, not {_shown(spec)}")
+        raise TypeError(f"{what} does not agree with {stated}: it is {_shown(value)}, not {_shown(spec)}")
     if isinstance(spec, (list, tuple, dict)):
         for key, item in spec.items() if isinstance(spec, dict) else enumerate(spec):
-            _compare(item, value[key], f"{what}[{key!r}]")
+            _compare(item, value[key], f"{what}[{key!r}]", stated)
 
 
 def _shown(value: Any) -> str:

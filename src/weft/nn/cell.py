@@ -147,6 +147,33 @@ class Cell(Remarks):
             return call_with_extras(self, args, kwargs)
         return self.construct(*args, **kwargs)
 
+    def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
+        """State what the Cell takes; graph mode checks each call against it. Sizes that change need no statement.
+
+        Args:
+            inputs: one for each argument: a Tensor (``Tensor(shape=[None, 3], dtype=...)`` leaves a size open), a
+                sequence or dict of them, or None for anything.
+            kwargs: the same by name, in place of all of `inputs`.
+
+        Raises:
+            ValueError: both kinds are given.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn, Tensor
+            >>> net = nn.Dense(3, 2)
+            >>> net.set_inputs(Tensor(shape=[None, 3], dtype=weft.float32))
+            >>> net.get_inputs()[0].shape
+            (-1, 3)
+        """
+        if inputs and kwargs:
+            raise ValueError("set_inputs takes its arguments by position or by name, not both")
+        object.__setattr__(self, "_inputs", kwargs or inputs)
+
+    def get_inputs(self) -> Any:
+        """What `set_inputs` was given: a tuple, a dict, or None."""
+        return self.__dict__.get("_inputs")
+
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the outputs; every network defines its own.
 

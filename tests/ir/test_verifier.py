@@ -191,7 +191,7 @@ MUTATIONS: list[tuple[Callable[[Graph], None], str]] = [
     (stray_parameter, "not among the graph's parameters"),
     (wrong_result_type, "the operation gives (f32[3]), the node says (f32[2])"),
     (not_interned, "not the interned one"),
-    (dynamic_shape, "is not static"),
+    (dynamic_shape, "has a dimension that is no size"),
     (node_twice, "stands in the graph twice"),
     (result_of_another_node, "comes from somewhere else"),
     (condition_not_bool, "the condition must be a bool[] scalar"),

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.mindir.networks import Flow, Structures, Trained, tensor
-from weft import Tensor
+from tests.mindir.networks import Block, Flow, Structures, Trained, tensor
+from weft import Tensor, float32
 from weft.errors import MindIRError
 from weft.mindir import GraphCell, export, load
 
@@ -30,6 +30,8 @@ def _bytes_of(net: Any, *inputs: Any) -> bytes:
 GOOD = [
     _bytes_of(Trained().set_train(), tensor(5, 4)),
     _bytes_of(Flow(), tensor(3, 3)),
+    _bytes_of(Block(), Tensor(shape=[None, None, 16], dtype=float32)),
+    _bytes_of(lambda x, y: (x[1:] + y.reshape(-1)[: x.shape[0] - 1]) / x.shape[0], *[Tensor(shape=[None], dtype=float32)] * 2),
     _bytes_of(Structures(), {"a": tensor(2), "b": tensor(2)}, (tensor(2), [tensor(2), tensor(2)])),
 ]
 
@@ -86,7 +88,7 @@ def other_text(content: bytes, chance: random.Random) -> bytes:
         a, b = sorted(chance.sample(range(len(text) + 1), 2))
         b = min(b, a + chance.randint(1, 30))
         piece = chance.choice(
-            ["", text[a:b] * 2, text[:20], "(", "%0", "f32[2]", "99999999999", "-1", "HostCall", "{", "=", "\0"]
+            ["", text[a:b] * 2, text[:20], "(", "%0", "f32[2]", "99999999999", "-1", "s0", "s1 + 1", "*", "HostCall", "{", "=", "\0"]
         )
         text = text[:a] + piece + text[b:]
     facts["graph"] = text
@@ -120,6 +122,9 @@ def other_facts(content: bytes, chance: random.Random) -> bytes:
                 "",
                 "tensor",
                 "state",
+                "size",
+                "s0",
+                "s7 + 1",
                 [],
                 {},
                 [[]],
@@ -138,7 +143,7 @@ MUTATIONS: list[Callable[[bytes, random.Random], bytes]] = [flipped, cut, other_
 def mutate(numbers: range, folder: Path) -> None:
     for number in numbers:
         chance = random.Random(number)
-        read(MUTATIONS[number % 4](GOOD[number // 4 % 3], chance), folder)
+        read(MUTATIONS[number % 4](GOOD[number // 4 % len(GOOD)], chance), folder)
 
 
 def test_the_files_are_read(tmp_path: Path) -> None:
@@ -187,7 +192,7 @@ def test_claims_take_no_memory(tmp_path: Path) -> None:
         load(str(sparse))
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", True, None, "x" * 1000])
+@pytest.mark.parametrize("version", [0, 1, "2", True, None, "x" * 1000])
 def test_other_versions_are_refused(version: Any, tmp_path: Path) -> None:
     header, facts, data = split(GOOD[0])
     facts["version"] = version
@@ -200,7 +205,7 @@ def test_other_versions_are_refused(version: Any, tmp_path: Path) -> None:
 def one_graph(graph: str) -> bytes:
     """A file with this graph of one input and one output of two numbers."""
     facts = {
-        "version": 1, "graph": graph, "inputs": [["tensor", 0, "float32", [2]]], "params": [["input", 0]],
+        "version": 2, "graph": graph, "operations": {}, "conditions": [], "inputs": [["tensor", 0, "float32", [2]]], "params": [["input", 0]],
         "stored": [], "checks": [], "state": [], "result": ["tensor", 0],
     }  # fmt: skip
     return joined({}, facts, b"")
@@ -233,6 +238,15 @@ Return(%3)"""
         (body("%1 = Add(%0, %9) : f32[2]\nReturn(%0)"), "%9"),
         (body(f"%1 = {'Grad' * 50_000}ReLU(%0) : f32[2]\nReturn(%1)"), "recursion"),
         (body("%1 = Add(%0, %0) : f32[2]\n" * 2 + "Return(%1)"), "%1"),
+        (body("%1 = Zeros() {shape=(s0,)} : f32[s0]\nReturn(%0)"), "Zeros|open size"),
+        (body("%1 = Reshape(%0) {shape=(s0,)} : f32[s0]\nReturn(%0)"), "do not fit|open size"),
+        ("subgraph @f(%0: f32[s0]) { Return(%0) }", "sizes of the inputs|type of a parameter"),
+        ("subgraph @f(%0: f32[2*s0]) { Return(%0) }", "type of a parameter|sizes of the inputs"),
+        ("subgraph @f(%0: f32[s0 ** 2]) { Return(%0) }", "is no size"),
+        ("subgraph @f(%0: f32[max(s0, exit())]) { Return(%0) }", "is no size"),
+        ("subgraph @f(%0: f32[s0.real]) { Return(%0) }", "unexpected character"),
+        (f"subgraph @f(%0: f32[{'s0*' * 200}s0]) {{ Return(%0) }}", "is no size"),
+        (f"subgraph @f(%0: f32[{'max(s0, ' * 60}s0{')' * 60}]) {{ Return(%0) }}", "is no size"),
         ("subgraph @f(%0: f32[2], %1: token) { Return(%0) }", "number of the graph's parameters"),
         ("(" * 100_000, "expected 'subgraph'"),
         ("", "expected 'subgraph'"),

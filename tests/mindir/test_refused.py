@@ -77,8 +77,6 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
         export(3, tensor(1), file_name=name)
     with pytest.raises(TypeError, match="an input must be a Tensor, or a tuple, list or dict of Tensors, not NoneType"):
         export(lambda x: x, None, file_name=name)
-    with pytest.raises(ValueError, match="a size cannot be left open"):
-        Tensor(shape=[None, 3], dtype=dtypes.float32)
     with pytest.raises(TypeError, match="file_name must be a str, not int"):
         load(3)  # type: ignore[arg-type]
     with pytest.raises(MindIRError, match="there is no MINDIR file"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from weft.capture.attempt import Attempt
@@ -11,6 +11,7 @@ from weft.capture.branching.outcomes import Alternatives
 from weft.capture.capture import Program, argument_names
 from weft.capture.leaving.entries import capture_lock
 from weft.capture.leaving.entry import Entry
+from weft.capture.sources.numbers import CallNumber
 from weft.capture.state.frame import Exit, Return
 from weft.capture.writing.writes import Writes
 from weft.core.number import GraphNumber
@@ -18,7 +19,8 @@ from weft.core.tensor import Tensor
 from weft.core.transparency import CALLING_BACK
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Node, Value
-from weft.ir.types import TOKEN
+from weft.ir.sizes import Size
+from weft.ir.types import TOKEN, TensorType
 
 _PYTHON_STACK: Final = 20_000
 
@@ -32,6 +34,10 @@ class Whole:
         result: what the function returns; each tensor is ``["tensor", output]``.
         stored: the outside tensors that the function writes, by output.
         checks: outputs that say whether indices are in bounds, each with what to say if not.
+        types: the types of arguments some of whose sizes the graph leaves open, by id of the tensor.
+        sizes: the parameters that stand for a size, and which.
+        conditions: what the graph relies on: comparisons of two sizes.
+        held: why sizes that were to be left open cannot be.
     """
 
     def __init__(
@@ -41,12 +47,20 @@ class Whole:
         result: Any,
         stored: dict[int, Tensor],
         checks: list[tuple[int, str]],
+        types: dict[int, TensorType],
+        sizes: dict[Value, Size],
+        conditions: list[tuple[str, Size, Size]],
+        held: Unsupported | None,
     ) -> None:
         self.graph = graph
         self.handles = handles
         self.result = result
         self.stored = stored
         self.checks = checks
+        self.types = types
+        self.sizes = sizes
+        self.conditions = conditions
+        self.held = held
 
 
 class _WholeAttempt(Attempt):
@@ -77,13 +91,17 @@ class _WholeAttempt(Attempt):
         return self.stored
 
 
-def capture_whole(function: Any, args: Sequence[Any], name: str) -> Whole:
+def capture_whole(
+    function: Any, args: Sequence[Any], name: str, sizes: Mapping[int, Sequence[int | None]] | None = None
+) -> Whole:
     """Capture a call as one graph that does everything that the call does.
 
     Args:
         function: the function, method or Cell to call.
         args: positional arguments, of the program's own or made for this capture.
         name: name of the graph.
+        sizes: by id of a tensor in the arguments, for each axis whose size the graph leaves open a number: axes with
+            the same number have the same size. None for an axis of this size only.
 
     Returns:
         Whole: the graph, the tensors that it reads and writes, and the structure of its result.
@@ -93,7 +111,8 @@ def capture_whole(function: Any, args: Sequence[Any], name: str) -> Whole:
     """
     owner = Program(name, True, True)
     owner.exact = True  # a graph that assumes nothing, since nobody would look at whether it holds
-    attempt = _WholeAttempt(owner, None, None, ())
+    attempt = _WholeAttempt(owner, None, None, (), {})
+    attempt.sources.open_tensors = sizes or {}
     names = [f"a{i}" for i in range(len(args))]
 
     def begin(attempt: Attempt) -> Exit:
@@ -122,7 +141,42 @@ def capture_whole(function: Any, args: Sequence[Any], name: str) -> Whole:
     handles = {param: handle for handle, param in attempt.trace.externals.values()}
     wrong = " or ".join(dict.fromkeys(what for what, _ in attempt.trace.places))
     checks = [(output, wrong) for output in attempt.writer.conditions]
-    return Whole(graph, {param: handles[param] for param in graph.params}, attempt.result, attempt.stored, checks)
+    numbers = attempt.sources.numbers
+    carried = {param: numbers.carried[param] for param in graph.params if param in numbers.carried}
+    held = _held([*numbers.held, *numbers.fixed()], carried, graph)
+    return Whole(
+        graph,
+        {param: handles[param] for param in graph.params if param not in carried},
+        attempt.result,
+        attempt.stored,
+        checks,
+        {key: kind for key, (_, kind) in attempt.trace.open_types.items()},
+        {param: number.size for param, number in carried.items()},
+        list(numbers.conditions),
+        held,
+    )
+
+
+def _held(held: list[tuple[CallNumber, Any]], carried: Mapping[Value, CallNumber], graph: Graph) -> Unsupported | None:
+    """Why sizes cannot be left open, None if they can."""
+    for number, locate in held:
+        return Unsupported(
+            Refusal.DYNAMIC_SHAPE,
+            f"the size {number.label} was left open (None), but the call needs it to be one value here "
+            f"({number.value!r} for the sample)",
+            "give the sample that size, or compute it with the graph's operations",
+            None if locate is None else locate(),
+        )
+    for param, number in carried.items():
+        if number.size is None:
+            user = next((node for node in graph.walk() if param in node.inputs), None)
+            return Unsupported(
+                Refusal.DYNAMIC_SHAPE,
+                f"{number.label} is computed in Python from a size that was left open (None)",
+                "compute it with sums, products, // and % of sizes, or with tensors",
+                None if user is None else user.where(),
+            )
+    return None
 
 
 def _needs_host(node: Node | None) -> Unsupported:

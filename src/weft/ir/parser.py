@@ -14,6 +14,7 @@ import numpy as np
 from weft.errors import GraphError, Location
 from weft.ir.form import Operation
 from weft.ir.graph import Graph, Value
+from weft.ir.sizes import ATOM, SIZE_FUNCTIONS, Size, is_open_size, parsed
 from weft.ir.text import array_of_elements
 from weft.ir.types import SHORT_NAMES, TOKEN, TensorType, ValueType
 
@@ -31,7 +32,8 @@ _TOKEN = re.compile(
     |(?P<string>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")
     |(?P<number>[+-]?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|inf\b|nan\b)
         (?:[+-](?:\d+\.?\d*(?:[eE][+-]?\d+)?|inf|nan)(?=j))?j?)
-    |(?P<word>[A-Za-z_]\w*)|(?P<dots>\.\.\.)|(?P<mark>[(){}\[\],:=])""",
+    |(?P<word>[A-Za-z_]\w*)|(?P<dots>\.\.\.)|(?P<mark>[(){}\[\],:=])
+    |(?P<sign>[-+*^])""",
     re.VERBOSE,
 )
 _LOCATION = re.compile(r"#\s*(.+?):(\d+)(?::(\d+))?\s*$")
@@ -296,19 +298,48 @@ class _Reader:
             weak = _WEAK[self.advance()]
         return TensorType.of(_DTYPES[name], shape, weak)
 
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[Size, ...]:
         self.expect("[")
-        dims = []
+        dims: list[Size] = []
         while not self.accept("]"):
-            if not self.text.isdigit():
+            if self.spells_size():
+                dims.append(self.size())
+            elif self.text.isdigit():
+                dims.append(int(self.advance()))
+            else:
                 self.fail(f"expected a dimension, found {self.text!r}")
-            dims.append(int(self.advance()))
             if self.text != "]":
                 self.expect(",")
         return tuple(dims)
 
+    def spells_size(self) -> bool:
+        """Whether an open size begins here."""
+        if self.kind == "word":
+            return ATOM.fullmatch(self.text) is not None or self.text in SIZE_FUNCTIONS
+        following = self.tokens[min(self.position + 1, len(self.tokens) - 1)]
+        signed = following[0] == "sign" or (following[0] == "number" and following[1][0] in "+-")
+        return self.kind == "sign" or (self.kind == "number" and signed)
+
+    def size(self) -> Size:
+        """An open size: all up to the comma or bracket that ends it."""
+        start, depth = self.offset, 0
+        while self.kind in ("word", "number", "sign", "mark"):
+            if depth == 0 and self.text in (",", ")", "]", "}"):
+                break
+            depth += (self.text == "(") - (self.text == ")")
+            self.advance()
+        try:
+            found = parsed(self.source[start : self.offset])
+        except ValueError as error:
+            self.fail(str(error), start)
+        if not is_open_size(found):
+            self.fail(f"{found} is no open size", start)
+        return found
+
     def value(self) -> Any:
         at, token = self.offset, self.kind
+        if self.spells_size():
+            return self.size()
         if token == "opaque":
             self.fail(f"the attribute value {self.text} has no text form, so it cannot be read", at)
         if token in ("string", "bytes"):
@@ -360,6 +391,8 @@ class _Reader:
         """An array: shape, then elements or base64 in braces."""
         at = self.offset
         shape = self.shape()
+        if any(map(is_open_size, shape)):
+            self.fail("the size of an array is a number", at)
         np_dtype = _DTYPES[name].np_dtype
         self.expect("{")
         if self.kind == "string":

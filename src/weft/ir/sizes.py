@@ -28,6 +28,26 @@ SIZE_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 }
 
 
+#: the comparisons of two sizes that a graph may rely on
+COMPARISONS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def inequalities(comparison: str, left: Size, right: Size) -> list[str]:
+    """What a comparison says, in the form of `Graph.facts`.
+
+    Example:
+        >>> inequalities("<", atom(0), 4)
+        ['4 >= s0 + 1']
+    """
+    pairs = {
+        "<": [(right, left + 1)], "<=": [(right, left)], ">": [(left, right + 1)], ">=": [(left, right)],
+        "==": [(left, right), (right, left)],
+    }  # fmt: skip
+    return [f"{one} >= {other}" for one, other in pairs.get(comparison, ())]
+
+
 @functools.cache
 def _scope() -> Any:
     from jax import export  # noqa: PLC0415  only a graph with open sizes needs it
@@ -43,11 +63,14 @@ def atom(number: int) -> Size:
         >>> atom(0) * 2 + 1
         2*s0 + 1
     """
-    return parsed(f"s{number}")
+    from jax import export  # noqa: PLC0415
+
+    (found,) = export.symbolic_shape(f"s{number}", scope=_scope())
+    return found
 
 
 def parsed(text: str) -> Size:
-    """The size that a text spells.
+    """The size that a text spells, as ``str`` writes it; the text may come from anywhere.
 
     Raises:
         ValueError: the text spells none.
@@ -56,13 +79,7 @@ def parsed(text: str) -> Size:
         >>> parsed("floordiv(s0, 2)") == atom(0) // 2
         True
     """
-    from jax import export  # noqa: PLC0415
-
-    try:
-        (found,) = export.symbolic_shape(text, scope=_scope())
-    except Exception as error:
-        raise ValueError(f"{text!r} is no size: {error}") from None
-    return found
+    return _Reader(text).size()
 
 
 def constrained(names: Sequence[str], facts: Iterable[str]) -> dict[str, Size]:
@@ -160,3 +177,100 @@ def has_open(value: Any) -> bool:
     if kind is slice:
         return has_open((value.start, value.stop, value.step))
     return is_open_size(value)
+
+
+#: what a text of a size may be at most
+_LENGTH: Final = 400
+_DIGITS: Final = 18
+_ATOM_DIGITS: Final = 4
+_POWER: Final = 8
+_PIECE: Final = re.compile(r"\s*(s?\d+|floordiv|mod|max|min|[-+*^(),])")
+
+
+class _Reader:
+    """Reads sizes: sums of products of ints, atoms, powers and functions, as they are written.
+
+    Args:
+        text: the text.
+    """
+
+    def __init__(self, text: str) -> None:
+        if len(text) > _LENGTH:
+            raise ValueError(f"a text of {len(text)} characters is no size")
+        self.text = text
+        self.pieces: list[str] = []
+        end, text = 0, text.rstrip()
+        while end < len(text):
+            match = _PIECE.match(text, end)
+            if match is None or not text.isascii():
+                raise ValueError(f"{self.text!r} is no size")
+            self.pieces.append(match[1])
+            end = match.end()
+        self.pieces.append("")
+        self.position = 0
+
+    def size(self) -> Size:
+        """All of the text."""
+        try:
+            found = self._sum()
+        except ValueError:
+            raise
+        except Exception as error:  # what computing with sizes refuses
+            raise ValueError(f"{self.text!r} is no size: {error}"[:_LENGTH]) from None
+        self._expect("")
+        return found
+
+    def _next(self) -> str:
+        piece = self.pieces[self.position]
+        self.position += 1
+        return piece
+
+    def _expect(self, piece: str) -> None:
+        if self.position >= len(self.pieces) or self._next() != piece:
+            raise ValueError(f"{self.text!r} is no size")
+
+    def _accept(self, piece: str) -> bool:
+        found = self.pieces[self.position] == piece
+        self.position += found
+        return found
+
+    def _sum(self) -> Size:
+        total: Size = -self._product() if self._accept("-") else self._product()
+        while True:
+            if self._accept("+"):
+                total = total + self._product()
+            elif self._accept("-"):
+                total = total - self._product()
+            else:
+                return total
+
+    def _product(self) -> Size:
+        total = self._power()
+        while self._accept("*"):
+            total = total * self._power()
+        return total
+
+    def _power(self) -> Size:
+        base = self._factor()
+        if not self._accept("^"):
+            return base
+        exponent = self._next()
+        if not exponent.isdigit() or len(exponent) > 1 or int(exponent) > _POWER:
+            raise ValueError(f"{self.text!r} is no size")
+        return base ** int(exponent)
+
+    def _factor(self) -> Size:
+        piece = self._next()
+        if piece.isdigit() and len(piece) <= _DIGITS:
+            return int(piece)
+        if ATOM.fullmatch(piece) and len(piece) <= _ATOM_DIGITS + 1:
+            return atom(int(piece[1:]))
+        function = SIZE_FUNCTIONS.get(piece)
+        if function is None:
+            raise ValueError(f"{self.text!r} is no size")
+        self._expect("(")
+        left = self._sum()
+        self._expect(",")
+        right = self._sum()
+        self._expect(")")
+        return function(left, right)

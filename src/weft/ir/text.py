@@ -33,6 +33,7 @@ import numpy as np
 
 from weft.dtypes import DType
 from weft.ir.form import GraphForm, NodeForm, ValueForm
+from weft.ir.sizes import is_open_size
 from weft.ir.types import SHORT_NAMES
 
 #: arrays with more elements are written in base64
@@ -247,6 +248,8 @@ def format_value(value: Any) -> str:
         return f"slice({', '.join(format_value(v) for v in (value.start, value.stop, value.step))})"
     if isinstance(value, type) and value in _NUMBER_KINDS:
         return f"type({value.__name__})"
+    if is_open_size(value):
+        return str(value)
     array = getattr(value, "array", None)
     if isinstance(array, np.ndarray) and array.dtype in _ARRAY_TYPES:
         return format_array(array)

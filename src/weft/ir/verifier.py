@@ -11,6 +11,7 @@ from typing import Any
 
 from weft.errors import GraphError
 from weft.ir.graph import Graph, Node, Value
+from weft.ir.sizes import is_open_size
 from weft.ir.text import context_lines, format_node, graph_name
 from weft.ir.types import TOKEN, TensorType, ValueType
 
@@ -54,8 +55,8 @@ def type_problem(kind: object) -> str | None:
         return None
     if not isinstance(kind, TensorType):
         return f"{kind!r} is not a type"
-    if any(dim.__class__ is not int or dim < 0 for dim in kind.shape):
-        return f"the shape {kind.shape} is not static"
+    if any(not is_open_size(dim) and (dim.__class__ is not int or dim < 0) for dim in kind.shape):
+        return f"the shape {kind.shape} has a dimension that is no size"
     if TensorType.of(kind.dtype, kind.shape, kind.weak) is not kind:
         return f"the type {kind!r} is not the interned one; make types with TensorType.of"
     return None

@@ -12,7 +12,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from weft.capture.whole import Whole, capture_whole
+from weft.capture.whole import Whole
 from weft.compile.listing import operations_of
 from weft.compile.lower import lower
 from weft.core.tensor import Parameter, Tensor
@@ -20,11 +20,12 @@ from weft.core.transparency import python_only
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph
 from weft.ir.text import format_graph
+from weft.mindir.samples import captured
 from weft.ops.random import random_state
 from weft.train.serialization import safetensors_library
 
 #: version of the format; a program reads files of its own version only
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 METADATA_KEY: Final = "weft.mindir"
 _ENDINGS: Final = {"MINDIR": ".mindir", "STABLEHLO": ".stablehlo"}
 
@@ -35,7 +36,8 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str = "MINDIR") 
 
     Args:
         net: a Cell or function; all that it does must fit one graph.
-        inputs: sample arguments: Tensors, or tuples, lists and dictionaries of them.
+        inputs: sample arguments: Tensors, or tuples, lists and dictionaries of them. ``None`` in the shape of
+            ``Tensor(shape=[None, 3], dtype=...)`` leaves that size open: calls bring any from 1 on.
         file_name: the file; the format's ending is added if it is missing.
         file_format: ``"MINDIR"`` (weft's own, see docs/mindir.md) or ``"STABLEHLO"``.
 
@@ -65,11 +67,7 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str = "MINDIR") 
     path = Path(os.fspath(file_name))
     if path.suffix != _ENDINGS[file_format]:
         path = path.with_name(path.name + _ENDINGS[file_format])
-    leaves: list[Tensor] = []
-    described: list[Any] = []
-    copies = [_copied(value, leaves, described) for value in inputs]
-    name = getattr(net, "__name__", type(net).__name__)
-    whole = capture_whole(net, copies, name)
+    whole, leaves, described = captured(net, inputs)
     if file_format == "MINDIR":
         content = _mindir(whole, leaves, described)
     else:
@@ -77,35 +75,11 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str = "MINDIR") 
     _write(path, content)
 
 
-def _copied(value: Any, leaves: list[Tensor], described: list[Any] | None) -> Any:
-    """An argument with new handles for its tensors, so that none of them is a weight; notes the structure."""
-    if isinstance(value, Tensor):
-        copy = Tensor(value.asnumpy())
-        if described is not None:
-            described.append(["tensor", len(leaves), copy.asnumpy().dtype.name, list(copy.shape)])
-        leaves.append(copy)
-        return copy
-    if type(value) in (tuple, list):
-        items: list[Any] = []
-        made = [_copied(item, leaves, items) for item in value]
-        if described is not None:
-            described.append([type(value).__name__, items])
-        return tuple(made) if type(value) is tuple else made
-    if type(value) is dict and all(type(key) is str for key in value):
-        items = []
-        made_dict = {key: _copied(item, leaves, items) for key, item in value.items()}
-        if described is not None:
-            described.append(["dict", [[key, item] for key, item in zip(value, items, strict=True)]])
-        return made_dict
-    raise TypeError(
-        f"export: an input must be a Tensor, or a tuple, list or dict of Tensors, not {type(value).__name__}"
-    )
-
-
 def _mindir(whole: Whole, leaves: list[Tensor], described: list[Any]) -> bytes:
     """The content of a MINDIR file."""
     _check_operations(whole.graph)
     numbers = {id(leaf): number for number, leaf in enumerate(leaves)}
+    names = operations_of(whole.graph) or {}
     written = {output: handle for output, handle in whole.stored.items() if id(handle) not in numbers}
     if len(written) != len(whole.stored):
         raise Unsupported(
@@ -130,14 +104,19 @@ def _mindir(whole: Whole, leaves: list[Tensor], described: list[Any]) -> bytes:
             weights[name] = np.ascontiguousarray(array).reshape(array.shape)
         return places[id(handle)]
 
-    params = []
+    params: list[list[Any]] = []
     for param in whole.graph.params:
+        if param in whole.sizes:
+            params.append(["size", str(whole.sizes[param])])
+            continue
         handle = whole.handles[param]
         number = numbers.get(id(handle))
         params.append(["state", place(handle)] if number is None else ["input", number])
     facts = {
         "version": FORMAT_VERSION,
         "graph": format_graph(whole.graph, locations=False),
+        "operations": {name: known_as for name, known_as in names.items() if name != known_as},
+        "conditions": [[str(left), comparison, str(right)] for comparison, left, right in whole.conditions],
         "inputs": described,
         "params": params,
         "stored": [[output, place(handle)] for output, handle in written.items()],
@@ -151,17 +130,15 @@ def _mindir(whole: Whole, leaves: list[Tensor], described: list[Any]) -> bytes:
 
 def _check_operations(graph: Graph) -> None:
     """Refuse code of the program in operations, which other processes do not have."""
-    names = operations_of(graph)
-    if names is not None and all(name == known for name, known in names.items()):
+    if operations_of(graph) is not None:
         return
     for node in graph.walk():
         alone = Graph("one")
         alone.nodes = [node]
-        found = operations_of(alone)
-        if found is None or any(name != known for name, known in found.items()):
+        if operations_of(alone) is None:
             raise Unsupported(
                 Refusal.IMPURE_CALL,
-                f"the operation {node.op.name} holds code of the program or of an optimizer, which a file cannot",
+                f"the operation {node.op.name} holds code of the program, which a file cannot",
                 "use operations of the library only",
                 node.where(),
             )
@@ -175,6 +152,12 @@ def _stablehlo(whole: Whole, leaves: list[Tensor]) -> bytes:
             Refusal.OUTPUT,
             "the call changes tensors (running statistics, or the random stream), for which StableHLO has no place",
             "export the network for inference (set_train(False)), or as MINDIR",
+        )
+    if whole.types:
+        raise Unsupported(
+            Refusal.DYNAMIC_SHAPE,
+            "a size is left open (None), which StableHLO files of weft cannot hold",
+            "export for samples with all sizes, or as MINDIR",
         )
     numbers = {id(leaf): number for number, leaf in enumerate(leaves)}
     run: Callable[..., Any] = lower(whole.graph)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from weft.compile.replay import replay
-from weft.compile.segment import Segment
+from weft.compile.sized import is_open, segment_of, with_sizes
 from weft.core import trace as trace_module
 from weft.core.bounds import check
+from weft.core.number import as_number
 from weft.core.tensor import Parameter, Tensor
+from weft.core.trace import Trace
+from weft.ir.sizes import COMPARISONS, evaluated
 from weft.mindir.program import GraphProgram
 from weft.nn.cell import Cell
 from weft.ops.random import draws_in_turn, random_state
+
+#: numbers above may not fit the graph
+_LARGEST: Final = 2**31 - 1
 
 
 class GraphCell(Cell):
@@ -46,7 +52,7 @@ class GraphCell(Cell):
             raise TypeError(f"GraphCell: params_init must be a dict, not {type(params_init).__name__}")
         given = dict(params_init or {})
         self._program = graph
-        self._segment = Segment(graph.graph)
+        self._segment = segment_of(graph.graph)
         handles: list[Tensor] = []
         for entry in graph.state:
             array = graph.weights[entry.name].copy()
@@ -70,15 +76,25 @@ class GraphCell(Cell):
         leaves: list[Tensor] = []
         if len(args) != len(program.inputs):
             raise TypeError(f"GraphCell: the graph takes {len(program.inputs)} arguments, not {len(args)}")
+        sizes: dict[str, int] = {}
         for place, (value, expected) in enumerate(zip(args, program.inputs, strict=True)):
-            _gather(value, expected, leaves, f"argument {place}")
+            _gather(value, expected, leaves, f"argument {place}", sizes)
+        if program.conditions:
+            _check_conditions(program, sizes)
         with draws_in_turn():
-            operands = [leaves[number] if kind == "input" else self._handles[number] for kind, number in program.params]
             trace = trace_module.current()
+            operands: list[Tensor] = []
+            for kind, number in program.params:
+                if kind == "size":
+                    operands.append(_number(evaluated(number, sizes), trace))
+                else:
+                    tensor = leaves[number] if kind == "input" else self._handles[number]
+                    operands.append(tensor if trace is None else trace.present(tensor))
             if trace is None:
                 outputs: Sequence[Any] = self._segment.follow(operands)
             else:
-                outputs = replay(trace, program.graph, [trace.present(tensor) for tensor in operands])
+                graph = program.graph
+                outputs = replay(trace, with_sizes(graph, sizes) if is_open(graph) else graph, operands)
             for output, message in program.checks:
                 check(outputs[output], message)
             for output, number in program.stored:
@@ -98,17 +114,79 @@ def _replacing(name: str, array: np.ndarray[Any, Any], value: Any) -> np.ndarray
     return np.array(found)
 
 
-def _gather(value: Any, expected: Any, leaves: list[Tensor], where: str) -> None:
-    """Check an argument and take its tensors."""
+def _number(size: int, trace: Trace | None) -> Tensor:
+    """A size as an operand of the graph."""
+    if size > _LARGEST:
+        raise ValueError(f"GraphCell: the size {size}, of which the graph makes a number, is too large")
+    return Tensor(np.int64(size)) if trace is None else as_number(size, int)
+
+
+def _check_conditions(program: GraphProgram, sizes: Mapping[str, int]) -> None:
+    """Whether what the graph relies on holds for the sizes of a call."""
+    for left, comparison, right in program.conditions:
+        try:
+            holds = COMPARISONS[comparison](evaluated(left, sizes), evaluated(right, sizes))
+        except ZeroDivisionError:
+            holds = False
+        if not holds:
+            found = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+            raise ValueError(
+                f"GraphCell: the graph holds for {left} {comparison} {right}, as the sample was, and not for "
+                f"arguments with {found}; it takes {_described(program)}"
+            )
+
+
+def _described(program: GraphProgram) -> str:
+    """What a graph takes, with the names of its open sizes."""
+
+    def one(item: Any) -> str:
+        if item[0] == "tensor":
+            return f"{item[2]}[{', '.join('any' if size is None else str(size) for size in item[3])}]"
+        parts = [f"{part[0]!r}: {one(part[1])}" if item[0] == "dict" else one(part) for part in item[1]]
+        return f"{item[0]}({', '.join(parts)})"
+
+    return ", ".join(map(one, program.inputs))
+
+
+def _fits(shape: tuple[Any, ...], sizes: dict[str, int], found: tuple[int, ...]) -> bool:
+    """Whether a shape is the expected one; notes the sizes that are met first."""
+    if len(found) != len(shape):
+        return False
+    for size, is_now in zip(shape, found, strict=True):
+        if type(size) is int:
+            expected = size
+        elif is_now < 1:
+            return False
+        elif size is None:
+            continue
+        else:
+            expected = sizes.setdefault(str(size), int(is_now))
+        if is_now != expected:
+            return False
+    return True
+
+
+def _shown(shape: tuple[Any, ...], sizes: Mapping[str, int]) -> str:
+    """A shape, with what other arguments say of its open sizes."""
+    if all(type(size) is int for size in shape):
+        return str(shape)
+    known = {str(size): sizes[str(size)] for size in shape if type(size) is not int and str(size) in sizes}
+    text = ", ".join("any" if size is None else str(size) for size in shape)
+    here = "".join(f", {name} = {size} here" for name, size in known.items())
+    return f"({text}{',' if len(shape) == 1 else ''}), sizes from 1 on{here}"
+
+
+def _gather(value: Any, expected: Any, leaves: list[Tensor], where: str, sizes: dict[str, int]) -> None:
+    """Check an argument and take its tensors and the sizes that the graph leaves open."""
     kind = expected[0]
     if kind == "tensor":
         if not isinstance(value, Tensor):
             raise TypeError(f"GraphCell: {where} must be a Tensor, not {type(value).__name__}")
         dtype, shape = expected[2], tuple(expected[3])
-        if (value.dtype.np_dtype.name, tuple(value.shape)) != (dtype, shape):
+        if value.dtype.np_dtype.name != dtype or not _fits(shape, sizes, tuple(value.shape)):
             raise ValueError(
                 f"GraphCell: {where} is {value.dtype.np_dtype.name} of shape {tuple(value.shape)}, the graph was "
-                f"exported for {dtype} of shape {shape}"
+                f"exported for {dtype} of shape {_shown(shape, sizes)}"
             )
         leaves.append(value)
         return
@@ -118,10 +196,10 @@ def _gather(value: Any, expected: Any, leaves: list[Tensor], where: str) -> None
         for key, part in expected[1]:
             if key not in value:
                 raise TypeError(f"GraphCell: {where} must have the key {key!r}")
-            _gather(value[key], part, leaves, f"{where}[{key!r}]")
+            _gather(value[key], part, leaves, f"{where}[{key!r}]", sizes)
         return
     for place, (item, part) in enumerate(zip(value, expected[1], strict=True)):
-        _gather(item, part, leaves, f"{where}[{place}]")
+        _gather(item, part, leaves, f"{where}[{place}]", sizes)
 
 
 def _rebuilt(result: Any, outputs: Sequence[Any]) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.ir.graph import Graph
+from weft.ir.sizes import Size
 
 
 class Tensors(NamedTuple):
@@ -28,13 +29,15 @@ class GraphProgram(NamedTuple):
 
     Args:
         graph: the graph.
-        inputs: for each argument its structure; each tensor is ``["tensor", number, element type, shape]``.
-        params: for each parameter of the graph ``["input", number]`` or ``["state", number]``.
+        inputs: for each argument its structure; each tensor is ``["tensor", number, element type, shape]``, where
+            an open size is an atom (see `weft.ir.sizes`), None if the graph does not use it.
+        params: for each parameter of the graph ``["input", number]``, ``["state", number]`` or ``["size", size]``.
         state: the tensors that the graph reads or writes.
         result: the structure of the result.
         stored: pairs of an output of the graph and the number in `state` of the tensor that it replaces.
         checks: pairs of an output of the graph, which says whether indices are in bounds, and the message if not.
         weights: the arrays of `state` by name.
+        conditions: what the graph relies on: comparisons of two sizes.
     """
 
     graph: Graph
@@ -45,3 +48,4 @@ class GraphProgram(NamedTuple):
     stored: list[list[int]]
     checks: list[Any]
     weights: dict[str, np.ndarray[Any, Any]]
+    conditions: list[tuple[Size, str, Size]]

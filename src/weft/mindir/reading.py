@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import numpy as np
 
+from weft.compile.known_sizes import places_of
 from weft.compile.listing import operation, operations_of, read_graph
 from weft.core.primitive import IO, Primitive
 from weft.core.transparency import python_only
-from weft.dtypes import bool_
+from weft.dtypes import bool_, int64
 from weft.errors import MindIRError
 from weft.ir.graph import Graph
+from weft.ir.sizes import ATOM, COMPARISONS, atoms_of, inequalities, is_open_size, parsed
+from weft.ir.text import held_graph
 from weft.ir.types import TensorType
 from weft.ir.verifier import verify
 from weft.mindir.exporting import FORMAT_VERSION, METADATA_KEY
@@ -88,23 +92,58 @@ def _program(content: bytes, library: Any) -> GraphProgram:
     if type(version) is not int or version != FORMAT_VERSION:
         raise MindIRError(f"it has the format version {version!r:.20}; this program reads {FORMAT_VERSION}")
     weights = {name: _array(entry) for name, entry in entries}
-    graph = read_graph(facts["graph"])
-    _check_operations(graph)
+    known_as = _operations(facts["operations"])
+    graph = read_graph(facts["graph"], known_as)
+    _check_operations(graph, known_as)
     verify(graph)
     state = [Tensors(*entry) for entry in facts["state"]]
+    conditions = [(parsed(left), comparison, parsed(right)) for left, comparison, right in facts["conditions"]]
+    inputs = [_input(item) for item in facts["inputs"]]
+    params = [[kind, parsed(which) if kind == "size" else which] for kind, which in facts["params"]]
     program = GraphProgram(
-        graph, facts["inputs"], facts["params"], state, facts["result"], facts["stored"],
-        facts["checks"], weights,
-    )  # fmt: skip
+        graph, inputs, params, state, facts["result"], facts["stored"], facts["checks"], weights, conditions
+    )
     _check(program)
+    graph.facts = tuple(
+        [fact for left, comparison, right in conditions for fact in inequalities(comparison, left, right)]
+    )
     return program
 
 
-def _check_operations(graph: Graph) -> None:
+class _Operations(dict[str, str]):
+    """Names of operations in a file -> the names under which the library knows them: the same for most."""
+
+    def __missing__(self, name: str) -> str:
+        return name
+
+
+def _operations(names: Any) -> _Operations:
+    _need(type(names) is dict, "the list of operations")
+    for name, known_as in names.items():
+        _need(type(known_as) is str and known_as.startswith("weft.") and known_as in Primitive.makers, "an operation")
+        _need(Primitive.named(name) is None, "the name of an operation")
+    return _Operations(names)
+
+
+def _input(item: Any) -> Any:
+    """The structure of an input, with its open sizes read."""
+    kind, *content = item
+    if kind == "tensor":
+        number, dtype, shape = content
+        return [kind, number, dtype, tuple([parsed(size) if type(size) is str else size for size in shape])]
+    if kind == "dict":
+        return [kind, [[key, _input(part)] for key, part in content[0]]]
+    return [kind, [_input(part) for part in content[0]]]
+
+
+def _check_operations(graph: Graph, known_as: Mapping[str, str]) -> None:
     """Only the library's own operations, and none that calls the host."""
     names = operations_of(graph)
-    _need(names is not None and all(name == known for name, known in names.items()), "an operation")
-    for name in names or ():
+    _need(names is not None and all(known_as[name] == known for name, known in names.items()), "an operation")
+    for name, known in (names or {}).items():
+        if known in Primitive.makers:
+            _need(Primitive.makers[known]().effect != IO, "an operation")
+            continue
         base = name
         while Primitive.named(base) is None and base.startswith("Grad"):  # a derivative does what its operation does
             base = base.removeprefix("Grad")
@@ -127,9 +166,10 @@ def _need(holds: bool, what: str) -> None:
 def _check(program: GraphProgram) -> None:
     """Whether the parts of a file fit one another."""
     graph, state = program.graph, program.state
-    types: list[tuple[str, tuple[int, ...]]] = []
+    types: list[tuple[str, tuple[Any, ...]]] = []
     for item in program.inputs:
         _check_input(item, types)
+    _check_sizes(program, types)
     names = [entry.name for entry in state]
     _need(len(set(names)) == len(names) and set(names) == set(program.weights), "the list of weights")
     for entry in state:
@@ -140,6 +180,9 @@ def _check(program: GraphProgram) -> None:
     kept = [(program.weights[name].dtype.name, program.weights[name].shape) for name in names]
     _need(len(program.params) == len(graph.params), "the number of the graph's parameters")
     for (kind, number), param in zip(program.params, graph.params, strict=True):
+        if kind == "size":
+            _need(param.type is TensorType.of(int64, (), int), "the type of a parameter")
+            continue
         _need(kind in ("input", "state"), "the kind of a parameter")
         known = types if kind == "input" else kept
         _need(_is_place(number, known) and _type_of(param.type) == known[number], "the type of a parameter")
@@ -153,12 +196,39 @@ def _check(program: GraphProgram) -> None:
     _check_result(program.result, graph)
 
 
-def _check_input(item: Any, types: list[tuple[str, tuple[int, ...]]]) -> None:
+def _check_sizes(program: GraphProgram, types: list[tuple[str, tuple[Any, ...]]]) -> None:
+    """Whether the calls bring all sizes that the graph leaves open."""
+    brought = {str(size) for _, shape in types for size in shape if is_open_size(size)}
+    for left, comparison, right in program.conditions:
+        _need(comparison in COMPARISONS and brought.issuperset(atoms_of((left, right))), "a condition on sizes")
+    for kind, size in program.params:
+        _need(kind != "size" or brought.issuperset(atoms_of((size,))), "a size")
+    places = places_of(program.graph)
+    _need(brought.issuperset(places), "the sizes of the inputs")
+    stack, seen = [program.graph], set()
+    while stack:
+        graph: Any = stack.pop()
+        if id(graph) in seen:
+            continue
+        seen.add(id(graph))
+        kinds = [value.type for value in graph.params]
+        for node in graph.nodes:
+            kinds += [value.type for value in node.outputs]
+            held = [held_graph(value) for value in node.attrs]
+            stack += [*node.regions, *[inner for inner in held if inner is not None]]
+            _need(places.keys() >= set(atoms_of(node.attrs)), "an open size")
+        shapes = tuple([kind.shape for kind in kinds if isinstance(kind, TensorType) and kind.is_open])
+        _need(places.keys() >= set(atoms_of(shapes)), "an open size")
+
+
+def _check_input(item: Any, types: list[tuple[str, tuple[Any, ...]]]) -> None:
     if item[0] == "tensor":
         _, number, dtype, shape = item
         _need(type(number) is int and number == len(types), "the number of an input")
-        _need(all(type(dim) is int and dim >= 0 for dim in shape), "the shape of an input")
-        types.append((dtype, tuple(shape)))
+        for size in shape:
+            known = size is None or (type(size) is int and size >= 0)
+            _need(known or (is_open_size(size) and ATOM.fullmatch(str(size)) is not None), "the shape of an input")
+        types.append((dtype, shape))
         return
     kind, content = item
     _need(kind in ("tuple", "list", "dict"), "the structure of the inputs")

@@ -12,7 +12,7 @@ import itertools
 import re
 import types
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -141,6 +141,8 @@ class Known(abc.ABC):
         self.restless: Collection[str] = ()
         #: paths of sizes that are left open -> a number, the same for those that were never found different
         self.open_sizes: Mapping[str, int] = {}
+        #: the same by the id of the tensor, for each axis
+        self.open_tensors: Mapping[int, Sequence[int | None]] = {}
         #: those of this capture, with their values now
         self._open: dict[Any, tuple[Size, int]] = {}
         #: tells the trace of a tensor some of whose sizes are open
@@ -451,7 +453,7 @@ class Known(abc.ABC):
         self._know(value, expression, path)
         if expression.isidentifier() and is_plain_instance(type(value)):
             self._instances.add(expression)
-        if type(value) is Tensor and self.open_sizes and self._leave_open(expression, value, path):
+        if type(value) is Tensor and (self.open_sizes or self.open_tensors) and self._leave_open(expression, value, path):
             pass
         elif isinstance(value, Tensor):
             kind = "Tensor" if type(value) is Tensor else self.name(type(value), "class")
@@ -467,8 +469,9 @@ class Known(abc.ABC):
     def _leave_open(self, expression: str, value: Tensor, path: str) -> bool:
         """Leave sizes of a tensor open that are others in each call; returns whether there are any."""
         shape: list[Any] = [*value.type.shape]
+        groups = self.open_tensors.get(id(value))
         for axis, size in enumerate(value.type.shape):
-            group = self.open_sizes.get(f"{path}.shape[{axis}]")
+            group = self.open_sizes.get(f"{path}.shape[{axis}]") if groups is None else groups[axis]
             if group is None or not size:
                 continue
             of_group = self._open.setdefault(group, (atom(len(self._open)), size))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from weft import dtypes
@@ -21,7 +21,20 @@ from weft.core.run_number import KINDS, RunNumber
 from weft.core.tensor import Tensor, wrap
 from weft.dtypes import DType
 from weft.ir.graph import Value
-from weft.ir.sizes import ATOM, SIZE_FUNCTIONS, Size, at_least, atoms_of, evaluated, is_open_size, settled, spelled
+from weft.ir.sizes import (
+    ATOM,
+    COMPARISONS,
+    SIZE_FUNCTIONS,
+    Size,
+    at_least,
+    atoms_of,
+    constrained,
+    evaluated,
+    inequalities,
+    is_open_size,
+    settled,
+    spelled,
+)
 from weft.ir.types import TensorType
 
 _LABEL_LIMIT: Final = 60
@@ -153,6 +166,9 @@ _OTHERWISE: Final = {
 }  # fmt: skip
 
 
+_COMPARED: Final = {function: comparison for comparison, function in COMPARISONS.items()}
+
+
 class ObjectId(int):
     """The `id()` of a tensor that the call brings, or of an object that it makes: what leaves is the id in the call.
 
@@ -192,11 +208,17 @@ class Numbers:
         self.names: list[str] = []
         #: parameters of the graph that carry numbers, with the expressions that load them
         self.inputs: dict[Value, str] = {}
+        #: the same with the numbers
+        self.carried: dict[Value, CallNumber] = {}
         self._bases: dict[str, CallNumber] = {}
         #: the numbers for sizes that the graph leaves open, and among them the atoms, by name
         self._sizes: dict[Size, CallNumber] = {}
         #: what guards say of these sizes, in order
         self.facts: dict[str, None] = {}
+        #: the same as it was compared, in order: what holds between two sizes, and where in the program
+        self.conditions: dict[tuple[str, Size, Size], Any] = {}
+        #: guards that need an open size to be one value, or that no comparison of sizes says: what, and where
+        self.held: list[tuple[CallNumber, Any]] = []
         self._atoms: dict[str, CallNumber] = {}
         #: names a class or function in the scope of the guards
         self.spell: Callable[[Any, str], str] = lambda obj, prefix: ""
@@ -324,6 +346,8 @@ class Numbers:
                 kind = "pinned" if number.size is None else "size"
                 self._add(Guard(f"{name} == {self._literal(value)}", kind, number.label, value, name))
             number.pinned = True
+            if number.compared is None and self._depends(number):
+                self.held.append((number, _place()))
             if number.size is not None:
                 self._note_facts(operator.eq, number.size, value)
             elif number.compared is not None:
@@ -333,11 +357,22 @@ class Numbers:
 
     def _note_facts(self, function: Any, left: Size, right: Size) -> None:
         """Note what a guard says of the sizes that the graph leaves open."""
-        facts = {
-            operator.lt: [(right, left + 1)], operator.le: [(right, left)], operator.gt: [(left, right + 1)],
-            operator.ge: [(left, right)], operator.eq: [(left, right), (right, left)],
-        }  # fmt: skip
-        self.facts.update({f"{one} >= {other}": None for one, other in facts.get(function, ())})
+        comparison = _COMPARED[function]
+        self.conditions.setdefault((comparison, left, right), _place())
+        self.facts.update(dict.fromkeys(inequalities(comparison, left, right)))
+
+    def fixed(self) -> Iterator[tuple[CallNumber, Any]]:
+        """The open sizes of which the guards leave one value only, and where in the program."""
+        sizes = constrained(list(self._atoms), self.facts) if self.facts else {}
+        for name, size in sizes.items():
+            number = self._atoms[name]
+            if at_least(size, number.value) and at_least(-size, -number.value):
+                last = [place for (_, *sides), place in self.conditions.items() if name in atoms_of(tuple(sides))][-1]
+                yield number, last
+
+    def _depends(self, number: CallNumber) -> bool:
+        """Whether a number depends on a size that the graph leaves open."""
+        return number.size is not None or any(map(self._depends, number.parts))
 
     def truth(self, number: CallNumber) -> bool:
         """Whether a number counts as true, guarded; its value stays open."""
@@ -358,6 +393,7 @@ class Numbers:
             name, kind = self.name_of(number), type(value)
             param = trace.root.add_param(TensorType.of(STORAGE[kind], (), kind), "")
             self.inputs[param] = f"{self.spell(STORAGE[kind].np_dtype.type, 'object')}({name})"
+            self.carried[param] = number
             number.tensor = wrap(param)
         if number.kind is int:
             self._add(Guard(f"{least} <= {self.name_of(number)} <= {most}", "relation", number.label, True))
@@ -385,6 +421,12 @@ def _decided(function: Callable[..., Any], left: Size, right: Size) -> bool | No
         if at_least(difference, bound) if bound >= 0 else at_least(-difference, -bound - 1):
             return certain
     return None
+
+
+def _place() -> Any:
+    """What tells where the program is that is captured."""
+    trace = trace_module.current()
+    return None if trace is None or trace.location is None else trace.location()
 
 
 def _enclosed(label: str) -> str:

@@ -20,6 +20,7 @@ from weft.core.primitive import Primitive
 from weft.core.trace import CONSTANT, Literal
 from weft.errors import GraphError, Location
 from weft.ir.graph import Graph, Value
+from weft.ir.sizes import atom, parsed
 from weft.ir.text import format_array, format_graph, format_node, format_value
 from weft.ir.types import TOKEN, TensorType
 from weft.passes.rewrite import structure
@@ -48,6 +49,39 @@ TEXT = """subgraph @step(%x: f32[3], %conv1.weight: f32[3], %0: i64[]:int, %go: 
   Return(%6, %io)
 }
 """
+
+
+SIZES = """subgraph @sized(%x: f32[s0,2*s1 + 1,3], %y: f32[floordiv(s0 + 1, 2),- s0 + 9]) {
+  %0 = Reshape(%x) {shape=(s0, 6*s1 + 3)} : f32[s0,6*s1 + 3]
+  %1 = Reshape(%y) {shape=(s0^2*s1 - 4, max(s0, s1 - 3), - mod(s0, 3), -1)} : f32[s1*mod(s0, 3),3*s1 - 2*s0]
+  %2 = GetItem(%x) {spec=(slice(None, s0 - 1, None), slice(s1, - s0, 2))} : f32[s0 - 1]
+  Return(%0, %1, %2)
+}
+"""
+
+
+def test_open_sizes_read_back() -> None:
+    graph = read_graph(SIZES)
+    assert str(graph) == SIZES
+    s0, s1 = atom(0), atom(1)
+    assert graph.params[0].type is TensorType.of(dtypes.float32, (s0, 2 * s1 + 1, 3))
+    assert graph.nodes[0].attrs[0] == (s0, 6 * s1 + 3)
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        "s0 s1", "s0**2", "s0^9", "s0^-1", "(s0)", "s99999", "mod(s0)", "mod(s0, 0)", "floordiv(s0, 1, 2)", "s0+", "t0",
+        "max(s0, exit())", "s0.real", "__import__('os')", "s0 if 1 else 2", "s0*" * 200 + "s0", "s0 - s0", "1.5*s0",
+        "max(s0, " * 60 + "s0" + ")" * 60, "s0*99999999999999999999",
+    ],
+)  # fmt: skip
+def test_what_is_no_size_is_refused(size: str) -> None:
+    with pytest.raises(GraphError, match="line 1"):
+        read_graph(f"subgraph @f(%x: f32[s0,{size}]) {{ Return(%x) }}")
+    if size != "s0 - s0":
+        with pytest.raises(ValueError, match="no size"):
+            parsed(size)
 
 
 def test_text_reads_back_to_the_same_text() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,12 +13,14 @@ import jax
 import numpy as np
 
 from weft.capture.whole import Whole
+from weft.compile.known_sizes import with_sizes
 from weft.compile.listing import operations_of
 from weft.compile.lower import lower
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import python_only
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph
+from weft.ir.sizes import atoms_of, constrained, evaluated, settled
 from weft.ir.text import format_graph
 from weft.mindir.samples import captured
 from weft.ops.random import random_state
@@ -153,23 +155,35 @@ def _stablehlo(whole: Whole, leaves: list[Tensor]) -> bytes:
             "the call changes tensors (running statistics, or the random stream), for which StableHLO has no place",
             "export the network for inference (set_train(False)), or as MINDIR",
         )
+    graph, atoms = whole.graph, dict[str, Any]()
     if whole.types:
-        raise Unsupported(
-            Refusal.DYNAMIC_SHAPE,
-            "a size is left open (None), which StableHLO files of weft cannot hold",
-            "export for samples with all sizes, or as MINDIR",
-        )
+        if any(comparison == "!=" for comparison, _, _ in whole.conditions):
+            raise Unsupported(
+                Refusal.DYNAMIC_SHAPE,
+                "the call depends on whether sizes that are left open (None) differ, which StableHLO cannot say",
+                "export for samples with all sizes, or as MINDIR",
+            )
+        names = atoms_of(tuple([kind.shape for kind in whole.types.values()]))
+        atoms = constrained(names, graph.facts)  # JAX checks the facts where the file runs
+        graph = with_sizes(graph, atoms, check=False)
     numbers = {id(leaf): number for number, leaf in enumerate(leaves)}
-    run: Callable[..., Any] = lower(whole.graph)
+    run: Callable[..., Any] = lower(graph)
     outputs = _outputs(whole.result)
-    handles = [whole.handles[param] for param in whole.graph.params]
+    handles = [whole.handles.get(param) for param in whole.graph.params]
+    sizes = [None if param not in whole.sizes else evaluated(whole.sizes[param], atoms) for param in whole.graph.params]
+
+    def operand(handle: Tensor | None, size: Any, arrays: Sequence[Any]) -> Any:
+        if handle is None:
+            return jax.numpy.asarray(size, np.int64)
+        return arrays[numbers[id(handle)]] if id(handle) in numbers else handle._data
 
     def call(*arrays: Any) -> Any:
-        operands = [arrays[numbers[id(h)]] if id(h) in numbers else h._data for h in handles]
-        results = run(*operands)
+        results = run(*[operand(handle, size, arrays) for handle, size in zip(handles, sizes, strict=True)])
         return tuple(results[output] for output in outputs)
 
-    exported = jax.export.export(jax.jit(call, keep_unused=True))(*[leaf._data for leaf in leaves])
+    shapes = [settled(kind.shape, atoms) if (kind := whole.types.get(id(leaf))) else leaf.shape for leaf in leaves]
+    taken = [jax.ShapeDtypeStruct(s, leaf.dtype.np_dtype) for s, leaf in zip(shapes, leaves, strict=True)]
+    exported = jax.export.export(jax.jit(call, keep_unused=True))(*taken)
     return bytes(exported.mlir_module_serialized)
 
 

@@ -119,9 +119,7 @@ class _Samples:
                     shape = [str(size) if is_open_size(size) else size for size in kind.shape]
                 elif id(leaf) in self.open:  # the call does not read it
                     groups = self.open[id(leaf)]
-                    shape = [
-                        size if group is None else None for size, group in zip(shape, groups, strict=True)
-                    ]
+                    shape = [size if group is None else None for size, group in zip(shape, groups, strict=True)]
                 return ["tensor", number, leaf.dtype.np_dtype.name, shape]
             if type(value) is dict:
                 return ["dict", [[key, one(item)] for key, item in value.items()]]

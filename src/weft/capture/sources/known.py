@@ -453,7 +453,11 @@ class Known(abc.ABC):
         self._know(value, expression, path)
         if expression.isidentifier() and is_plain_instance(type(value)):
             self._instances.add(expression)
-        if type(value) is Tensor and (self.open_sizes or self.open_tensors) and self._leave_open(expression, value, path):
+        if (
+            type(value) is Tensor
+            and (self.open_sizes or self.open_tensors)
+            and self._leave_open(expression, value, path)
+        ):
             pass
         elif isinstance(value, Tensor):
             kind = "Tensor" if type(value) is Tensor else self.name(type(value), "class")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -183,6 +185,30 @@ def test_sizes_that_must_be_one_value_are_refused_with_the_line(function: Any, t
         export(function, free(None, 3), file_name=str(tmp_path / "net"))
     assert "test_open_sizes.py" in str(caught.value)
     assert not list(tmp_path.iterdir())
+
+
+_ALONE = """
+import sys
+import numpy as np
+from weft import Tensor
+from weft.mindir import GraphCell, load
+graph = GraphCell(load(sys.argv[1]))
+arrays = np.load(sys.argv[2])
+for key in arrays:
+    sys.stdout.write(graph(Tensor(arrays[key])).asnumpy().tobytes().hex() + "\\n")
+assert not any(name.startswith("tests") for name in sys.modules)
+"""
+
+
+def test_a_process_without_the_code_has_the_same_bits(tmp_path: Path) -> None:
+    net = made(Positions, False)
+    export(net, free(None, None, 16), file_name=str(tmp_path / "net"))
+    inputs = {f"x{n}": tensor(n, n + 1, 16, seed=n).asnumpy() for n in (1, 2, 5)}
+    np.savez(tmp_path / "inputs.npz", **inputs)
+    command = [sys.executable, "-c", _ALONE, str(tmp_path / "net.mindir"), str(tmp_path / "inputs.npz")]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout.split()
+    compiled = weft.jit(net)
+    assert lines == [compiled(Tensor(array)).asnumpy().tobytes().hex() for array in inputs.values()]
 
 
 def test_stablehlo_with_open_sizes(tmp_path: Path) -> None:

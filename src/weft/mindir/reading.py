@@ -205,9 +205,10 @@ def _check_sizes(program: GraphProgram, types: list[tuple[str, tuple[Any, ...]]]
         _need(kind != "size" or brought.issuperset(atoms_of((size,))), "a size")
     places = places_of(program.graph)
     _need(brought.issuperset(places), "the sizes of the inputs")
-    stack, seen = [program.graph], set()
+    stack: list[Any] = [program.graph]
+    seen: set[int] = set()
     while stack:
-        graph: Any = stack.pop()
+        graph = stack.pop()
         if id(graph) in seen:
             continue
         seen.add(id(graph))

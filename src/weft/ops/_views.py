@@ -63,7 +63,7 @@ def share_reshaped(base: Tensor, made: Tensor, *_: Any) -> None:
     if trace is not None or base._member is not None:
         found = layout(base)
         if trace is None:
-            is_view = found is None or reshaped_layout(found, shape) is not None
+            is_view: bool | None = found is None or reshaped_layout(found, shape) is not None
         else:
             with trace.only_certain():
                 is_view = None if found is None else _is_view(found, shape)

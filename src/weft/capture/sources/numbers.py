@@ -144,7 +144,7 @@ for _name, _symbol in _ON_SIZES.items():
 CallNumber.__bool__ = lambda self: (  # type: ignore[attr-defined]
     self.numbers.truth(self) if self.is_size else bool(self.constant())
 )
-CallNumber.__neg__ = _natively("__neg__", operator.neg, "-", False)  # type: ignore[attr-defined]
+CallNumber.__neg__ = _natively("__neg__", operator.neg, "-", False)  # type: ignore[operator]
 CallNumber.__hash__ = RunNumber.__hash__  # type: ignore[method-assign]
 #: among them, those that give a size
 _GIVE_SIZES: Final = frozenset(
@@ -378,8 +378,7 @@ class Numbers:
         """Whether a number counts as true, guarded; its value stays open."""
         if type(number.value) is not bool:
             number = self.call(operator.ne, [number, 0], "({} != {})", "{} != {}")
-        found: bool = self.constant(number) if type(number) is CallNumber else number
-        return found
+        return bool(self.constant(number) if type(number) is CallNumber else number)
 
     def operand(self, number: CallNumber, dtype: DType | None = None) -> Any:
         """The number as an input of the graph; one that does not fit the graph stays a constant."""

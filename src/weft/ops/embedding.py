@@ -11,6 +11,7 @@ import numpy as np
 from weft.core.bounds import check_bounds
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
+from weft.core.run_number import whole
 from weft.core.tensor import Tensor
 from weft.ops._kinks import vector_norm
 from weft.ops._rules import promoted, wide
@@ -59,7 +60,7 @@ def one_hot(indices: Tensor, depth: Any, on_value: Any = 1, off_value: Any = 0, 
         indices = Tensor(indices)
     if indices.dtype.category != 1:
         raise TypeError(f"one_hot: indices must be integers, not {indices.dtype}")
-    depth = int(depth)
+    depth = whole(depth)
     if depth < 0:
         raise ValueError(f"one_hot: depth must not be negative, got {depth}")
     if not -1 <= axis <= indices.ndim:

@@ -97,14 +97,14 @@ class Attempt:
         end: End | None,
         continuation: Continuation | None,
         varying: Collection[str],
-        sizes: Mapping[str, int],
+        sizes: Mapping[str, int] | None = None,
     ) -> None:
         self.owner = owner
         self.end = end
         self.continuation = continuation
         self.sources = Sources(owner.guarded, () if owner.once else varying)
         self.trace = Trace(owner.name)
-        self.sources.open_sizes = {} if owner.once else sizes
+        self.sources.open_sizes = {} if owner.once or sizes is None else sizes
         self.sources.leave_open = functools.partial(trace_module.leave_open, self.trace)
         self.trace.size_of = self.sources.numbers.of_size
         self.trace.settle_sizes = self.sources.numbers.settle_sizes

@@ -194,7 +194,8 @@ class SizedDerivative(Derivative):
         return PaddedGraph(graph, self._atoms, (), self._record, what, self._facts)
 
     def _run(self, executable: Any, arrays: Sequence[Any]) -> Sequence[Any]:
-        return executable.at(*self._sizes).run(*arrays)  # type: ignore[no-any-return]
+        found: Sequence[Any] = executable.at(*self._sizes).run(*arrays)
+        return found
 
 
 def segment_of(graph: Graph, donatable: Sequence[int] = ()) -> Segment | SizedSegment:

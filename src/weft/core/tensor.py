@@ -139,14 +139,16 @@ class Tensor:
     def type(self) -> TensorType:
         """Element type and shape as one object."""
         data: Any = self._data
+        found: Any
         if data.__class__ is Value:
-            return data.type  # type: ignore[no-any-return]
-        if _open_type is not None and (known := _open_type(data)) is not None:
-            return known  # type: ignore[no-any-return]
-        found: Any = self._type
+            found = data.type
+            return found
+        if _open_type is not None and (found := _open_type(data)) is not None:
+            return found
+        found = self._type
         if found is None:
             found = self._type = TensorType.of(dtypes.of_np(data.dtype), data.shape)
-        return found  # type: ignore[no-any-return]
+        return found
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -62,6 +62,7 @@ def share_reshaped(base: Tensor, made: Tensor, *_: Any) -> None:
     trace = trace_module.current()
     if trace is not None or base._member is not None:
         found = layout(base)
+        is_view: bool | None
         if trace is None:
             is_view = found is None or reshaped_layout(found, shape) is not None
         else:

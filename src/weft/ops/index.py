@@ -316,7 +316,8 @@ def _slice_entry(entry: slice, size: Any) -> Entry:
     if parts[2] == 0:
         raise ValueError("slice step cannot be zero")
     if any(map(is_size, (*parts, size))) and any(part is not None for part in parts):
-        return _open_slice(*parts, size)
+        start, stop, step = parts
+        return _open_slice(start, stop, step, size)
     return ("s", *parts)
 
 

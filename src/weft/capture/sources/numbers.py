@@ -73,6 +73,9 @@ class CallNumber(RunNumber):
     def is_size(self) -> bool:
         return self.size is not None and not self.pinned
 
+    def __bool__(self) -> bool:
+        return self.numbers.truth(self) if self.is_size else bool(self.constant())
+
     def attribute(self) -> Any:
         return self.size if self.is_size else self.constant()
 
@@ -128,11 +131,7 @@ for _name, _symbol in _ON_SIZES.items():
     setattr(CallNumber, f"__{_name}__", _natively(f"__{_name}__", _function, _symbol, False))
     if f"__r{_name}__" in dir(int):
         setattr(CallNumber, f"__r{_name}__", _natively(f"__r{_name}__", _function, _symbol, True))
-CallNumber.__bool__ = lambda self: (  # type: ignore[attr-defined]
-    self.numbers.truth(self) if self.is_size else bool(self.constant())
-)
-CallNumber.__neg__ = _natively("__neg__", operator.neg, "-", False)  # type: ignore[attr-defined]
-CallNumber.__hash__ = RunNumber.__hash__  # type: ignore[method-assign]
+setattr(CallNumber, "__neg__", _natively("__neg__", operator.neg, "-", False))  # noqa: B010  as those above
 #: among them, those that give a size
 _GIVE_SIZES: Final = frozenset(
     {operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.neg}
@@ -343,8 +342,7 @@ class Numbers:
         """Whether a number counts as true, guarded; its value stays open."""
         if type(number.value) is not bool:
             number = self.call(operator.ne, [number, 0], "({} != {})", "{} != {}")
-        found: bool = self.constant(number) if type(number) is CallNumber else number
-        return found
+        return bool(self.constant(number) if type(number) is CallNumber else number)
 
     def operand(self, number: CallNumber, dtype: DType | None = None) -> Any:
         """The number as an input of the graph; one that does not fit the graph stays a constant."""

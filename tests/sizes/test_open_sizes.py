@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft import Parameter, Tensor, nn, ops
+from weft import Parameter, Tensor, ops
 from weft.explain.explain import report_of
 
 SHAPES = [(2, 3), (4, 5), (7, 3), (3, 9), (8, 8), (5, 12), (6, 2), (1, 4), (5, 1), (9, 16), (4, 5)]
@@ -125,9 +125,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "mapped": lambda x: weft.vmap(lambda row: row * row.shape[0] + row.sum())(x),
     "random": lambda x: ops.dropout(x, 0.0) + ops.zeros_like(x),
     "padded": lambda x: ops.pad(x, (1, 2)),
-    "normalised": lambda x: ops.layer_norm(
-        x.T, (x.shape[0],), ops.ones((x.shape[0],)), ops.zeros((x.shape[0],))
-    ),
+    "normalised": lambda x: ops.layer_norm(x.T, (x.shape[0],), ops.ones((x.shape[0],)), ops.zeros((x.shape[0],))),
 }
 #: programs that need to know sizes, with how many graphs they take at most
 SPECIAL = {

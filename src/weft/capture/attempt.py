@@ -280,7 +280,7 @@ class Attempt:
             writer.lines.append(f"return {writer.expression(result.value)}")
         elif isinstance(result, Yield):
             point, values = yield_point(self.owner, result.frame, True)
-            flat = "".join(f"{writer.state(value)}, " for value in values)
+            flat = "".join(f"{writer.variable(value)}, " for value in values)
             writer.lines.append(
                 f"return Yielded({writer.constant(point)}, {writer.expression(result.value)}, ({flat}))"
             )
@@ -300,8 +300,10 @@ class Attempt:
         for frame in chain:
             shape = shape_of(frame, frame.pc, shown, waiting=frame is not chain[-1])
             shapes.append(shape)
-            for value in values_of(frame, shape):
-                values.append(writer.state(value))
+            found = values_of(frame, shape)
+            for place, value in enumerate(found):
+                in_variable = place < len(shape.slots) or self.end.step == 0  # else some code has had it in its hands
+                values.append(writer.variable(value) if in_variable else writer.state(value))
         inner = chain[-1]
         site = self.end.site(inner.decoded.location(inner.pc))
         expected = None if isinstance(reason, Unsupported) or self.end.inside else reason

@@ -166,7 +166,7 @@ class Writer:
             return found
         self._alive.append(value)
         text = self._build(value)
-        if not text.isidentifier() and type(value) is not Lazy:  # it is one object, wherever it stands
+        if not text.isidentifier():  # it is one object, wherever it stands
             text = self._assigned(text)
         self._names[id(value)] = text
         return text
@@ -195,8 +195,8 @@ class Writer:
             return f"id({self.expression(value.obj)})"
         if issubclass(kind, LazyText):
             return self._text(value)
-        if issubclass(kind, Lazy):
-            return value.expression
+        if issubclass(kind, Lazy):  # code that took it for the value would have computed something else with it
+            raise SystemError(f"what {value.expression} stands for has left its variable unread")
         if issubclass(kind, SymbolicRange):
             return range_of(self, value)
         if issubclass(kind, Journaled):
@@ -327,6 +327,10 @@ class Writer:
             if refusal.step == _UNKNOWN:  # it came with what holds it
                 refusal.step = self.journal.births.get(id(value), _UNKNOWN)
             raise
+
+    def variable(self, value: Any) -> str:
+        """An expression for what a variable of such a frame holds, which nobody may have read yet."""
+        return value.expression if type(value) is Lazy else self.state(value)
 
     def _check_raised(self, value: Any) -> None:
         """Refuse what has to have frames of the program: then it is raised in Python."""

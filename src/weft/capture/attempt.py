@@ -248,10 +248,12 @@ class Attempt:
 
     def _writer(self) -> Writer:
         interpreter, trace = self.interpreter, self.trace
-        return Writer(
+        writer = Writer(
             self.sources, interpreter.journal, trace.use, _constant_test(trace), self.owner, interpreter.last_fork,
             interpreter.raised, self.once,
         )  # fmt: skip
+        writer.hooked = trace.hooked
+        return writer
 
     def _goes_on(self, point: BreakPoint) -> bool:
         """Whether a break takes up what the step before it left: the rest of the same expression."""

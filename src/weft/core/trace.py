@@ -162,6 +162,9 @@ class Trace:
         self.unrepeatable = False
         #: whether an object was made during this capture
         self.is_made: Callable[[Any], bool] = lambda obj: False
+        #: id of a tensor -> itself, and the handle of the hooks that it got where no gradient followed it: they are to
+        #: run in each gradient that starts at it
+        self.hooked: dict[int, tuple[Tensor, Any]] = {}
         #: told of tensors whose hooks are read
         self.read_hooks: Callable[[Tensor], None] = lambda tensor: None
         #: told of a tensor of which it was asked how its elements lie, and how

@@ -313,7 +313,8 @@ class VmapCall:
             )
         self.operands.append(tensor)
         self.axes.append(axis)
-        example = TensorType.of(tensor.dtype, shape[:axis] + shape[axis + 1 :])
+        kind = tensor.type
+        example = TensorType.of(kind.dtype, kind.shape[:axis] + kind.shape[axis + 1 :])
         return wrap(self.graph.add_param(example))
 
     def with_tensors(self, out: Any) -> Any:

@@ -162,8 +162,8 @@ def test_graphs_are_folded_with_counts_and_text() -> None:
 
 def test_a_recompile_stands_in_the_margin_where_the_function_begins() -> None:
     compiled = weft.jit(programs.polynomial)
-    for rows in (2, 3, 4):
-        compiled(Tensor(np.ones((rows, 3), np.float32)))
+    for kind in (np.float32, np.float64, np.float16):
+        compiled(Tensor(np.ones((2, 3), kind)))
     report = compiled.report()
     line = lines_of(page(report))[programs.polynomial.__code__.co_firstlineno]
     assert [note.all("a")[0].text for note in line.all("div", "again")] == ["graph 2", "graph 3"]
@@ -172,8 +172,8 @@ def test_a_recompile_stands_in_the_margin_where_the_function_begins() -> None:
 
 def test_many_recompiles_do_not_fill_the_page() -> None:
     compiled = weft.jit(programs.polynomial)
-    for rows in range(1, 13):
-        compiled(Tensor(np.ones((rows, 1), np.float32)))
+    for rank in range(1, 13):
+        compiled(Tensor(np.ones((1,) * rank, np.float32)))
     root = page(compiled.report())
     shown = lines_of(root)
     assert len(shown[programs.polynomial.__code__.co_firstlineno].all("div", "again")) == 5

@@ -647,7 +647,7 @@ def test_threads_share_one_function() -> None:
         thread.join()
     if failures:
         raise failures[0]
-    assert 3 <= entries(f) <= 6  # for each shape, at most one for each k
+    assert 2 <= entries(f) <= 6  # one for the first shape and one for all, at most for each k
 
 
 def test_eager_work_of_other_threads_is_not_captured() -> None:

@@ -188,7 +188,7 @@ def dtype_changes_in_a_loop(x):
     return x, steps
 
 
-@limit(LIMITATIONS, "A tensor keeps its shape in a loop.", calls=[f32(1), f32(9), f32(30)], graphs=4, breaks=4)
+@limit(LIMITATIONS, "A tensor keeps its shape in a loop.", calls=[f32(1), f32(9), f32(30)], graphs=3, breaks=3)
 def shape_changes_in_a_loop(x):
     x = x.reshape(1)
     while x.sum() < 20:

@@ -44,7 +44,7 @@ def branch_gives_two_shapes(x, gate):
     return joined.sum(axis=0) * joined.shape[0]
 
 
-@limit(LIMITATIONS, "The test of a loop keeps its type.", calls=[f32([1, 2]), f32([3, 4], [5, 6])], graphs=7, breaks=7)
+@limit(LIMITATIONS, "The test of a loop keeps its type.", calls=[f32([1, 2]), f32([3, 4], [5, 6])], graphs=5, breaks=5)
 def loop_test_becomes_a_tensor(x):
     size = 2
     while size < 10:
@@ -70,7 +70,7 @@ def cache_is_none_at_first(x):
     LIMITATIONS,
     "A tensor keeps its shape in a loop, or its shape is wrong behind it.",
     calls=[(f32([1, 2]), i32(3)), (f32([1, 2]), i32(1)), (f32([1, 2]), i32(0))],
-    graphs=7,
+    graphs=4,
     breaks=1,
 )
 def shape_behind_a_loop(x, times):

@@ -14,6 +14,7 @@ the rule of a mark (see `weft.autodiff.marks`).
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -188,12 +189,20 @@ def fitted(given: Any, args: tuple[Any, ...], likes: Sequence[Tensor], name: str
         if gradient is None:
             results.append(None)
             continue
-        if isinstance(gradient, Tensor) and gradient.size != like.size and gradient.size < like.size:
+        if isinstance(gradient, Tensor) and not _fits(gradient.shape, like.shape):
             raise ValueError(f"{name} returned a gradient of shape {gradient.shape} for an input of shape {like.shape}")
         if not isinstance(gradient, Tensor):
             gradient = zeros_like(like) + gradient
         results.append(fit(gradient, like))
     return results
+
+
+def _fits(found: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether a gradient of one shape is one for an input of another, by itself or summed where that broadcasts."""
+    if math.prod(found) == math.prod(wanted) == 1:
+        return True
+    tail = found[len(found) - len(wanted) :]
+    return len(found) >= len(wanted) and all(size in (1, there) for size, there in zip(wanted, tail, strict=True))
 
 
 def _spread(arg: Any, gradient: Any, position: int, name: str) -> list[Any]:
@@ -370,6 +379,8 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
             earlier.handle.hooks.append(entry)
             return HookHandle(earlier.handle.hooks, entry)
         handle = HookHandle([entry], entry)
+        if trace is not None and not isinstance(node, TapeNode):
+            trace.hooked[id(tensor)] = tensor, handle
         tensor.rebind(_hooked(tensor, TensorHookRule(handle)))
         return handle
     trace_module.refuse_while_captured(

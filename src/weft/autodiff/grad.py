@@ -127,8 +127,17 @@ def _by_position(
     """Arguments given by keyword moved to the positions of their parameters, up to the last position asked for."""
     if last < len(args):
         return args, kwargs
-    function = getattr(fn, "construct", fn)
-    own = 1 if hasattr(function, "__self__") else 0
+    function, owner = fn, None
+    while True:
+        function = getattr(function, "construct", function)
+        owner = getattr(function, "__self__", owner)
+        if owner is not None and hasattr(function, "__weft_looked_up__"):
+            function = getattr(type(owner), function.__name__)
+        elif hasattr(function, "__weft_inline__"):  # compiled: what it stands for
+            function = function.__weft_inline__
+        else:
+            break
+    own = 0 if owner is None else 1
     code = getattr(function, "__code__", None)
     if code is None:
         return args, kwargs

@@ -26,6 +26,7 @@ from weft.core.tensor import LiteralTensor, Parameter, Tensor, tracked, view, wr
 from weft.core.threads import PATIENCE
 from weft.core.trace import Trace
 from weft.core.transparency import CALLING_BACK, keeps, unbroken
+from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
 from weft.ir.types import TensorType
 from weft.ops import state
@@ -166,6 +167,8 @@ def _leaf(session: Session, tensor: Tensor) -> TapeNode:
         leaf = TapeNode((), 1, None, level)
     if session.trace is not None:
         session.trace.read_hooks(tensor)
+        if node is None or node is SYMBOL:
+            leaf.hooks = _hooks_of_traced(tensor)
     if HANDLE_HOOKS:
         hooks = HANDLE_HOOKS.get(id(tensor))
         if hooks:
@@ -174,6 +177,29 @@ def _leaf(session: Session, tensor: Tensor) -> TapeNode:
     if session.recording is not None:
         session.recording.leaf(leaf, tensor._type or tensor.type)
     return leaf
+
+
+def _hooks_of_traced(tensor: Tensor) -> list[tuple[int, Any]] | None:
+    """The hooks that a capture registered on a tensor, for a gradient that starts at it."""
+    found, trace, data = None, trace_module.current(), tensor._data
+    while trace is not None and not trace.hooked:
+        trace = trace.outer
+    if trace is None:
+        return None
+    made = data.node if data.__class__ is Value else None
+    _, handle = trace.hooked.get(id(tensor), (None, None))
+    if handle is not None and made is not None and any(getattr(a, "handle", None) is handle for a in made.attrs):
+        found = handle.hooks
+    elif handle is None and (data.__class__ is not Value or (made is not None and not made.regions)):
+        return None
+    if found is None or trace.followed:
+        raise Unsupported(
+            Refusal.IMPURE_CALL,
+            "a gradient starts at a tensor on which the call registered hooks, and whether they run depends on the run",
+            "register the hook inside the function that is differentiated",
+        )
+    trace.unrepeatable = True  # eagerly, where a gradient follows the call, the hooks run in that one
+    return list(found)
 
 
 def _identity(douts: list[Any], needs: list[bool], record: bool) -> list[Any]:

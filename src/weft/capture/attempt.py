@@ -97,14 +97,14 @@ class Attempt:
         end: End | None,
         continuation: Continuation | None,
         varying: Collection[str],
-        sizes: Mapping[str, int],
+        sizes: Mapping[str, int] | None = None,
     ) -> None:
         self.owner = owner
         self.end = end
         self.continuation = continuation
         self.sources = Sources(owner.guarded, () if owner.once else varying)
         self.trace = Trace(owner.name)
-        self.sources.open_sizes = {} if owner.once else sizes
+        self.sources.open_sizes = {} if owner.once or sizes is None else sizes
         self.sources.leave_open = functools.partial(trace_module.leave_open, self.trace)
         self.trace.size_of = self.sources.numbers.of_size
         self.trace.settle_sizes = self.sources.numbers.settle_sizes
@@ -261,10 +261,12 @@ class Attempt:
 
     def _writer(self) -> Writer:
         interpreter, trace = self.interpreter, self.trace
-        return Writer(
+        writer = Writer(
             self.sources, interpreter.journal, trace.use, _constant_test(trace), self.owner, interpreter.last_fork,
             interpreter.raised, self.once,
         )  # fmt: skip
+        writer.hooked = trace.hooked
+        return writer
 
     def _goes_on(self, point: BreakPoint) -> bool:
         """Whether a break takes up what the step before it left: the rest of the same expression."""
@@ -293,7 +295,7 @@ class Attempt:
             writer.lines.append(f"return {writer.expression(result.value)}")
         elif isinstance(result, Yield):
             point, values = yield_point(self.owner, result.frame, True)
-            flat = "".join(f"{writer.state(value)}, " for value in values)
+            flat = "".join(f"{writer.variable(value)}, " for value in values)
             writer.lines.append(
                 f"return Yielded({writer.constant(point)}, {writer.expression(result.value)}, ({flat}))"
             )
@@ -313,8 +315,10 @@ class Attempt:
         for frame in chain:
             shape = shape_of(frame, frame.pc, shown, waiting=frame is not chain[-1])
             shapes.append(shape)
-            for value in values_of(frame, shape):
-                values.append(writer.state(value))
+            found = values_of(frame, shape)
+            for place, value in enumerate(found):
+                in_variable = place < len(shape.slots) or self.end.step == 0  # else some code has had it in its hands
+                values.append(writer.variable(value) if in_variable else writer.state(value))
         inner = chain[-1]
         site = self.end.site(inner.decoded.location(inner.pc))
         expected = None if isinstance(reason, Unsupported) or self.end.inside else reason

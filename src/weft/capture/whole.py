@@ -150,7 +150,7 @@ def capture_whole(
         attempt.result,
         attempt.stored,
         checks,
-        {key: kind for key, (_, kind) in attempt.trace.open_types.items()},
+        {id(tensor): kind for tensor, _, kind in attempt.trace.open_types.values()},
         {param: number.size for param, number in carried.items()},
         list(numbers.conditions),
         held,

@@ -23,6 +23,7 @@ from weft.core import trace as trace_module
 from weft.core.tape import TapeNode
 from weft.core.tensor import Tensor, tracked, wrap
 from weft.core.trace import Trace
+from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TOKEN, TensorType
 from weft.passes.drop_dead import DropDead
@@ -159,6 +160,17 @@ def _conditional(graph: Graph, followed: Sequence[bool]) -> Conditional:
 
 
 def _differentiated(graph: Graph, followed: Sequence[bool], pattern: Pattern) -> tuple[Graph, list[bool | None]]:
+    """As `_derived`. What is raised where sizes are left open is no exception of the program's."""
+    try:
+        return _derived(graph, followed, pattern)
+    except Exception as error:
+        if isinstance(error, Unsupported) or not any(param.type.is_open for param in graph.params):
+            raise
+        why = f"a derivative needs to know sizes ({type(error).__name__}: {error})"
+        raise Unsupported(Refusal.DYNAMIC_SHAPE, why, "compile for one size") from error
+
+
+def _derived(graph: Graph, followed: Sequence[bool], pattern: Pattern) -> tuple[Graph, list[bool | None]]:
     """A graph that computes what another does and then its gradients, each followed by its condition if it has one; and
     for each parameter whether its gradient has one, None where there is no gradient.
     """

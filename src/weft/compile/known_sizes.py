@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from weft.compile.body import Body
+from weft.core.primitive import IO
 from weft.errors import WeftError
 from weft.ir.graph import Graph, Value
 from weft.ir.sizes import Size, atoms_of, settled
@@ -81,7 +82,8 @@ class _Settled:
             inputs = tuple([values[value] for value in node.inputs])
             attrs = tuple([self.attribute(attribute) for attribute in node.attrs])
             types = tuple([self.type(value.type) for value in node.outputs])
-            if self.check and not node.regions and any(map(_has_sizes, (*node.inputs, *node.outputs))):
+            plain = not node.regions and node.op.effect != IO
+            if self.check and plain and any(map(_has_sizes, (*node.inputs, *node.outputs))):
                 op: Any = node.op
                 given: Any = tuple([None if value is None else value.type for value in inputs])
                 if op.infer(attrs, given) != types:

@@ -139,7 +139,8 @@ class Derivative:
 
     def _run(self, executable: Any, arrays: Sequence[Any]) -> Sequence[Any]:
         """Run what `_compiled` made."""
-        return executable.run(*arrays)
+        found: Sequence[Any] = executable.run(*arrays)
+        return found
 
     def forward(self, inputs: Sequence[Tensor | None], arrays: Sequence[Any]) -> list[Any]:
         """Run forward; the results carry one tape entry."""

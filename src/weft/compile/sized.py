@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -44,14 +45,27 @@ class SizedExecutable:
         self.segment = segment
         self.name = segment.name
         self.donatable: tuple[int, ...] = fitting(segment.graph, segment.donatable)
+        self._lock = threading.RLock()
+        self._ran: set[Any] = set()
 
     def run(self, *arrays: Any) -> Any:
         """Run without taking over memory."""
-        return self.segment.executable_for(arrays).run(*arrays)
+        executable, compiled = self.segment.executable_for(arrays)
+        return self._alone((compiled, False), executable.run, *arrays)
 
     def call(self, arrays: list[Any], holders: int = 1) -> Any:
         """Run the variant that fits, see `Executable.call`."""
-        return self.segment.executable_for(arrays).call(arrays, holders)
+        executable, compiled = self.segment.executable_for(arrays)
+        return self._alone((compiled, True), executable.call, arrays, holders)
+
+    def _alone(self, what: Any, run: Callable[..., Any], *operands: Any) -> Any:
+        """Run something; its first run, which compiles, is made by one thread alone."""
+        if what in self._ran:
+            return run(*operands)
+        with self._lock:
+            result = run(*operands)
+            self._ran.add(what)
+        return result
 
 
 class SizedSegment:
@@ -70,6 +84,7 @@ class SizedSegment:
         self._places = places_of(graph)
         self._exact: dict[Key, Segment] = {}
         self._buckets = Buckets()
+        self._lock = threading.RLock()
         self._padded: PaddedGraph | None = None
         self._derivatives: dict[Any, SizedDerivative | None] = {}
         self._chosen: dict[Key, Key | None] = {}
@@ -89,13 +104,14 @@ class SizedSegment:
             found = self._exact[key] = Segment(graph, self.donatable, self.compilations)
         return found
 
-    def executable_for(self, arrays: Sequence[Any]) -> Executable | AtSizes:
-        """What runs the graph for the sizes of the arrays of a call."""
+    def executable_for(self, arrays: Sequence[Any]) -> tuple[Executable | AtSizes, Key]:
+        """What runs the graph for the sizes of the arrays of a call, and for which sizes it is compiled."""
         key = self.key_of(arrays)
-        bucket = self._bucket(key)
-        if bucket is None or self._padded is None:
-            return self.exact(key).executable
-        return self._padded.at(key, bucket)
+        with self._lock:
+            bucket = self._bucket(key)
+            if bucket is None or self._padded is None:
+                return self.exact(key).executable, key
+        return self._padded.at(key, bucket), bucket
 
     def _bucket(self, key: Key) -> Key | None:
         """The bucket in which a call runs; None for sizes that are compiled for themselves."""
@@ -134,7 +150,8 @@ class SizedSegment:
         """Run on tensors of which some are followed by a gradient, see `Segment.follow`."""
         arrays = [() if t is None else t._data for t in inputs]
         key = self.key_of(arrays)
-        bucket = self._bucket(key)
+        with self._lock:
+            bucket = self._bucket(key)
         if bucket is None:
             return self.exact(key).follow(inputs)
         followed = tuple([t is not None and t._node is not None for t in inputs])
@@ -194,7 +211,8 @@ class SizedDerivative(Derivative):
         return PaddedGraph(graph, self._atoms, (), self._record, what, self._facts)
 
     def _run(self, executable: Any, arrays: Sequence[Any]) -> Sequence[Any]:
-        return executable.at(*self._sizes).run(*arrays)
+        found: Sequence[Any] = executable.at(*self._sizes).run(*arrays)
+        return found
 
 
 def segment_of(graph: Graph, donatable: Sequence[int] = ()) -> Segment | SizedSegment:

@@ -176,6 +176,7 @@ def append(trace: Trace, primitive: Primitive, inputs: Sequence[Tensor | None], 
             f"{what} is the program's own and runs in the backward pass, as often as its place ran",
             "take it out of the branch, loop or mapped function",
         )
+    attrs = attributes(attrs)
     use = trace.use
     values = tuple([None if t is None else use(t) for t in inputs])
     types: Any = tuple([None if v is None else v.type for v in values])

@@ -138,7 +138,9 @@ def is_size(value: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A number in a message, for which a size that the graph leaves open stays so."""
+    """A number or shape in a message, for which a size that the graph leaves open stays so."""
+    if type(value) is tuple and any(map(is_size, value)):
+        return f"({', '.join(map(shown, value))})"
     return value.label if is_size(value) else str(value)
 
 

@@ -138,16 +138,16 @@ class Tensor:
     @property
     def type(self) -> TensorType:
         """Element type and shape as one object."""
-        if _open_type is not None and (known := _open_type(self)) is not None:
-            return known
-        found: Any = self._type
+        data: Any = self._data
+        found: Any
+        if data.__class__ is Value:
+            found = data.type
+            return found
+        if _open_type is not None and (found := _open_type(data)) is not None:
+            return found
+        found = self._type
         if found is None:
-            data = self._data
-            if data.__class__ is Value:
-                found = data.type
-            else:
-                found = TensorType.of(dtypes.of_np(data.dtype), data.shape)
-            self._type = found
+            found = self._type = TensorType.of(dtypes.of_np(data.dtype), data.shape)
         return found
 
     @property
@@ -670,7 +670,7 @@ _on_shown: Any = None
 _on_reshape: Any = None
 
 
-#: the type of a tensor whose sizes a trace leaves open, None for others; None while there is no such trace
+#: the type of an array whose sizes a trace leaves open, None for others; None while there is no such trace
 _open_type: Any = None
 #: what stands in Python for the dimensions of a tensor of which some are open
 _sizes: Any = None

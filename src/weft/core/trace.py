@@ -21,7 +21,7 @@ from weft.core.tensor import LiteralTensor, Parameter, Tensor, view, wrap
 from weft.core.threads import PATIENCE
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Node, Value
-from weft.ir.sizes import is_open_size
+from weft.ir.sizes import is_open_size, open_in
 from weft.ir.types import TOKEN, TensorType, ValueType
 
 #: holds an array known while capturing; passes fold over it, an executable embeds it or takes it for an argument
@@ -162,6 +162,9 @@ class Trace:
         self.unrepeatable = False
         #: whether an object was made during this capture
         self.is_made: Callable[[Any], bool] = lambda obj: False
+        #: id of a tensor -> itself, and the handle of the hooks that it got where no gradient followed it: they are to
+        #: run in each gradient that starts at it
+        self.hooked: dict[int, tuple[Tensor, Any]] = {}
         #: told of tensors whose hooks are read
         self.read_hooks: Callable[[Tensor], None] = lambda tensor: None
         #: told of a tensor of which it was asked how its elements lie, and how
@@ -180,12 +183,13 @@ class Trace:
         self.spreading: set[int] = set()
         #: id of a tensor that came out of a branch or loop -> how its elements lie, None where that is not known
         self.layouts: dict[int, Any] = {}
-        #: id of a tensor from outside whose sizes are left open -> itself, and its type in the graph
-        self.open_types: dict[int, tuple[Tensor, TensorType]] = {}
+        #: id of an array from outside whose sizes are left open -> the tensor that has it, itself, and its type in the
+        #: graph; whatever handle is on it has this type
+        self.open_types: dict[int, tuple[Tensor, Any, TensorType]] = {}
         #: what stands in Python for a size that is left open
         self.size_of: Callable[[Any], Any] = lambda size: size
         #: makes constants of what a value has of open sizes, see `weft.ir.sizes.settled`
-        self.settle_sizes: Callable[[Any], Any] = lambda value: value
+        self.settle_sizes: Callable[[Any], Any] = _refuse_sizes
         #: whether a comparison of open sizes that depends on the call is `Undecided`, and not decided by a guard
         self.is_certain = False
         self._constants: dict[tuple[Graph, int, type | None], Value] = {}
@@ -228,7 +232,7 @@ class Trace:
 
     def bring_sizes(self) -> None:
         """Give the root graph parameters for all sizes that it leaves open."""
-        for tensor, _ in self.open_types.values():
+        for tensor, _, _ in self.open_types.values():
             self.external(tensor)
 
     def present(self, tensor: Tensor) -> Tensor:
@@ -515,6 +519,14 @@ def _is_runtime(tensor: Tensor) -> bool:
     return trace is not None and type(tensor) not in EMBEDDED and id(tensor) not in trace.created
 
 
+def _refuse_sizes(value: Any) -> NoReturn:
+    raise Unsupported(
+        Refusal.DYNAMIC_SHAPE,
+        f"shapes follow from {', '.join(map(str, open_in(value))) or 'sizes'} only where these are known",
+        "compile for one size",
+    )
+
+
 def leave_open(trace: Trace, tensor: Tensor, kind: TensorType) -> None:
     """Leave sizes of a tensor from outside open in a trace.
 
@@ -523,16 +535,16 @@ def leave_open(trace: Trace, tensor: Tensor, kind: TensorType) -> None:
         tensor: the tensor.
         kind: its type in the graph.
     """
-    trace.open_types[id(tensor)] = (tensor, kind)
+    trace.open_types[id(tensor._data)] = (tensor, tensor._data, kind)
     tensor_module._open_type = _open_type
 
 
-def _open_type(tensor: Tensor) -> TensorType | None:
+def _open_type(array: Any) -> TensorType | None:
     trace = _local.trace
     while trace is not None:
-        found = trace.open_types.get(id(tensor))
-        if found is not None and tensor._data.__class__ is not Value:
-            return found[1]
+        found = trace.open_types.get(id(array))
+        if found is not None:
+            return found[2]
         trace = trace.outer
     return None
 

@@ -81,6 +81,7 @@ class TokenType:
     """The type of an effect token: it carries order, no data."""
 
     __slots__ = ()
+    is_open: ClassVar[bool] = False
 
     def __repr__(self) -> str:
         return "token"

@@ -54,7 +54,7 @@ def jit(
             and defaults hold the same values. The first one is kept for good.
         capture_mode: ``"ast"`` is ``mode="PSJit"``, ``"bytecode"`` is ``mode="PIJit"``, ``"trace"`` guards too.
         jit_level: ``""``, ``"O0"``, ``"O1"``, ``"O2"`` or ``"O3"``; nothing to do, XLA optimises the same way at each.
-        dynamic: 1 if shapes may change; nothing to do, new shapes make new graphs either way.
+        dynamic: 1 if shapes may change; nothing to do: sizes that change are left open either way (docs/sizes.md).
         fullgraph: make it an error when a part of the function cannot be in the graph.
         backend: ``""``, ``"ms_backend"`` or ``"GE"``; nothing to do, XLA is the one back end.
         options: ``disable_format_transform``, ``exec_order``, ``ge_options``, ``infer_boost``; nothing to do, likewise.

@@ -60,10 +60,12 @@ def share_reshaped(base: Tensor, made: Tensor, *_: Any) -> None:
     """The elements in another shape: a view where they need not be moved."""
     shape = made.shape
     trace = trace_module.current()
-    if trace is not None or base._member is not None:
+    known = base._member
+    if trace is not None or (known is not None and known.base is not None):  # a base is contiguous
         found = layout(base)
+        is_view: bool | None
         if trace is None:
-            is_view: bool | None = found is None or reshaped_layout(found, shape) is not None
+            is_view = found is None or reshaped_layout(found, shape) is not None
         else:
             with trace.only_certain():
                 is_view = None if found is None else _is_view(found, shape)

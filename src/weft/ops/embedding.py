@@ -11,6 +11,7 @@ import numpy as np
 from weft.core.bounds import check_bounds
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
+from weft.core.run_number import shown, whole
 from weft.core.tensor import Tensor
 from weft.ops._kinks import vector_norm
 from weft.ops._rules import promoted, wide
@@ -59,7 +60,7 @@ def one_hot(indices: Tensor, depth: Any, on_value: Any = 1, off_value: Any = 0, 
         indices = Tensor(indices)
     if indices.dtype.category != 1:
         raise TypeError(f"one_hot: indices must be integers, not {indices.dtype}")
-    depth = int(depth)
+    depth = whole(depth)
     if depth < 0:
         raise ValueError(f"one_hot: depth must not be negative, got {depth}")
     if not -1 <= axis <= indices.ndim:
@@ -131,7 +132,7 @@ def embedding(
             raise ValueError(f"embedding: padding_idx {padding_idx} is out of range for {weight.shape[0]} rows")
         padding_idx %= weight.shape[0]
     rows = weight.shape[0]
-    check_bounds(input, rows, f"embedding: index {{}} is out of bounds for a table of {rows} rows")
+    check_bounds(input, rows, f"embedding: index {{}} is out of bounds for a table of {shown(rows)} rows")
     found = _embedding(input, weight, padding_idx, None)
     if max_norm is not None:
         found = _clip_rows(found, float(max_norm), float(norm_type))

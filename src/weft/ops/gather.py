@@ -12,6 +12,7 @@ from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
+from weft.core.run_number import shown
 from weft.core.tensor import Tensor
 from weft.ops._kinks import multiplied_at
 from weft.ops._rules import numbers, one_axis, tensor, wide
@@ -54,7 +55,7 @@ def _along(name: str) -> Any:
         shape = np.shape(x)
         if isinstance(axis, int) and -len(shape) <= axis < len(shape):
             axis %= len(shape)
-            what = f"{name}: index {{}} is out of bounds for axis {axis} with size {shape[axis]}"
+            what = f"{name}: index {{}} is out of bounds for axis {axis} with size {shown(shape[axis])}"
             check_bounds(indices, shape[axis], what)
 
     return check
@@ -64,7 +65,7 @@ def _at(name: str, shape: Any, indices: Any) -> None:
     """Refuses coordinates in the last dimension of a tensor that are out of bounds."""
     count = np.shape(indices)[-1:]
     if count and count[0] <= len(shape):
-        what = f"{name}: a coordinate {{}} is out of bounds in a tensor of shape {tuple(shape)}"
+        what = f"{name}: a coordinate {{}} is out of bounds in a tensor of shape {shown(tuple(shape))}"
         check_bounds(indices, tuple(shape[: count[0]]), what)
 
 
@@ -648,7 +649,7 @@ def _segment_samples() -> list[Sample]:
 
 
 def _segment_bounds(input_x: Any, segment_ids: Any, num_segments: int, reduction: str) -> None:
-    what = f"unsorted_segment: a row is of segment {{}}, there are {num_segments}"
+    what = f"unsorted_segment: a row is of segment {{}}, there are {shown(num_segments)}"
     if isinstance(num_segments, int):
         check_bounds(segment_ids, num_segments, what, least=np.iinfo(np.int64).min)  # negative ones are dropped
 

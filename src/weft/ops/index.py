@@ -149,6 +149,11 @@ def _last_written(x: Any, *indices: Any, spec: Spec) -> Any:
     return jnp.where(owners[index] == numbers, found, jnp.zeros((), x.dtype))
 
 
+def _index_add(x: Any, value: Any, *indices: Any, spec: Spec) -> Any:
+    places, value = x.at[_materialise(spec, indices)], value.astype(x.dtype)
+    return places.max(value) if x.dtype == jnp.bool_ else places.add(value)  # the sum of bools is `or`
+
+
 #: ``x[index]``, but of positions that occur several times only the one that an assignment leaves there, else 0
 LAST_WRITTEN = Primitive(
     "LastWritten",
@@ -183,7 +188,7 @@ INDEX_SET = _Update(
 #: the tensor with ``x[index] += value`` done, positions that occur several times included
 INDEX_ADD = _Update(
     "IndexAdd",
-    lambda x, value, *indices, spec: x.at[_materialise(spec, indices)].add(value.astype(x.dtype)),
+    _index_add,
     attr_names=("spec",),
     derivative=_add_rule,
     samples=lambda: [Sample((A, A[:, :2][_ROWS], _ROWS), {"spec": _MIXED}, vmap=False)],
@@ -316,7 +321,8 @@ def _slice_entry(entry: slice, size: Any) -> Entry:
     if parts[2] == 0:
         raise ValueError("slice step cannot be zero")
     if any(map(is_size, (*parts, size))) and any(part is not None for part in parts):
-        return _open_slice(parts[0], parts[1], parts[2], size)
+        start, stop, step = parts
+        return _open_slice(start, stop, step, size)
     return ("s", *parts)
 
 

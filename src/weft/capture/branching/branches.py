@@ -150,7 +150,7 @@ class Branches(Part):
         location = self.trace.location()
         sides = (self.run_side(frame, "then", first), self.run_side(frame, "else", second))
         joiner = self._joiner(condition.tensor, sides)
-        self._separate_returns(sides, frame)
+        apart = self._separate_returns(sides, frame)
         labels: dict[Label, None] = {}
         for side in sides:
             labels.update((outcome.label, None) for outcome in side.outcomes)
@@ -169,34 +169,46 @@ class Branches(Part):
         joiner.finish()
         if len(outcomes) == 1:
             return self.as_exit(frame, outcomes[0])
-        return Alternatives(selector, outcomes)
+        return Alternatives(selector, outcomes, location, apart)
 
     def _joiner(self, condition: Tensor | None, sides: tuple[Side, Side]) -> Joiner:
         first, second = sides
         regions, constants = (first.region, second.region), (first.constants, second.constants)
         return Joiner(self.trace, condition, regions, constants, self.created, self.journal.namespaces)
 
-    def _separate_returns(self, sides: tuple[Side, Side], frame: Frame) -> None:
-        """Keep returns apart that do not merge: the caller goes on with each, or the entry returns what holds."""
+    def _separate_returns(self, sides: tuple[Side, Side], frame: Frame) -> str:
+        """Keep returns apart that do not merge: the caller goes on with each, or the entry returns what holds.
+
+        Returns:
+            str: why two of them do not merge, "" if all do.
+        """
+        apart = ""
         partners = [o for o in sides[0].outcomes if o.label[0] == "return"]
         numbers = itertools.count()
         for outcome in partners:
             outcome.label = ("return", next(numbers))
         for late in sides[1].outcomes:
             if late.label[0] == "return":
-                partner = next((early for early in partners if self._merge(sides, early, late, frame)), None)
+                partner = None
+                for early in partners:
+                    different = self._difference(sides, early, late, frame)
+                    if not different:
+                        partner = early
+                        break
+                    apart = apart or different
                 late.label = ("return", next(numbers)) if partner is None else partner.label
                 if partner is not None:
                     partners.remove(partner)
+        return apart
 
-    def _merge(self, sides: tuple[Side, Side], first: Outcome, second: Outcome, frame: Frame) -> bool:
-        """Whether two outcomes can become one."""
+    def _difference(self, sides: tuple[Side, Side], first: Outcome, second: Outcome, frame: Frame) -> str:
+        """Why two outcomes cannot become one, "" if they can."""
         try:
             trial = self._joiner(None, sides)
             self._join_outcomes(trial, first.label, first, second, frame, sides)
-        except MergeError:
-            return False
-        return True
+        except MergeError as error:
+            return str(error) or "they differ"
+        return ""
 
     def run_side(self, frame: Frame, name: str, run: Callable[[], Exit]) -> Side:
         """Run one side in a region of its own; afterwards everything is as before."""
@@ -409,7 +421,8 @@ class Branches(Part):
         rest = [o for k, o in enumerate(alternatives.outcomes) if k != position]
         if len(rest) == 1:
             return self.as_exit(frame, rest[0])
-        return Alternatives(shifted(alternatives.selector, position), rest)
+        selector = shifted(alternatives.selector, position)
+        return Alternatives(selector, rest, alternatives.location, alternatives.apart)
 
     def distinct(self, frame: Frame, result: Exit) -> Exit:
         """Merge outcomes of the same label, of which a loop may have several."""
@@ -431,11 +444,13 @@ class Branches(Part):
         self.machine.resolve_all(frame)
         returned = [outcome for outcome in result.outcomes if outcome.label[0] == "return"]
         if len(returned) > 1 and _is_of_transform(frame):
+            different = f" ({result.apart})" if result.apart else ""
             raise Unsupported(
                 Refusal.TENSOR_CONDITION,
-                "the sides of a branch on a tensor leave different things, and a transform in progress cannot go on "
-                "with each",
-                "let both sides return, and change, values of the same kinds",
+                f"the sides of a branch on a tensor leave different things{different}, and a transform in progress "
+                "cannot go on with each",
+                "let both sides return, and change, values of the same shapes, dtypes and kinds",
+                None if result.location is None else result.location(),
             )
         pc, awaits = frame.pc, frame.awaits
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from weft.capture.state.frame import Exit
 from weft.core.number import GraphNumber
+from weft.errors import Location
 from weft.ir.graph import Graph
 
 Label = tuple[Any, ...]
@@ -42,13 +44,20 @@ class Alternatives(Exit):
     Args:
         selector: the position of the outcome that holds.
         outcomes: the outcomes, all of different labels.
+        location: gives the place of the branch that parts them, if one did.
+        apart: why two that return did not become one, "" if there are none.
     """
 
-    __slots__ = ("selector", "outcomes")
+    __slots__ = ("selector", "outcomes", "location", "apart")
 
-    def __init__(self, selector: GraphNumber, outcomes: list[Outcome]) -> None:
+    def __init__(
+        self, selector: GraphNumber, outcomes: list[Outcome], location: Callable[[], Location] | None = None,
+        apart: str = "",
+    ) -> None:  # fmt: skip
         self.selector = selector
         self.outcomes = outcomes
+        self.location = location
+        self.apart = apart
 
 
 class Side:

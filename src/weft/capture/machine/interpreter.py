@@ -29,6 +29,7 @@ from weft.capture.meaning.objects import Objects
 from weft.capture.meaning.stand_ins import refuse_stand_ins
 from weft.capture.python.containers import native_class
 from weft.capture.python.exceptions import chain_native, drop_context, raise_as_it_is, set_context
+from weft.capture.python.packages import CAPTURE
 from weft.capture.sources.sources import Sources
 from weft.capture.state.counts import COUNT, counts_changes
 from weft.capture.state.frame import UNBOUND, Await, Exit, Fork, Frame, Lazy, Raise, Return, Stop, Suspend
@@ -447,6 +448,12 @@ class Interpreter:
         if handler is None:
             self.propagating = error
             raise error
+        if self.trace.open_types and self.raised_by_library(error):
+            raise Unsupported(
+                Refusal.DYNAMIC_SHAPE,
+                f"the program handles a {type(error).__name__} of the library, which may come of sizes left open",
+                "compile for one size",
+            )
         self.propagating = None
         frame.awaits = Await.VALUE
         del frame.stack[handler.depth :]
@@ -454,6 +461,13 @@ class Interpreter:
             frame.stack.append(frame.instrs[pc].offset)
         frame.stack.append(error)
         frame.pc = handler.target
+
+    def raised_by_library(self, error: BaseException) -> bool:
+        """Whether an exception comes from the library or from what it calls."""
+        traceback = error.__traceback__
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        return traceback is not None and not traceback.tb_frame.f_code.co_filename.startswith(CAPTURE)
 
     def _is_context(self, ambient: BaseException | None, error: BaseException) -> bool:
         """Whether what the capture handles is what the program was handling when it raised an exception."""

@@ -45,20 +45,26 @@ def _maybe_unbound(frame: Frame, instr: Instr, variable: MaybeUnbound) -> Fork:
     return Fork(variable.bound, bound, unbound, place, place)
 
 
+def _taken_over(machine: Machine, frame: Frame, instr: Instr) -> Any:
+    """What a variable holds, for a place other than a plain variable: only those may hold what nobody has read."""
+    value = frame.slots[instr.arg]
+    return machine.resolve(frame, instr.arg) if type(value) is Lazy else value
+
+
 @handles("LOAD_CLOSURE")
 def _load_closure(machine: Machine, frame: Frame, instr: Instr) -> None:
-    frame.stack.append(frame.slots[instr.arg])
+    frame.stack.append(_taken_over(machine, frame, instr))
 
 
 @handles("MAKE_CELL")
 def _make_cell(machine: Machine, frame: Frame, instr: Instr) -> None:
-    value = frame.slots[instr.arg]
+    value = _taken_over(machine, frame, instr)
     frame.slots[instr.arg] = machine.made(types.CellType() if value is UNBOUND else types.CellType(value))
 
 
 @handles("LOAD_FAST_AND_CLEAR")
 def _load_fast_and_clear(machine: Machine, frame: Frame, instr: Instr) -> None:
-    frame.stack.append(frame.slots[instr.arg])
+    frame.stack.append(_taken_over(machine, frame, instr))
     frame.slots[instr.arg] = UNBOUND
 
 

@@ -8,6 +8,7 @@ gets the value, and a guard.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Iterator
@@ -86,6 +87,9 @@ class CallNumber(RunNumber):
     def is_size(self) -> bool:
         return self.size is not None and not self.pinned
 
+    def __bool__(self) -> bool:
+        return self.numbers.truth(self) if self.is_size else bool(self.constant())
+
     def attribute(self) -> Any:
         return self.size if self.is_size else self.constant()
 
@@ -133,7 +137,7 @@ def _size_in(value: Any) -> Size | None:
 
 #: operators that give a size for sizes, and comparisons of sizes
 _ON_SIZES: Final = {
-    "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%",
+    "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "truediv": "/",
     "lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">=",
 }  # fmt: skip
 for _name, _symbol in _ON_SIZES.items():
@@ -141,15 +145,14 @@ for _name, _symbol in _ON_SIZES.items():
     setattr(CallNumber, f"__{_name}__", _natively(f"__{_name}__", _function, _symbol, False))
     if f"__r{_name}__" in dir(int):
         setattr(CallNumber, f"__r{_name}__", _natively(f"__r{_name}__", _function, _symbol, True))
-CallNumber.__bool__ = lambda self: (  # type: ignore[attr-defined]
-    self.numbers.truth(self) if self.is_size else bool(self.constant())
-)
-CallNumber.__neg__ = _natively("__neg__", operator.neg, "-", False)  # type: ignore[operator]
-CallNumber.__hash__ = RunNumber.__hash__  # type: ignore[method-assign]
-#: among them, those that give a size
-_GIVE_SIZES: Final = frozenset(
-    {operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.neg}
-)
+setattr(CallNumber, "__neg__", _natively("__neg__", operator.neg, "-", False))  # noqa: B010  as those above
+#: functions that give a size for sizes, as functions of these
+_GIVE_SIZES: Final[dict[Any, Callable[..., Size]]] = {
+    **{f: f for f in (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.neg)},
+    max: lambda *sizes: functools.reduce(SIZE_FUNCTIONS["max"], sizes),
+    min: lambda *sizes: functools.reduce(SIZE_FUNCTIONS["min"], sizes),
+    int: lambda size: size,
+}
 #: the comparisons, with what is certain of them where the difference of the operands is at least 1, at least 0 (bounds
 #: 1 and 0), at most 0, or at most -1 (bounds -1 and -2)
 _CERTAIN: Final[dict[Any, list[tuple[int, bool]]]] = {
@@ -263,7 +266,7 @@ class Numbers:
         if function in _CERTAIN and None not in sizes:
             number.compared = (function, sizes[0], sizes[1])
         if function in _GIVE_SIZES and None not in sizes:
-            number.size = function(*sizes)
+            number.size = _GIVE_SIZES[function](*sizes)
             if not is_open_size(number.size):
                 return value
         if function not in _TOTAL:  # computed by each call, whether it is needed or not: it may raise

@@ -44,6 +44,8 @@ class Writing(Protocol):
     def constant(self, value: Any) -> str: ...
     def expression(self, value: Any) -> str: ...
     def state(self, value: Any) -> str: ...
+
+    def variable(self, value: Any) -> str: ...
     def refuse(self, value: Any) -> NoReturn: ...
 
 
@@ -101,7 +103,7 @@ def _generator(writer: Writing, value: InterpretedGenerator) -> str:
         )
         return name
     point, values = yield_point(writer.owner, value.frame, value.started)
-    flat = "".join(f"{writer.state(item)}, " for item in values)
+    flat = "".join(f"{writer.variable(item)}, " for item in values)
     writer.lines.append(f"{name} = {writer.constant(make_generator)}({writer.constant(point)}, ({flat}))")
     return name
 

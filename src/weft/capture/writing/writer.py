@@ -107,6 +107,8 @@ class Writer:
         self.reached: Callable[[], Counter[int]] = Counter
         #: ids of the tuples that stand in the program's code, each of which is one object in all calls
         self.literal_tuples: Callable[[], frozenset[int]] = frozenset
+        #: tensors with hooks, see `Trace.hooked`
+        self.hooked: dict[int, tuple[Tensor, Any]] = {}
         #: what the statements use besides outside objects
         self.scope: dict[str, Any] = {}
         self.lines: list[str] = []
@@ -166,7 +168,7 @@ class Writer:
             return found
         self._alive.append(value)
         text = self._build(value)
-        if not text.isidentifier() and type(value) is not Lazy:  # it is one object, wherever it stands
+        if not text.isidentifier():  # it is one object, wherever it stands
             text = self._assigned(text)
         self._names[id(value)] = text
         return text
@@ -195,8 +197,8 @@ class Writer:
             return f"id({self.expression(value.obj)})"
         if issubclass(kind, LazyText):
             return self._text(value)
-        if issubclass(kind, Lazy):
-            return value.expression
+        if issubclass(kind, Lazy):  # code that took it for the value would have computed something else with it
+            raise SystemError(f"what {value.expression} stands for has left its variable unread")
         if issubclass(kind, SymbolicRange):
             return range_of(self, value)
         if issubclass(kind, Journaled):
@@ -328,6 +330,10 @@ class Writer:
                 refusal.step = self.journal.births.get(id(value), _UNKNOWN)
             raise
 
+    def variable(self, value: Any) -> str:
+        """An expression for what a variable of such a frame holds, which nobody may have read yet."""
+        return value.expression if type(value) is Lazy else self.state(value)
+
     def _check_raised(self, value: Any) -> None:
         """Refuse what has to have frames of the program: then it is raised in Python."""
         if id(value) in self.sources.known:
@@ -363,6 +369,8 @@ class Writer:
             if id(tensor) in self.created or self.is_constant(tensor):
                 return self._joined(tensor, self._assigned(f"copy({self.constant(tensor)})"))
             return self.outside(tensor)
+        if id(tensor) in self.hooked:
+            self._refuse_hooked(tensor)
         if self.was_outside(tensor) or id(tensor) in self.sources.known:
             return self.outside(tensor)  # it was written: the write is replayed on the handle itself
         position = self.output(self.use(tensor))
@@ -371,6 +379,17 @@ class Writer:
             name = self._assigned(f"copy({name})")
         self._leaves.add(position)
         return self._joined(tensor, name)
+
+    def _refuse_hooked(self, tensor: Tensor) -> NoReturn:
+        """Hooks of a tensor run in each gradient that starts at it: the attempt ends before the step that adds them."""
+        refusal = Unsupported(
+            Refusal.OUTPUT,
+            "a tensor with hooks leaves the graph, and later gradients that start at it run them",
+            "keep the tensor inside the compiled function, or register the hooks outside of it",
+        )
+        births = self.journal.births
+        refusal.step = births.get(id(self.hooked[id(tensor)][1]), births.get(id(tensor), _UNKNOWN))
+        raise refusal
 
     def _joined(self, tensor: Tensor, name: str) -> str:
         self._names[id(tensor)] = name

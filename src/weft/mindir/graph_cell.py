@@ -8,13 +8,13 @@ from typing import Any, Final
 import numpy as np
 
 from weft.compile.replay import replay
-from weft.compile.sized import is_open, segment_of, with_sizes
+from weft.compile.segment import Segment
+from weft.compile.sized import SizedSegment, is_open, segment_of, with_sizes
 from weft.core import trace as trace_module
 from weft.core.bounds import check
 from weft.core.number import as_number
 from weft.core.tensor import Parameter, Tensor
-from weft.core.trace import Trace
-from weft.ir.sizes import COMPARISONS, evaluated
+from weft.ir.sizes import COMPARISONS, Size, evaluated
 from weft.mindir.program import GraphProgram
 from weft.nn.cell import Cell
 from weft.ops.random import draws_in_turn, random_state
@@ -82,19 +82,13 @@ class GraphCell(Cell):
         if program.conditions:
             _check_conditions(program, sizes)
         with draws_in_turn():
-            trace = trace_module.current()
             operands: list[Tensor] = []
             for kind, number in program.params:
                 if kind == "size":
-                    operands.append(_number(evaluated(number, sizes), trace))
+                    operands.append(_number(number, sizes))
                 else:
-                    tensor = leaves[number] if kind == "input" else self._handles[number]
-                    operands.append(tensor if trace is None else trace.present(tensor))
-            if trace is None:
-                outputs: Sequence[Any] = self._segment.follow(operands)
-            else:
-                graph = program.graph
-                outputs = replay(trace, with_sizes(graph, sizes) if is_open(graph) else graph, operands)
+                    operands.append(leaves[number] if kind == "input" else self._handles[number])
+            outputs = _run(program, self._segment, operands, sizes)
             for output, message in program.checks:
                 check(outputs[output], message)
             for output, number in program.stored:
@@ -114,11 +108,23 @@ def _replacing(name: str, array: np.ndarray[Any, Any], value: Any) -> np.ndarray
     return np.array(found)
 
 
-def _number(size: int, trace: Trace | None) -> Tensor:
+def _run(
+    program: GraphProgram, segment: Segment | SizedSegment, operands: Sequence[Tensor], sizes: Mapping[str, int]
+) -> Sequence[Any]:
+    """Run the graph, or append it to what is traced: a trace is looked up where nothing can end it."""
+    trace = trace_module.current()
+    if trace is None:
+        return segment.follow(operands)
+    graph = with_sizes(program.graph, sizes) if is_open(program.graph) else program.graph
+    return replay(trace, graph, [trace.present(tensor) for tensor in operands])
+
+
+def _number(expression: Size, sizes: Mapping[str, int]) -> Tensor:
     """A size as an operand of the graph."""
+    size = evaluated(expression, sizes)
     if size > _LARGEST:
         raise ValueError(f"GraphCell: the size {size}, of which the graph makes a number, is too large")
-    return Tensor(np.int64(size)) if trace is None else as_number(size, int)
+    return Tensor(np.int64(size)) if trace_module.current() is None else as_number(size, int)
 
 
 def _check_conditions(program: GraphProgram, sizes: Mapping[str, int]) -> None:

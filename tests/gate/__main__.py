@@ -8,7 +8,7 @@ import multiprocessing
 from pathlib import Path
 
 from tests.gate.matrix import SUBJECTS, programs
-from tests.gate.programs import POLICIES
+from tests.gate.programs import GUARDED, POLICIES
 from tests.gate.report import Report, table
 from tests.gate.running import part
 
@@ -17,7 +17,7 @@ def main() -> int:
     """Run what the command line names; the exit status says whether anything differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.gate", description=__doc__)
     parser.add_argument("--subjects", nargs="*", default=list(SUBJECTS), choices=list(SUBJECTS))
-    parser.add_argument("--policies", nargs="*", default=list(POLICIES), choices=list(POLICIES))
+    parser.add_argument("--policies", nargs="*", default=list(GUARDED), choices=list(POLICIES))
     parser.add_argument("--only", default="", help="pairs `operation | kind of operand` that contain this")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no program after this time")
     parser.add_argument("--jobs", type=int, default=1, help="processes")

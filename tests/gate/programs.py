@@ -17,7 +17,9 @@ from weft.jit import jit
 
 CALLS: Final = 4
 #: policies of the compiled side, as arguments of `jit`
-POLICIES: Final[dict[str, dict[str, Any]]] = {"auto": {}, "PIJit": {"mode": "PIJit"}}
+POLICIES: Final[dict[str, dict[str, Any]]] = {"auto": {}, "PIJit": {"mode": "PIJit"}, "PSJit": {"mode": "PSJit"}}
+#: those that see at each call what changed outside
+GUARDED: Final = ("auto", "PIJit")
 NAMES: Final = {name: value for name, value in vars(prelude).items() if not name.startswith("__")}
 _CONSTANT: Final = re.compile(r"\bC\b")
 
@@ -39,10 +41,17 @@ class Operation:
 
 @dataclass(frozen=True)
 class Program:
-    """An operation on an operand."""
+    """An operation on an operand.
+
+    Attributes:
+        operation: what is done.
+        operand: the value `v` and the tensor `x`.
+        setup: text of the module before the function: classes and objects of the program's own.
+    """
 
     operation: Operation
     operand: Operand
+    setup: str = ""
 
     @property
     def name(self) -> str:
@@ -74,7 +83,7 @@ class Program:
                 "    return f, CELL",
                 "f, CELL = make()",
             ]
-        return "\n".join([*text, ""])
+        return "\n".join([*filter(None, [self.setup]), *text, ""])
 
 
 class World:
@@ -98,6 +107,9 @@ class World:
         if isinstance(value, dict | set):
             kept.clear()
             kept.update(value)
+        elif isinstance(value, prelude.collections.deque):
+            kept.clear()
+            kept.extend(value)
         elif isinstance(value, prelude.np.ndarray | list | bytearray):
             kept[:] = value
         else:
@@ -172,14 +184,14 @@ def eager_calls(program: Program) -> list[tuple[Frozen, str]]:
     return [world.call(world.scope["f"], number) for number in range(CALLS)]
 
 
-def check(program: Program, policies: Sequence[str] = tuple(POLICIES)) -> list[Finding]:
-    """Where a program differs under some policy, the first call under each."""
+def check(program: Program, policies: Sequence[str] = GUARDED) -> list[Finding] | None:
+    """Where a program differs under some policy, the first call under each; None if it does not repeat itself."""
     try:
         wanted, again = eager_calls(program), eager_calls(program)
     except TooSlow:
-        return []  # nor does it in Python
+        return None  # nor does it in Python
     if any(difference(one, other)[0] for (one, _), (other, _) in zip(wanted, again, strict=True)):
-        return []  # what it gives depends on addresses or the clock
+        return None  # what it gives depends on addresses or the clock
     found = []
     for policy in policies:
         world = World(program)

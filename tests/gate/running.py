@@ -14,7 +14,7 @@ from typing import Any, Final
 import jax
 
 from tests.gate.matrix import programs
-from tests.gate.programs import CALLS, POLICIES, Finding, Program, TooSlow, check
+from tests.gate.programs import CALLS, GUARDED, Finding, Program, TooSlow, check
 
 # what capture got wrong is put right in Python, with this warning
 warnings.filterwarnings("error", message="capture raised|the new graph", category=RuntimeWarning)
@@ -32,7 +32,7 @@ def _too_slow(*_: Any) -> None:
     raise TooSlow
 
 
-def run(program: Program, policies: Sequence[str] = tuple(POLICIES)) -> dict[str, Any]:
+def run(program: Program, policies: Sequence[str] = GUARDED) -> dict[str, Any]:
     """The outcome of a program as data: its name, its calls, and where they differ."""
     global _count
     _count += 1
@@ -53,7 +53,8 @@ def run(program: Program, policies: Sequence[str] = tuple(POLICIES)) -> dict[str
     return {
         "program": program.name,
         "calls": CALLS * len(policies),
-        "findings": [dataclasses.asdict(finding) for finding in found],
+        "compared": found is not None,
+        "findings": [dataclasses.asdict(finding) for finding in found or ()],
     }
 
 

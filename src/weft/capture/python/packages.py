@@ -29,7 +29,7 @@ ENTERED: Final = frozenset(
             ("dataclasses", name)
             for name in (
                 "replace", "_replace", "asdict", "_asdict_inner", "astuple", "_astuple_inner", "fields",
-                "is_dataclass", "_is_dataclass_instance",
+                "is_dataclass", "_is_dataclass_instance", "_dataclass_getstate", "_dataclass_setstate",
             )
         ),
     }

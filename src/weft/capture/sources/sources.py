@@ -444,7 +444,7 @@ class Sources(LookedUp):
                     self.inside(part, seen, depth + 1)
                 for item in self.held(value):
                     self.inside(item, seen, depth + 1)
-        elif id(value) in self.by_class or holds_state(type(value)):
+        elif isinstance(value, BaseException) or id(value) in self.by_class or holds_state(type(value)):
             self.identity(value)
             for item in self.held(value):
                 self.inside(item, seen, depth + 1)
@@ -465,8 +465,7 @@ class Sources(LookedUp):
 
     def _of_exception(self, error: BaseException) -> list[Any]:
         """What native code shows of an exception."""
-        names = ("args", "errno", "strerror", "filename", "filename2") if isinstance(error, OSError) else ("args",)
-        return [self.attribute(error, name, getattr(error, name)) for name in names]
+        return [self.attribute(error, name, getattr(error, name)) for name in _shown_of(error)]
 
     def shown(self, parameter: Parameter) -> None:
         """The text of a parameter was made, which shows its attributes."""
@@ -496,7 +495,8 @@ class Sources(LookedUp):
         slots = [(member.__name__, slot_value(obj, member)) for member in slots_of(type(obj))]
         filled = [(name, item) for name, item in slots if item is not EMPTY_CELL]
         if id(obj) not in self.known:  # made by the capture
-            return [*namespace.values(), *(item for _, item in filled)]
+            shown = [getattr(obj, name) for name in _shown_of(obj)] if isinstance(obj, BaseException) else ()
+            return [*namespace.values(), *(item for _, item in filled), *shown]
         held = [self.attribute(obj, name, item) for name, item in filled]
         owner = self.known[id(obj)][1]
         for name, item in tuple(namespace.items()):
@@ -506,6 +506,11 @@ class Sources(LookedUp):
                 place = f"{self.namespace(obj, owner)}[{self._constant(name)}]"
                 held.append(self._load(place, item, f"{self.path(owner)}.__dict__[{name!r}]"))
         return held
+
+
+def _shown_of(error: BaseException) -> tuple[str, ...]:
+    """The attributes of an exception that native code shows."""
+    return ("args", "errno", "strerror", "filename", "filename2") if isinstance(error, OSError) else ("args",)
 
 
 def _answering(obj: Any, name: str) -> Any:

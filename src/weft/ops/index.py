@@ -610,6 +610,17 @@ def iterate(self: Any) -> Any:
     return iter(rows(self) if self.shape[0] else ())
 
 
+def row(rows_of: Any, position: Any) -> Any:
+    """A slice along the first dimension as iteration gives it: a tensor of its own.
+
+    Args:
+        rows_of: tensor of at least one dimension.
+        position: where it is, an int or an integer tensor within the tensor's bounds.
+    """
+    spec, operands = parse(position, rows_of.shape)
+    return _selected(rows_of, spec, operands)
+
+
 def contains(self: Any, value: Any) -> bool:
     """Whether some element equals the value."""
     found = self == value

@@ -239,6 +239,8 @@ class Tensor:
 
     def item(self, *index: int) -> Any:
         """The only element, or the one at an index, as a Python number."""
+        if not index and self.size != 1:  # known before the elements are
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
         return np.asarray(self.concrete("item()")).item(*index)
 
     def tolist(self) -> Any:

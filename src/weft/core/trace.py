@@ -604,8 +604,9 @@ def _on_read(tensor: Tensor) -> Tensor:
     trace = _local.trace
     if trace is None:
         return view(tensor)
-    if tensor.is_symbolic or id(tensor) in trace.created:
+    if not tensor.is_symbolic and id(tensor) in trace.created:
         return trace._kept(view(tensor))
+    # in a region the handle has a value of the region, even of what lies outside: it is one that the region made
     return _followed_as(tensor, wrap(trace.use(tensor)))
 
 

@@ -10,6 +10,7 @@ import functools
 import operator
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -149,11 +150,6 @@ def _last_written(x: Any, *indices: Any, spec: Spec) -> Any:
     return jnp.where(owners[index] == numbers, found, jnp.zeros((), x.dtype))
 
 
-def _index_add(x: Any, value: Any, *indices: Any, spec: Spec) -> Any:
-    places, value = x.at[_materialise(spec, indices)], value.astype(x.dtype)
-    return places.max(value) if x.dtype == jnp.bool_ else places.add(value)  # the sum of bools is `or`
-
-
 #: ``x[index]``, but of positions that occur several times only the one that an assignment leaves there, else 0
 LAST_WRITTEN = Primitive(
     "LastWritten",
@@ -174,10 +170,91 @@ class _Update(Primitive):
         return super()._infer(attrs, inputs)
 
 
+def _fitting(value: Any, shape: tuple[Any, ...]) -> Any:
+    """A value as it is assigned to a selection."""
+    try:
+        return jnp.broadcast_to(value, shape)
+    except ValueError:
+        raise ValueError(
+            f"cannot assign a value of shape {tuple(value.shape)} to a selection of shape {shape}"
+        ) from None
+
+
+def _updated(x: Any, value: Any, indices: tuple[Any, ...], spec: Spec, add: bool) -> Any:
+    """``x[index] = value``, or ``+=``. A box is no scatter: XLA is slow at some, and aborts at some that write all."""
+    if not indices:
+        if all(map(_is_all, spec, x.shape)):
+            value = _fitting(value, x.shape).astype(x.dtype)
+            return x + value if add else value
+        if not has_open(x.shape) and not has_open(spec):
+            return _box_updated(x, value, spec, add)
+    index = _materialise(spec, indices)
+    shape = jax.eval_shape(lambda x, *indices: x[_materialise(spec, indices)], x, *indices).shape
+    value = _fitting(value, shape).astype(x.dtype)
+    if add:
+        return x.at[index].max(value) if x.dtype == jnp.bool_ else x.at[index].add(value)  # bools: or
+    return x.at[index].set(value)
+
+
+def _is_all(entry: Entry, size: Any) -> bool:
+    return entry == _FULL_SLICE or (entry[0] == "s" and entry[1] in (None, 0) and entry[2:] in ((size, 1), (None, 1)))
+
+
+def _box_updated(x: Any, value: Any, spec: Spec, add: bool) -> Any:
+    forward, turned = _forward(spec, x.shape)
+    box = box_of(forward, x.shape)
+    assert box is not None
+    starts, sizes, steps, shape = box
+    value = lax.rev(_fitting(value, shape).astype(x.dtype), turned).reshape(sizes)
+    if not value.size:
+        return x
+    spans = _spans(sizes, steps)
+    if add or any(step != 1 for step in steps):
+        window = lax.slice(x, starts, [start + span for start, span in zip(starts, spans, strict=True)])
+        value = _interleaved(window, value, steps, add)
+    return value if spans == x.shape else lax.dynamic_update_slice(x, value, starts)
+
+
+def _forward(spec: Spec, shape: tuple[int, ...]) -> tuple[Spec, tuple[int, ...]]:
+    """An index without backward slices, one entry for each dimension, and the dimensions of the result to reverse."""
+    entries: list[Entry] = []
+    turned = []
+    axis = dim = 0
+    for entry in (*spec, *[_FULL_SLICE] * (len(shape) - sum(entry[0] != "n" for entry in spec))):
+        if entry[0] == "s" and (entry[3] or 1) < 0:
+            positions = range(*slice(*entry[1:]).indices(shape[axis]))[::-1]
+            entry = ("s", positions.start, positions.stop, positions.step) if positions else ("s", 0, 0, 1)
+            turned.append(dim)
+        entries.append(entry)
+        axis += entry[0] != "n"
+        dim += entry[0] != "i"
+    return tuple(entries), tuple(turned)
+
+
+def _spans(sizes: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
+    """From the first position of a strided box to its last."""
+    return tuple([(size - 1) * step + 1 if size else 0 for size, step in zip(sizes, steps, strict=True)])
+
+
+def _interleaved(window: Any, value: Any, steps: tuple[int, ...], add: bool) -> Any:
+    """A window with every so manieth element replaced, or added to."""
+    chosen = None
+    for axis, step in enumerate(steps):
+        if step != 1:
+            shape = [1] * window.ndim
+            shape[axis] = window.shape[axis]
+            here = (jnp.arange(window.shape[axis]) % step == 0).reshape(shape)
+            chosen = here if chosen is None else chosen & here
+    if chosen is None:
+        return window + value if add else value
+    value = lax.pad(value, jnp.zeros((), value.dtype), [(0, 0, step - 1) for step in steps])
+    return jnp.where(chosen, window + value if add else value, window)
+
+
 #: the tensor with ``x[index] = value`` done
 INDEX_SET = _Update(
     "IndexSet",
-    lambda x, value, *indices, spec: x.at[_materialise(spec, indices)].set(value.astype(x.dtype)),
+    lambda x, value, *indices, spec: _updated(x, value, indices, spec, False),
     attr_names=("spec",),
     derivative=_set_rule,
     samples=lambda: [
@@ -188,7 +265,7 @@ INDEX_SET = _Update(
 #: the tensor with ``x[index] += value`` done, positions that occur several times included
 INDEX_ADD = _Update(
     "IndexAdd",
-    _index_add,
+    lambda x, value, *indices, spec: _updated(x, value, indices, spec, True),
     attr_names=("spec",),
     derivative=_add_rule,
     samples=lambda: [Sample((A, A[:, :2][_ROWS], _ROWS), {"spec": _MIXED}, vmap=False)],
@@ -198,8 +275,7 @@ INDEX_ADD = _Update(
 
 
 def _window(x: Any, starts: Any, sizes: tuple[int, ...], steps: tuple[int, ...]) -> Any:
-    spans = tuple([(size - 1) * step + 1 if size else 0 for size, step in zip(sizes, steps, strict=True)])
-    return lax.dynamic_slice(x, [starts[i] for i in range(len(sizes))], spans)
+    return lax.dynamic_slice(x, [starts[i] for i in range(len(sizes))], _spans(sizes, steps))
 
 
 def _strides(steps: tuple[int, ...]) -> tuple[slice, ...]:
@@ -211,15 +287,9 @@ def _slice_at(x: Any, starts: Any, *, sizes: Any, steps: Any, shape: Any) -> Any
 
 
 def _update_at(x: Any, value: Any, starts: Any, *, sizes: Any, steps: Any, shape: Any) -> Any:
-    try:
-        value = jnp.broadcast_to(value, shape)
-    except ValueError:
-        raise ValueError(
-            f"cannot assign a value of shape {tuple(value.shape)} to a selection of shape {shape}"
-        ) from None
-    value = value.astype(x.dtype).reshape(sizes)
+    value = _fitting(value, shape).astype(x.dtype).reshape(sizes)
     if any(step != 1 for step in steps):
-        value = _window(x, starts, sizes, steps).at[_strides(steps)].set(value)
+        value = _interleaved(_window(x, starts, sizes, steps), value, steps, False)
     return lax.dynamic_update_slice(x, value, [starts[i] for i in range(x.ndim)])
 
 
@@ -567,8 +637,6 @@ def _replaced(x: Any, value: Tensor, spec: Spec, operands: Any) -> Any:
         box = box_of(spec, x.shape)
         if box is not None:
             starts, sizes, steps, result = box
-            if 0 in sizes:
-                return view(x)
             value = _fewer_dimensions(value, len(result))
             return apply(UPDATE_AT, (x, value, wrap(np.array(starts, np.int32))), (sizes, steps, result))
     rank = sum(1 for entry in spec if entry[0] in "sn")
@@ -613,6 +681,17 @@ def iterate(self: Any) -> Any:
     if not self.shape:
         raise TypeError("iteration over a 0-dimensional tensor")
     return iter(rows(self) if self.shape[0] else ())
+
+
+def row(rows_of: Any, position: Any) -> Any:
+    """A slice along the first dimension as iteration gives it: a tensor of its own.
+
+    Args:
+        rows_of: tensor of at least one dimension.
+        position: where it is, an int or an integer tensor within the tensor's bounds.
+    """
+    spec, operands = parse(position, rows_of.shape)
+    return _selected(rows_of, spec, operands)
 
 
 def contains(self: Any, value: Any) -> bool:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _PEEL_LIMIT: Final = 3
 #: how many iterations are unrolled when a loop that also ends by itself cannot become a `while`
 _UNROLL_LIMIT: Final = 200
+#: how often the body is run to find what is carried; what still grows then would grow for ever
+_ROUND_LIMIT: Final = 200
 
 
 class Branching(Protocol):
@@ -99,14 +101,14 @@ class Loops:
         places: dict[Path, None] = {}
         candidates: Candidates = {}
         shared: Candidates = {}
-        while True:
+        for _ in range(_ROUND_LIMIT):
             attempt = self._run_body(frame, loop, stops, fork, start, places, Held(self.trace, candidates, shared))
             new = [path for path in attempt.changed if path not in places]
             if not new and not attempt.held.grown:
-                break
+                return self._emit_loop(frame, loop, fork, start, list(places), attempt, location)
             for path in new:
                 places[path] = None
-        return self._emit_loop(frame, loop, fork, start, list(places), attempt, location)
+        raise LoopChange("each iteration changes something that was not there before")
 
     def _run_body(
         self, frame: Frame, loop: Loop, stops: frozenset[int], fork: Fork | None, start: LoopState,

@@ -353,7 +353,7 @@ def _super(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
 @handles(Tensor.item)
 def _item(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     tensor = args[0]
-    if len(args) == 1 and machine.is_runtime(tensor) and tensor.dtype.category < 3:
+    if len(args) == 1 and machine.is_runtime(tensor) and tensor.dtype.category < 3 and tensor.size == 1:
         return arithmetic.converted(KINDS[tensor.dtype.category], tensor)
     return tensor.item(*settled(args[1:]))
 

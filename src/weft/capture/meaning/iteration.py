@@ -24,6 +24,7 @@ from weft.capture.python.classes import MISSING, class_attribute, is_opaque_iter
 from weft.capture.python.containers import VIEWS, items_of, mapping_of
 from weft.capture.state.journal import Journaled
 from weft.core.tensor import Tensor, wrap
+from weft.ops.index import row
 
 #: what Python's iterators see changes of, the methods by which Python does that, and the views
 _HASHED: Final = (dict, set, frozenset, deque)
@@ -63,7 +64,7 @@ class Iteration(Part):
             if not obj.shape:
                 raise TypeError("iteration over a 0-dimensional tensor")
             # the rows are those of now, whatever is written to the tensor before they are taken
-            return SequenceIterator(journal, self.machine.trace.present(obj), obj.shape[0])
+            return SequenceIterator(journal, self.machine.trace.present(obj), obj.shape[0], row)
         if own is None:
             if isinstance(obj, _HASHED) and class_attribute(kind, "__iter__") in _HASHED_ITERATION:
                 return self._over_hashed(obj)

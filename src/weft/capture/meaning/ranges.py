@@ -11,6 +11,7 @@ from weft.capture.meaning.iterators import Touching, refuse_look
 from weft.capture.state.journal import Journal, Journaled
 from weft.core.number import GraphNumber, require
 from weft.core.tensor import Tensor
+from weft.ops.index import row
 
 _BOUNDS: Final = ("start", "stop", "step")
 
@@ -139,4 +140,4 @@ class RowIterator(SymbolicRangeIterator):
         self.rows = rows
 
     def advance(self) -> Any:
-        return self.rows[arithmetic.tensor_of(super().advance())]
+        return row(self.rows, arithmetic.tensor_of(super().advance()))

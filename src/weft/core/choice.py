@@ -21,7 +21,7 @@ from weft.core import trace as trace_module
 from weft.core.number import as_number
 from weft.core.tape import SYMBOL, WRITES
 from weft.core.tensor import Parameter, Tensor
-from weft.core.trace import Trace
+from weft.core.trace import Trace, has_another_type
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph
 
@@ -240,7 +240,7 @@ def _spread(trace: Trace, tensor: Tensor, source: Tensor) -> None:
     if isinstance(tensor, Choice):
         if id(tensor) in busy:
             return
-        if source.type is not tensor.type:
+        if has_another_type(tensor, source):
             refuse("it gets a value of another shape or type")
         busy.add(id(tensor))
         try:
@@ -255,7 +255,7 @@ def _reach(trace: Trace, tensor: Tensor, source: Tensor) -> None:
     for choice, case in _of(tensor, trace):
         if id(choice) in _local.busy:
             continue
-        if source.type is not choice.type:
+        if has_another_type(choice, source):
             refuse("it gets a value of another shape or type")
         new = case.pick(source, choice)
         if trace.on_write is not None:

@@ -21,7 +21,7 @@ from weft.core import tensor as tensor_module
 from weft.core import trace as trace_module
 from weft.core.tape import SYMBOL, WRITES
 from weft.core.tensor import LiteralTensor, Tensor
-from weft.core.trace import Trace
+from weft.core.trace import Trace, has_another_type
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Value
 
@@ -296,7 +296,7 @@ def _write_in_trace(trace: Trace, tensor: Tensor, source: Tensor, region: Step |
         found = trace.storages.get(id(tensor))
         known = None if found is None else Member(found[1], None, (), None)
     busy = known is not None and known.storage.busy
-    if known is not None and not busy and source.type is not tensor.type:
+    if known is not None and not busy and has_another_type(tensor, source):
         _leave(trace, tensor, known)
         known = None
     if not busy:

@@ -527,6 +527,25 @@ def _refuse_sizes(value: Any) -> NoReturn:
     )
 
 
+def has_another_type(tensor: Tensor, source: Tensor) -> bool:
+    """Whether what a tensor is to become has another type than it.
+
+    Raises:
+        Unsupported: that depends on sizes that are left open.
+    """
+    old, new = tensor.type, source.type
+    if old is new:
+        return False
+    alike = (old.dtype, old.weak, len(old.shape)) == (new.dtype, new.weak, len(new.shape))
+    if alike and not any(isinstance(a - b, int) and a != b for a, b in zip(old.shape, new.shape, strict=True)):
+        raise Unsupported(
+            Refusal.DYNAMIC_SHAPE,
+            f"whether a tensor of type {old} keeps its shape where it becomes {new} is only known in the call",
+            "compile for one size",
+        )
+    return True
+
+
 def leave_open(trace: Trace, tensor: Tensor, kind: TensorType) -> None:
     """Leave sizes of a tensor from outside open in a trace.
 

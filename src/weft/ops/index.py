@@ -127,7 +127,7 @@ def _open_shape(spec: Spec, shape: tuple[Any, ...]) -> tuple[Any, ...] | None:
             else:
                 if not is_open_size(stop) and not is_open_size(shape[axis]):
                     stop = min(stop, shape[axis])
-                result.append(-((start - stop) // step))
+                result.append(stop - start if step == 1 else -((start - stop) // step))
         axis += 1
     return (*result, *shape[axis:])
 

@@ -143,6 +143,8 @@ class Known(abc.ABC):
         self.open_sizes: Mapping[str, int] = {}
         #: the same by the id of the tensor, for each axis
         self.open_tensors: Mapping[int, Sequence[int | None]] = {}
+        #: the first tensor that was read on an array, by id of the array
+        self._arrays: dict[int, Tensor] = {}
         #: those of this capture, with their values now
         self._open: dict[Any, tuple[Size, int]] = {}
         #: tells the trace of a tensor some of whose sizes are open
@@ -453,16 +455,8 @@ class Known(abc.ABC):
         self._know(value, expression, path)
         if expression.isidentifier() and is_plain_instance(type(value)):
             self._instances.add(expression)
-        if (
-            type(value) is Tensor
-            and (self.open_sizes or self.open_tensors)
-            and self._leave_open(expression, value, path)
-        ):
-            pass
-        elif isinstance(value, Tensor):
-            kind = "Tensor" if type(value) is Tensor else self.name(type(value), "class")
-            check = f"({expression}._type or {expression}.type) is {self.name(value.type, 'type')}"
-            self._guard(f"{expression}.__class__ is {kind} and {check}", "type", path, value.type, expression)
+        if isinstance(value, Tensor):
+            self._read_tensor(expression, value, path)
         else:
             self._guard_class(expression, type(value), path)
             if is_container(value):
@@ -470,29 +464,36 @@ class Known(abc.ABC):
         if self.guarded:
             self.by_class.add(id(value))
 
-    def _leave_open(self, expression: str, value: Tensor, path: str) -> bool:
-        """Leave sizes of a tensor open that are others in each call; returns whether there are any."""
-        shape: list[Any] = [*value.type.shape]
+    def _read_tensor(self, expression: str, value: Tensor, path: str) -> None:
+        """Guard the type of a tensor, with sizes left open that are others in each call."""
+        kind = value.type
+        named = "Tensor" if type(value) is Tensor else self.name(type(value), "class")
+        if not value.is_symbolic:
+            if self._arrays.setdefault(id(value._data), value) is value:  # else it has what another handle on it has
+                kind = self._left_open(expression, value, path) if type(value) is Tensor else kind
+            if kind.is_open:
+                check = f"{self.name(kind, 'type')}.admits({expression}._type or {expression}.type)"
+                self._guard(f"{expression}.__class__ is {named} and {check}", "type", path, kind, expression)
+                for axis, (size, now) in enumerate(zip(kind.shape, value._data.shape, strict=True)):
+                    if is_open_size(size):
+                        self.numbers.open_size(f"{expression}.shape[{axis}]", size, now, f"{path}.shape[{axis}]")
+                self.leave_open(value, kind)
+                return
+        check = f"({expression}._type or {expression}.type) is {self.name(kind, 'type')}"
+        self._guard(f"{expression}.__class__ is {named} and {check}", "type", path, kind, expression)
+
+    def _left_open(self, expression: str, value: Tensor, path: str) -> TensorType:
+        """The type of a tensor in which sizes are left open."""
+        shape: list[Any] = [*value._data.shape]
         groups = self.open_tensors.get(id(value))
-        for axis, size in enumerate(value.type.shape):
+        for axis, size in enumerate(value._data.shape):
             group = self.open_sizes.get(f"{path}.shape[{axis}]") if groups is None else groups[axis]
-            if group is None or not size:
-                continue
-            of_group = self._open.setdefault(group, (atom(len(self._open)), size))
-            if of_group[1] != size:
-                of_group = self._open[group, expression, axis] = (atom(len(self._open)), size)
-            shape[axis] = of_group[0]
-        if not any(map(is_open_size, shape)):
-            return False
-        kind = TensorType.of(value.type.dtype, tuple(shape), value.type.weak)
-        check = f"{self.name(kind, 'type')}.admits({expression}._type or {expression}.type)"
-        self._guard(f"{expression}.__class__ is Tensor and {check}", "type", path, kind, expression)
-        for axis, size in enumerate(shape):
-            if is_open_size(size):
-                place = f"{expression}.shape[{axis}]"
-                self.numbers.open_size(place, size, value.type.shape[axis], f"{path}.shape[{axis}]")
-        self.leave_open(value, kind)
-        return True
+            if group is not None and size:
+                chosen = self._open.setdefault(group, (atom(len(self._open)), size))
+                if chosen[1] != size:
+                    chosen = self._open[group, expression, axis] = (atom(len(self._open)), size)
+                shape[axis] = chosen[0]
+        return TensorType.of(value.type.dtype, tuple(shape), value.type.weak)
 
     def _read_object(self, expression: str, value: Any, path: str) -> None:
         """An object of which nobody knows what may be read from it: it stays itself."""

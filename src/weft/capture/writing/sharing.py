@@ -12,6 +12,7 @@ from weft.core.sharing import Alternative, Way, member, others_in_group
 from weft.core.tensor import Tensor
 from weft.core.trace import Trace
 from weft.errors import Refusal, Unsupported
+from weft.ir.sizes import is_open_size
 
 
 class Writing(Protocol):
@@ -59,6 +60,8 @@ def _spelled(writer: Writing, attrs: Any) -> str:
     """Attributes of a step, with sizes as the call has them."""
     if type(attrs) is tuple:
         return f"({''.join(_spelled(writer, item) + ', ' for item in attrs)})"
+    if is_open_size(attrs):
+        attrs = _trace().size_of(attrs)
     return writer.expression(attrs) if issubclass(type(attrs), RunNumber) else repr(attrs)
 
 

@@ -7,7 +7,8 @@ import dataclasses
 import types
 from typing import Any
 
-import scipy
+import scipy.special
+import scipy.stats
 
 import weft
 from weft import Parameter, dtypes, nn

@@ -30,6 +30,7 @@ __all__ = [
     "weft",
 ]
 
+
 class Slots:
     """An object with slots only."""
 

@@ -180,7 +180,7 @@ class Native(Part):
         return found
 
     def _is_own_memory(self, owner: Any) -> bool:
-        """Whether what is written in the memory of an object is taken back with the capture, or this side of a branch."""
+        """Whether what is written in the memory of an object goes, or is taken back, with this side or the capture."""
         return self.journal.is_of_this_side(owner) or self.journal.noted(owner) is not None
 
     @contextlib.contextmanager

@@ -81,7 +81,7 @@ def factory_of(items: defaultdict[Any, Any]) -> Any:
         >>> factory_of(defaultdict(list))
         <class 'list'>
     """
-    return defaultdict.default_factory.__get__(items)  # type: ignore[attr-defined]
+    return defaultdict.__dict__["default_factory"].__get__(items)
 
 
 def length(container: Any) -> int:

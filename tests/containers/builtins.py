@@ -102,7 +102,9 @@ def exceptions() -> list[str]:
     return [
         name
         for name, value in vars(builtins).items()
-        if isinstance(value, type) and issubclass(value, Exception) and not issubclass(value, UnicodeError | ExceptionGroup)
+        if isinstance(value, type)
+        and issubclass(value, Exception)
+        and not issubclass(value, UnicodeError | ExceptionGroup)
     ]
 
 

@@ -113,7 +113,15 @@ MOST: Final = 3
 def members(kind: str) -> list[str]:
     """Names of the methods and attributes of a kind; of what all objects have, those that read the contents."""
     cls = KINDS[kind].cls
-    common = set(vars(object)) - {"__eq__", "__ne__", "__repr__", "__str__", "__format__", "__setattr__", "__getattribute__"}
+    common = set(vars(object)) - {
+        "__eq__",
+        "__ne__",
+        "__repr__",
+        "__str__",
+        "__format__",
+        "__setattr__",
+        "__getattribute__",
+    }
     return [name for name in dir(cls) if name not in _LEFT_OUT | common]
 
 

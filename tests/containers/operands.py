@@ -123,7 +123,7 @@ def made(kind: str, inside: str) -> Operand:
 def outside(kind: str, inside: str, arrival: str) -> Operand:
     """A container from outside that arrives in one of the ways of `ARRIVALS`."""
     values = tuple(
-        _filled(KINDS[kind].text, tuple(item.replace("K", str(call)) for item in OUTSIDE[inside]))  # type: ignore[arg-type]
+        _filled(KINDS[kind].text, tuple(item.replace("K", str(call)) for item in OUTSIDE[inside]))
         for call in (1, 2, 5, 4)
     )
     code, before, arguments, passed = ARRIVALS[arrival]

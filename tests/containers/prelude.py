@@ -7,7 +7,8 @@ import dataclasses
 import types
 from typing import Any
 
-import scipy
+import scipy.special
+import scipy.stats
 
 import weft
 from weft import Parameter, dtypes, nn
@@ -28,6 +29,7 @@ __all__ = [
     "types",
     "weft",
 ]
+
 
 class Slots:
     """An object with slots only."""

@@ -24,6 +24,20 @@ from tests.gate.running import run
 SETUP: Final = "from tests.containers.prelude import *"
 #: the same names where it is tried which calls make sense
 _NAMES: Final = {**NAMES, **{name: getattr(prelude, name) for name in prelude.__all__}}
+#: of each subject one program in so many, in a quick round
+SAMPLE: Final = {
+    "methods of sequences": 8,
+    "methods of dictionaries": 8,
+    "methods of arrays": 16,
+    "methods of NumPy's numbers": 16,
+    "methods of sets, objects, views, texts and numbers": 12,
+    "operators and statements": 12,
+    "two containers": 5,
+    "builtins": 3,
+    "exceptions": 5,
+    "attributes": 2,
+    "arrays, results, named operators": 3,
+}
 #: seconds that a call may take in Python
 _LIMIT: Final = 2
 
@@ -45,7 +59,7 @@ def _code(lines: str) -> types.CodeType | None:
 def _function(code: types.CodeType) -> Callable[..., Any]:
     scope = dict(_NAMES)
     exec(code, scope)
-    return scope["f"]  # type: ignore[no-any-return]
+    return scope["f"]
 
 
 @functools.cache

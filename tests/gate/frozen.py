@@ -14,6 +14,7 @@ import numpy as np
 
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import WeftError
+from weft.nn import Cell
 
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]+")
 _DRAINED: Final = 8
@@ -137,6 +138,8 @@ class Frozen:
             parts.append(_ADDRESS.sub("0x", repr(obj)))
         if hasattr(obj, "__dict__"):
             hidden = () if type(obj).__module__.startswith(("tests", "gate")) else ("_hash",)
+            if isinstance(obj, Cell):  # counts what is written to it
+                hidden = ("_version",)
             parts.append(tuple((k, self.form(v, depth)) for k, v in vars(obj).items() if k not in hidden))
         for cls in type(obj).__mro__:
             slots = cls.__dict__.get("__slots__", ())

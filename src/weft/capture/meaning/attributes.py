@@ -31,7 +31,7 @@ from weft.capture.python.namespaces import (
 )
 from weft.capture.python.packages import is_ours
 from weft.capture.python.specials import special_names
-from weft.capture.state.journal import EMPTY_CELL, OF_EXCEPTIONS, Journaled, slot_value
+from weft.capture.state.journal import EMPTY_CELL, OF_EXCEPTIONS, OF_FUNCTIONS, Journaled, slot_value
 from weft.capture.state.lazytext import LazyText, needs_characters
 from weft.core.choice import Choice, class_of
 from weft.core.run_number import RunNumber
@@ -306,7 +306,7 @@ class Attributes(Part):
         if _is_in_c(found) and not self._journal_restores(obj, found):
             raise Unsupported(
                 Refusal.IMPURE_CALL,
-                f"{name!r} of a {type(obj).__name__} from outside is set, which cannot be taken back",
+                f"{name!r} of a {type(obj).__name__} is set, which cannot be taken back",
                 "set it outside the compiled function",
             )
         is_class = issubclass(type(obj), type)
@@ -338,15 +338,19 @@ class Attributes(Part):
         below_hooks(type(obj), "__setattr__")(obj, name, value)
 
     def _journal_restores(self, obj: Any, member: Any) -> bool:
-        """Whether a native attribute belongs to an object of the capture's own, or to what the journal keeps."""
+        """Whether the journal keeps a native attribute, or nothing but the capture's end needs to take it back."""
         name = getattr(member, "__name__", "")
         if name in ("__class__", "__dict__"):
             return id(obj) in self.created and len(self.journal.layers) == 1 and name == "__class__"
-        if id(obj) in self.created or isinstance(obj, (Tensor, types.CellType)):
+        if isinstance(obj, (Tensor, types.CellType)):
             return True
         if isinstance(obj, BaseException) and name in (*OF_EXCEPTIONS, "__traceback__"):
             return True
-        return isinstance(member, types.MemberDescriptorType) and "__slots__" in member.__objclass__.__dict__
+        if isinstance(member, types.MemberDescriptorType) and "__slots__" in member.__objclass__.__dict__:
+            return True
+        if id(obj) not in self.created:
+            return False
+        return not self.journal.on_a_side() or (isinstance(obj, types.FunctionType) and name in OF_FUNCTIONS)
 
     def _refuse_write(self, obj: Any, name: str) -> None:
         if isinstance(obj, Journaled) or type(obj) in _FRAME_KINDS:

@@ -81,6 +81,10 @@ def _next(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     iterator = args[0]
     own = machine.objects.user_method(iterator, "__next__")
     if own is None and not isinstance(iterator, Journaled) and hasattr(type(iterator), "__next__"):
+        journal = machine.journal
+        unknown = id(iterator) not in machine.sources.opaque and not journal.is_of_this_side(iterator)
+        if unknown and journal.on_a_side():
+            raise Unsupported(Refusal.IMPURE_CALL, f"a {type(iterator).__name__} moves on, which cannot be taken back")
         iterator = machine.iteration.get_iter(iterator)
     try:
         return machine.calls.call(own, [iterator], {}) if own is not None else next(iterator)

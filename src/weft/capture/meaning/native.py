@@ -180,12 +180,12 @@ class Native(Part):
         return found
 
     def _is_own_memory(self, owner: Any) -> bool:
-        """Whether what is written in the memory of an object is taken back with the capture."""
-        return id(owner) in self.created or self.journal.noted(owner) is not None
+        """Whether what is written in the memory of an object goes, or is taken back, with this side or the capture."""
+        return self.journal.is_of_this_side(owner) or self.journal.noted(owner) is not None
 
     @contextlib.contextmanager
     def _unwritten(self, owners: list[Any]) -> Iterator[None]:
-        """Refuse native code that writes to memory from outside, with what it wrote put back."""
+        """Refuse native code that writes to memory that others see, with what it wrote put back."""
         snapshots = [snapshot for snapshot in map(Snapshot, owners) if snapshot.writable]
         try:
             yield
@@ -196,7 +196,7 @@ class Native(Part):
             if written:
                 kind = type(written[0].owner)
                 what = "a NumPy array" if issubclass(kind, np.ndarray) else f"the memory of a {kind.__name__}"
-                raise Unsupported(Refusal.IMPURE_CALL, f"native code writes to {what} from outside", "use a Tensor")
+                raise Unsupported(Refusal.IMPURE_CALL, f"native code writes to {what} that others see", "use a Tensor")
 
     def _are_asked(self, given: tuple[Any, ...]) -> bool:
         """Whether native code may call a method of the user's on something that it is given."""

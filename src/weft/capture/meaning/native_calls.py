@@ -345,10 +345,11 @@ class NativeCalls(Part):
             self.machine.objects.touch_if_mutable(owner)
         elif not isinstance(owner, (Tensor, Journaled)) and not _is_harmless(definer):
             raise _unknown(callee)
-        if id(owner) not in self.created and (name == "__setstate__" or isinstance(owner, array.array)):
+        others = (name == "__setstate__" or isinstance(owner, array.array)) and not self.journal.is_of_this_side(owner)
+        if others:
             raise Unsupported(
                 Refusal.IMPURE_CALL,
-                f"{_describe(callee)} changes an object from outside, which cannot be taken back",
+                f"{_describe(callee)} changes an object that others see, which cannot be taken back",
                 "call it outside the compiled function",
             )
         args = self.items_arguments(callee, definer, args)

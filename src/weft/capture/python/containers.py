@@ -74,6 +74,16 @@ def room_of(items: deque[Any]) -> int | None:
     return found
 
 
+def factory_of(items: defaultdict[Any, Any]) -> Any:
+    """What a defaultdict calls for a missing key, whatever its class has in the place of `default_factory`.
+
+    Example:
+        >>> factory_of(defaultdict(list))
+        <class 'list'>
+    """
+    return defaultdict.__dict__["default_factory"].__get__(items)
+
+
 def length(container: Any) -> int:
     """How many items a container has."""
     count: int = native_class(type(container)).__len__(container)

@@ -6,11 +6,12 @@ What the capture itself has written does not count: guards speak of the contents
 from __future__ import annotations
 
 import operator
-from collections import deque
+from collections import defaultdict, deque
 from typing import Any, Final
 
 from weft.capture.python.containers import (
     VIEWS,
+    factory_of,
     items_of,
     length,
     members,
@@ -212,6 +213,8 @@ class Contents(Known):
             for key, (item, _) in taken.items():
                 self._read_item(obj, expression, key, item, path, numbers)
             return
+        if issubclass(type(obj), defaultdict):  # which copies and texts have, too
+            self._read(f"{self.name(factory_of, 'function')}({expression})", factory_of(obj), f"{path}.default_factory")
         self._guard_length(obj, expression, length(before))
         if isinstance(before, (bytearray, bytes)):
             kept = self._constant(bytes(members(before)))

@@ -182,6 +182,9 @@ class Sources(LookedUp):
             expression = f"{self.known[id(cell)][1]}.cell_contents"
             if id(cell) in self.anew and isinstance(value, types.FunctionType) and self._made_anew(expression, value):
                 return value
+            if id(cell) in self.anew:  # the call brings it, so what it holds is an argument
+                self.paths.setdefault(expression, path)
+                return self.argument(expression, value)
             return self._load(expression, value, path)
         return value
 

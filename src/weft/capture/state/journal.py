@@ -558,6 +558,11 @@ class Journal:
         """Whether what is written now holds on one side of a branch only."""
         return any(layer.side for layer in self.layers)
 
+    def is_of_this_side(self, obj: Any) -> bool:
+        """Whether the capture made an object, and no other side of a branch in progress can see it."""
+        begun = max((layer.begun for layer in self.layers if layer.side), default=-2)
+        return id(obj) in self.created and self.births[id(obj)] > begun
+
     def push(self, side: bool = True) -> Layer:
         """Begin a layer; what is written holds on one side of a branch only, unless `side` is False."""
         layer = Layer(side, self.clock())

@@ -83,12 +83,14 @@ class Snapshot:
         return self.owner if isinstance(self.owner, np.ndarray) else np.frombuffer(self.owner, np.uint8)
 
     def is_changed(self) -> bool:
-        """Whether the memory holds something else, or more or less, than it did."""
+        """Whether the memory holds something else, or more or less, than it did, or cannot be written any more."""
         now = self._bytes()
-        return now.shape != self.before.shape or now.tobytes() != self.before.tobytes()
+        return not now.flags.writeable or now.shape != self.before.shape or now.tobytes() != self.before.tobytes()
 
     def restore(self) -> None:
         """Put back what the memory held."""
+        if isinstance(self.owner, np.ndarray):
+            self.owner.setflags(write=True)
         if isinstance(self.owner, np.ndarray) and self.owner.shape != self.before.shape:
             self.owner.resize(self.before.shape, refcheck=False)
         self._bytes()[...] = self.before

@@ -287,6 +287,8 @@ class Writer:
             self.lines.append(f"{self.constant(set_state)}({name}, {self.expression(self._state(value, state))})")
         if isinstance(value, BaseException):
             self._raised(name, value)
+        if issubclass(kind, np.ndarray) and not value.flags.writeable:
+            self.lines.append(f"{name}.setflags(write=False)")
         return name
 
     def _raised(self, name: str, value: BaseException) -> None:

@@ -28,13 +28,15 @@ python -m tests.cpython --page build/cpython-*.json > docs/python-coverage.md
 #: what `python -m tests.containers` prints, with Python 3.11
 _CONTAINERS = """## Containers, attributes and builtins
 
-Programs made from tables: each kind of container (lists, tuples, dictionaries, sets, deques, named tuples, dataclasses, slots, classes of the program's derived
-from them, views, arrays and numbers of NumPy, texts, ranges, None) with every method and attribute that `dir` names, operators, statements and pairs of them;
-tensors, numbers that come from tensors, and None inside; made by the program, or an argument, a global, a closure variable, an attribute, a default... that is
-replaced or changed between the calls. Attributes of objects, classes, Cells, functions and modules; every builtin and exception class; writes on one side of a
-branch; what is returned; the operators on scalars and sequences that MindSpore names. Four calls each, with other values and another shape, under the automatic
-and the guarded policy, and under the static one where nothing outside changes. Equal are values, types, which objects are the same ones, exceptions with
-their texts, what is printed, and arguments and globals afterwards.
+Programs made from tables: each kind of container (lists, tuples, dictionaries, sets, deques, named tuples,
+dataclasses, slots, classes of the program's derived from them, views, arrays and numbers of NumPy, texts, ranges,
+None) with every method and attribute that `dir` names, operators, statements and pairs of them; tensors, numbers that
+come from tensors, and None inside; made by the program, or an argument, a global, a closure variable, an attribute, a
+default... that is replaced or changed between the calls. Attributes of objects, classes, Cells, functions and
+modules; every builtin and exception class; writes on one side of a branch; what is returned; the operators on scalars
+and sequences that MindSpore names. Four calls each, with other values and another shape, under the automatic and the
+guarded policy, and under the static one where nothing outside changes. Equal are values, types, which objects are the
+same ones, exceptions with their texts, what is printed, and arguments and globals afterwards.
 
 ```
 python -m tests.containers              # all of them; pytest tests/containers runs a sample

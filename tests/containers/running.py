@@ -36,6 +36,7 @@ SAMPLE: Final = {
     "builtins": 3,
     "exceptions": 5,
     "attributes": 2,
+    "writes on sides of branches": 3,
     "arrays, results, named operators": 3,
 }
 #: seconds that a call may take in Python

@@ -397,6 +397,46 @@ RESULTS: Final = (
     "return",
 )  # fmt: skip
 
+#: what is done to an array that the call made, on one side of a branch or in a loop on a tensor
+WRITES: Final = (
+    "a.fill(7)", "a.sort()", "a.put([0], 5)", "a.partition(1)", "a.resize(4, refcheck=False)", "a.byteswap(True)",
+    "a.setflags(write=False)", "a.flags.writeable = False", "a.shape = (3, 1)", "a.dtype = np.uint64", "a.flat = 3",
+    "a[0] = 5", "a[1:] += 1", "a += 1", "np.put(a, [0], 9)", "np.copyto(a, 9)", "np.add(a, 1, out=a)", "np.add.at(a, [0], 5)",
+    "np.place(a, a > 0, [9])", "a[1:].fill(3)", "b = np.zeros(2)\nb.fill(4)\na = b", "a = a + 1",
+)  # fmt: skip
+#: what is done, on one side, to other objects that the call made
+OBJECTS: Final = (
+    ("array.array('i', [1, 2])", "a.append(3)"),
+    ("array.array('i', [1, 2])", "a[0] = 5"),
+    ("bytearray(b'abc')", "a.extend(b'd')"),
+    ("collections.defaultdict(list)", "a.default_factory = int"),
+    ("collections.defaultdict(list)", "a['a'].append(y)"),
+    ("collections.deque([1, 2], 2)", "a.append(y)"),
+    ("collections.OrderedDict(a=1, b=2)", "a.move_to_end('a')"),
+    ("[3, 1, 2]", "heapq.heapify(a)"),
+    ("[3, 1, 2]", "bisect.insort(a, 2)"),
+    ("Fixed(1)", "object.__setattr__(a, 'a', y)"),
+    ("Fixed(1)", "a.__setstate__([y, 1, 2])"),
+    ("OSError(1, 'a')", "a.errno = 7"),
+    ("ValueError(1)", "a.args = (y,)"),
+    ("np.arange(3).flat", "next(a)"),
+    ("iter([1, 2, 3])", "next(a)"),
+    ("(lambda b=1: b)", "a.__defaults__ = (5,)"),
+    ("(lambda b=1: b)", "a.__code__ = (lambda b=1: b + 1).__code__"),
+)
+#: what is done with a defaultdict whose factory is another one in each call
+FACTORIES: Final = (
+    "r = repr(v), str([v])",
+    "r = copy.copy(v), v.copy(), copy.deepcopy(v)",
+    "r = v | {1: 2}, {3: 4} | v",
+    "v |= {5: y}\nr = v",
+    "r = v['new'], v",
+    "r = v.__missing__('new')",
+    "r = type(v)(v.default_factory, v)",
+    "r = v.__reduce__()[1]",
+)
+_FACTORIES: Final = tuple(f"collections.defaultdict({made}, a=1)" for made in ("list", "int", "None", "lambda: 7"))
+
 #: the operators on scalars and sequences that MindSpore names
 OPERATORS: Final = (
     "r = ops.scalar_add(k or 1, x.shape[0]), ops.scalar_sub(2, int(x[0])), ops.scalar_mul(1.5, k or 1)",
@@ -447,6 +487,28 @@ _K: Final = ("1", "None", "2", "1.5")
 
 def _operand(before: str) -> Operand:
     return Operand("changing value", "int", _K, TENSORS, ("k = v",), before, "v", "value")
+
+
+def _on_sides(made: str, write: str) -> Iterator[str]:
+    """The write on one side of a branch, on one side of two, and in a loop."""
+    write = write.replace("\n", "\n    ")
+    shown = "r = a() if callable(a) else a"
+    yield f"a = {made}\nif x[0] > 1:\n    {write}\n{shown}"
+    yield f"a = {made}\nif x[0] > 0:\n    if x[1] > 0:\n        {write.replace(chr(10), chr(10) + '    ')}\n{shown}"
+    yield f"a = {made}\nn = 0\nwhile x[0] > n:\n    n += 1\n    {write}\n{shown}"
+
+
+def of_sides(share: int = 1, which: int = 0) -> Iterator[Program]:
+    """Writes to objects that the call made, on sides of branches, and what a defaultdict from outside is."""
+    writes = [*(("np.array([3, 1, 2])", write) for write in WRITES), *OBJECTS]
+    for made, write in writes:
+        for lines in _on_sides(made, write):
+            if turn("share", lines) % share == which:
+                yield program(_described(lines), lines, _operand(""))
+    factories = Operand("factories", "dict", _FACTORIES, TENSORS)
+    for lines in FACTORIES:
+        if turn("share", lines) % share == which:
+            yield program(_described(lines), lines, factories)
 
 
 def _described(lines: str) -> str:

@@ -46,6 +46,7 @@ SUBJECTS: Final[dict[str, Chosen]] = {
     "builtins": builtins.of_builtins,
     "exceptions": builtins.of_exceptions,
     "attributes": statements.of_attributes,
+    "writes on sides of branches": statements.of_sides,
     "arrays, results, named operators": statements.of_statements,
 }
 

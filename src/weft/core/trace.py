@@ -186,6 +186,8 @@ class Trace:
         #: id of an array from outside whose sizes are left open -> the tensor that has it, itself, and its type in the
         #: graph; whatever handle is on it has this type
         self.open_types: dict[int, tuple[Tensor, Any, TensorType]] = {}
+        #: what stands in Python for a shape with such sizes
+        self.shapes: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         #: what stands in Python for a size that is left open
         self.size_of: Callable[[Any], Any] = lambda size: size
         #: makes constants of what a value has of open sizes, see `weft.ir.sizes.settled`
@@ -573,7 +575,11 @@ def _sizes(shape: tuple[Any, ...]) -> tuple[Any, ...]:
     trace = _local.trace
     if trace is None:
         return shape
-    return tuple([trace.size_of(size) if is_open_size(size) else size for size in shape])
+    found = trace.shapes.get(shape)
+    if found is None:  # one object for each shape, as without open sizes
+        found = tuple([trace.size_of(size) if is_open_size(size) else size for size in shape])
+        trace.shapes[shape] = found
+    return found
 
 
 tensor_module._sizes = _sizes

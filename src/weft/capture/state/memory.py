@@ -89,7 +89,7 @@ class Snapshot:
 
     def restore(self) -> None:
         """Put back what the memory held."""
-        if isinstance(self.owner, np.ndarray):
+        if isinstance(self.owner, np.ndarray) and not self.owner.flags.writeable:
             self.owner.setflags(write=True)
         if isinstance(self.owner, np.ndarray) and self.owner.shape != self.before.shape:
             self.owner.resize(self.before.shape, refcheck=False)

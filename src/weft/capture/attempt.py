@@ -25,7 +25,6 @@ from weft.capture.state.journal import restore
 from weft.capture.writing.assemble import assemble, drop_unused, keep_where_it_fails
 from weft.capture.writing.writer import Writer
 from weft.capture.writing.writes import Writes
-from weft.compile.sized import is_open
 from weft.core import trace as trace_module
 from weft.core.containers import is_mutable
 from weft.core.number import STORAGE, number_of
@@ -200,7 +199,7 @@ class Attempt:
         handles = {param: handle for handle, param in trace.externals.values()}
         if writer.conditions:
             keep_where_it_fails(graph, writer, stored, trace.externals)
-        optimize(graph, passes=OPEN if is_open(graph) else PIPELINE)
+        optimize(graph, passes=OPEN if graph.is_open else PIPELINE)
         drop_unused(graph)
         if self.point is not None:
             self.point.counts = self.continuation is None or bool(graph.nodes) or not self._goes_on(self.point)

@@ -83,7 +83,7 @@ class PaddedGraph:
     ) -> None:
         self.graph = graph
         self.atoms = atoms
-        self.donatable = tuple([place for place in donatable if not _is_open(graph.params[place].type)])
+        self.donatable = tuple([place for place in donatable if not graph.params[place].type.is_open])
         self._record = record
         self._what = what
         self._name = function_name(graph)
@@ -190,7 +190,3 @@ def _filled(array: Any, extents: tuple[Extent, ...]) -> Any:
 
 def _on_host(array: Any) -> bool:
     return isinstance(array, np.ndarray) or all(device.platform == "cpu" for device in array.devices())
-
-
-def _is_open(kind: Any) -> bool:
-    return isinstance(kind, TensorType) and kind.is_open

@@ -164,7 +164,7 @@ def _differentiated(graph: Graph, followed: Sequence[bool], pattern: Pattern) ->
     try:
         return _derived(graph, followed, pattern)
     except Exception as error:
-        if isinstance(error, Unsupported) or not any(param.type.is_open for param in graph.params):
+        if isinstance(error, Unsupported) or not graph.is_open:
             raise
         why = f"a derivative needs to know sizes ({type(error).__name__}: {error})"
         raise Unsupported(Refusal.DYNAMIC_SHAPE, why, "compile for one size") from error

@@ -25,11 +25,6 @@ class Place(NamedTuple):
     axis: int
 
 
-def is_open(graph: Graph) -> bool:
-    """Whether a graph leaves sizes of its inputs open."""
-    return any(isinstance(param.type, TensorType) and param.type.is_open for param in graph.params)
-
-
 def places_of(graph: Graph) -> dict[str, Place]:
     """Where a call brings the sizes that a graph leaves open, by their names."""
     found: dict[str, Place] = {}
@@ -110,4 +105,4 @@ class _Settled:
 
 
 def _has_sizes(value: Value | None) -> bool:
-    return value is not None and isinstance(value.type, TensorType) and value.type.is_open
+    return value is not None and value.type.is_open

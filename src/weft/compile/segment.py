@@ -22,7 +22,7 @@ from weft.core.recording import Form, GraphNode, enter
 from weft.core.tape import GRADIENTS, SYMBOL, Edge, TapeNode
 from weft.core.tensor import Tensor, tracked, view, wrap
 from weft.ir.graph import Graph, Value
-from weft.ir.types import TOKEN, TensorType
+from weft.ir.types import TOKEN
 from weft.passes.pipeline import OPEN, PIPELINE, optimize
 
 
@@ -111,7 +111,7 @@ class Derivative:
         self._record = record
         self._prefix = prefix
         self.followed = followed
-        self._passes = OPEN if any(map(_is_open, graph.params)) else PIPELINE
+        self._passes = OPEN if graph.is_open else PIPELINE
         pair = differentiate(graph, followed)
         self.output_types = [value.type for value in graph.outputs]
         #: the outputs at which gradients arrive
@@ -203,10 +203,6 @@ class Derivative:
             segment = Segment(optimize(back.graph), (), self._record, f"{self._prefix}gradient of ")
             found = self._joint[pattern] = segment, back.gradients
         return found
-
-
-def _is_open(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and value.type.is_open
 
 
 def _decided(gradient: Gradient) -> Tensor | None:

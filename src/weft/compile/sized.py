@@ -16,7 +16,7 @@ from weft.compile.buckets import EXACT, AtSizes, Buckets, Key, PaddedGraph
 from weft.compile.chain import fitting
 from weft.compile.compilations import RUN, Compilations
 from weft.compile.executable import Executable
-from weft.compile.known_sizes import is_open, places_of, with_sizes
+from weft.compile.known_sizes import places_of, with_sizes
 from weft.compile.padding import Refused
 from weft.compile.pieces import asks
 from weft.compile.segment import Derivative, Segment
@@ -217,7 +217,7 @@ class SizedDerivative(Derivative):
 
 def segment_of(graph: Graph, donatable: Sequence[int] = ()) -> Segment | SizedSegment:
     """The segment of a graph, which may leave sizes open."""
-    return SizedSegment(graph, donatable) if is_open(graph) else Segment(graph, donatable)
+    return SizedSegment(graph, donatable) if graph.is_open else Segment(graph, donatable)
 
 
-__all__: Final = ["SizedSegment", "is_open", "places_of", "segment_of", "with_sizes"]
+__all__: Final = ["SizedSegment", "segment_of"]

@@ -96,6 +96,11 @@ class Graph:
         #: what passes did, for reports: how often
         self.notes: dict[str, int] = {}
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it leaves sizes of its parameters open."""
+        return any(param.type.is_open for param in self.params)
+
     def add_param(self, type: ValueType, name: str = "") -> Value:
         """Append a parameter and return its value."""
         value = Value(type, self, None, len(self.params), name)

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from weft.compile.known_sizes import with_sizes
 from weft.compile.replay import replay
 from weft.compile.segment import Segment
-from weft.compile.sized import SizedSegment, is_open, segment_of, with_sizes
+from weft.compile.sized import SizedSegment, segment_of
 from weft.core import trace as trace_module
 from weft.core.bounds import check
 from weft.core.number import as_number
@@ -115,7 +116,7 @@ def _run(
     trace = trace_module.current()
     if trace is None:
         return segment.follow(operands)
-    graph = with_sizes(program.graph, sizes) if is_open(program.graph) else program.graph
+    graph = with_sizes(program.graph, sizes) if program.graph.is_open else program.graph
     return replay(trace, graph, [trace.present(tensor) for tensor in operands])
 
 

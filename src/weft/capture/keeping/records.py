@@ -19,7 +19,6 @@ from weft.capture.writing.assemble import entry_of
 from weft.compile.chain import KeptGraph
 from weft.compile.listing import known_digest, operations_of, read_graph
 from weft.compile.segment import Segment
-from weft.compile.sized import is_open
 from weft.core.control import CALL
 from weft.core.tensor import Tensor
 from weft.ir.graph import Graph
@@ -66,7 +65,7 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
     if needed:
         raise NotKept(", ".join([_WHY.get(name, f"it uses {name}") for name in needed]))
     graph, prepared = entry.segment.graph, entry.segment.executable.prepared
-    if is_open(graph):
+    if graph.is_open:
         raise NotKept("its graph leaves sizes open")
     if prepared is None:
         raise NotKept("its graph holds large constants, or calls the host")

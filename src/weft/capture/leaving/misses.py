@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from weft.capture.python.values import is_numpy_number
+from weft.capture.sources.numbers import size_path
 from weft.capture.state.events import FIRST
 from weft.capture.state.guards import Difference, pinned_by
 from weft.core.tensor import Tensor
@@ -87,11 +88,6 @@ def note_sizes(sizes: dict[str, int], differences: Iterable[Difference]) -> None
             path = size_path(guard.path, axis)
             if before != now and not is_open_size(before) and path not in sizes:
                 sizes[path] = alike.setdefault((before, now), max(sizes.values(), default=-1) + 1)
-
-
-def size_path(path: str, axis: int) -> str:
-    """The path of the size of a tensor's axis."""
-    return f"{path}.shape[{axis}]"
 
 
 class Restlessness:

@@ -31,7 +31,7 @@ from weft.capture.python.namespaces import class_namespace, namespace_of
 from weft.capture.python.packages import module_of
 from weft.capture.python.specials import classes_asked, special_names
 from weft.capture.python.values import is_numpy_number, same_array, same_value
-from weft.capture.sources.numbers import Numbers
+from weft.capture.sources.numbers import Numbers, size_path
 from weft.capture.state.guards import KEPT, Guard, is_long, pinned_by
 from weft.capture.state.journal import HELD_NONE
 from weft.core.tensor import Parameter, Tensor
@@ -476,7 +476,7 @@ class Known(abc.ABC):
                 self._guard(f"{expression}.__class__ is {named} and {check}", "type", path, kind, expression)
                 for axis, (size, now) in enumerate(zip(kind.shape, value._data.shape, strict=True)):
                     if is_open_size(size):
-                        self.numbers.open_size(f"{expression}.shape[{axis}]", size, now, f"{path}.shape[{axis}]")
+                        self.numbers.open_size(f"{expression}.shape[{axis}]", size, now, size_path(path, axis))
                 self.leave_open(value, kind)
                 return
         check = f"({expression}._type or {expression}.type) is {self.name(kind, 'type')}"
@@ -487,7 +487,7 @@ class Known(abc.ABC):
         shape: list[Any] = [*value._data.shape]
         groups = self.open_tensors.get(id(value))
         for axis, size in enumerate(value._data.shape):
-            group = self.open_sizes.get(f"{path}.shape[{axis}]") if groups is None else groups[axis]
+            group = self.open_sizes.get(size_path(path, axis)) if groups is None else groups[axis]
             if group is not None and size:
                 chosen = self._open.setdefault(group, (atom(len(self._open)), size))
                 if chosen[1] != size:

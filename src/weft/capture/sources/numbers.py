@@ -299,7 +299,7 @@ class Numbers:
             text = spelled(size)
             parts = tuple([self._atoms[name] for name in atoms_of(size)])
             spelling = ATOM.sub(lambda name: "{" + name[0] + "}", text)
-            for function in ("floordiv", "mod", "max", "min"):
+            for function in SIZE_FUNCTIONS:
                 if f"{function}(" in text:
                     spelling = spelling.replace(f"{function}(", f"{self.spell(SIZE_FUNCTIONS[function], 'function')}(")
             order = {str(part.size): f"{{{position}}}" for position, part in enumerate(parts)}
@@ -411,6 +411,11 @@ class Numbers:
         if is_long(value):
             return self.spell(value, "constant")
         return f"({value!r})" if repr(value)[:1] == "-" else repr(value)
+
+
+def size_path(path: str, axis: int) -> str:
+    """The path of the size of a tensor's axis."""
+    return f"{path}.shape[{axis}]"
 
 
 def _decided(function: Callable[..., Any], left: Size, right: Size) -> bool | None:

@@ -197,7 +197,7 @@ _LEAVING: Final = ("Suspension(", "Yielded(", "again(")
 def drop_unused(graph: Graph) -> None:
     """Take the parameters of a graph away that nothing uses, not even for their sizes."""
     used: set[Value | None] = set(graph.outputs)
-    used.update(param for param in graph.params if isinstance(param.type, TensorType) and param.type.is_open)
+    used.update(param for param in graph.params if param.type.is_open)
     for node in graph.nodes:
         used.update(node.inputs)
     graph.params[:] = [param for param in graph.params if param in used]

@@ -7,6 +7,7 @@ executables for *buckets*, the sizes that one has room for (see `weft.compile.pa
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -88,6 +89,9 @@ class PaddedGraph:
         self._what = what
         self._name = function_name(graph)
         self._compiled: dict[tuple[Key, bool], tuple[PaddedProgram, Callable[..., Any]]] = {}
+        #: what was called, and so is compiled
+        self._ran: set[tuple[Key, bool]] = set()
+        self._lock = threading.RLock()
         self._facts = facts
         self._symbolic = self._traced()
 
@@ -125,6 +129,16 @@ class PaddedGraph:
             found = self._compiled[bucket, donates] = program, jax.jit(run, donate_argnums=donated)
         return found
 
+    def run(self, bucket: Key, donates: bool, *arrays: Any) -> Any:
+        """Call the function for a bucket; its first call, which compiles, is made by one thread alone."""
+        _, compiled = self.program(bucket, donates)
+        if (bucket, donates) in self._ran:
+            return compiled(*arrays)
+        with self._lock, compiling((self._name,), self._what, self._record):
+            found = compiled(*arrays)
+            self._ran.add((bucket, donates))
+        return found
+
     def at(self, key: Key, bucket: Key) -> AtSizes:
         """The graph for some sizes, in the arrays of a bucket."""
         return AtSizes(self, key, bucket)
@@ -158,11 +172,9 @@ class AtSizes:
         return self._run(arrays, donates)
 
     def _run(self, arrays: Sequence[Any], donates: bool) -> tuple[Any, ...]:
-        padded = self._padded
-        program, compiled = padded.program(self._bucket, donates)
+        program, _ = self._padded.program(self._bucket, donates)
         given = [_filled(array, extents) for array, extents in zip(arrays, program.inputs, strict=True)]
-        with compiling((padded._name,), padded._what, padded._record):
-            found = compiled(self._sizes, *given)
+        found = self._padded.run(self._bucket, donates, self._sizes, *given)
         return tuple([self._cut(array, extents) for array, extents in zip(found, program.outputs, strict=True)])
 
     def _cut(self, array: Any, extents: tuple[Extent, ...]) -> Any:

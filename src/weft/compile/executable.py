@@ -8,6 +8,7 @@ whether anybody else refers to it, so an array that another handle, a tape, a vi
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
@@ -218,6 +219,8 @@ _SPARED: Final = 1
 class _First:
     """The call of a variant until it was called: what XLA compiles meanwhile belongs to the graph.
 
+    One thread makes it, alone, unless it runs code of the program's, which may wait for other threads.
+
     Args:
         executable: a weak reference to the executable, whose attribute is replaced.
         name: the attribute.
@@ -228,7 +231,7 @@ class _First:
             are host calls, which are the program's.
     """
 
-    __slots__ = ("executable", "name", "jitted", "finished", "expected", "quiet")
+    __slots__ = ("executable", "name", "jitted", "finished", "expected", "quiet", "lock", "done")
 
     def __init__(
         self,
@@ -245,15 +248,21 @@ class _First:
         self.finished = finished
         self.expected = expected
         self.quiet = quiet
+        self.lock = threading.RLock()
+        self.done = False
 
     def __call__(self, *arrays: Any) -> Any:
+        if self.done:  # whoever kept this object calls it still
+            return self.jitted(*arrays)
+        if not self.quiet:
+            return self._call(arrays)
+        with self.lock, freed_after():
+            return self._call(arrays)
+
+    def _call(self, arrays: Sequence[Any]) -> Any:
         with compiling(*self.expected):
-            if self.quiet:
-                self.quiet = False
-                with freed_after():
-                    result = self.jitted(*arrays)
-            else:
-                result = self.jitted(*arrays)
+            result = self.jitted(*arrays)
+        self.done = True
         executable = self.executable()
         if executable is not None and self.name in executable._first_calls:
             executable._first_calls.discard(self.name)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import copy
 import logging
 import threading
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from weft.compile.buckets import EXACT, AtSizes, Buckets, Key, PaddedGraph
@@ -17,6 +18,7 @@ from weft.compile.chain import fitting
 from weft.compile.compilations import RUN, Compilations
 from weft.compile.executable import Executable
 from weft.compile.known_sizes import places_of, with_sizes
+from weft.compile.listing import known_digest
 from weft.compile.padding import Refused
 from weft.compile.pieces import asks
 from weft.compile.segment import Derivative, Segment
@@ -28,6 +30,10 @@ from weft.passes.pipeline import optimize
 logger: Final = logging.getLogger("weft.jit")
 #: graphs for single sizes that are kept; the least recently used goes first
 _KEPT: Final = 64
+
+
+def _gone() -> None:
+    """A reference to nothing."""
 
 
 class SizedExecutable:
@@ -45,27 +51,14 @@ class SizedExecutable:
         self.segment = segment
         self.name = segment.name
         self.donatable: tuple[int, ...] = fitting(segment.graph, segment.donatable)
-        self._lock = threading.RLock()
-        self._ran: set[Any] = set()
 
     def run(self, *arrays: Any) -> Any:
         """Run without taking over memory."""
-        executable, compiled = self.segment.executable_for(arrays)
-        return self._alone((compiled, False), executable.run, *arrays)
+        return self.segment.executable_for(arrays).run(*arrays)
 
     def call(self, arrays: list[Any], holders: int = 1) -> Any:
         """Run the variant that fits, see `Executable.call`."""
-        executable, compiled = self.segment.executable_for(arrays)
-        return self._alone((compiled, True), executable.call, arrays, holders)
-
-    def _alone(self, what: Any, run: Callable[..., Any], *operands: Any) -> Any:
-        """Run something; its first run, which compiles, is made by one thread alone."""
-        if what in self._ran:
-            return run(*operands)
-        with self._lock:
-            result = run(*operands)
-            self._ran.add(what)
-        return result
+        return self.segment.executable_for(arrays).call(arrays, holders)
 
 
 class SizedSegment:
@@ -83,12 +76,23 @@ class SizedSegment:
         self.compilations = Compilations()
         self._places = places_of(graph)
         self._exact: dict[Key, Segment] = {}
+        #: graphs that were captured for some sizes, which may be what this one is for them
+        self._captured: dict[Key, weakref.ref[Segment]] = {}
         self._buckets = Buckets()
         self._lock = threading.RLock()
         self._padded: PaddedGraph | None = None
         self._derivatives: dict[Any, SizedDerivative | None] = {}
         self._chosen: dict[Key, Key | None] = {}
         self.executable = SizedExecutable(self)
+
+    def note_captured(self, segments: Iterable[Segment | SizedSegment]) -> None:
+        """Note graphs that the same code gave where sizes were known: what is compiled for them is used again."""
+        for segment in segments:
+            if isinstance(segment, Segment):
+                shapes = [getattr(param.type, "shape", ()) for param in segment.graph.params]
+                if all(number < len(shapes) and axis < len(shapes[number]) for number, axis in self._places.values()):
+                    key = tuple([shapes[number][axis] for number, axis in self._places.values()])
+                    self._captured.setdefault(key, weakref.ref(segment))
 
     def key_of(self, arrays: Sequence[Any]) -> Key:
         """The sizes in a call."""
@@ -101,17 +105,27 @@ class SizedSegment:
             while len(self._exact) >= _KEPT:
                 self._exact.pop(next(iter(self._exact)), None)
             graph = optimize(with_sizes(self.graph, dict(zip(self._places, key, strict=True))))
-            found = self._exact[key] = Segment(graph, self.donatable, self.compilations)
+            found = self._exact[key] = self._captured_as(key, graph) or Segment(
+                graph, self.donatable, self.compilations
+            )
         return found
 
-    def executable_for(self, arrays: Sequence[Any]) -> tuple[Executable | AtSizes, Key]:
-        """What runs the graph for the sizes of the arrays of a call, and for which sizes it is compiled."""
+    def _captured_as(self, key: Key, graph: Graph) -> Segment | None:
+        """What was captured for some sizes, if it is the graph for them."""
+        made = self._captured.pop(key, _gone)()
+        if made is None or made.executable.donatable != fitting(graph, self.donatable):
+            return None
+        digest = known_digest(graph)
+        return made if digest is not None and digest == known_digest(made.graph) else None
+
+    def executable_for(self, arrays: Sequence[Any]) -> Executable | AtSizes:
+        """What runs the graph for the sizes of the arrays of a call."""
         key = self.key_of(arrays)
         with self._lock:
             bucket = self._bucket(key)
             if bucket is None or self._padded is None:
-                return self.exact(key).executable, key
-        return self._padded.at(key, bucket), bucket
+                return self.exact(key).executable
+        return self._padded.at(key, bucket)
 
     def _bucket(self, key: Key) -> Key | None:
         """The bucket in which a call runs; None for sizes that are compiled for themselves."""
@@ -124,7 +138,7 @@ class SizedSegment:
         return self._chosen[key]
 
     def _choose(self, key: Key) -> Key | None:
-        if len(self._exact) < EXACT:
+        if key in self._captured or len(self._exact) < EXACT:
             return None
         try:
             if self._padded is None:

@@ -15,6 +15,7 @@ from weft.capture.leaving.entry import MISS, Entry
 from weft.capture.leaving.misses import PATIENCE, Restlessness, changing_numbers, compared, distance, logger, note_sizes
 from weft.capture.state.events import FIRST, BreakSite, History
 from weft.capture.state.guards import describe
+from weft.compile.sized import SizedSegment
 from weft.core.frames import passed_over
 from weft.core.garbage import freed_after
 from weft.core.threads import others_run
@@ -112,6 +113,8 @@ class Entries:
                 why, needed_by = self._compare(values)
                 entry = self.capture(values, why)
                 entry.unproven = needed_by
+                if isinstance(entry.segment, SizedSegment):
+                    entry.segment.note_captured(other.segment for other in self.entries)
                 self._use(entry)
                 self._evict(why)
         if others:  # another thread has captured meanwhile

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -179,7 +178,7 @@ def entry_of(
     if "draws_in_turn" in code.needs:
         scope["draws_in_turn"] = draws_in_turn
     failed = scope["failed"] = Failed() if code.assumes else None
-    _compile_once(scope, segment.executable)
+    _put_calls(scope, segment.executable)
     scope |= names
     exec(compile(code.source, f"<weft entry {segment.name}>{PASSED_OVER}", "exec"), scope)
     return Entry(scope["entry"], segment, guards, code, names, computes, failed)
@@ -205,21 +204,16 @@ def drop_unused(graph: Graph) -> None:
         param.index = index
 
 
-def _compile_once(scope: dict[str, Any], executable: Executable | SizedExecutable) -> None:
-    """Put the calls of an executable into an entry's scope; the first, which compiles, is made by one thread alone."""
-    lock = threading.RLock()
+def _put_calls(scope: dict[str, Any], executable: Executable | SizedExecutable) -> None:
+    """Put the calls of an executable into an entry's scope; what runs it is another function after its first call."""
 
-    def first(name: str) -> Callable[..., Any]:
-        def call_alone(*args: Any) -> Any:
-            with lock:
-                result = getattr(executable, name)(*args)
-            scope[name] = getattr(executable, name)
-            return result
+    def run_first(*arrays: Any) -> Any:
+        result = executable.run(*arrays)
+        scope["run"] = executable.run
+        return result
 
-        return call_alone
-
-    scope["run"] = first("run")
-    scope["call"] = first("call")
+    scope["run"] = run_first
+    scope["call"] = executable.call
 
 
 def _inline(text: str, types_of: dict[int, Any], sources: Sources) -> list[str]:

@@ -98,6 +98,7 @@ def freeing(repeat: int) -> Result:
 
 
 def _left_and_made() -> tuple[int, int]:
+    gc.collect()  # what earlier rows left in cycles
     before = live_executables()
     during, function = _use_and_drop()
     return live_executables() - before + (function() is not None), during - before

@@ -25,6 +25,7 @@ LAYERS = (
     ("capture",),
     ("nn",),
     ("jit",),
+    ("data",),
     ("train",),
     ("mindir",),
     ("explain",),

@@ -1,0 +1,1 @@
+"""Data: pipelines that read, change and batch what a network is trained on."""

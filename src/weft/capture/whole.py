@@ -112,7 +112,7 @@ def capture_whole(
     owner = Program(name, True, True)
     owner.exact = True  # a graph that assumes nothing, since nobody would look at whether it holds
     attempt = _WholeAttempt(owner, None, None, (), {})
-    attempt.sources.open_tensors = sizes or {}
+    attempt.sources.open_sizes.tensors = sizes or {}
     names = [f"a{i}" for i in range(len(args))]
 
     def begin(attempt: Attempt) -> Exit:

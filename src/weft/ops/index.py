@@ -183,7 +183,7 @@ def _fitting(value: Any, shape: tuple[Any, ...]) -> Any:
 def _updated(x: Any, value: Any, indices: tuple[Any, ...], spec: Spec, add: bool) -> Any:
     """``x[index] = value``, or ``+=``. A box is no scatter: XLA is slow at some, and aborts at some that write all."""
     if not indices:
-        if all(map(_is_all, spec, x.shape)):
+        if len(spec) <= x.ndim and all(map(_is_all, spec, x.shape)):
             value = _fitting(value, x.shape).astype(x.dtype)
             return x + value if add else value
         if not has_open(x.shape) and not has_open(spec):

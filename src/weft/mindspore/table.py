@@ -91,6 +91,28 @@ _OPERATION_MODULES: Final = (
     *("other_ops", "random_ops"),
 )
 
+#: who takes part: `mindspore.communication`
+_COMMUNICATION: Final = {"weft.parallel.communication": "*"}
+#: helpers for the settings of parallel programs, which scripts import under these names
+_PARALLEL_UTILS: Final = {
+    "weft.parallel.modes": (
+        "_get_device_num=get_device_num _get_global_rank=get_global_rank _get_gradients_mean=get_gradients_mean "
+        "_get_parallel_mode=get_parallel_mode _get_parameter_broadcast=get_parameter_broadcast "
+        "_get_full_batch=get_full_batch _get_enable_parallel_optimizer=get_enable_parallel_optimizer "
+        "_get_pipeline_stages=get_pipeline_stages _get_stage_device_num=get_stage_device_num "
+        "_is_in_auto_parallel_mode=is_in_auto_parallel_mode _is_in_data_parallel_mode=is_in_data_parallel_mode "
+        "_check_full_batch=check_full_batch _need_to_full=need_to_full "
+        "_parameter_broadcast_check=parameter_broadcast_check _device_number_check=device_number_check"
+    ),
+    "weft.parallel.communication": "_is_initialized=is_initialized",
+}
+_PARALLEL_CONTEXT: Final = {
+    "weft.context": (
+        "_set_auto_parallel_context=set_auto_parallel_context _get_auto_parallel_context=get_auto_parallel_context "
+        "_reset_auto_parallel_context=reset_auto_parallel_context"
+    )
+}
+
 MODULES: Final[dict[str, dict[str, str]]] = (
     {
         "mindspore": {
@@ -128,6 +150,13 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.common.lazy_inline": _LAZY,
         "mindspore.common.seed": _SEED,
         "mindspore.common.jit_config": {"weft.mindspore.extras": "JitConfig"},
+        "mindspore.communication": _COMMUNICATION,
+        "mindspore.communication._comm_helper": _COMMUNICATION,
+        "mindspore.communication.management": _COMMUNICATION,
+        "mindspore.parallel": {"weft.parallel.algorithms": "*", "weft.parallel.layout": "*"},
+        "mindspore.parallel._auto_parallel_context": _PARALLEL_CONTEXT,
+        "mindspore.parallel._utils": _PARALLEL_UTILS,
+        "mindspore.parallel.algo_parameter_config": {"weft.parallel.algorithms": "*"},
         "mindspore.context": {"weft.context": _CONTEXT},
         "mindspore.ops": _OPS,
         "mindspore.ops.operations": _OPERATIONS,

@@ -79,7 +79,12 @@ _NUMPY: Final = (
     "broadcast_to swapaxes moveaxis tril triu diagonal diag diff sort argsort searchsorted meshgrid "
     "hstack vstack dstack column_stack isin in1d bincount"
 )
-_CELLS: Final = {"weft.nn": "*", "weft.mindir": "GraphCell"}
+#: cells of parallel programs
+_PARALLEL_CELLS: Final = (
+    "DistributedGradReducer MicroBatchInterleaved PipelineGradReducer SyncBatchNorm "
+    "PipelineCell=Pipeline GradAccumulationCell=GradAccumulation"
+)
+_CELLS: Final = {"weft.nn": "*", "weft.mindir": "GraphCell", "weft.nn.parallel": _PARALLEL_CELLS}
 #: files of MindSpore's `nn` and `ops.operations` that programs import from
 _CELL_MODULES: Final = (
     *("layer.activation", "layer.basic", "layer.container", "layer.conv", "layer.embedding", "layer.math"),
@@ -129,6 +134,9 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             **_GRAD,
             **_FUNCTION,
             **_SEED,
+            "weft.parallel.algorithms": "*",
+            "weft.parallel.layout": "*",
+            "weft.nn.parallel": "shard",
         },
         "mindspore.dtype": {"weft.dtypes": _DTYPES},
         "mindspore.common": {
@@ -153,7 +161,21 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.communication": _COMMUNICATION,
         "mindspore.communication._comm_helper": _COMMUNICATION,
         "mindspore.communication.management": _COMMUNICATION,
-        "mindspore.parallel": {"weft.parallel.algorithms": "*", "weft.parallel.layout": "*"},
+        "mindspore.communication.comm_func": {"weft.ops.exchanges": "*"},
+        "mindspore.mint": {},
+        "mindspore.mint.distributed": {"weft.ops.distributed": "*"},
+        "mindspore.mint.distributed.distributed": {"weft.ops.distributed": "*"},
+        "mindspore.ops.communication": {"weft.ops.distributed": "*"},
+        "mindspore.parallel": {
+            "weft.parallel.algorithms": "*",
+            "weft.parallel.layout": "*",
+            "weft.nn.parallel": "shard",
+        },
+        "mindspore.parallel.auto_parallel": {"weft.nn.parallel": "AutoParallel"},
+        "mindspore.parallel.nn": {
+            "weft.nn.parallel": f"{_PARALLEL_CELLS.replace('SyncBatchNorm ', '')} Pipeline GradAccumulation"
+        },
+        "mindspore.parallel.shard": {"weft.parallel.layout": "*", "weft.nn.parallel": "shard"},
         "mindspore.parallel._auto_parallel_context": _PARALLEL_CONTEXT,
         "mindspore.parallel._utils": _PARALLEL_UTILS,
         "mindspore.parallel.algo_parameter_config": {"weft.parallel.algorithms": "*"},

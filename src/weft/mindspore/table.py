@@ -14,7 +14,8 @@ API_VERSION: Final = "2.4.0"
 
 _DTYPES: Final = (
     "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16 complex64 complex128 "
-    "int_=int64 uint=uint64 float_=float64 string type_none tensor_type list_ tuple_ number "
+    "int_=int64 uint=uint64 float_=float64 half=float16 short=int16 int=int32 long=int64 float=float32 double=float64 "
+    "cfloat=complex64 cdouble=complex128 string type_none tensor_type list_ tuple_ number "
     "dtype_to_nptype=to_np dtype_to_pytype=to_python pytype_to_dtype=of"
 )
 _CONTEXT: Final = (
@@ -34,6 +35,10 @@ _SEED: Final = {"weft.ops.random": "set_seed get_seed"}
 _SERIALIZATION: Final = "save_checkpoint load_checkpoint load_param_into_net"
 _MINDIR: Final = {"weft.mindir": "export load"}
 
+_EXTRAS: Final = (
+    "JitConfig from_numpy get_current_device run_check set_deterministic set_device set_recursion_limit tensor"
+)
+_SCALES: Final = "DynamicLossScaleManager FixedLossScaleManager LossScaleManager"
 _CALLBACKS: Final = (
     "Callback CheckpointConfig EarlyStopping History LambdaCallback LossMonitor ModelCheckpoint RunContext TimeMonitor"
 )
@@ -49,6 +54,7 @@ _PRIMITIVE: Final = {
 }
 _OPERATIONS: Final = {
     "weft.ops.operations": "*",
+    "weft.ops.collectives": "ReduceOp",
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
     "weft.autodiff.composite": "Partial",
 }
@@ -62,7 +68,9 @@ _OPS: Final = {
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
     "weft.vectorize": "vmap",
     **_PRIMITIVE,
-    "weft.mindspore.extras": "add_flags constexpr core switch",
+    "weft.mindspore.extras": (
+        "add_flags constexpr core is_sequence_shape_unknown is_sequence_value_unknown mixed_precision_cast switch"
+    ),
     "weft.mindspore.custom_info": "CustomRegOp DataType",
 }
 #: names of NumPy whose operation takes the same arguments in the same order
@@ -85,6 +93,8 @@ _PARALLEL_CELLS: Final = (
     "PipelineCell=Pipeline GradAccumulationCell=GradAccumulation"
 )
 _CELLS: Final = {"weft.nn": "*", "weft.mindir": "GraphCell", "weft.nn.parallel": _PARALLEL_CELLS}
+#: what `mindspore.nn` itself offers besides: metrics, which moved to `mindspore.train` later
+_NN: Final = {**_CELLS, "weft.train.metrics": _METRICS, "weft.nn.loss": "MAELoss=L1Loss"}
 #: files of MindSpore's `nn` and `ops.operations` that programs import from
 _CELL_MODULES: Final = (
     *("layer.activation", "layer.basic", "layer.container", "layer.conv", "layer.embedding", "layer.math"),
@@ -118,6 +128,13 @@ _PARALLEL_CONTEXT: Final = {
     )
 }
 
+#: files of MindSpore's `ops` that programs import functions from
+_FUNCTION_MODULES: Final = (
+    *("function", "function.array_func", "function.clip_func", "function.grad", "function.linalg_func"),
+    *("function.math_func", "function.nn_func", "function.other_func", "function.parameter_func"),
+    *("function.random_func", "auto_generate", "auto_generate.gen_ops_def", "auto_generate.gen_ops_prim"),
+)
+
 MODULES: Final[dict[str, dict[str, str]]] = (
     {
         "mindspore": {
@@ -127,8 +144,9 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.core.containers": "mutable",
             "weft.context": _CONTEXT,
             "weft.jit": "jit jit_class ms_function",
-            "weft.mindspore.extras": "JitConfig from_numpy set_device tensor",
-            "weft.train": f"Model {_SERIALIZATION}",
+            "weft.mindspore.extras": _EXTRAS,
+            "weft.train": f"Model {_SERIALIZATION} {_SCALES} {_CALLBACKS}",
+            "weft.core.symbol": "Symbol",
             **_MINDIR,
             **_LAZY,
             **_GRAD,
@@ -151,6 +169,8 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         },
         "mindspore.common.dtype": {"weft.dtypes": _DTYPES},
         "mindspore.common.tensor": {"weft.core.tensor": "Tensor", "weft.mindspore.extras": "tensor"},
+        "mindspore.common.np_dtype": {"ml_dtypes": "bfloat16"},
+        "mindspore.common.symbol": {"weft.core.symbol": "Symbol"},
         "mindspore.common.parameter": {"weft.core.parameters": "Parameter ParameterTuple"},
         "mindspore.common.initializer": {"weft.nn.initializer": "*"},
         "mindspore.common.api": {**_JIT, "weft.mindspore.executor": "_pynative_executor"},
@@ -180,7 +200,12 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.parallel._utils": _PARALLEL_UTILS,
         "mindspore.parallel.algo_parameter_config": {"weft.parallel.algorithms": "*"},
         "mindspore.context": {"weft.context": _CONTEXT},
-        "mindspore.ops": _OPS,
+        "mindspore.ops": {
+            **_OPS,
+            "mindspore.ops.operations": "P=.",
+            "mindspore.ops.functional": "F=.",
+            "mindspore.ops.composite": "C=.",
+        },
         "mindspore.ops.operations": _OPERATIONS,
         "mindspore.ops.functional": _OPS,
         "mindspore.ops.composite": _OPS,
@@ -188,11 +213,13 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.ops.primitive": _PRIMITIVE,
         "mindspore.ops._grad": {},
         "mindspore.ops._grad.grad_base": {"weft.autodiff.registry": "bprop_getters"},
-        "mindspore.nn": _CELLS,
+        "mindspore.nn": _NN,
+        "mindspore.nn.metrics": {"weft.train.metrics": _METRICS},
+        "mindspore.nn.utils": {"weft.mindspore.extras": "no_init_parameters"},
         "mindspore.nn.cell": {"weft.nn": "Cell"},
         "mindspore.nn.layer": _CELLS,
-        "mindspore.nn.loss": _CELLS,
-        "mindspore.nn.loss.loss": _CELLS,
+        "mindspore.nn.loss": _NN,
+        "mindspore.nn.loss.loss": _NN,
         "mindspore.nn.optim": _CELLS,
         "mindspore.nn.wrap": _CELLS,
         "mindspore.nn.wrap.cell_wrapper": _CELLS,
@@ -200,18 +227,23 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.nn.learning_rate_schedule": _CELLS,
         "mindspore.nn.dynamic_lr": _CELLS,
         "mindspore.numpy": {"weft.ops": _NUMPY, "weft.mindspore.numpy": "*", "weft.dtypes": _DTYPES},
-        "mindspore.log": {"weft.mindspore.log": "*"},
-        "mindspore.amp": {"weft.train.amp": "*"},
+        "mindspore.log": {"weft.mindspore.log": "*", "logging": "logging=."},
+        "mindspore.amp": {"weft.train.amp": "*", "weft.train": _SCALES},
         "mindspore.train": _TRAIN,
         "mindspore.train.amp": {"weft.train.amp": "*"},
         "mindspore.train.callback": {"weft.train.callback": _CALLBACKS},
-        "mindspore.train.loss_scale_manager": {
-            "weft.train": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager"
-        },
+        "mindspore.train.loss_scale_manager": {"weft.train": _SCALES},
         "mindspore.train.metrics": {"weft.train.metrics": _METRICS},
-        "mindspore.train.model": {"weft.train": "Model"},
-        "mindspore.train.serialization": {"weft.train": _SERIALIZATION, **_MINDIR},
+        "mindspore.train.model": {"weft.train": "Model", "weft.context": "ParallelMode"},
+        "mindspore.train.serialization": {
+            "weft.train": _SERIALIZATION,
+            "weft.core.tensor": "Tensor",
+            "weft.core.parameters": "Parameter",
+            "mindspore.context": "context=.",
+            **_MINDIR,
+        },
     }
     | {f"mindspore.nn.{part}": _CELLS for part in _CELL_MODULES}
     | {f"mindspore.ops.operations.{part}": _OPERATIONS for part in _OPERATION_MODULES}
+    | {f"mindspore.ops.{part}": _OPS for part in _FUNCTION_MODULES}
 )

@@ -135,6 +135,28 @@ _FUNCTION_MODULES: Final = (
     *("function.random_func", "auto_generate", "auto_generate.gen_ops_def", "auto_generate.gen_ops_prim"),
 )
 
+_DEVICES: Final = "weft.mindspore.devices"
+_DEVICE_SETTINGS: Final = "weft.mindspore.device_settings"
+_COMMON_HAL: Final = (
+    "Event Stream StreamCtx communication_stream current_stream default_stream empty_cache max_memory_allocated "
+    "max_memory_reserved memory_allocated memory_reserved memory_stats memory_summary reset_max_memory_allocated "
+    "reset_max_memory_reserved reset_peak_memory_stats set_cur_stream synchronize"
+)
+#: settings of each kind of devices: kind, file of MindSpore's, names
+_DEVICE_CONTEXT: Final = {
+    "cpu": {"op_tuning": "threads_num"},
+    "gpu": {
+        "op_precision": "conv_allow_tf32 matmul_allow_tf32",
+        "op_tuning": "conv_fprop_algo conv_wgrad_algo conv_dgrad_algo",
+    },
+    "ascend": {
+        "op_precision": "precision_mode op_precision_mode matmul_allow_hf32 conv_allow_hf32",
+        "op_tuning": "op_compile aoe_tune_mode aoe_job_type aclnn_cache",
+        "op_debug": "execute_timeout debug_option aclinit_config",
+    },
+}
+_PROFILER: Final = "weft.mindspore.profiler"
+
 MODULES: Final[dict[str, dict[str, str]]] = (
     {
         "mindspore": {
@@ -147,6 +169,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.mindspore.extras": _EXTRAS,
             "weft.train": f"Model {_SERIALIZATION} {_SCALES} {_CALLBACKS}",
             "weft.core.symbol": "Symbol",
+            "weft.mindspore.profiler": "Profiler",
             **_MINDIR,
             **_LAZY,
             **_GRAD,
@@ -199,6 +222,24 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.parallel._auto_parallel_context": _PARALLEL_CONTEXT,
         "mindspore.parallel._utils": _PARALLEL_UTILS,
         "mindspore.parallel.algo_parameter_config": {"weft.parallel.algorithms": "*"},
+        "mindspore.device_context": {},
+        "mindspore.hal": {
+            _DEVICES: (
+                f"{_COMMON_HAL} device_count get_arch_list get_device_capability get_device_name "
+                "get_device_properties is_available is_initialized"
+            )
+        },
+        "mindspore.runtime": {
+            _DEVICES: (
+                f"{_COMMON_HAL} dispatch_threads_num launch_blocking set_cpu_affinity set_kernel_launch_group "
+                "set_memory"
+            )
+        },
+        "mindspore.profiler": {_PROFILER: "* _ExperimentalConfig"},
+        "mindspore.profiler.common": {},
+        "mindspore.profiler.common.constant": {_PROFILER: "AicoreMetrics ExportType ProfilerActivity ProfilerLevel"},
+        "mindspore.profiler.schedule": {_PROFILER: "ProfilerAction Schedule=schedule"},
+        "mindspore.profiler.profiler": {_PROFILER: "*"},
         "mindspore.context": {"weft.context": _CONTEXT},
         "mindspore.ops": {
             **_OPS,
@@ -246,4 +287,16 @@ MODULES: Final[dict[str, dict[str, str]]] = (
     | {f"mindspore.nn.{part}": _CELLS for part in _CELL_MODULES}
     | {f"mindspore.ops.operations.{part}": _OPERATIONS for part in _OPERATION_MODULES}
     | {f"mindspore.ops.{part}": _OPS for part in _FUNCTION_MODULES}
+    | {
+        f"mindspore.device_context.{kind}": {
+            _DEVICES: f"is_available={kind.upper()}.is_available device_count={kind.upper()}.device_count",
+            _DEVICE_SETTINGS: " ".join(files.values()),
+        }
+        for kind, files in _DEVICE_CONTEXT.items()
+    }
+    | {
+        f"mindspore.device_context.{kind}.{file}": {_DEVICE_SETTINGS: names}
+        for kind, files in _DEVICE_CONTEXT.items()
+        for file, names in files.items()
+    }
 )

@@ -17,6 +17,7 @@ LAYERS = (
     ("cache",),
     ("ir",),
     ("core",),
+    ("parallel",),
     ("ops",),
     ("autodiff",),
     ("passes",),

@@ -424,19 +424,19 @@ class _Gradients(threading.local):
 
 
 GRADIENTS: Final = _Gradients()
-#: what replaces the derivatives of operators, one text each; only `set_rules` writes it
-_rules: tuple[str, ...] = ()
+#: what else computations may depend on, texts by subject; only `note` writes it
+_noted: dict[str, tuple[str, ...]] = {}
 _warned_ascend = False
 
 
-def set_rules(rules: tuple[str, ...]) -> None:
-    """Note which derivatives of operators the program has replaced: computations depend on them like on settings.
+def note(subject: str, texts: tuple[str, ...]) -> None:
+    """Note a state of the process that computations depend on like on settings: compiled code is for this state.
 
     Args:
-        rules: a text for each; equal texts mean the same rule.
+        subject: whose state; its texts take the place of those before.
+        texts: what the state is; equal texts mean the same.
     """
-    global _rules
-    _rules = rules
+    _noted[subject] = texts
     _publish({})
 
 
@@ -548,8 +548,10 @@ def describe() -> str:
 def _fingerprint() -> tuple[str, ...]:
     """The settings that computations may depend on; equal ones are the same object."""
     values = _context.values
-    made = tuple([f"{key}={values[key]!r}" for key in values if key not in _WITHOUT_EFFECT])
-    return _fingerprints.setdefault((*made, *_rules), (*made, *_rules))
+    made = [f"{key}={values[key]!r}" for key in values if key not in _WITHOUT_EFFECT]
+    for texts in _noted.values():
+        made += texts
+    return _fingerprints.setdefault(tuple(made), tuple(made))
 
 
 def _publish(changed: dict[str, Any]) -> None:
@@ -587,6 +589,12 @@ def _place(changes: Mapping[str, Any]) -> None:
     use_device(None if index == 0 and platform == default_platform() else devices[index])
 
 
+def _note_settings(store: Store) -> None:
+    """Note the settings of a table that are not as they were at first."""
+    first = store.defaults()
+    note(store.kind, tuple([f"{key}={value!r}" for key, value in store.values.items() if value != first[key]]))
+
+
 # -- parallel programs: settings that are stored for the code that spreads networks over devices -------------------
 
 
@@ -607,6 +615,7 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
         >>> reset_auto_parallel_context()
     """
     _parallel.set(kwargs)
+    _note_settings(_parallel)
 
 
 def get_auto_parallel_context(attr_key: str) -> Any:
@@ -617,11 +626,13 @@ def get_auto_parallel_context(attr_key: str) -> Any:
 def reset_auto_parallel_context() -> None:
     """Put the settings of parallel programs back to their defaults."""
     _parallel.reset()
+    _note_settings(_parallel)
 
 
 def set_ps_context(**kwargs: Any) -> None:
     """Change the settings of parameter server training."""
     _servers.set(kwargs)
+    _note_settings(_servers)
 
 
 def get_ps_context(attr_key: str) -> Any:
@@ -632,6 +643,7 @@ def get_ps_context(attr_key: str) -> Any:
 def reset_ps_context() -> None:
     """Put the settings of parameter server training back to their defaults."""
     _servers.reset()
+    _note_settings(_servers)
 
 
 _publish({})

@@ -91,7 +91,7 @@ class BpropRegistry:
         named = [(p.name, g) for p, g in self._getters.items()] + [(k.__qualname__, g) for k, g in GETTERS.items()]
         for _, getter in named:
             self._numbers.setdefault(getter, len(self._numbers))
-        context.set_rules(tuple([f"{name}: rule {self._numbers[getter]}" for name, getter in named]))
+        context.note("rules", tuple([f"{name}: rule {self._numbers[getter]}" for name, getter in named]))
 
     def get(self, operator: Any) -> Getter | None:
         """The getter registered for an operator."""

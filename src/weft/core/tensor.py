@@ -13,6 +13,7 @@ import numpy as np
 from weft import dtypes
 from weft._jax_compat import Array, Tracer, to_device
 from weft.core import formatting
+from weft.core.symbol import Symbol
 from weft.core.tape import SYMBOL, WRITES, SymbolMark, TapeNode
 from weft.core.transparency import keeps
 from weft.dtypes import DType
@@ -118,7 +119,8 @@ class Tensor:
 
     def _describe(self, shape: Any, dtype: DType | None) -> None:
         """Have no elements: say which tensors a network takes."""
-        sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        sizes = tuple([None if isinstance(size, Symbol) else size for size in given])
         if None not in sizes and -1 not in sizes:
             raise ValueError("Tensor(shape=...) also needs init=..., or a size that is left open (None)")
         if dtype is None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, NamedTuple
 
-from weft.context import set_context
+import weft
+from weft import dtypes
+from weft.context import get_context, set_context
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
+from weft.nn.hooks import cast_floating
 
-__all__ = ["JitConfig", "add_flags", "constexpr", "core", "from_numpy", "set_device", "switch", "tensor"]
+__all__ = [
+    "JitConfig", "add_flags", "constexpr", "core", "from_numpy", "get_current_device", "is_sequence_shape_unknown",
+    "is_sequence_value_unknown", "mixed_precision_cast", "no_init_parameters", "run_check", "set_deterministic",
+    "set_device", "set_recursion_limit", "switch", "tensor",
+]  # fmt: skip
 
 from_numpy = Tensor.from_numpy
 
@@ -24,6 +32,7 @@ def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: A
     return Tensor(input_data, dtype, shape, init)
 
 
+@transparent
 def set_device(device_target: str, device_id: int | None = None) -> None:
     """Compute on a device, as ``set_context(device_target=..., device_id=...)`` does.
 
@@ -39,6 +48,117 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
         >>> set_device(weft.get_context("device_target"))
     """
     set_context(device_target=device_target, device_id=0 if device_id is None else device_id)
+
+
+class Device(NamedTuple):
+    """A device: its kind, and its number among those of the kind."""
+
+    device_target: str
+    device_id: int
+
+
+def get_current_device() -> Device:
+    """The device on which the program computes.
+
+    Example:
+        >>> get_current_device().device_id
+        0
+    """
+    return Device(get_context("device_target"), get_context("device_id"))
+
+
+def run_check() -> None:
+    """Compute something small, and print whether the result is right.
+
+    Example:
+        >>> run_check()
+        weft version: ...
+        The result of multiplication calculation is correct, weft computes on platform [...] successfully!
+    """
+    print(f"weft version: {weft.__version__}")
+    found = (Tensor([[1.0, 2.0], [3.0, 4.0]]) * Tensor([[2.0, 2.0], [0.5, 1.0]])).tolist()
+    if found != [[2.0, 4.0], [1.5, 4.0]]:
+        raise RuntimeError(f"the result of a multiplication is wrong: {found}")
+    target = get_context("device_target")
+    print(f"The result of multiplication calculation is correct, weft computes on platform [{target}] successfully!")
+
+
+@transparent
+def set_deterministic(deterministic: bool) -> None:
+    """Use only kernels that give the same bits in every run, as ``set_context(deterministic="ON")`` does.
+
+    Args:
+        deterministic: whether to.
+
+    Example:
+        >>> set_deterministic(False)
+    """
+    if not isinstance(deterministic, bool):
+        raise TypeError(f"set_deterministic takes a bool, not {type(deterministic).__name__}")
+    set_context(deterministic="ON" if deterministic else "OFF")
+
+
+@transparent
+def set_recursion_limit(recursion_limit: int = 1000) -> None:
+    """The deepest nesting of calls in a compiled function, as ``set_context(max_call_depth=...)`` sets it.
+
+    Args:
+        recursion_limit: the depth.
+
+    Example:
+        >>> set_recursion_limit(1000)
+    """
+    set_context(max_call_depth=recursion_limit)
+
+
+@contextmanager
+def no_init_parameters() -> Iterator[None]:
+    """Within the block, parameters need no values yet; they have them from the first here.
+
+    Example:
+        >>> from weft import nn
+        >>> with no_init_parameters():
+        ...     net = nn.Dense(1, 1, "ones", "zeros")
+        >>> print(net.weight.value())
+        [[1.]]
+    """
+    yield
+
+
+def is_sequence_value_unknown(shape: Any) -> bool:
+    """Whether a tuple of sizes holds one that is not known: sizes are numbers to the program, so none does.
+
+    Example:
+        >>> is_sequence_value_unknown((2, 3))
+        False
+    """
+    del shape
+    return False
+
+
+def is_sequence_shape_unknown(shape: Any) -> bool:
+    """Whether a tuple's length is not known: it always is.
+
+    Example:
+        >>> is_sequence_shape_unknown((2, 3))
+        False
+    """
+    del shape
+    return False
+
+
+def mixed_precision_cast(dtype: Any, value: Any) -> Any:
+    """Cast floating-point tensors in a value, which may be a tuple, list or dictionary of values.
+
+    Args:
+        dtype: the element type.
+        value: the value.
+
+    Example:
+        >>> [x.dtype for x in mixed_precision_cast(weft.float16, (Tensor([1.0]), Tensor([1])))]
+        [mindspore.float16, mindspore.int64]
+    """
+    return cast_floating(value, dtypes.of(dtype))
 
 
 def constexpr(fn: Any = None, get_instance: bool = True, name: str | None = None) -> Callable[..., Any]:

@@ -16,6 +16,8 @@ from typing import Any, Final
 from weft.mindspore.table import API_VERSION, MODULES
 
 ROOT: Final = "mindspore"
+#: names of Python types, which `from mindspore import *` does not replace
+_TYPES: Final = frozenset({"int", "float"})
 _IMPORT_FROM: Final = dis.opmap["IMPORT_FROM"]
 
 
@@ -92,7 +94,7 @@ class DoorModule(ModuleType):
         if name.startswith("__") and name != "__all__":
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         if name == "__all__":
-            value: Any = [known for known in dir(self) if not known.startswith("_")]
+            value: Any = [known for known in dir(self) if not known.startswith("_") and known not in _TYPES]
         elif name in names_of(module):
             value = resolve(module, name)
         elif f"{module}.{name}" in MODULES:

@@ -14,7 +14,8 @@ API_VERSION: Final = "2.4.0"
 
 _DTYPES: Final = (
     "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16 complex64 complex128 "
-    "int_=int64 uint=uint64 float_=float64 string type_none tensor_type list_ tuple_ number "
+    "int_=int64 uint=uint64 float_=float64 half=float16 short=int16 int=int32 long=int64 float=float32 double=float64 "
+    "cfloat=complex64 cdouble=complex128 string type_none tensor_type list_ tuple_ number "
     "dtype_to_nptype=to_np dtype_to_pytype=to_python pytype_to_dtype=of"
 )
 _CONTEXT: Final = (
@@ -34,6 +35,10 @@ _SEED: Final = {"weft.ops.random": "set_seed get_seed"}
 _SERIALIZATION: Final = "save_checkpoint load_checkpoint load_param_into_net"
 _MINDIR: Final = {"weft.mindir": "export load"}
 
+_EXTRAS: Final = (
+    "JitConfig from_numpy get_current_device run_check set_deterministic set_device set_recursion_limit tensor"
+)
+_SCALES: Final = "DynamicLossScaleManager FixedLossScaleManager LossScaleManager"
 _CALLBACKS: Final = (
     "Callback CheckpointConfig EarlyStopping History LambdaCallback LossMonitor ModelCheckpoint RunContext TimeMonitor"
 )
@@ -49,6 +54,7 @@ _PRIMITIVE: Final = {
 }
 _OPERATIONS: Final = {
     "weft.ops.operations": "*",
+    "weft.ops.collectives": "ReduceOp",
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
     "weft.autodiff.composite": "Partial",
 }
@@ -62,7 +68,9 @@ _OPS: Final = {
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
     "weft.vectorize": "vmap",
     **_PRIMITIVE,
-    "weft.mindspore.extras": "add_flags constexpr core switch",
+    "weft.mindspore.extras": (
+        "add_flags constexpr core is_sequence_shape_unknown is_sequence_value_unknown mixed_precision_cast switch"
+    ),
     "weft.mindspore.custom_info": "CustomRegOp DataType",
 }
 #: names of NumPy whose operation takes the same arguments in the same order
@@ -79,7 +87,14 @@ _NUMPY: Final = (
     "broadcast_to swapaxes moveaxis tril triu diagonal diag diff sort argsort searchsorted meshgrid "
     "hstack vstack dstack column_stack isin in1d bincount"
 )
-_CELLS: Final = {"weft.nn": "*", "weft.mindir": "GraphCell"}
+#: cells of parallel programs
+_PARALLEL_CELLS: Final = (
+    "DistributedGradReducer MicroBatchInterleaved PipelineGradReducer SyncBatchNorm "
+    "PipelineCell=Pipeline GradAccumulationCell=GradAccumulation"
+)
+_CELLS: Final = {"weft.nn": "*", "weft.mindir": "GraphCell", "weft.nn.parallel": _PARALLEL_CELLS}
+#: what `mindspore.nn` itself offers besides: metrics, which moved to `mindspore.train` later
+_NN: Final = {**_CELLS, "weft.train.metrics": _METRICS, "weft.nn.loss": "MAELoss=L1Loss"}
 #: files of MindSpore's `nn` and `ops.operations` that programs import from
 _CELL_MODULES: Final = (
     *("layer.activation", "layer.basic", "layer.container", "layer.conv", "layer.embedding", "layer.math"),
@@ -91,6 +106,57 @@ _OPERATION_MODULES: Final = (
     *("other_ops", "random_ops"),
 )
 
+#: who takes part: `mindspore.communication`
+_COMMUNICATION: Final = {"weft.parallel.communication": "*"}
+#: helpers for the settings of parallel programs, which scripts import under these names
+_PARALLEL_UTILS: Final = {
+    "weft.parallel.modes": (
+        "_get_device_num=get_device_num _get_global_rank=get_global_rank _get_gradients_mean=get_gradients_mean "
+        "_get_parallel_mode=get_parallel_mode _get_parameter_broadcast=get_parameter_broadcast "
+        "_get_full_batch=get_full_batch _get_enable_parallel_optimizer=get_enable_parallel_optimizer "
+        "_get_pipeline_stages=get_pipeline_stages _get_stage_device_num=get_stage_device_num "
+        "_is_in_auto_parallel_mode=is_in_auto_parallel_mode _is_in_data_parallel_mode=is_in_data_parallel_mode "
+        "_check_full_batch=check_full_batch _need_to_full=need_to_full "
+        "_parameter_broadcast_check=parameter_broadcast_check _device_number_check=device_number_check"
+    ),
+    "weft.parallel.communication": "_is_initialized=is_initialized",
+}
+_PARALLEL_CONTEXT: Final = {
+    "weft.context": (
+        "_set_auto_parallel_context=set_auto_parallel_context _get_auto_parallel_context=get_auto_parallel_context "
+        "_reset_auto_parallel_context=reset_auto_parallel_context"
+    )
+}
+
+#: files of MindSpore's `ops` that programs import functions from
+_FUNCTION_MODULES: Final = (
+    *("function", "function.array_func", "function.clip_func", "function.grad", "function.linalg_func"),
+    *("function.math_func", "function.nn_func", "function.other_func", "function.parameter_func"),
+    *("function.random_func", "auto_generate", "auto_generate.gen_ops_def", "auto_generate.gen_ops_prim"),
+)
+
+_DEVICES: Final = "weft.mindspore.devices"
+_DEVICE_SETTINGS: Final = "weft.mindspore.device_settings"
+_COMMON_HAL: Final = (
+    "Event Stream StreamCtx communication_stream current_stream default_stream empty_cache max_memory_allocated "
+    "max_memory_reserved memory_allocated memory_reserved memory_stats memory_summary reset_max_memory_allocated "
+    "reset_max_memory_reserved reset_peak_memory_stats set_cur_stream synchronize"
+)
+#: settings of each kind of devices: kind, file of MindSpore's, names
+_DEVICE_CONTEXT: Final = {
+    "cpu": {"op_tuning": "threads_num"},
+    "gpu": {
+        "op_precision": "conv_allow_tf32 matmul_allow_tf32",
+        "op_tuning": "conv_fprop_algo conv_wgrad_algo conv_dgrad_algo",
+    },
+    "ascend": {
+        "op_precision": "precision_mode op_precision_mode matmul_allow_hf32 conv_allow_hf32",
+        "op_tuning": "op_compile aoe_tune_mode aoe_job_type aclnn_cache",
+        "op_debug": "execute_timeout debug_option aclinit_config",
+    },
+}
+_PROFILER: Final = "weft.mindspore.profiler"
+
 MODULES: Final[dict[str, dict[str, str]]] = (
     {
         "mindspore": {
@@ -100,13 +166,18 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.core.containers": "mutable",
             "weft.context": _CONTEXT,
             "weft.jit": "jit jit_class ms_function",
-            "weft.mindspore.extras": "JitConfig from_numpy set_device tensor",
-            "weft.train": f"Model {_SERIALIZATION}",
+            "weft.mindspore.extras": _EXTRAS,
+            "weft.train": f"Model {_SERIALIZATION} {_SCALES} {_CALLBACKS}",
+            "weft.core.symbol": "Symbol",
+            "weft.mindspore.profiler": "Profiler",
             **_MINDIR,
             **_LAZY,
             **_GRAD,
             **_FUNCTION,
             **_SEED,
+            "weft.parallel.algorithms": "*",
+            "weft.parallel.layout": "*",
+            "weft.nn.parallel": "shard",
         },
         "mindspore.dtype": {"weft.dtypes": _DTYPES},
         "mindspore.common": {
@@ -121,6 +192,8 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         },
         "mindspore.common.dtype": {"weft.dtypes": _DTYPES},
         "mindspore.common.tensor": {"weft.core.tensor": "Tensor", "weft.mindspore.extras": "tensor"},
+        "mindspore.common.np_dtype": {"ml_dtypes": "bfloat16"},
+        "mindspore.common.symbol": {"weft.core.symbol": "Symbol"},
         "mindspore.common.parameter": {"weft.core.parameters": "Parameter ParameterTuple"},
         "mindspore.common.initializer": {"weft.nn.initializer": "*"},
         "mindspore.common.api": {**_JIT, "weft.mindspore.executor": "_pynative_executor"},
@@ -128,8 +201,52 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.common.lazy_inline": _LAZY,
         "mindspore.common.seed": _SEED,
         "mindspore.common.jit_config": {"weft.mindspore.extras": "JitConfig"},
+        "mindspore.communication": _COMMUNICATION,
+        "mindspore.communication._comm_helper": _COMMUNICATION,
+        "mindspore.communication.management": _COMMUNICATION,
+        "mindspore.communication.comm_func": {"weft.ops.exchanges": "*"},
+        "mindspore.mint": {},
+        "mindspore.mint.distributed": {"weft.ops.distributed": "*"},
+        "mindspore.mint.distributed.distributed": {"weft.ops.distributed": "*"},
+        "mindspore.ops.communication": {"weft.ops.distributed": "*"},
+        "mindspore.parallel": {
+            "weft.parallel.algorithms": "*",
+            "weft.parallel.layout": "*",
+            "weft.nn.parallel": "shard",
+        },
+        "mindspore.parallel.auto_parallel": {"weft.nn.parallel": "AutoParallel"},
+        "mindspore.parallel.nn": {
+            "weft.nn.parallel": f"{_PARALLEL_CELLS.replace('SyncBatchNorm ', '')} Pipeline GradAccumulation"
+        },
+        "mindspore.parallel.shard": {"weft.parallel.layout": "*", "weft.nn.parallel": "shard"},
+        "mindspore.parallel._auto_parallel_context": _PARALLEL_CONTEXT,
+        "mindspore.parallel._utils": _PARALLEL_UTILS,
+        "mindspore.parallel.algo_parameter_config": {"weft.parallel.algorithms": "*"},
+        "mindspore.device_context": {},
+        "mindspore.hal": {
+            _DEVICES: (
+                f"{_COMMON_HAL} device_count get_arch_list get_device_capability get_device_name "
+                "get_device_properties is_available is_initialized"
+            )
+        },
+        "mindspore.runtime": {
+            _DEVICES: (
+                f"{_COMMON_HAL} dispatch_threads_num launch_blocking set_cpu_affinity set_kernel_launch_group "
+                "set_memory"
+            )
+        },
+        "mindspore.profiler": {_PROFILER: "* _ExperimentalConfig"},
+        "mindspore.profiler.common": {},
+        "mindspore.profiler.common.constant": {_PROFILER: "AicoreMetrics ExportType ProfilerActivity ProfilerLevel"},
+        "mindspore.profiler.schedule": {_PROFILER: "ProfilerAction Schedule=schedule"},
+        "mindspore.profiler.profiler": {_PROFILER: "*"},
         "mindspore.context": {"weft.context": _CONTEXT},
-        "mindspore.ops": _OPS,
+        "mindspore.ops": {
+            **_OPS,
+            "mindspore.ops.operations": "P=.",
+            "mindspore.ops.functional": "F=.",
+            "mindspore.ops.composite": "C=.",
+        },
         "mindspore.ops.operations": _OPERATIONS,
         "mindspore.ops.functional": _OPS,
         "mindspore.ops.composite": _OPS,
@@ -137,11 +254,13 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.ops.primitive": _PRIMITIVE,
         "mindspore.ops._grad": {},
         "mindspore.ops._grad.grad_base": {"weft.autodiff.registry": "bprop_getters"},
-        "mindspore.nn": _CELLS,
+        "mindspore.nn": _NN,
+        "mindspore.nn.metrics": {"weft.train.metrics": _METRICS},
+        "mindspore.nn.utils": {"weft.mindspore.extras": "no_init_parameters"},
         "mindspore.nn.cell": {"weft.nn": "Cell"},
         "mindspore.nn.layer": _CELLS,
-        "mindspore.nn.loss": _CELLS,
-        "mindspore.nn.loss.loss": _CELLS,
+        "mindspore.nn.loss": _NN,
+        "mindspore.nn.loss.loss": _NN,
         "mindspore.nn.optim": _CELLS,
         "mindspore.nn.wrap": _CELLS,
         "mindspore.nn.wrap.cell_wrapper": _CELLS,
@@ -149,18 +268,35 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.nn.learning_rate_schedule": _CELLS,
         "mindspore.nn.dynamic_lr": _CELLS,
         "mindspore.numpy": {"weft.ops": _NUMPY, "weft.mindspore.numpy": "*", "weft.dtypes": _DTYPES},
-        "mindspore.log": {"weft.mindspore.log": "*"},
-        "mindspore.amp": {"weft.train.amp": "*"},
+        "mindspore.log": {"weft.mindspore.log": "*", "logging": "logging=."},
+        "mindspore.amp": {"weft.train.amp": "*", "weft.train": _SCALES},
         "mindspore.train": _TRAIN,
         "mindspore.train.amp": {"weft.train.amp": "*"},
         "mindspore.train.callback": {"weft.train.callback": _CALLBACKS},
-        "mindspore.train.loss_scale_manager": {
-            "weft.train": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager"
-        },
+        "mindspore.train.loss_scale_manager": {"weft.train": _SCALES},
         "mindspore.train.metrics": {"weft.train.metrics": _METRICS},
-        "mindspore.train.model": {"weft.train": "Model"},
-        "mindspore.train.serialization": {"weft.train": _SERIALIZATION, **_MINDIR},
+        "mindspore.train.model": {"weft.train": "Model", "weft.context": "ParallelMode"},
+        "mindspore.train.serialization": {
+            "weft.train": _SERIALIZATION,
+            "weft.core.tensor": "Tensor",
+            "weft.core.parameters": "Parameter",
+            "mindspore.context": "context=.",
+            **_MINDIR,
+        },
     }
     | {f"mindspore.nn.{part}": _CELLS for part in _CELL_MODULES}
     | {f"mindspore.ops.operations.{part}": _OPERATIONS for part in _OPERATION_MODULES}
+    | {f"mindspore.ops.{part}": _OPS for part in _FUNCTION_MODULES}
+    | {
+        f"mindspore.device_context.{kind}": {
+            _DEVICES: f"is_available={kind.upper()}.is_available device_count={kind.upper()}.device_count",
+            _DEVICE_SETTINGS: " ".join(files.values()),
+        }
+        for kind, files in _DEVICE_CONTEXT.items()
+    }
+    | {
+        f"mindspore.device_context.{kind}.{file}": {_DEVICE_SETTINGS: names}
+        for kind, files in _DEVICE_CONTEXT.items()
+        for file, names in files.items()
+    }
 )

@@ -22,7 +22,9 @@ from weft.nn.layer.normalization import (
     LayerNorm,
 )
 from weft.nn.loss import LossBase
-from weft.nn.loss_scale import NEXT_SCALE, all_finite
+from weft.nn.loss_scale import NEXT_SCALE, TrainOneStepWithLossScaleCell, all_finite
+from weft.nn.wrap import TrainOneStepCell, WithLossCell
+from weft.train.loss_scale_manager import LossScaleManager
 
 #: cells that gain from a half type
 HALF_CELLS: Final[tuple[type[Cell], ...]] = (Dense, Conv1d, Conv2d, Conv3d, Conv1dTranspose, Conv2dTranspose)
@@ -96,6 +98,64 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = dtyp
                 cell.to_float(dtypes.float32)
     network.register_forward_hook(_to_full)
     return network
+
+
+def build_train_network(
+    network: Cell,
+    optimizer: Any,
+    loss_fn: Any = None,
+    level: str = "O0",
+    boost_level: str = "O0",
+    **kwargs: Any,
+) -> Cell:
+    """A network that trains in mixed precision: loss, gradients and the optimizer's step.
+
+    Args:
+        network: the network; without `loss_fn` it returns the loss.
+        optimizer: updates the parameters.
+        loss_fn: called with the network's output and the label.
+        level: see `auto_mixed_precision`.
+        boost_level: accepted.
+        kwargs: `loss_scale_manager`, a manager of the loss scale; `cast_model_type` and `keep_batchnorm_fp32` are
+            accepted.
+
+    Returns:
+        Cell: one step of training.
+
+    Raises:
+        ValueError: there is no such level or setting.
+
+    Example:
+        >>> from weft import nn
+        >>> net = nn.Dense(1, 1, "ones", "zeros")
+        >>> step = build_train_network(net, nn.SGD(net.trainable_params(), 0.25), nn.MSELoss(), level="O0")
+        >>> print(step(Tensor([[1.0]]), Tensor([[0.0]])), net.weight.value())
+        1.0 [[0.5]]
+    """
+    del boost_level
+    unknown = set(kwargs) - {"loss_scale_manager", "cast_model_type", "keep_batchnorm_fp32"}
+    if unknown:
+        raise ValueError(f"build_train_network got unknown settings: {', '.join(sorted(unknown))}")
+    network = auto_mixed_precision(network, level)
+    if loss_fn is not None:
+        network = WithLossCell(network, loss_fn)
+    return training_step(network, optimizer, kwargs.get("loss_scale_manager"))
+
+
+def training_step(network: Cell, optimizer: Any, manager: LossScaleManager | None) -> Cell:
+    """One step of training of a network that returns its loss.
+
+    Args:
+        network: the network.
+        optimizer: updates the parameters.
+        manager: says which loss scale there is, None for none.
+    """
+    if manager is None:
+        return TrainOneStepCell(network, optimizer)
+    if manager.get_drop_overflow_update():
+        scale = manager.get_update_cell() or Tensor(float(manager.get_loss_scale()))
+        return TrainOneStepWithLossScaleCell(network, optimizer, scale)
+    return TrainOneStepCell(network, optimizer, sens=manager.get_loss_scale())
 
 
 def _to_full(cell: Cell, inputs: Any, output: Any) -> Any:
@@ -190,5 +250,6 @@ def _each(inputs: Any, change: Any) -> Any:
 
 
 __all__ = [
-    "DynamicLossScaler", "StaticLossScaler", "all_finite", "auto_mixed_precision", "get_black_list", "get_white_list",
+    "DynamicLossScaler", "StaticLossScaler", "all_finite", "auto_mixed_precision", "build_train_network",
+    "get_black_list", "get_white_list",
 ]  # fmt: skip

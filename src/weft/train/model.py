@@ -11,8 +11,8 @@ import numpy as np
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.nn.loss_scale import TrainOneStepWithLossScaleCell
-from weft.nn.wrap import TrainOneStepCell, WithEvalCell, WithLossCell
-from weft.train.amp import auto_mixed_precision
+from weft.nn.wrap import WithEvalCell, WithLossCell
+from weft.train.amp import auto_mixed_precision, training_step
 from weft.train.callback import Callback, RunContext
 from weft.train.loss_scale_manager import LossScaleManager
 from weft.train.metrics import Loss, Metric, metrics_of
@@ -121,13 +121,7 @@ class Model:
                 raise ValueError("Model.train needs an optimizer: Model(network, loss_fn, optimizer)")
             return self._network  # the network makes the step by itself
         network = self._network if self._loss_fn is None else WithLossCell(self._network, self._loss_fn)
-        manager = self._manager
-        if manager is None:
-            return TrainOneStepCell(network, self._optimizer)
-        if manager.get_drop_overflow_update():
-            scale = manager.get_update_cell() or Tensor(float(manager.get_loss_scale()))
-            return TrainOneStepWithLossScaleCell(network, self._optimizer, scale)
-        return TrainOneStepCell(network, self._optimizer, sens=manager.get_loss_scale())
+        return training_step(network, self._optimizer, self._manager)
 
     def train(
         self,

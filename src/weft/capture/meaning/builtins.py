@@ -33,6 +33,7 @@ from weft.core.run_number import KINDS, RunNumber, settled
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ops import random
+from weft.parallel import algorithms, communication
 
 if TYPE_CHECKING:
     from weft.capture.meaning.parts import Machine
@@ -211,7 +212,12 @@ def _setting(get: Any) -> Handler:
 for _get in (context.get_context, random.get_seed):
     handles(_get)(_setting(_get))
 handles(random.set_seed)(refused("set_seed", "set the seed outside the compiled function"))
-handles(context.set_context)(refused("set_context", "change settings outside the compiled function"))
+for _set in (
+    context.set_context, context.set_auto_parallel_context, context.reset_auto_parallel_context, context.set_ps_context,
+    context.reset_ps_context, communication.init, communication.release, communication.create_group,
+    communication.destroy_group, algorithms.set_algo_parameters, algorithms.reset_algo_parameters,
+):  # fmt: skip
+    handles(_set)(refused(_set.__name__, "change settings outside the compiled function"))
 
 
 @handles(pow)

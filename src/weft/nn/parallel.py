@@ -1,0 +1,371 @@
+"""Cells of parallel programs, as one process computes them: gradients stay, micro batches are added up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from weft import dtypes
+from weft.context import get_auto_parallel_context
+from weft.core.tensor import Tensor
+from weft.core.transparency import keeps
+from weft.nn.cell import Cell
+from weft.nn.layer.normalization import _BatchNorm
+from weft.ops.collectives import AllReduce
+from weft.parallel.layout import Layout
+from weft.parallel.world import HCCL_WORLD_COMM_GROUP, SeveralProcesses, rank_id
+
+__all__ = [
+    "AutoParallel", "DistributedGradReducer", "GradAccumulation", "MicroBatchInterleaved", "Pipeline",
+    "PipelineGradReducer", "SyncBatchNorm", "shard",
+]  # fmt: skip
+
+
+class DistributedGradReducer(Cell):
+    """The gradients of all processes, added up or averaged: in one process, its own.
+
+    Args:
+        parameters: what the gradients belong to.
+        mean: whether gradients are averaged; None for what the settings of parallel programs say.
+        degree: number of processes: 1, or None.
+        fusion_type: accepted.
+        group: the processes.
+
+    Raises:
+        RuntimeError: other processes are asked for.
+
+    Example:
+        >>> reduce = DistributedGradReducer([])
+        >>> print(reduce((Tensor([1.0]),))[0])
+        [1.]
+    """
+
+    def __init__(
+        self,
+        parameters: Any,
+        mean: bool | None = None,
+        degree: int | None = None,
+        fusion_type: int = 1,
+        group: str = HCCL_WORLD_COMM_GROUP,
+    ) -> None:
+        super().__init__(auto_prefix=False)
+        del parameters, fusion_type
+        if mean is not None and not isinstance(mean, bool):
+            raise TypeError(f"DistributedGradReducer: mean must be a bool, not {type(mean).__name__}")
+        if degree is not None and rank_id("DistributedGradReducer", "degree", degree) < 1:
+            raise ValueError(f"DistributedGradReducer: degree must be positive, not {degree}")
+        devices = get_auto_parallel_context("device_num") if degree is None else degree
+        if devices != 1:
+            raise SeveralProcesses(f"DistributedGradReducer: gradients of {devices} devices")
+        self.mean = mean
+        self.degree = 1
+        self.all_reduce = AllReduce(group=group)
+
+    def construct(self, grads: Any) -> Any:
+        return tuple([self.all_reduce(grad) if isinstance(grad, Tensor) else grad for grad in grads])
+
+
+class _Batches(Cell):
+    """The sum of what a network gives for equal parts of its inputs along the first dimension."""
+
+    def __init__(self, network: Cell, what: str, parts: int) -> None:
+        super().__init__(auto_prefix=False)
+        name = type(self).__name__
+        if not isinstance(network, Cell):
+            raise TypeError(f"{name}: network must be a Cell, not {type(network).__name__}")
+        if rank_id(name, what, parts) < 1:
+            raise ValueError(f"{name}: {what} must be positive, not {parts}")
+        self.network = network
+        self.parts = parts
+
+    def construct(self, *inputs: Any) -> Any:
+        total = None
+        for part in range(self.parts):
+            out = self.network(*[self._part(value, part) for value in inputs])
+            total = out if total is None else total + out
+        return total
+
+    def _part(self, value: Any, part: int) -> Any:
+        """One part of an input; what is no tensor is the same for all."""
+        if not isinstance(value, Tensor) or not value.ndim:
+            return value
+        rows, left = divmod(value.shape[0], self.parts)
+        if left:
+            raise ValueError(
+                f"{type(self).__name__}: an input of shape {value.shape} has not {self.parts} equal parts along its "
+                "first dimension"
+            )
+        return value[part * rows : (part + 1) * rows]
+
+
+class Pipeline(_Batches):
+    """A network that gets its inputs in micro batches; the results are added up.
+
+    Args:
+        network: the network.
+        micro_size: number of micro batches.
+        stage_config: stage of each cell: accepted where every stage is 0.
+        segment_config: accepted.
+
+    Raises:
+        RuntimeError: a cell has a stage other than 0.
+
+    Example:
+        >>> from weft import nn
+        >>> print(Pipeline(nn.Identity(), 2)(Tensor([[1.0], [2.0]])))
+        [[3.]]
+    """
+
+    def __init__(self, network: Cell, micro_size: int, stage_config: Any = None, segment_config: Any = None) -> None:
+        super().__init__(network, "micro_size", micro_size)
+        del segment_config
+        for cell, stage in (stage_config or {}).items():
+            if stage != 0:
+                raise SeveralProcesses(f"{type(self).__name__}: stage {stage} of cell {cell!r}")
+        self.micro_size = micro_size
+
+
+class GradAccumulation(_Batches):
+    """A network that gets its inputs in micro batches; the results, and so the gradients, are added up.
+
+    Args:
+        network: the network.
+        micro_size: number of micro batches.
+
+    Example:
+        >>> from weft import nn
+        >>> print(GradAccumulation(nn.Identity(), 2)(Tensor([[1.0], [2.0]])))
+        [[3.]]
+    """
+
+    def __init__(self, network: Cell, micro_size: int) -> None:
+        super().__init__(network, "micro_size", micro_size)
+        self.micro_size = micro_size
+
+
+class MicroBatchInterleaved(_Batches):
+    """A network that gets its inputs in parts, which devices compute in turn; the results are added up.
+
+    Args:
+        network: the network.
+        interleave_num: number of parts.
+
+    Example:
+        >>> from weft import nn
+        >>> print(MicroBatchInterleaved(nn.Identity(), 2)(Tensor([[1.0], [2.0]])))
+        [[3.]]
+    """
+
+    def __init__(self, network: Cell, interleave_num: int = 2) -> None:
+        super().__init__(network, "interleave_num", interleave_num)
+        self.interleave_num = interleave_num
+
+
+class PipelineGradReducer(Cell):
+    """The gradients of all stages of a pipeline, divided by a scale.
+
+    Args:
+        parameters: what the gradients belong to.
+        scale_sense: the scale.
+        opt_shard: accepted.
+
+    Example:
+        >>> print(PipelineGradReducer([], 2.0)((Tensor([4.0]),))[0])
+        [2.]
+    """
+
+    def __init__(self, parameters: Any, scale_sense: Any = 1.0, opt_shard: Any = None) -> None:
+        super().__init__(auto_prefix=False)
+        del parameters, opt_shard
+        self.scale_sense = scale_sense
+
+    def construct(self, grads: Any) -> Any:
+        return tuple([(grad / self.scale_sense).astype(grad.dtype) for grad in grads])
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation over the batches of all processes: in one process, over its own.
+
+    Args:
+        num_features: number of channels.
+        eps: added to the variance.
+        momentum: share of the old value when a running statistic moves.
+        affine: train the scale and the shift.
+        gamma_init: initializer of the scale.
+        beta_init: initializer of the shift.
+        moving_mean_init: initializer of the running mean.
+        moving_var_init: initializer of the running variance.
+        use_batch_statistics: True: always use the batch; False: never; None: while training.
+        process_groups: processes that share statistics: ``[[0]]``, or None for all.
+        dtype: element type of the parameters.
+
+    Raises:
+        RuntimeError: other processes are asked for.
+
+    Example:
+        >>> import weft
+        >>> SyncBatchNorm(2)(weft.Tensor([[[[1.0]], [[2.0]]]])).shape
+        (1, 2, 1, 1)
+    """
+
+    _dimensions = (2, 4)
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.9,
+        affine: bool = True,
+        gamma_init: Any = "ones",
+        beta_init: Any = "zeros",
+        moving_mean_init: Any = "zeros",
+        moving_var_init: Any = "ones",
+        use_batch_statistics: bool | None = None,
+        process_groups: Any = None,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
+            use_batch_statistics, "NCHW", dtype,
+        )  # fmt: skip
+        if process_groups is not None and [list(group) for group in process_groups] != [[0]]:
+            raise SeveralProcesses(f"SyncBatchNorm: process_groups={process_groups}")
+
+
+class AutoParallel(Cell):
+    """A network that devices share: in one process, the network.
+
+    Its methods check their arguments and keep them as attributes.
+
+    Args:
+        network: the network.
+        parallel_mode: ``"semi_auto"``, ``"sharding_propagation"`` or ``"recursive_programming"``.
+
+    Raises:
+        ValueError: the mode is none of these.
+
+    Example:
+        >>> from weft import nn
+        >>> net = AutoParallel(nn.Identity(), parallel_mode="semi_auto")
+        >>> net.dataset_strategy("full_batch")
+        >>> print(net(Tensor([1.0])))
+        [1.]
+    """
+
+    def __init__(self, network: Any, parallel_mode: str = "semi_auto") -> None:
+        super().__init__(auto_prefix=False)
+        modes = ("semi_auto", "sharding_propagation", "recursive_programming")
+        if parallel_mode not in modes:
+            raise ValueError(f"AutoParallel: parallel_mode must be one of {modes}, not {parallel_mode!r}")
+        self.network = network
+        self.chosen: dict[str, Any] = {"parallel_mode": parallel_mode, "stages": 1}
+
+    def construct(self, *args: Any, **kwargs: Any) -> Any:
+        return self.network(*args, **kwargs)
+
+    def dataset_strategy(self, config: Any) -> None:
+        """How the data is spread: ``"full_batch"``, ``"data_parallel"``, or a tuple for each input."""
+        if isinstance(config, str) and config not in ("full_batch", "data_parallel"):
+            raise ValueError(f"AutoParallel: the strategy must be 'full_batch' or 'data_parallel', not {config!r}")
+        if not isinstance(config, (str, tuple, Layout)):
+            raise TypeError(f"AutoParallel: the strategy must be a str or a tuple, not {type(config).__name__}")
+        self.chosen["dataset_strategy"] = config
+
+    def hsdp(self, shard_size: int = -1, threshold: int = 64, optimizer_level: str = "level1") -> None:
+        """How the optimizer's state is spread."""
+        if shard_size not in (-1, 1):
+            raise SeveralProcesses(f"AutoParallel.hsdp: shard_size={shard_size}")
+        if threshold < 0:
+            raise ValueError(f"AutoParallel.hsdp: threshold must not be negative, not {threshold}")
+        if optimizer_level not in ("level1", "level2", "level3"):
+            raise ValueError(
+                f"AutoParallel.hsdp: optimizer_level must be 'level1' to 'level3', not {optimizer_level!r}"
+            )
+        self.chosen["hsdp"] = (shard_size, threshold, optimizer_level)
+
+    def pipeline(
+        self, stages: int = 1, output_broadcast: bool = False, interleave: bool = False, scheduler: str = "1f1b"
+    ) -> None:
+        """How many stages there are: 1."""
+        if rank_id("AutoParallel.pipeline", "stages", stages) < 1:
+            raise ValueError(f"AutoParallel.pipeline: stages must be positive, not {stages}")
+        if stages != 1:
+            raise SeveralProcesses(f"AutoParallel.pipeline: {stages} stages")
+        self.chosen["pipeline"] = (stages, output_broadcast, interleave, scheduler)
+
+    def get_pipeline_stages(self) -> int:
+        """Number of stages."""
+        return 1
+
+    def comm_fusion(self, config: Any) -> None:
+        """What is sent together."""
+        if not isinstance(config, dict):
+            raise TypeError(f"AutoParallel.comm_fusion: config must be a dict, not {type(config).__name__}")
+        self.chosen["comm_fusion"] = config
+
+    def _switched(name: str, doc: str) -> Callable[..., None]:  # type: ignore[misc]
+        """A method that keeps a wish without arguments."""
+
+        def switch(self: Any) -> None:
+            self.chosen[name] = True
+
+        switch.__doc__, switch.__name__ = doc, name
+        return switch
+
+    def _filed(name: str, doc: str) -> Callable[..., None]:  # type: ignore[misc]
+        """A method that keeps the path of a file; in one process there is nothing to write or read."""
+
+        def keep(self: Any, file_path: str) -> None:
+            if not isinstance(file_path, str):
+                raise TypeError(f"AutoParallel.{name}: file_path must be a str, not {type(file_path).__name__}")
+            self.chosen[name] = file_path
+
+        keep.__doc__, keep.__name__ = doc, name
+        return keep
+
+    no_init_parameters_in_compile = _switched("no_init_parameters_in_compile", "Parameters have values from the first.")
+    disable_strategy_file_only_for_trainable_params = _switched(
+        "disable_strategy_file_only_for_trainable_params", "Note the strategies of all parameters."
+    )
+    enable_fp32_communication = _switched("enable_fp32_communication", "Exchange in float32.")
+    enable_gradients_mean = _switched("enable_gradients_mean", "Average gradients over devices.")
+    enable_device_local_norm = _switched("enable_device_local_norm", "Note norms of gradients of each device.")
+    disable_gradient_fp32_sync = _switched("disable_gradient_fp32_sync", "Exchange gradients in their own type.")
+    disable_loss_repeated_mean = _switched("disable_loss_repeated_mean", "Add up a loss that is computed repeatedly.")
+    print_local_norm = _switched("print_local_norm", "Print norms of gradients of each device.")
+    dump_local_norm = _filed("dump_local_norm", "Where norms of gradients go.")
+    load_param_strategy_file = _filed("load_param_strategy_file", "Where strategies of parameters are.")
+    save_param_strategy_file = _filed("save_param_strategy_file", "Where strategies of parameters go.")
+    load_operator_strategy_file = _filed("load_operator_strategy_file", "Where strategies of operators are.")
+    save_operator_strategy_file = _filed("save_operator_strategy_file", "Where strategies of operators go.")
+    set_group_ckpt_save_file = _filed("set_group_ckpt_save_file", "Where groups go.")
+    transformer_opt = _filed("transformer_opt", "Where options of transformers are.")
+
+
+@keeps
+def shard(fn: Any, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None) -> Any:
+    """A function whose inputs devices share: in one process, the function.
+
+    Args:
+        fn: the function or Cell.
+        in_strategy: how each input is cut, or its `Layout`.
+        out_strategy: how each output is cut.
+        parameter_plan: how parameters are cut.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+
+    Example:
+        >>> print(shard(lambda x: x + 1, in_strategy=((1,),))(Tensor([1.0])))
+        [2.]
+    """
+    if not callable(fn):
+        raise TypeError(f"shard: fn must be a function or a Cell, not {type(fn).__name__}")
+    for what, value, kind in (
+        ("in_strategy", in_strategy, tuple),
+        ("out_strategy", out_strategy, tuple),
+        ("parameter_plan", parameter_plan, dict),
+    ):
+        if value is not None and not isinstance(value, kind):
+            raise TypeError(f"shard: {what} must be a {kind.__name__}, not {type(value).__name__}")
+    return fn

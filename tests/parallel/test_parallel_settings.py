@@ -1,0 +1,117 @@
+"""Layouts, settings of the search for strategies, helpers for the settings of parallel programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import weft
+from weft.context import get_auto_parallel_context, reset_auto_parallel_context, set_auto_parallel_context
+from weft.errors import Unsupported
+from weft.parallel import algorithms, modes
+from weft.parallel.layout import Layout
+
+
+@pytest.fixture(autouse=True)
+def _defaults() -> Iterator[None]:
+    yield
+    reset_auto_parallel_context()
+    algorithms.reset_algo_parameters()
+
+
+def test_a_layout_names_axes_from_the_last() -> None:
+    layout = Layout((2, 4), ("dp", "mp"))
+    assert layout("dp", "mp").to_dict() == {
+        "device_matrix": (2, 4),
+        "tensor_map": (1, 0),
+        "interleaved_parallel": False,
+        "alias_name": ("dp", "mp"),
+        "rank_list": [0, 1, 2, 3, 4, 5, 6, 7],
+    }
+    assert layout(("dp", "mp"), "None").to_dict()["tensor_map"] == ((1, 0), -1)
+    with pytest.raises(ValueError, match="call the layout"):
+        layout.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        (([2], ("a",)), TypeError),
+        (((2,), ["a"]), TypeError),
+        (((2, 2), ("a",)), ValueError),
+        (((2, 2), ("a", "a")), ValueError),
+        (((2,), ("a",), [0]), ValueError),
+        (((2,), ("a",), (0, 1)), TypeError),
+        ((("x",), ("a",)), TypeError),
+    ],
+)
+def test_wrong_layouts(args: tuple[Any, ...], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        Layout(*args)
+
+
+def test_an_axis_that_is_not_there() -> None:
+    with pytest.raises(ValueError, match="'x'"):
+        Layout((2,), ("a",))("x")
+
+
+def test_settings_of_the_search() -> None:
+    algorithms.set_algo_parameters(fully_use_devices=True, tensor_slice_align_size=32)
+    assert algorithms.get_algo_parameters("fully_use_devices") is True
+    assert algorithms.get_algo_parameters("tensor_slice_align_size") == 32
+    algorithms.reset_algo_parameters()
+    assert algorithms.get_algo_parameters("tensor_slice_align_size") == 16
+    for call in (algorithms.set_algo_parameters, lambda nonesuch: algorithms.get_algo_parameters("nonesuch")):
+        with pytest.raises(ValueError, match="nonesuch"):
+            call(nonesuch=1)
+    with pytest.raises(TypeError, match="bool"):
+        algorithms.set_algo_parameters(fully_use_devices=1)
+
+
+def test_helpers_say_what_the_settings_say() -> None:
+    assert (modes.get_device_num(), modes.get_global_rank(), modes.get_gradients_mean()) == (1, 0, False)
+    assert modes.get_parallel_mode() == "stand_alone"
+    set_auto_parallel_context(parallel_mode="semi_auto_parallel", gradients_mean=True, full_batch=True)
+    assert modes.is_in_auto_parallel_mode()
+    assert modes.get_gradients_mean()
+    modes.check_full_batch()
+    set_auto_parallel_context(parallel_mode="data_parallel")
+    assert modes.is_in_data_parallel_mode()
+    with pytest.raises(RuntimeError, match="full_batch"):
+        modes.check_full_batch()
+    with pytest.raises(ValueError, match="stand_alone"):
+        modes.device_number_check("stand_alone", 8)
+    with pytest.raises(ValueError, match="stand_alone"):
+        modes.parameter_broadcast_check("stand_alone", True)
+    modes.device_number_check("data_parallel", 1)
+
+
+def test_compiled_functions_follow_the_settings() -> None:
+    def scaled(x: weft.Tensor) -> weft.Tensor:
+        factor = 2 if get_auto_parallel_context("gradients_mean") else 3
+        if algorithms.get_algo_parameters("fully_use_devices"):
+            factor *= 5
+        return x * factor * (7 if modes.get_full_batch() else 1)
+
+    compiled = weft.jit(scaled)
+    x = weft.Tensor([1.0])
+    for settings in ({}, {"gradients_mean": True}, {"full_batch": True}, {"gradients_mean": False}):
+        set_auto_parallel_context(**settings)
+        assert compiled(x).asnumpy().tolist() == scaled(x).asnumpy().tolist()
+    algorithms.set_algo_parameters(fully_use_devices=True)
+    assert compiled(x).asnumpy().tolist() == scaled(x).asnumpy().tolist()
+    reset_auto_parallel_context()
+    assert compiled(x).asnumpy().tolist() == scaled(x).asnumpy().tolist() == [15.0]
+
+
+def test_compiled_functions_change_no_settings() -> None:
+    @weft.jit(fullgraph=True)
+    def change(x: weft.Tensor) -> weft.Tensor:
+        set_auto_parallel_context(gradients_mean=True)
+        return x
+
+    with pytest.raises(Unsupported, match="change settings outside"):
+        change(weft.Tensor([1.0]))
+    assert not get_auto_parallel_context("gradients_mean")

@@ -90,6 +90,14 @@ _OPERATION_MODULES: Final = (
     *("_inner_ops", "_scalar_ops", "array_ops", "comm_ops", "control_ops", "debug_ops", "math_ops", "nn_ops"),
     *("other_ops", "random_ops"),
 )
+#: settings are read where they are set
+_DATA: Final = {"weft.data": "*"}
+_DATA_CONFIG: Final = {"weft.data.config": "*"}
+#: files of MindSpore's `dataset.engine` that programs import from
+_DATA_MODULES: Final = (
+    *("", ".datasets", ".datasets_audio", ".datasets_standard_format", ".datasets_text", ".datasets_user_defined"),
+    *(".datasets_vision", ".cache_client", ".graphdata", ".iterators", ".samplers", ".serializer_deserializer"),
+)
 
 MODULES: Final[dict[str, dict[str, str]]] = (
     {
@@ -151,6 +159,12 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.numpy": {"weft.ops": _NUMPY, "weft.mindspore.numpy": "*", "weft.dtypes": _DTYPES},
         "mindspore.log": {"weft.mindspore.log": "*"},
         "mindspore.amp": {"weft.train.amp": "*"},
+        "mindspore.dataset": _DATA,
+        "mindspore.dataset.samplers": _DATA,
+        "mindspore.dataset.callback": _DATA,
+        "mindspore.dataset.core": {},
+        "mindspore.dataset.core.config": _DATA_CONFIG,
+        "mindspore.dataset.config": _DATA_CONFIG,
         "mindspore.train": _TRAIN,
         "mindspore.train.amp": {"weft.train.amp": "*"},
         "mindspore.train.callback": {"weft.train.callback": _CALLBACKS},
@@ -162,5 +176,6 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.train.serialization": {"weft.train": _SERIALIZATION, **_MINDIR},
     }
     | {f"mindspore.nn.{part}": _CELLS for part in _CELL_MODULES}
+    | {f"mindspore.dataset.engine{part}": _DATA for part in _DATA_MODULES}
     | {f"mindspore.ops.operations.{part}": _OPERATIONS for part in _OPERATION_MODULES}
 )

@@ -149,9 +149,10 @@ class BatchDataset(Dataset):
         before = self.children[0].columns()
         pads = pads_of(self.pad_info, before)
         if self.per_batch_map is None:
-            inputs, outputs, kept = [], [], []
+            layout: tuple[list[int], list[str], list[int]] = ([], [], [])
         else:
-            inputs, outputs, kept = self._layout()
+            layout = self._layout()
+        inputs, outputs, kept = layout
         batched = _Batched(before, self.per_batch_map, inputs, outputs, kept, pads)
         job = Job(batched, run.entropy(self), self.python_multiprocessing)
         workers = 1 if self.per_batch_map is None else config.workers_of(self.num_parallel_workers, False)

@@ -306,7 +306,7 @@ class ImageFolderDataset(MappableDataset):
                 for name in self._classes:
                     if name not in found:
                         raise RuntimeError(f"ImageFolderDataset: there is no folder {name} in {self.dataset_dir}")
-            files = []
+            files: list[tuple[str, int]] = []
             for name in sorted(self._classes):
                 for folder, _, inside in sorted(os.walk(os.path.join(self.dataset_dir, name))):
                     paths = [os.path.join(folder, each) for each in sorted(inside) if each.lower().endswith(endings)]

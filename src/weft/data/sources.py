@@ -308,7 +308,7 @@ class GeneratorDataset(MappableDataset):
         return self.counted()
 
     def __getitem__(self, index: int) -> Any:
-        return self._getter(index)
+        return self.source[index]
 
 
 class _Nexts:

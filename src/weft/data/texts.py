@@ -81,7 +81,7 @@ class FilesDataset(SourceDataset):
             raise ValueError(f"shard_id {shard_id} must be smaller than num_shards {num_shards}")
         self.num_samples = num_samples or None
         in_order = shuffle in (False, Shuffle.FALSE)
-        self.shuffle = None if in_order else Shuffle.GLOBAL if shuffle in (True, None) else shuffle
+        self.order: Any = None if in_order else Shuffle.GLOBAL if shuffle in (True, None) else shuffle
         self.num_shards = num_shards
         self.shard_id = shard_id
         self._counts: list[int] | None = None
@@ -100,7 +100,7 @@ class FilesDataset(SourceDataset):
             return [(path, 0, None) for path in self.dataset_files]
         each = -(-self._total() // self.num_shards)
         begin, end = self.shard_id * each, (self.shard_id + 1) * each
-        found = []
+        found: list[tuple[str, int, int | None]] = []
         before = 0
         for path, count in zip(self.dataset_files, self._counted(), strict=True):
             first, last = max(begin - before, 0), min(end - before, count)
@@ -120,13 +120,13 @@ class FilesDataset(SourceDataset):
     def all_rows(self, run: Run) -> Iterator[Row]:
         generator = run.generator(self)
         parts = self.parts()
-        if self.shuffle in (Shuffle.GLOBAL, Shuffle.FILES, Shuffle.ADAPTIVE, Shuffle.PARTIAL):
+        if self.order in (Shuffle.GLOBAL, Shuffle.FILES, Shuffle.ADAPTIVE, Shuffle.PARTIAL):
             parts = [parts[place] for place in generator.permutation(len(parts)).tolist()]
-        lines = [itertools.islice(self.rows_in(path), first, last) for path, first, last in parts]
-        if self.shuffle == Shuffle.INFILE:
+        lines: list[Iterator[Row]] = [itertools.islice(self.rows_in(path), first, last) for path, first, last in parts]
+        if self.order == Shuffle.INFILE:
             lines = [iter(drawn_from(line, _BUFFER, generator)) for line in lines]
         found: Iterator[Row] = _in_turn(lines, self.num_parallel_workers or config.get_num_parallel_workers())
-        if self.shuffle in (Shuffle.GLOBAL, Shuffle.ADAPTIVE, Shuffle.PARTIAL):
+        if self.order in (Shuffle.GLOBAL, Shuffle.ADAPTIVE, Shuffle.PARTIAL):
             found = drawn_from(found, _BUFFER, generator)
         return found if self.num_samples is None else itertools.islice(found, self.num_samples)
 
@@ -136,7 +136,7 @@ class FilesDataset(SourceDataset):
         return total if self.num_samples is None else min(total, self.num_samples)
 
     def is_shuffled(self) -> bool:
-        return self.shuffle is not None
+        return self.order is not None
 
     def is_sharded(self) -> bool:
         return self.num_shards is not None and self.num_shards > 1

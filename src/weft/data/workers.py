@@ -36,6 +36,8 @@ cloudpickle: Any = deferred("cloudpickle")
 #: what a chunk should take, in seconds, and how many items it may have
 _LONG_ENOUGH: Final = 1e-3
 _LARGEST_CHUNK: Final = 256
+#: rows larger than this, in bytes, are sent as they are
+_LARGEST_PACKED: Final = 4096
 
 #: stands for an item that is left out
 LEFT_OUT: Final = object()
@@ -68,7 +70,7 @@ class Job:
         for place, item in enumerate(items, first):
             draws.at(place)
             if self.seeds_globals:
-                state = draws.generator().bit_generator.seed_seq.generate_state(1)  # type: ignore[attr-defined]
+                state = draws.generator().bit_generator.seed_seq.generate_state(1)
                 random.seed(int(state[0]))
                 np.random.seed(int(state[0]))
             # entered anew for each item, since code between two items has draws of its own
@@ -126,7 +128,7 @@ def _by_processes(text: bytes, items: Iterable[Any], first: int, workers: int) -
 
     def submit(place: int, chunk: list[Any]) -> concurrent.futures.Future[tuple[list[Any], float]]:
         with _starting, _without_main():
-            return pool.submit(_work, place, chunk)
+            return pool.submit(_work, place, _Packed.of(chunk))
 
     try:
         yield from _windowed(submit, items, first, workers)
@@ -167,7 +169,7 @@ def _windowed(
         found, seconds = future.result()
         if count == size and seconds < _LONG_ENOUGH and size < _LARGEST_CHUNK:
             size *= 2
-        yield from found
+        yield from _Packed.opened(found)
     if failure is not None:
         raise failure
 
@@ -194,10 +196,56 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(first: int, items: list[Any]) -> tuple[list[Any], float]:
+class _Packed:
+    """Rows as one array for each column: far fewer objects to send.
+
+    Args:
+        columns: for each column the arrays of all rows in one.
+    """
+
+    def __init__(self, columns: list[np.ndarray[Any, Any]]) -> None:
+        self.columns = columns
+
+    @staticmethod
+    def of(items: list[Any]) -> Any:
+        """The items, packed where they are rows of like arrays.
+
+        Args:
+            items: the items.
+        """
+        if len(items) < 2 or not all(type(row) is tuple and len(row) == len(items[0]) for row in items):
+            return items
+        columns = []
+        for values in zip(*items, strict=True):
+            first = values[0]
+            if type(first) is not np.ndarray or first.nbytes > _LARGEST_PACKED:
+                return items
+            shape, dtype = first.shape, first.dtype
+            if not all(type(each) is np.ndarray and each.shape == shape and each.dtype == dtype for each in values):
+                return items
+            columns.append(np.array(values, dtype))
+        return _Packed(columns)
+
+    @staticmethod
+    def opened(items: Any) -> list[Any]:
+        """The items again.
+
+        Args:
+            items: what `of` gave.
+        """
+        if not isinstance(items, _Packed):
+            return items
+        # a row of one dimension less; of numbers, an array of none rather than a scalar
+        return list(
+            zip(*[[column[place, ...] for place in range(len(column))] for column in items.columns], strict=True)
+        )
+
+
+def _work(first: int, items: Any) -> tuple[Any, float]:
     if isinstance(_job, Exception):
         raise RuntimeError(f"a worker process cannot load what it should run: {_job}") from _job
-    return _timed(_job, first, items)
+    found, seconds = _timed(_job, first, _Packed.opened(items))
+    return _Packed.of(found), seconds
 
 
 @contextmanager

@@ -41,6 +41,7 @@ _METRICS: Final = (
     "Accuracy F1 Loss MAE MSE Metric Precision Recall Top1CategoricalAccuracy Top5CategoricalAccuracy "
     "TopKCategoricalAccuracy get_metric_fn names"
 )
+_FEEDING: Final = "DatasetHelper connect_network_with_dataset data_sink"
 _TRAIN: Final = {"weft.train": "*"}
 
 _PRIMITIVE: Final = {
@@ -109,7 +110,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.context": _CONTEXT,
             "weft.jit": "jit jit_class ms_function",
             "weft.mindspore.extras": "JitConfig from_numpy set_device tensor",
-            "weft.train": f"Model {_SERIALIZATION}",
+            "weft.train": f"Model {_FEEDING} {_SERIALIZATION}",
             **_MINDIR,
             **_LAZY,
             **_GRAD,
@@ -168,6 +169,8 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.train": _TRAIN,
         "mindspore.train.amp": {"weft.train.amp": "*"},
         "mindspore.train.callback": {"weft.train.callback": _CALLBACKS},
+        "mindspore.train.data_sink": {"weft.train": _FEEDING},
+        "mindspore.train.dataset_helper": {"weft.train": _FEEDING},
         "mindspore.train.loss_scale_manager": {
             "weft.train": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager"
         },

@@ -35,6 +35,7 @@ from weft.data.operations import (
     ZipDataset,
 )
 from weft.data.operations import zip_datasets as zip
+from weft.data.records import TFRecordDataset
 from weft.data.samplers import (
     BuiltinSampler,
     DistributedSampler,
@@ -48,6 +49,7 @@ from weft.data.samplers import (
     SubsetSampler,
     WeightedRandomSampler,
 )
+from weft.data.schema import Schema
 from weft.data.sources import (
     GeneratorDataset,
     MappableDataset,
@@ -103,5 +105,7 @@ __all__ = [
     "SourceDataset",
     "CSVDataset",
     "TextFileDataset",
+    "Schema",
+    "TFRecordDataset",
     "zip",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from weft.lazily import deferred
 cv2: Any = deferred("cv2")
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
-_IMAGES: Final = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 
 
 def folder_of(dataset_dir: Any) -> str:
@@ -126,9 +125,6 @@ class _InMemory(MappableDataset):
     def labels(self) -> Any:
         return self._columns()[1]
 
-    def num_classes(self) -> int | None:
-        return 10
-
     def _found(self, names: Sequence[str]) -> list[str]:
         """The paths of files, each of which must be there."""
         paths = []
@@ -176,7 +172,7 @@ class MnistDataset(_InMemory):
 
     def read(self) -> tuple[np.ndarray[Any, Any], ...]:
         images, labels = [], []
-        for part in ("train", "t10k"):
+        for part in ("t10k", "train"):
             if self.usage == "all" or (part == "train") == (self.usage == "train"):
                 images.append(self._one(f"{part}-images-idx3-ubyte", f"{part}-images.idx3-ubyte"))
                 labels.append(self._one(f"{part}-labels-idx1-ubyte", f"{part}-labels.idx1-ubyte"))
@@ -222,7 +218,9 @@ class Cifar10Dataset(_InMemory):
     before: ClassVar[int] = 1
 
     def read(self) -> tuple[np.ndarray[Any, Any], ...]:
-        wanted = (self.training if self.usage != "test" else ()) + (self.testing if self.usage != "train" else ())
+        wanted = sorted(
+            (self.training if self.usage != "test" else ()) + (self.testing if self.usage != "train" else ())
+        )
         present = [name for name in wanted if os.path.isfile(os.path.join(self.dataset_dir, name))]
         parts = []
         for path in self._found(present or wanted):
@@ -244,9 +242,6 @@ class Cifar100Dataset(Cifar10Dataset):
     testing = ("test.bin",)
     before = 2
 
-    def num_classes(self) -> int | None:
-        return 100
-
     def labels(self) -> Any:
         return self._columns()[2]
 
@@ -260,7 +255,7 @@ class ImageFolderDataset(MappableDataset):
         num_parallel_workers: how many images may be in work at once.
         shuffle: whether in random order, which it is if not said.
         sampler: chooses rows.
-        extensions: endings of the files that are read; those of images, if not given.
+        extensions: endings of the files that are read; all, if not given.
         class_indexing: the number of each class by the name of its folder; in the order of the names, if not given.
         decode: whether the images are decoded.
         num_shards: how many parts there are.
@@ -297,7 +292,7 @@ class ImageFolderDataset(MappableDataset):
 
     def _listed(self) -> list[tuple[str, int]]:
         if self._files is None:
-            endings = _IMAGES if self.extensions is None else tuple(each.lower() for each in self.extensions)
+            endings = "" if self.extensions is None else tuple(each.lower() for each in self.extensions)
             found = sorted(entry.name for entry in os.scandir(self.dataset_dir) if entry.is_dir())
             if self.class_indexing is None:
                 self._classes = {name: number for number, name in enumerate(found)}

@@ -91,8 +91,20 @@ _OPERATION_MODULES: Final = (
     *("other_ops", "random_ops"),
 )
 
+_VISION: Final = {"weft.data.vision": "*"}
+_TRANSFORMS: Final = {"weft.data.transforms": "*"}
+_DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
+    "mindspore.dataset": {},
+    "mindspore.dataset.transforms": _TRANSFORMS,
+    "mindspore.dataset.transforms.transforms": _TRANSFORMS,
+    "mindspore.dataset.vision": _VISION,
+    "mindspore.dataset.vision.transforms": _VISION,
+    "mindspore.dataset.vision.utils": {"weft.data.vision.enums": "*", "weft.data.vision.files": "*"},
+}
+
 MODULES: Final[dict[str, dict[str, str]]] = (
-    {
+    _DATA_OPERATIONS
+    | {
         "mindspore": {
             "weft.dtypes": _DTYPES,
             "weft.core.tensor": "Tensor",

@@ -93,8 +93,12 @@ _OPERATION_MODULES: Final = (
 
 _VISION: Final = {"weft.data.vision": "*"}
 _TRANSFORMS: Final = {"weft.data.transforms": "*"}
+_TEXT: Final = {"weft.data.text": "*"}
 _DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "mindspore.dataset": {},
+    "mindspore.dataset.text": _TEXT,
+    "mindspore.dataset.text.transforms": _TEXT,
+    "mindspore.dataset.text.utils": _TEXT,
     "mindspore.dataset.transforms": _TRANSFORMS,
     "mindspore.dataset.transforms.transforms": _TRANSFORMS,
     "mindspore.dataset.vision": _VISION,

@@ -63,7 +63,7 @@ def cast(array: Any, kind: np.dtype[Any]) -> Any:
         numpy.ndarray: the new array.
     """
     if array.dtype.kind == "f" and kind.kind in "iu":
-        return np.trunc(array).astype(np.int64).astype(kind)
+        return np.asarray(np.trunc(array)).astype(np.int64).astype(kind)
     return array.astype(kind)
 
 

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from weft.data import checks
+from weft.data.operation import is_pil
 from weft.data.randomness import generator
 from weft.data.vision import on_arrays, on_pil
 from weft.data.vision.image_operation import (
@@ -353,7 +354,7 @@ class RandomColorAdjust(ImageOperation):
         for place in generator().permutation(len(names)):
             name = names[place]
             strength = between(*self.ranges[name])
-            if strength != (0 if name == "hue" else 1):
+            if is_pil(image) or strength != (0 if name == "hue" else 1):
                 image = getattr(room, name)(image, strength)
         return image
 
@@ -422,18 +423,21 @@ class GaussianBlur(ImageOperation):
         self.sigma = self._deviations(sigma)
 
     def _deviations(self, sigma: Any) -> tuple[float, float]:
-        if sigma is None:
-            given: list[Any] = [0, 0]
-        else:
-            checks.of_type(sigma, (numbers.Number, list, tuple), "sigma")
-            given = list(sigma) if isinstance(sigma, (list, tuple)) else [sigma] * 2
-            if len(given) != 2:
-                raise TypeError(f"sigma should be a single number or a list/tuple of length 2, but got {sigma!r}.")
-        first, second = (
-            checks.real(each, "sigma", 0) or 0.3 * ((side - 1) * 0.5 - 1) + 0.8
-            for each, side in zip(given, self.kernel, strict=True)
+        checks.of_type(sigma or 0, (numbers.Number, list, tuple), "sigma")
+        if not isinstance(sigma, (list, tuple)):
+            both = checks.real(sigma or 0, "sigma", 0) or self._usual(self.kernel[0])
+            return both, both
+        if len(sigma) != 2:
+            raise TypeError(f"sigma should be a single number or a list/tuple of length 2, but got {sigma!r}.")
+        across, along = (
+            checks.real(each, "sigma", 0) or self._usual(side) for each, side in zip(sigma, self.kernel, strict=True)
         )
-        return first, second
+        return across, along
+
+    @staticmethod
+    def _usual(side: int) -> float:
+        """The deviation for a side of the kernel."""
+        return 0.3 * ((side - 1) * 0.5 - 1) + 0.8
 
     def on(self, image: Any, room: ModuleType) -> Any:
         return room.gaussian_blur(image, self.kernel, self.sigma)

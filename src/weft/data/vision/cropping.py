@@ -272,7 +272,7 @@ class RandomResizedCrop(ImageOperation):
             part_height = max(1, round(width / self.ratio[0]))
         elif width / height > self.ratio[1]:
             part_width = max(1, round(height * self.ratio[1]))
-        return (height - part_height) // 2, (width - part_width) // 2, part_height, part_width
+        return (height - part_height + 1) // 2, (width - part_width + 1) // 2, part_height, part_width
 
 
 class RandomCropDecodeResize(RandomResizedCrop):

@@ -171,8 +171,7 @@ class MixUp(Operation):
     Args:
         batch_size: how many images a batch has.
         alpha: parameter of the beta distribution of the weights.
-        is_single: whether each image has a weight of its own, and is blended with another of the batch; else all have
-            one, and are blended with the batch before.
+        is_single: whether images are blended with the next of their batch; else with those of the batch before.
     """
 
     columns = 2
@@ -191,16 +190,15 @@ class MixUp(Operation):
         if len(images) != len(labels):
             raise ValueError(f"{self.name}: got {len(images)} images, but {len(labels)} labels.")
         images = images.astype(np.float64)
+        order = np.roll(np.arange(len(images)), -1)
+        before, self.before = self.before, (images, labels)
         if self.is_single:
-            weights = generator().beta(self.alpha, self.alpha, len(images))
-            order = np.roll(np.arange(len(images)), -1)
             other_images, other_labels = images[order], labels[order]
+        elif before is not None and before[0].shape == images.shape and before[1].shape == labels.shape:
+            other_images, other_labels = before
         else:
-            weights = np.full(len(images), _weight(self.alpha))
-            other_images, other_labels = (images, labels) if self.before is None else self.before
-            self.before = images, labels
-            if other_images.shape != images.shape:
-                other_images, other_labels = images, labels
+            other_images, other_labels = images, labels
+        weights = generator().beta(self.alpha, self.alpha, len(images))
         of_images = weights.reshape(-1, *[1] * (images.ndim - 1))
         of_labels = weights.reshape(-1, *[1] * (labels.ndim - 1))
         return _blend(images, other_images, of_images), _blend(labels, other_labels, of_labels)

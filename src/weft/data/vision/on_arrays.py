@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from weft.data.vision.enums import Border, Inter
 from weft.data.vision.libraries import Image, cv2
+from weft.data.vision.warping import affinely, in_perspective
 
 Array = NDArray[Any]
 Fill = int | float | Sequence[float]
@@ -108,6 +109,11 @@ def _interpolation(inter: Inter) -> int:
     return found
 
 
+def _warping(inter: Inter) -> int:
+    """Interpolation where there is no size of areas."""
+    return _interpolation(Inter.BILINEAR if inter == Inter.AREA else inter)
+
+
 def _fill(image: Array, fill: Fill) -> tuple[float, ...]:
     """A colour as OpenCV takes it; gray images take the first of three numbers."""
     if isinstance(fill, (int, float)):
@@ -165,7 +171,7 @@ def center_crop(image: Array, height: int, width: int) -> Array:
     if above or beside:
         first = [(0, 0)] * (image.ndim - 3 if image.ndim > 3 else 0)
         last = [(0, 0)] if image.ndim >= 3 else []
-        top, left = above // 2, beside // 2
+        top, left = (above + 1) // 2, (beside + 1) // 2
         image = np.pad(image, [*first, (top, above - top), (left, beside - left), *last])
         whole_height, whole_width = size_of(image)
     return crop(image, (whole_height - height) // 2, (whole_width - width) // 2, height, width)
@@ -204,15 +210,11 @@ def rotate(
     matrix = cv2.getRotationMatrix2D((float(x), float(y)), degrees, 1.0)
     if expand:
         cosine, sine = abs(matrix[0, 0]), abs(matrix[0, 1])
-        new_width = int(height * sine + width * cosine)
-        new_height = int(height * cosine + width * sine)
-        matrix[0, 2] += new_width / 2 - x
-        matrix[1, 2] += new_height / 2 - y
-        width, height = new_width, new_height
-    done: Array = cv2.warpAffine(
-        image, matrix, (width, height), flags=_interpolation(inter), borderValue=_fill(image, fill)
-    )
-    return done
+        new_width, new_height = height * sine + width * cosine, height * cosine + width * sine
+        matrix[0, 2] += (new_width - width) / 2
+        matrix[1, 2] += (new_height - height) / 2
+        width, height = round(new_width), round(new_height)
+    return affinely(image, matrix, (width, height), _warping(inter), _fill(image, fill))
 
 
 @_by_opencv
@@ -229,10 +231,7 @@ def affine(
     needs(image)
     height, width = image.shape[:2]
     forward = affine_matrix(degrees, translate, scale, shear, ((width - 1) / 2, (height - 1) / 2))
-    done: Array = cv2.warpAffine(
-        image, forward, (width, height), flags=_interpolation(inter), borderValue=_fill(image, fill)
-    )
-    return done
+    return affinely(image, forward, (width, height), _warping(inter), _fill(image, fill))
 
 
 def affine_matrix(
@@ -258,8 +257,7 @@ def perspective(image: Array, start: Sequence[Sequence[int]], end: Sequence[Sequ
     """The image seen so that four of its points are at four others."""
     needs(image)
     matrix = cv2.getPerspectiveTransform(np.array(start, np.float32), np.array(end, np.float32))
-    done: Array = cv2.warpPerspective(image, matrix, image.shape[1::-1], flags=_interpolation(inter))
-    return done
+    return in_perspective(image, matrix, image.shape[1::-1], _warping(inter), (0, 0, 0, 0))
 
 
 @_by_opencv
@@ -291,7 +289,7 @@ def contrast(image: Array, factor: float) -> Array:
     """The image blended with the mean of its gray values."""
     needs(image, (3,), (3,), ("uint8", "uint16", "float32"))
     mean = cv2.mean(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))[0]
-    level = int(mean + 0.5)
+    level = mean if image.dtype.kind == "f" else int(mean + 0.5)
     return _as(image, image.astype(np.float32) * np.float32(factor) + np.float32(level * (1 - factor)))
 
 
@@ -301,9 +299,15 @@ def saturation(image: Array, factor: float) -> Array:
     return _blended_with_gray(image, factor)
 
 
+def _weights(factor: float, other: Array) -> tuple[float, Array, float, float]:
+    """How much an image counts, and how much another, in the precision of the sum."""
+    single = np.float32(factor)
+    return float(single), other, float(np.float32(1) - single), 0.0
+
+
 def _blended_with_gray(image: Array, factor: float) -> Array:
     gray = cv2.cvtColor(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB)
-    done: Array = cv2.addWeighted(image, factor, gray, 1 - factor, 0)
+    done: Array = cv2.addWeighted(image, *_weights(factor, gray))
     return done
 
 
@@ -316,11 +320,14 @@ def colour(image: Array, factor: float) -> Array:
 def hue(image: Array, shift: float) -> Array:
     """The image with its hue turned."""
     needs(image, (3,), (3,), ("uint8", "float32"))
-    hsv = cv2.cvtColor(image, cv2.COLOR_RGB2HSV)
-    whole = 360 if image.dtype.kind == "f" else 180
-    turned = np.mod(hsv[:, :, 0].astype(np.float32) + np.float32(whole * shift), whole)
-    hsv[:, :, 0] = turned.astype(hsv.dtype)
-    done: Array = cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB)
+    if image.dtype.kind == "f":
+        hsv = cv2.cvtColor(image, cv2.COLOR_RGB2HSV)
+        hsv[:, :, 0] = np.mod(hsv[:, :, 0] + 360 * shift, 360)
+        done: Array = cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB)
+        return done
+    hsv = cv2.cvtColor(image, cv2.COLOR_RGB2HSV_FULL)
+    hsv[:, :, 0] += np.array(int(255 * shift)).astype(np.uint8)  # goes round
+    done = cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB_FULL)
     return done
 
 
@@ -333,7 +340,7 @@ def sharpness(image: Array, factor: float) -> Array:
     done = np.array(smooth)
     done[[0, -1]] = image[[0, -1]]
     done[:, [0, -1]] = image[:, [0, -1]]
-    blended: Array = cv2.addWeighted(image, factor, done, 1 - factor, 0)
+    blended: Array = cv2.addWeighted(image, *_weights(factor, done))
     return blended
 
 
@@ -341,12 +348,11 @@ def gamma(image: Array, power: float, gain: float) -> Array:
     """The image to a power."""
     needs(image)
     if image.dtype.kind == "f":
-        return np.clip(image.astype(np.float32) ** np.float32(power) * np.float32(gain), 0, 1)
-    most = np.float32(255.0)
-    table = np.clip(np.arange(256, dtype=np.float32) / most, 0, 1) ** power * gain * most
-    if image.dtype == np.uint8:
-        return np.clip(table, 0, 255).astype(np.uint8)[image]
-    return np.clip((image / 255.0) ** power * gain * 255.0, 0, 255).astype(image.dtype)
+        single = image.astype(np.float32)
+        return np.clip((single * np.float32(gain)) ** np.float32(power), 0, 1)
+    bounds = np.iinfo(image.dtype)
+    raised = (np.clip(image, 0, 255) / 255.0) ** power * gain * (256 - 1e-3)
+    return np.clip(np.trunc(raised), 0, min(255, bounds.max)).astype(image.dtype)
 
 
 def invert(image: Array) -> Array:
@@ -377,8 +383,8 @@ def auto_contrast(image: Array, cutoff: float, ignore: Sequence[int]) -> Array:
         low, high = _kept(counts, cutoff)
         if high <= low:
             return channel
-        scale = 255.0 / (high - low)
-        table = np.clip(np.trunc(np.arange(256) * scale - low * scale), 0, 255).astype(np.uint8)
+        scale = np.float32(255.0 / (high - low))
+        table = np.clip(np.trunc(np.arange(256, dtype=np.float32) * scale - low * scale), 0, 255).astype(np.uint8)
         return table[channel]
 
     return _by_channel(image, stretched)

@@ -62,6 +62,23 @@ class Operation:
         return RuntimeError(f"{self.name}: {what}")
 
 
+class PyTensorOperation(Operation):
+    """A step of a program that says by `_execute_py` what becomes of the columns, as they come."""
+
+    columns = None
+    in_python = True
+
+    def received(self, column: Any) -> Any:
+        return column
+
+    def apply(self, *columns: Any) -> Any:
+        return self._execute_py(*columns)
+
+    def _execute_py(self, *columns: Any) -> Any:
+        """What becomes of the columns."""
+        raise NotImplementedError(f"{self.name} does not say what it does: write _execute_py or __call__.")
+
+
 def is_pil(image: Any) -> bool:
     """Whether something is an image of Pillow, asked without importing it."""
     pillow = sys.modules.get("PIL.Image")

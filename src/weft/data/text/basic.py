@@ -163,7 +163,7 @@ class FilterWikipediaXML(TextOperation):
         if re.match(r"#redirect", text, re.IGNORECASE):
             return ""
         for pattern, put in (
-            (r"<[^<>]*>", ""),
+            (r"<.*>", ""),
             (r"&[a-z]+;", " "),
             (r"&#\d+;", " "),
         ):

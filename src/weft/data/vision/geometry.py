@@ -276,7 +276,9 @@ class RandomAffine(ImageOperation):
             on_arrays.needs(image)
         height, width = room.size_of(image)
         left, right, up, down = self.translate
-        moved = (round(between(left, right) * width), round(between(up, down) * height))
+        moved = (between(left, right) * width, between(up, down) * height)
+        if room is not on_arrays:
+            moved = (round(moved[0]), round(moved[1]))
         across, along = between(*self.shear[:2]), between(*self.shear[2:])
         degrees, scale = between(*self.degrees), between(*self.scale)
         return room.affine(image, degrees, moved, scale, (across, along), self.resample, self.fill)

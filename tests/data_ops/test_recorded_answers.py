@@ -1,4 +1,4 @@
-"""Operations on data answer as MindSpore 2.10 does: values, element types, shapes, kinds of images, classes of errors."""
+"""Operations on data answer as MindSpore 2.10 does: values, element types, shapes, images, classes of errors."""
 
 from __future__ import annotations
 

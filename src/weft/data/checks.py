@@ -83,7 +83,8 @@ def function(value: Any, name: str) -> None:
     """Refuse what cannot be called, and classes of operations that were not called to make one."""
     if isinstance(value, type):
         raise ValueError(
-            f"{name} should be an operation, but got the class {value}. Parentheses that make an object of it are missing."
+            f"{name} should be an operation, but got the class {value}; parentheses that make an object of it are "
+            "missing."
         )
     if not callable(value):
         raise TypeError(f"{name} is neither an operation nor callable, but got {value!r}.")

@@ -20,7 +20,7 @@ class Operation:
 
     #: how many columns it is called with; None for any number
     columns: int | None = 1
-    #: whether a `Compose` that holds it gives a tuple when it is called directly, as MindSpore's does for steps in Python
+    #: whether a `Compose` that holds it gives a tuple when it is called directly, as for MindSpore's steps in Python
     in_python = False
 
     def __call__(self, *columns: Any) -> Any:

@@ -92,15 +92,11 @@ _OPERATION_MODULES: Final = (
 )
 
 _VISION: Final = {"weft.data.vision": "*"}
+_FORMER_VISION: Final = {**_VISION, "weft.data.vision.py_transforms": "CutOut Cutout Decode Normalize NormalizePad"}
 _TRANSFORMS: Final = {"weft.data.transforms": "*"}
 _BASES: Final = {"weft.data.operation": "PyTensorOperation TensorOperation=Operation"}
 _TEXT: Final = {"weft.data.text": "*"}
-_FORMER_VISION: Final = {
-    **_VISION,
-    "weft.data.vision.py_transforms": "CutOut Cutout Decode Normalize NormalizePad",
-}
-#: operations on data, also under the names that older releases had; those that were computed in Python let channels
-#: come first
+#: operations on data, also where older releases had them; there, those that Python computed let channels come first
 _DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "mindspore.dataset": {},
     "mindspore.dataset.text": _TEXT,
@@ -118,31 +114,6 @@ _DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "mindspore.dataset.vision.py_transforms": _FORMER_VISION,
     "mindspore.dataset.vision.py_transforms_util": {"weft.data.operation": "is_pil"},
     "mindspore.dataset.vision.transforms": {**_VISION, **_BASES},
-    "mindspore.dataset.vision.utils": {"weft.data.vision.enums": "*", "weft.data.vision.files": "*"},
-}
-
-MODULES: Final = (
-    *("layer.activation", "layer.basic", "layer.container", "layer.conv", "layer.embedding", "layer.math"),
-    *("layer.normalization", "layer.pooling", "layer.rnns"),
-    *("optim.adam", "optim.momentum", "optim.optimizer", "optim.rmsprop", "optim.sgd"),
-)
-_OPERATION_MODULES: Final = (
-    *("_inner_ops", "_scalar_ops", "array_ops", "comm_ops", "control_ops", "debug_ops", "math_ops", "nn_ops"),
-    *("other_ops", "random_ops"),
-)
-
-_VISION: Final = {"weft.data.vision": "*"}
-_TRANSFORMS: Final = {"weft.data.transforms": "*"}
-_TEXT: Final = {"weft.data.text": "*"}
-_DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
-    "mindspore.dataset": {},
-    "mindspore.dataset.text": _TEXT,
-    "mindspore.dataset.text.transforms": _TEXT,
-    "mindspore.dataset.text.utils": _TEXT,
-    "mindspore.dataset.transforms": _TRANSFORMS,
-    "mindspore.dataset.transforms.transforms": _TRANSFORMS,
-    "mindspore.dataset.vision": _VISION,
-    "mindspore.dataset.vision.transforms": _VISION,
     "mindspore.dataset.vision.utils": {"weft.data.vision.enums": "*", "weft.data.vision.files": "*"},
 }
 

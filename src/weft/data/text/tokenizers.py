@@ -27,7 +27,11 @@ def _result(pieces: list[Piece], with_offsets: bool) -> Any:
     words = np.array([word for word, _, _ in pieces], np.str_)
     if not with_offsets:
         return words
-    return words, np.array([piece[1] for piece in pieces], np.uint32), np.array([piece[2] for piece in pieces], np.uint32)
+    return (
+        words,
+        np.array([piece[1] for piece in pieces], np.uint32),
+        np.array([piece[2] for piece in pieces], np.uint32),
+    )
 
 
 def _length(text: str) -> int:

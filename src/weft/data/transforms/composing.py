@@ -74,8 +74,8 @@ class _Compound(Operation):
 class Compose(_Compound):
     """Operations one after the other; each gets the columns that the one before gave.
 
-    As in MindSpore, a direct call gives an array for one column, but a tuple of one where an image of Pillow comes in or
-    one of the operations makes or needs one.
+    As in MindSpore, a direct call gives an array for one column, but a tuple of one where an image of Pillow comes in
+    or one of the operations makes or needs one.
 
     Args:
         transforms: list of operations or other callables.

@@ -138,8 +138,8 @@ class Fill(Operation):
         given = np.asarray(self.fill_value)
         if (is_text(array) or is_text(given)) and given.dtype.kind != array.dtype.kind:
             raise self.wrong(
-                f"fill_value and input must hold texts both or numbers both, but got {self.fill_value!r} and element type "
-                f"{array.dtype.name}."
+                f"fill_value and input must hold texts both or numbers both, but got {self.fill_value!r} and element "
+                f"type {array.dtype.name}."
             )
         kind = given.dtype if is_text(given) else array.dtype
         return np.full(array.shape, given if is_text(given) else cast(given, kind), kind)
@@ -179,7 +179,9 @@ class Slice(Operation):
             try:
                 array = np.take(array, places, axis)
             except IndexError:
-                raise self.wrong(f"index {each} is out of bounds for axis {axis} of size {array.shape[axis]}.") from None
+                raise self.wrong(
+                    f"index {each} is out of bounds for axis {axis} of size {array.shape[axis]}."
+                ) from None
         return array
 
 
@@ -298,8 +300,8 @@ class PadEnd(Operation):
 
 
 class Unique(Operation):
-    """The values of a batch without repetitions in the order of their first places, the places of all values among them,
-    and how often each occurs."""
+    """The values of a batch, each once, in the order of their first places; the places of all values among them; and
+    how often each occurs."""
 
     def apply(self, *columns: Any) -> Any:
         (array,) = columns
@@ -321,6 +323,6 @@ class Plugin(Operation):
 
     def __init__(self, lib_path: str, func_name: str, user_args: str | None = None) -> None:
         raise NotImplementedError(
-            f"transforms.Plugin: the library {lib_path} is compiled for MindSpore's own C++ interface; write {func_name} as "
-            "a Python callable instead."
+            f"transforms.Plugin: the library {lib_path} is compiled for MindSpore's own C++ interface; write "
+            f"{func_name} as a Python callable instead."
         )

@@ -93,11 +93,11 @@ from weft.data.vision.policies import (
     UniformAugment,
 )
 from weft.data.vision.values import (
+    HWC2CHW,
     ConvertColor,
     Decode,
     Grayscale,
     HsvToRgb,
-    HWC2CHW,
     LinearTransformation,
     Normalize,
     NormalizePad,

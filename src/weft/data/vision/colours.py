@@ -394,7 +394,10 @@ class RandomLighting(ImageOperation):
     def on(self, image: Any, room: ModuleType) -> Any:
         strengths = generator().normal(0, self.alpha, 3)
         noise = [
-            sum(axis * float(strength) * spread for axis, strength, spread in zip(row, strengths, self._SPREAD, strict=True))
+            sum(
+                axis * float(strength) * spread
+                for axis, strength, spread in zip(row, strengths, self._SPREAD, strict=True)
+            )
             for row in self._AXES
         ]
         return room.lighting(image, noise)
@@ -413,7 +416,7 @@ class GaussianBlur(ImageOperation):
         sides = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
         if len(sides) != 2:
             raise TypeError(
-                f"Kernel size should be a single integer or a list/tuple (kernel_width, kernel_height) of length 2, but "
+                "Kernel size should be a single integer or a list/tuple (kernel_width, kernel_height) of length 2, but "
                 f"got {kernel_size!r}."
             )
         for side in sides:

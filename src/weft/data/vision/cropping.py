@@ -359,14 +359,14 @@ class SlicePatches(ImageOperation):
         whole = image.shape[:2]
         for count, length, axis in zip(self.counts, whole, ("height", "width"), strict=True):
             if count > length:
-                raise RuntimeError(f"the number of patches on the {axis} axis, {count}, is greater than {axis} {length}.")
+                raise RuntimeError(
+                    f"the number of patches on the {axis} axis, {count}, is greater than {axis} {length}."
+                )
         lengths = [
             length // count if self.drop else -(-length // count)
             for count, length in zip(self.counts, whole, strict=True)
         ]
-        added = [
-            max(0, count * length - now) for count, length, now in zip(self.counts, lengths, whole, strict=True)
-        ]
+        added = [max(0, count * length - now) for count, length, now in zip(self.counts, lengths, whole, strict=True)]
         if any(added):
             beside = [(0, 0)] * (image.ndim - 2)
             image = np.pad(image, [(0, added[0]), (0, added[1]), *beside], constant_values=self.fill)

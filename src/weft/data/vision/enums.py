@@ -14,7 +14,7 @@ class AutoAugmentPolicy(str, Enum):  # noqa: UP042, as in MindSpore: its text is
 
 
 class Border(str, Enum):  # noqa: UP042, as in MindSpore: its text is the member's name
-    """What pixels that are added show: a colour, the nearest pixel, or the image mirrored (about or behind its edge)."""
+    """What pixels that are added show: a colour, the nearest pixel, or the image mirrored (at or behind its edge)."""
 
     CONSTANT = "constant"
     EDGE = "edge"

@@ -61,9 +61,7 @@ class Erase(ImageOperation):
         inplace: whether the image itself is changed.
     """
 
-    def __init__(
-        self, top: int, left: int, height: int, width: int, value: Any = 0.0, inplace: bool = False
-    ) -> None:
+    def __init__(self, top: int, left: int, height: int, width: int, value: Any = 0.0, inplace: bool = False) -> None:
         self.top, self.left = checks.integer(top, "top", 0), checks.integer(left, "left", 0)
         self.height, self.width = checks.integer(height, "height"), checks.integer(width, "width")
         checks.of_type(value, (float, int, tuple), "value")
@@ -126,8 +124,8 @@ class RandomErasing(ImageOperation):
         values = value if isinstance(value, (tuple, list)) else (value,)
         if isinstance(value, str) or len(values) not in (1, 3):
             raise ValueError(
-                "The value for erasing should be either a single value, or a string 'random', or a sequence of 3 elements "
-                f"for RGB respectively, but got {value!r}."
+                "The value for erasing should be either a single value, or a string 'random', or a sequence of 3 "
+                f"elements for RGB respectively, but got {value!r}."
             )
         for each in values:
             checks.of_type(each, int, "value")
@@ -215,8 +213,8 @@ class _OfBatches(Operation):
             raise self.wrong(f"images should have four dimensions, batch them first, but got shape {images.shape}.")
         if labels.ndim not in (2, 3):
             raise self.wrong(
-                f"labels should have shape <Batch,Class> or <Batch,Row,Class>, but got shape {labels.shape}. You may need to "
-                "perform OneHot and Batch first."
+                f"labels should have shape <Batch,Class> or <Batch,Row,Class>, but got shape {labels.shape}. You may "
+                "need to perform OneHot and Batch first."
             )
         if len(images) != len(labels):
             raise self.wrong(f"got {len(images)} images, but {len(labels)} labels.")

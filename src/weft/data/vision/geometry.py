@@ -355,9 +355,7 @@ class RandomPerspective(ImageOperation):
     takes = ONLY_PIL
     in_python = True
 
-    def __init__(
-        self, distortion_scale: float = 0.5, prob: float = 0.5, interpolation: Inter = Inter.BICUBIC
-    ) -> None:
+    def __init__(self, distortion_scale: float = 0.5, prob: float = 0.5, interpolation: Inter = Inter.BICUBIC) -> None:
         self.scale = checks.real(distortion_scale, "distortion_scale", 0.0, 1.0)
         self.prob = checks.probability(prob)
         self.interpolation = checked_inter(interpolation)

@@ -34,8 +34,8 @@ class ImageOperation(Operation):
         if isinstance(column, np.ndarray):
             if self.takes == ONLY_PIL:
                 raise TypeError(
-                    f"{self.name}: img should be PIL image. Got {type(column)}. Use Decode() for encoded data or ToPIL() "
-                    "for decoded data."
+                    f"{self.name}: img should be PIL image. Got {type(column)}. Use Decode() for encoded data or "
+                    "ToPIL() for decoded data."
                 )
             return column
         if not is_pil(column):

@@ -40,9 +40,7 @@ def opencv_error() -> type[Exception]:
     return found
 
 
-def needs(
-    image: Array, ranks: Sequence[int] = (2, 3), channels: Sequence[int] = (), types: Sequence[str] = ()
-) -> None:
+def needs(image: Array, ranks: Sequence[int] = (2, 3), channels: Sequence[int] = (), types: Sequence[str] = ()) -> None:
     """Refuse an image of another rank, number of channels or element type.
 
     Args:
@@ -323,12 +321,10 @@ def hue(image: Array, shift: float) -> Array:
     if image.dtype.kind == "f":
         hsv = cv2.cvtColor(image, cv2.COLOR_RGB2HSV)
         hsv[:, :, 0] = np.mod(hsv[:, :, 0] + 360 * shift, 360)
-        done: Array = cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB)
-        return done
+        return np.asarray(cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB))
     hsv = cv2.cvtColor(image, cv2.COLOR_RGB2HSV_FULL)
     hsv[:, :, 0] += np.array(int(255 * shift)).astype(np.uint8)  # goes round
-    done = cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB_FULL)
-    return done
+    return np.asarray(cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB_FULL))
 
 
 @_by_opencv

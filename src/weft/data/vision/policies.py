@@ -17,7 +17,17 @@ from weft.data.vision.enums import AutoAugmentPolicy, Inter
 from weft.data.vision.image_operation import ImageOperation, between, checked_inter, happens, integer_between
 
 #: steps whose strength has two directions
-_SIGNED: Final = ("ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "Brightness", "Color", "Contrast", "Sharpness")
+_SIGNED: Final = (
+    "ShearX",
+    "ShearY",
+    "TranslateX",
+    "TranslateY",
+    "Rotate",
+    "Brightness",
+    "Color",
+    "Contrast",
+    "Sharpness",
+)
 _FACTORS: Final = {"Brightness": "brightness", "Color": "colour", "Contrast": "contrast", "Sharpness": "sharpness"}
 _WITHOUT_STRENGTH: Final = ("AutoContrast", "Equalize", "Invert", "Identity")
 
@@ -231,9 +241,7 @@ class TrivialAugmentWide(_Augmenting):
     }
     bits = 6
 
-    def __init__(
-        self, num_magnitude_bins: int = 31, interpolation: Inter = Inter.NEAREST, fill_value: Any = 0
-    ) -> None:
+    def __init__(self, num_magnitude_bins: int = 31, interpolation: Inter = Inter.NEAREST, fill_value: Any = 0) -> None:
         self.bins = checks.integer(num_magnitude_bins, "num_magnitude_bins", 2, checks.MOST)
         self.settings(interpolation, fill_value)
 

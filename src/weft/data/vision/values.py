@@ -37,9 +37,7 @@ class Decode(Operation):
         if column.ndim == 0 and isinstance(column.item(), bytes):
             column = np.frombuffer(column.item(), np.uint8)
         if column.ndim != 1:
-            raise TypeError(
-                f"The number of array dimensions of the encoded image should be 1, but got {column.ndim}."
-            )
+            raise TypeError(f"The number of array dimensions of the encoded image should be 1, but got {column.ndim}.")
         return column
 
     def apply(self, *columns: Any) -> Any:
@@ -195,9 +193,7 @@ class ToPIL(Operation):
 
     def received(self, column: Any) -> Any:
         if not isinstance(column, np.ndarray) and not is_pil(column):
-            raise TypeError(
-                f"The input image should be of type numpy.ndarray or PIL.Image.Image. Got {type(column)}."
-            )
+            raise TypeError(f"The input image should be of type numpy.ndarray or PIL.Image.Image. Got {type(column)}.")
         return column
 
     def apply(self, *columns: Any) -> Any:
@@ -213,7 +209,9 @@ class ToPIL(Operation):
         kind = image.dtype.name
         if image.ndim == 2:
             if kind not in self._GRAY:
-                raise TypeError(f"The input image type {kind} is not supported when image shape is [H, W] or [H, W, 1].")
+                raise TypeError(
+                    f"The input image type {kind} is not supported when image shape is [H, W] or [H, W, 1]."
+                )
             wider = {"I": np.int32, "F": np.float32}.get(self._GRAY[kind] or "")
             return Image.fromarray(image if wider is None else image.astype(wider))
         if kind not in ("uint8", "bool"):
@@ -263,13 +261,10 @@ class ConvertColor(ImageOperation):
         convert_mode: from which channels to which.
     """
 
-    _CODES: Final = dict(
-        zip(
-            range(12),
-            ("RGB2RGBA", "RGBA2RGB", "BGR2RGBA", "RGBA2BGR", "BGR2RGB", "BGRA2RGBA", "BGR2GRAY", "RGB2GRAY")
-            + ("GRAY2RGB", "GRAY2RGBA", "BGRA2GRAY", "RGBA2GRAY"),
-            strict=True,
-        )
+    #: OpenCV's names of the conversions, in the order of their numbers
+    _CODES: Final = (
+        *("RGB2RGBA", "RGBA2RGB", "BGR2RGBA", "RGBA2BGR", "BGR2RGB", "BGRA2RGBA"),
+        *("BGR2GRAY", "RGB2GRAY", "GRAY2RGB", "GRAY2RGBA", "BGRA2GRAY", "RGBA2GRAY"),
     )
 
     def __init__(self, convert_mode: ConvertMode) -> None:
@@ -325,9 +320,7 @@ class _Hsv(ImageOperation):
 
     def on(self, image: Any, room: ModuleType) -> Any:
         if image.ndim not in (3, 4):
-            raise TypeError(
-                f"img shape should be (H, W, C)/(N, H, W, C)/(C, H, W)/(N, C, H, W). Got {image.shape}."
-            )
+            raise TypeError(f"img shape should be (H, W, C)/(N, H, W, C)/(C, H, W)/(N, C, H, W). Got {image.shape}.")
         axis = -1 if self.is_hwc else -3
         if image.shape[axis] != 3:
             raise TypeError(f"img should be 3 channels RGB img. Got {image.shape[axis]} channels.")

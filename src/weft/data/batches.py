@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from weft.data import config
-from weft.data.checks import names_of, places, whole
+from weft.data.checks import integer, names_of, places
 from weft.data.conversion import Row, array_of, stacked
 from weft.data.dataset import Dataset
 from weft.data.node import Run
@@ -109,7 +109,7 @@ class BatchDataset(Dataset):
         del max_rowsize
         super().__init__(input_dataset, num_parallel_workers)
         if not callable(batch_size):
-            whole("batch_size", batch_size)
+            integer(batch_size, "batch_size")
         if not isinstance(drop_remainder, bool):
             raise TypeError(f"drop_remainder must be a bool, not {type(drop_remainder).__name__}")
         self.batch_size = batch_size
@@ -282,11 +282,11 @@ class BucketBatchByLengthDataset(Dataset):
         super().__init__(input_dataset)
         self._names = names_of("column_names", column_names)
         for each in bucket_boundaries:
-            whole("bucket_boundaries", each)
+            integer(each, "bucket_boundaries")
         if not bucket_boundaries or any(a >= b for a, b in itertools.pairwise(bucket_boundaries)):
             raise ValueError("bucket_boundaries should be strictly increasing, and not empty")
         for each in bucket_batch_sizes:
-            whole("bucket_batch_sizes", each)
+            integer(each, "bucket_batch_sizes")
         if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
             raise ValueError("bucket_batch_sizes must contain one element more than bucket_boundaries")
         if element_length_function is None and len(self._names) != 1:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.data.checks import whole
+from weft.data.checks import integer
 from weft.data.iterators import DictIterator, TupleIterator
 from weft.data.node import Node, Run
 
@@ -26,7 +26,7 @@ class Dataset(Node):
             children = ()
         super().__init__(tuple(children) if isinstance(children, (list, tuple)) else (children,))
         if num_parallel_workers is not None:
-            whole("num_parallel_workers", num_parallel_workers, 1, 1024)
+            integer(num_parallel_workers, "num_parallel_workers", 1, 1024)
         self.num_parallel_workers = num_parallel_workers
         self.cache = cache
         self._shapes: list[list[int]] | None = None
@@ -375,7 +375,7 @@ class Dataset(Node):
         Args:
             init_step: how many rows.
         """
-        self._init_step = whole("init_step", init_step, 0)
+        self._init_step = integer(init_step, "init_step", 0)
 
     def get_init_step(self) -> int:
         """What `set_init_step` set."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft.data import config
-from weft.data.checks import names_of, places, whole
+from weft.data.checks import integer, names_of, places
 from weft.data.conversion import Row, array_of
 from weft.data.dataset import Dataset
 from weft.data.node import Run
@@ -224,7 +224,7 @@ class ShuffleDataset(Dataset):
 
     def __init__(self, input_dataset: Dataset, buffer_size: int) -> None:
         super().__init__(input_dataset)
-        self.buffer_size = whole("buffer_size", buffer_size, 2)
+        self.buffer_size = integer(buffer_size, "buffer_size", 2)
 
     def all_rows(self, run: Run) -> Iterator[Row]:
         return drawn_from(self.children[0].rows(run), self.buffer_size, run.generator(self))
@@ -240,7 +240,7 @@ class RepeatDataset(Dataset):
         super().__init__(input_dataset)
         self.count = -1 if count is None else count
         if self.count != -1:
-            whole("count", self.count)
+            integer(self.count, "count")
 
     def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
         child = self.children[0]
@@ -272,7 +272,7 @@ class TakeDataset(Dataset):
     def __init__(self, input_dataset: Dataset, count: int = -1) -> None:
         super().__init__(input_dataset)
         if count != -1:
-            whole("count", count)
+            integer(count, "count")
         self.count = count
 
     def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
@@ -289,7 +289,7 @@ class SkipDataset(Dataset):
 
     def __init__(self, input_dataset: Dataset, count: int) -> None:
         super().__init__(input_dataset)
-        self.count = whole("count", count, 0)
+        self.count = integer(count, "count", 0)
 
     def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
         return self.children[0].rows(run, begin + self.count)
@@ -472,7 +472,7 @@ class SyncWaitDataset(Dataset):
     def __init__(self, input_dataset: Dataset, condition_name: str, num_batch: int = 1, callback: Any = None) -> None:
         super().__init__(input_dataset)
         self.condition_name = condition_name
-        self._each = whole("num_batch", num_batch)
+        self._each = integer(num_batch, "num_batch")
         self._callback = callback
         self._free = threading.Semaphore(num_batch)
         self._disabled = False

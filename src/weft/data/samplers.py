@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.data.checks import whole
+from weft.data.checks import integer
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -120,7 +120,7 @@ class SequentialSampler(BuiltinSampler):
 
     def __init__(self, start_index: int | None = None, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
-        self.start_index = whole("start_index", 0 if start_index is None else start_index, 0)
+        self.start_index = integer(0 if start_index is None else start_index, "start_index", 0)
 
     def places(self, size: int, generator: np.random.Generator) -> Places:
         return np.arange(self.start_index, size)
@@ -168,8 +168,8 @@ class DistributedSampler(BuiltinSampler):
         self, num_shards: int, shard_id: int, shuffle: bool = True, num_samples: int | None = None, offset: int = -1
     ) -> None:
         super().__init__(num_samples)
-        self.num_shards = whole("num_shards", num_shards)
-        self.shard_id = whole("shard_id", shard_id, 0)
+        self.num_shards = integer(num_shards, "num_shards")
+        self.shard_id = integer(shard_id, "shard_id", 0)
         if self.shard_id >= self.num_shards:
             raise ValueError(f"shard_id {shard_id} must be smaller than num_shards {num_shards}")
         if not isinstance(shuffle, bool):
@@ -309,7 +309,7 @@ class PKSampler(BuiltinSampler):
         num_samples: int | None = None,
     ) -> None:
         super().__init__(num_samples)
-        self.num_val = whole("num_val", num_val)
+        self.num_val = integer(num_val, "num_val")
         if num_class is not None:
             raise NotImplementedError("Not supported to specify num_class for PKSampler.")
         if not isinstance(shuffle, bool):
@@ -401,7 +401,7 @@ def chosen_sampler(
         ValueError: the arguments contradict each other.
     """
     if num_samples is not None:
-        whole("num_samples", num_samples, 0)
+        integer(num_samples, "num_samples", 0)
     if shuffle is not None and not isinstance(shuffle, (bool, Shuffle)):
         raise TypeError(f"shuffle must be a bool, not {type(shuffle).__name__}")
     if (num_shards is None) != (shard_id is None):

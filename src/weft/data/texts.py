@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from weft.data import config
-from weft.data.checks import names_of, whole
+from weft.data.checks import integer, names_of
 from weft.data.conversion import Row
 from weft.data.node import Run
 from weft.data.operations import drawn_from
@@ -72,12 +72,12 @@ class FilesDataset(SourceDataset):
         super().__init__((), num_parallel_workers, cache)
         self.dataset_files = files_of(dataset_files)
         if num_samples is not None:
-            whole("num_samples", num_samples, 0)
+            integer(num_samples, "num_samples", 0)
         if not isinstance(shuffle, (bool, Shuffle)) and shuffle is not None:
             raise TypeError("shuffle must be of boolean or enum of 'Shuffle' values like 'Shuffle.GLOBAL'.")
         if (num_shards is None) != (shard_id is None):
             raise ValueError("num_shards and shard_id need to be passed in together.")
-        if num_shards is not None and shard_id is not None and whole("shard_id", shard_id, 0) >= num_shards:
+        if num_shards is not None and shard_id is not None and integer(shard_id, "shard_id", 0) >= num_shards:
             raise ValueError(f"shard_id {shard_id} must be smaller than num_shards {num_shards}")
         self.num_samples = num_samples or None
         in_order = shuffle in (False, Shuffle.FALSE)

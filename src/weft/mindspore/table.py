@@ -166,8 +166,35 @@ _DEVICE_CONTEXT: Final = {
 }
 _PROFILER: Final = "weft.mindspore.profiler"
 
+_VISION: Final = {"weft.data.vision": "*"}
+_FORMER_VISION: Final = {**_VISION, "weft.data.vision.py_transforms": "CutOut Cutout Decode Normalize NormalizePad"}
+_TRANSFORMS: Final = {"weft.data.transforms": "*"}
+_BASES: Final = {"weft.data.operation": "PyTensorOperation TensorOperation=Operation"}
+_TEXT: Final = {"weft.data.text": "*"}
+#: operations on data, also where older releases had them; there, those that Python computed let channels come first
+_DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
+    "mindspore.dataset": {},
+    "mindspore.dataset.text": _TEXT,
+    "mindspore.dataset.text.transforms": _TEXT,
+    "mindspore.dataset.text.utils": _TEXT,
+    "mindspore.dataset.transforms": _TRANSFORMS,
+    "mindspore.dataset.transforms.c_transforms": _TRANSFORMS,
+    "mindspore.dataset.transforms.py_transforms": {"weft.data.transforms": "* OneHotOp=OneHot", **_BASES},
+    "mindspore.dataset.transforms.transforms": {**_TRANSFORMS, **_BASES},
+    "mindspore.dataset.transforms.vision": _VISION,
+    "mindspore.dataset.transforms.vision.c_transforms": _VISION,
+    "mindspore.dataset.transforms.vision.py_transforms": _FORMER_VISION,
+    "mindspore.dataset.vision": _VISION,
+    "mindspore.dataset.vision.c_transforms": _VISION,
+    "mindspore.dataset.vision.py_transforms": _FORMER_VISION,
+    "mindspore.dataset.vision.py_transforms_util": {"weft.data.operation": "is_pil"},
+    "mindspore.dataset.vision.transforms": {**_VISION, **_BASES},
+    "mindspore.dataset.vision.utils": {"weft.data.vision.enums": "*", "weft.data.vision.files": "*"},
+}
+
 MODULES: Final[dict[str, dict[str, str]]] = (
-    {
+    _DATA_OPERATIONS
+    | {
         "mindspore": {
             "weft.dtypes": _DTYPES,
             "weft.core.tensor": "Tensor",

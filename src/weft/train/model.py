@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.nn.loss_scale import TrainOneStepWithLossScaleCell
 from weft.nn.wrap import WithEvalCell, WithLossCell

@@ -26,7 +26,9 @@ class _WithBBox(Operation):
         self._checked(image, boxes)
         try:
             done, moved = self.on(image, boxes.copy())
-        except (RuntimeError, on_arrays.opencv_error()) as wrong:
+        except RuntimeError as wrong:
+            raise self.wrong(str(wrong)) from None
+        except on_arrays.opencv_error() as wrong:
             raise self.wrong(str(wrong).strip()) from wrong
         return done, moved
 

@@ -135,6 +135,8 @@ class RegexTokenizer(_Tokenizer):
     """
 
     def __init__(self, delim_pattern: str, keep_delim_pattern: str = "", with_offsets: bool = False) -> None:
+        if delim_pattern is None:
+            raise ValueError("delim_pattern is not provided.")
         self.delim_pattern = checked_text(delim_pattern, "delim_pattern")
         self.keep_delim_pattern = checked_text(keep_delim_pattern, "keep_delim_pattern")
         self.with_offsets = checked_flag(with_offsets, "with_offsets")
@@ -222,6 +224,8 @@ def _is_punctuation(character: str) -> bool:
 
 
 def _checked_vocab(vocab: Any) -> Vocab:
+    if vocab is None:
+        raise ValueError("vocab is not provided.")
     if not isinstance(vocab, Vocab):
         raise TypeError(f"Wrong input type for vocab, should be text.Vocab object, but got {vocab!r}.")
     return vocab

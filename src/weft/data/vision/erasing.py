@@ -119,10 +119,11 @@ class RandomErasing(ImageOperation):
 
     @staticmethod
     def _checked_value(value: Any) -> Any:
+        checks.of_type(value, (int, list, tuple, str), "value")
         if value == "random":
             return value
         values = value if isinstance(value, (tuple, list)) else (value,)
-        if isinstance(value, str) or len(values) not in (1, 3):
+        if isinstance(value, str) or (isinstance(value, (tuple, list)) and len(value) != 3):
             raise ValueError(
                 "The value for erasing should be either a single value, or a string 'random', or a sequence of 3 "
                 f"elements for RGB respectively, but got {value!r}."

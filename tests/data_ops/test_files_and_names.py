@@ -29,6 +29,9 @@ def test_images_in_files(tmp_path: Path) -> None:
     assert np.array_equal(vision.read_image(png), given["hwc"])
     assert np.abs(vision.read_image(jpeg).astype(int) - given["big"]).mean() < 12
     assert np.array_equal(vision.read_image(gray)[..., 0], given["gray"])
+    clear = str(tmp_path / "clear.png")
+    given["pil_a"].save(clear)
+    assert np.array_equal(vision.read_image(clear), given["hwc"])
     assert vision.read_image(png, vision.ImageReadMode.GRAYSCALE).shape == (12, 10, 1)
     assert vision.read_image(gray, vision.ImageReadMode.COLOR).shape == (12, 10, 3)
     assert np.array_equal(vision.Decode()(vision.read_file(png)), given["hwc"])

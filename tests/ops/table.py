@@ -17,7 +17,7 @@ KERNEL_SAMPLES = {
     "Identity": [Sample((A,))],
 }
 #: primitives that compute in float32 whatever their operands, so that finite differences drown in rounding
-SINGLE_PRECISION = {"UnscaleGradients"}
+SINGLE_PRECISION = {"CropBoxes", "UnscaleGradients"}
 
 # the primitives of the framework, not those that docstrings and tests declare
 TABLE = {name: p for name, p in Primitive.table.items() if not name.startswith("Doc")}

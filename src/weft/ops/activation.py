@@ -148,6 +148,7 @@ def _gelu_operator(x: Any) -> Tensor:
 
 
 operator_class("GeLU", _gelu_operator)
+operator_class("Gelu", _gelu_operator)
 
 
 @op("FastGeLU", classes=("FastGeLU", "FastGelu"), samples=_values, elementwise=True)

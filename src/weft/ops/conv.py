@@ -14,7 +14,7 @@ from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
 from weft.ops._rules import promoted
 
-__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d"]
+__all__ = ["conv1d", "conv2d", "conv3d", "conv3d_transpose", "conv_transpose1d", "conv_transpose2d"]
 
 #: the layout of input and output for each number of spatial dimensions; weights are always (out, in, *kernel)
 _SPATIAL: Final = {1: "W", 2: "HW", 3: "DHW"}
@@ -508,9 +508,66 @@ def _conv3d_operator(
     return convolve("Conv3D", 3, x, weight, None, stride, pad_mode, pad, dilation, group)
 
 
+def conv3d_transpose(
+    inputs: Tensor,
+    weight: Tensor,
+    pad_mode: str = "valid",
+    padding: Any = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+    output_padding: Any = 0,
+) -> Tensor:
+    """Transposed convolution over three dimensions; see `conv_transpose2d`.
+
+    Example:
+        >>> import numpy as np
+        >>> ones = Tensor(np.ones((1, 1, 2, 2, 2), np.float32))
+        >>> print(conv3d_transpose(ones, ones, stride=2).shape)
+        (1, 1, 4, 4, 4)
+    """
+    return _conv_transpose(
+        "conv3d_transpose", 3, inputs, weight, None, stride, pad_mode, padding, output_padding, group, dilation
+    )
+
+
+def _conv3d_transpose_operator(
+    dout: Tensor,
+    weight: Tensor,
+    *,
+    in_channel: int,
+    out_channel: int,
+    kernel_size: Any,
+    mode: int,
+    pad_mode: str,
+    pad: Any,
+    stride: Any,
+    dilation: Any,
+    group: int,
+    output_padding: Any,
+    data_format: str,
+) -> Tensor:
+    """The input gradient of a convolution over three dimensions: ``Conv3DTranspose(...)(dout, weight)``."""
+    name = "Conv3DTranspose"
+    if mode != 1 or data_format != "NCDHW":
+        raise ValueError(f"{name}: mode must be 1 and data_format 'NCDHW', not {mode!r} and {data_format!r}")
+    kernel = per_dimension(name, "kernel_size", kernel_size, 3)
+    if weight.shape != (in_channel, out_channel // group, *kernel):
+        raise ValueError(
+            f"{name}: the weight has shape {weight.shape}; {in_channel} and {out_channel} channels and kernel size "
+            f"{kernel} were announced"
+        )
+    return _conv_transpose(name, 3, dout, weight, None, stride, pad_mode, pad, output_padding, group, dilation)
+
+
 _CONV = "mode=1, pad_mode='valid', pad=0, stride=1, dilation=1, group=1"
 _TRANSPOSE = "pad_mode='valid', pad=0, pad_list=None, mode=1, stride=1, dilation=1, group=1, data_format='NCHW'"
 operator_class("Conv2D", _conv2d_operator, f"out_channel, kernel_size, {_CONV}, data_format='NCHW'")
 operator_class("Conv3D", _conv3d_operator, f"out_channel, kernel_size, {_CONV}, data_format='NCDHW'")
 operator_class("Conv2DTranspose", _conv2d_transpose_operator, f"out_channel, kernel_size, {_TRANSPOSE}")
 operator_class("Conv2DBackpropInput", _conv2d_transpose_operator, f"out_channel, kernel_size, {_TRANSPOSE}")
+operator_class(
+    "Conv3DTranspose",
+    _conv3d_transpose_operator,
+    f"in_channel, out_channel, kernel_size, {_CONV}, output_padding=0, data_format='NCDHW'",
+)

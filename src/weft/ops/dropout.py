@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import operator_class
+from weft import dtypes
+from weft.core.declare import freeze, operator_class
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import RANDOM, Primitive, Sample
 from weft.core.tensor import Tensor
-from weft.ops.random import draw_key
+from weft.ops._rules import tensor
+from weft.ops.random import draw_key, key_of
 
 __all__ = ["dropout", "dropout1d", "dropout2d", "dropout3d"]
 
@@ -107,6 +110,62 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
         [[[[1.]]]]
     """
     return _channels("dropout3d", input, p, training, 3)
+
+
+#: the bytes of a mask of bits are a multiple of this
+_MASK_BYTES: Final = 16
+
+
+def _bits(key: Any, *, shape: tuple[int, ...], keep_prob: float) -> Any:
+    """A bit for each element, 1 with a probability, in bytes."""
+    count = math.prod(shape)
+    mask = jax.random.bernoulli(key, keep_prob, (count,))
+    return jnp.packbits(jnp.pad(mask, (0, -count % (8 * _MASK_BYTES))), bitorder="little")
+
+
+def _by_bits(x: Any, mask: Any, keep_prob: Any) -> Any:
+    kept = jnp.unpackbits(mask, count=x.size, bitorder="little").reshape(x.shape)
+    scale = jax.lax.stop_gradient(keep_prob).astype(x.dtype)
+    return jnp.where(kept == 1, x / scale, jnp.zeros((), x.dtype))
+
+
+_GENERATE = Primitive(
+    "DropoutBits",
+    _bits,
+    attr_names=("shape", "keep_prob"),
+    effect=RANDOM,
+    no_gradient="random numbers",
+    samples=[Sample((np.array([3, 5], np.uint32),), {"shape": (2, 3), "keep_prob": 0.5}, False, False)],
+)
+_BY_BITS = Primitive(
+    "DropoutByBits",
+    _by_bits,
+    samples=[Sample((_X, np.array([0b101101] + [0] * 15, np.uint8), np.float32(0.5)), {}, False)],
+)
+
+
+def _mask_operator(shape: Any, keep_prob: Any, *, Seed0: int, Seed1: int) -> Tensor:
+    """Bits that tell which elements stay: ``DropoutGenMask()(shape, keep_prob)``, for `DropoutDoMask`.
+
+    Its length is the number of elements, rounded up to 128 bits.
+    """
+    probability = float(freeze(keep_prob))
+    if not 0 <= probability <= 1:
+        raise ValueError(f"DropoutGenMask: keep_prob must be in [0, 1], not {probability}")
+    return apply(_GENERATE, (key_of(Seed0, Seed1),), (tuple(freeze(shape)), probability))
+
+
+def _by_mask_operator(input_x: Tensor, mask: Tensor, keep_prob: Any) -> Tensor:
+    """Zero the elements whose bit is 0 and divide the rest: ``DropoutDoMask()(x, mask, keep_prob)``."""
+    if mask.dtype is not dtypes.uint8 or mask.ndim != 1:
+        raise TypeError(f"DropoutDoMask: the mask must be one row of uint8, not {mask.dtype} of shape {mask.shape}")
+    if mask.size * 8 < input_x.size:
+        raise ValueError(f"DropoutDoMask: a mask of {mask.size * 8} bits is too short for {input_x.size} elements")
+    return apply(_BY_BITS, (input_x, mask, tensor(keep_prob)))
+
+
+operator_class("DropoutGenMask", _mask_operator, "Seed0=0, Seed1=0")
+operator_class("DropoutDoMask", _by_mask_operator)
 
 
 def _dropout_operator(x: Tensor, *, keep_prob: float, Seed0: int, Seed1: int) -> Any:

@@ -719,6 +719,7 @@ def _index_add_operator(x: Any, indices: Any, y: Any, axis: int) -> Any:
 
 operator_class("Gather", gather, "batch_dims=0")
 operator_class("GatherV2", gather)
+operator_class("SparseGatherV2", gather)
 operator_class("GatherD", gather_d)
 operator_class("ScatterNd", scatter_nd)
 operator_class("TensorScatterElements", _scatter_elements_operator, 'axis=0, reduction="none"')

@@ -8,6 +8,7 @@ import operator
 from typing import Any
 
 from weft import dtypes
+from weft.core.declare import operator_class
 from weft.core.tensor import Tensor
 from weft.core.transparency import keeps, transparent
 from weft.ops import compare, elementwise, joining, math
@@ -274,3 +275,6 @@ def typeof(value: Any) -> Any:
         mindspore.float32
     """
     return value.dtype if isinstance(value, Tensor) else type(value)
+
+
+operator_class("ScalarCast", scalar_cast)

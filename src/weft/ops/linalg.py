@@ -8,11 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from weft import lazily
-from weft.core.declare import op, operator_class
+from weft import dtypes, lazily
+from weft.core.declare import freeze, op, operator_class
 from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
 from weft.ops._kinks import vector_norm
-from weft.ops._rules import floating, promoted
+from weft.ops._rules import all_axes, floating, promoted
 from weft.ops._samples import Samples, one
 from weft.ops.reduce import reduce_sum
 from weft.ops.shape import diag_embed, diagonal
@@ -411,3 +412,30 @@ matrix_inverse = inverse
 
 operator_class("Trace", trace)
 operator_class("Svd", svd, "full_matrices=False, compute_uv=True")
+
+
+@op(
+    "NormOfOrder",
+    classes=(),
+    samples=[
+        Sample((_TALL,), {"axes": (0,), "p": 2, "keep_dims": False, "epsilon": 1e-12}),
+        Sample((_TALL,), {"axes": (0, 1), "p": 3, "keep_dims": True, "epsilon": 1e-12}),
+    ],
+)
+def _norm_of_order(x: Any, *, axes: tuple[int, ...], p: int, keep_dims: bool, epsilon: float) -> Any:
+    """The norm of an order over axes, at least `epsilon`."""
+    return jnp.maximum(vector_norm(x, p, axes, keep_dims), jnp.asarray(epsilon, x.dtype))
+
+
+def _lp_norm_operator(input: Tensor, *, axis: Any, p: int, keep_dims: bool, epsilon: float) -> Tensor:
+    """The norm of order `p` over axes: ``LpNorm(axis, p, keep_dims, epsilon)(x)``; it is at least `epsilon`."""
+    if isinstance(p, bool) or not isinstance(p, int):
+        raise TypeError(f"LpNorm: p must be an int, not {type(p).__name__}")
+    if p < 0:
+        raise ValueError(f"LpNorm: p must not be negative, not {p}")
+    if input.dtype not in (dtypes.float16, dtypes.float32):
+        raise TypeError(f"LpNorm: the input must be float16 or float32, not {input.dtype}")
+    return _norm_of_order(input, all_axes("LpNorm", freeze(axis), input.ndim), p, keep_dims, float(epsilon))
+
+
+operator_class("LpNorm", _lp_norm_operator, "axis, p=2, keep_dims=False, epsilon=1e-12")

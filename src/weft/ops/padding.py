@@ -110,6 +110,29 @@ def mirror_pad(input_x: Tensor, paddings: Any, mode: str = "REFLECT") -> Tensor:
 operator_class("MirrorPad", mirror_pad, "mode='REFLECT'")
 
 
+_EDGES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "circular": "circular"}
+
+
+def _pad_v3_operator(
+    x: Tensor, paddings: Any, constant_value: Any = None, *, mode: str, paddings_contiguous: bool
+) -> Tensor:
+    """Add a border: ``PadV3(mode)(x, paddings, constant_value)``.
+
+    Paddings are (before, after) for each dimension, the last one first; or, where they are not contiguous, what comes
+    before for each and then what comes after.
+    """
+    if mode not in _EDGES:
+        raise ValueError(f"PadV3: mode must be one of {', '.join(map(repr, _EDGES))}, not {mode!r}")
+    amounts = freeze(paddings)
+    if not paddings_contiguous:
+        half = len(amounts) // 2
+        amounts = tuple(n for pair in zip(amounts[:half], amounts[half:], strict=True) for n in pair)
+    return pad(x, amounts, _EDGES[mode], freeze(constant_value))
+
+
+operator_class("PadV3", _pad_v3_operator, "mode='constant', paddings_contiguous=True")
+
+
 # -- resizing --------------------------------------------------------------------------------------------------------
 
 
@@ -243,3 +266,4 @@ def resize_bilinear(x: Tensor, size: Any, align_corners: bool = False, half_pixe
 
 operator_class("ResizeNearestNeighbor", resize_nearest_neighbor, "size, align_corners=False")
 operator_class("ResizeBilinear", resize_bilinear, "size, align_corners=False, half_pixel_centers=False")
+operator_class("ResizeBilinearV2", resize_bilinear, "align_corners=False, half_pixel_centers=False")

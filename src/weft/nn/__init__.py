@@ -66,8 +66,9 @@ if TYPE_CHECKING:
         OneHot,
         Pad,
     )
+    from weft.nn.layer.combined import Conv2dBnAct, DenseBnAct
     from weft.nn.layer.container import CellDict, CellList, SequentialCell
-    from weft.nn.layer.conv import Conv1d, Conv1dTranspose, Conv2d, Conv2dTranspose, Conv3d
+    from weft.nn.layer.conv import Conv1d, Conv1dTranspose, Conv2d, Conv2dTranspose, Conv3d, Conv3dTranspose
     from weft.nn.layer.embedding import Embedding, EmbeddingLookup
     from weft.nn.layer.normalization import (
         BatchNorm1d,
@@ -126,6 +127,7 @@ if TYPE_CHECKING:
         TrainOneStepWithLossScaleCell,
     )
     from weft.nn.optim import (
+        FTRL,
         LARS,
         SGD,
         Adadelta,
@@ -163,8 +165,9 @@ else:
             "weft.nn.layer.basic": (
                 "ClipByNorm Dense Dropout Dropout1d Dropout2d Dropout3d Flatten Identity MatMul Norm OneHot Pad"
             ),
+            "weft.nn.layer.combined": "Conv2dBnAct DenseBnAct",
             "weft.nn.layer.container": "CellDict CellList SequentialCell",
-            "weft.nn.layer.conv": "Conv1d Conv1dTranspose Conv2d Conv2dTranspose Conv3d",
+            "weft.nn.layer.conv": "Conv1d Conv1dTranspose Conv2d Conv2dTranspose Conv3d Conv3dTranspose",
             "weft.nn.layer.embedding": "Embedding EmbeddingLookup",
             "weft.nn.layer.normalization": (
                 "BatchNorm1d BatchNorm2d BatchNorm3d GroupNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d LayerNorm"
@@ -185,7 +188,9 @@ else:
                 "SoftMarginLoss SoftmaxCrossEntropyWithLogits"
             ),
             "weft.nn.loss_scale": ("DynamicLossScaleUpdateCell FixedLossScaleUpdateCell TrainOneStepWithLossScaleCell"),
-            "weft.nn.optim": ("LARS SGD Adadelta Adagrad Adam AdaMax AdamWeightDecay Lamb Momentum Optimizer RMSProp"),
+            "weft.nn.optim": (
+                "FTRL LARS SGD Adadelta Adagrad Adam AdaMax AdamWeightDecay Lamb Momentum Optimizer RMSProp"
+            ),
             "weft.nn.wrap": (
                 "ForwardValueAndGrad ParameterUpdate TrainOneStepCell WithEvalCell WithGradCell WithLossCell"
             ),
@@ -206,7 +211,8 @@ __all__ = [
     "Cell", "CellDict", "CellList", "HookHandle", "SequentialCell",
     "ClipByNorm", "Dense", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Embedding", "EmbeddingLookup", "Flatten",
     "Identity", "MatMul", "Norm", "OneHot", "Pad",
-    "Conv1d", "Conv1dTranspose", "Conv2d", "Conv2dTranspose", "Conv3d",
+    "Conv1d", "Conv1dTranspose", "Conv2d", "Conv2dBnAct", "Conv2dTranspose", "Conv3d", "Conv3dTranspose",
+    "DenseBnAct",
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
     "AvgPool1d", "AvgPool2d", "AvgPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d",
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
@@ -219,7 +225,7 @@ __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "FocalLoss", "HuberLoss", "KLDivLoss",
     "L1Loss", "LossBase", "MSELoss", "MarginRankingLoss", "NLLLoss", "SmoothL1Loss", "SoftMarginLoss",
     "SoftmaxCrossEntropyWithLogits",
-    "LARS", "SGD", "AdaMax", "Adadelta", "Adagrad", "Adam", "AdamWeightDecay", "Lamb", "Momentum", "Optimizer",
+    "FTRL", "LARS", "SGD", "AdaMax", "Adadelta", "Adagrad", "Adam", "AdamWeightDecay", "Lamb", "Momentum", "Optimizer",
     "RMSProp",
     "CosineDecayLR", "ExponentialDecayLR", "InverseDecayLR", "LearningRateSchedule", "NaturalExpDecayLR",
     "PolynomialDecayLR", "WarmUpLR",

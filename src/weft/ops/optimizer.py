@@ -92,6 +92,17 @@ def adagrad_step(p: Any, accum: Any, lr: Any, g: Any, *, update_slots: bool = Tr
     return p - lr * g / jnp.sqrt(accum), accum
 
 
+def ftrl_step(
+    p: Any, accum: Any, linear: Any, g: Any, lr: Any, *, l1: float, l2: float, lr_power: float
+) -> tuple[Any, Any, Any]:
+    """FTRL: new parameter, sum of squares and linear term."""
+    total = accum + jnp.square(g)
+    scale = jnp.power(total, -lr_power)
+    linear = linear + g - (scale - jnp.power(accum, -lr_power)) / lr * p
+    found = (jnp.sign(linear) * l1 - linear) / (scale / lr + 2 * l2)
+    return jnp.where(jnp.abs(linear) > l1, found, jnp.zeros_like(p)), total, linear
+
+
 def rmsprop_step(
     p: Any, ms: Any, moment: Any, lr: Any, g: Any, decay: Any, momentum: Any, epsilon: Any
 ) -> tuple[Any, Any, Any]:

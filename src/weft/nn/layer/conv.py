@@ -352,3 +352,61 @@ class Conv1dTranspose(_Conv):
         return ops.conv_transpose1d(
             x, weight, self.bias, self.stride, self.padding, 0, self.group, self.dilation, self.pad_mode
         )
+
+
+class Conv3dTranspose(_Conv):
+    """Transposed convolution over three dimensions.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: an int or (depth, height, width).
+        stride: step.
+        pad_mode: ``"same"`` (output is input times stride), ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``: an int or (front, back, top, bottom, left, right).
+        dilation: distance of the kernel's elements.
+        group: number of channel groups.
+        output_padding: what is added on one side of the output.
+        has_bias: whether there is a bias.
+        weight_init: initializer of the weight (in, out / group, depth, height, width).
+        bias_init: initializer of the bias.
+        data_format: ``"NCDHW"``.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> Conv3dTranspose(3, 8, 3, stride=2)(weft.ops.ones((1, 3, 5, 5, 5), weft.float32)).shape
+        (1, 8, 10, 10, 10)
+    """
+
+    _rank = 3
+    _transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        output_padding: Any = 0,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        data_format: str = "NCDHW",
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
+            weight_init, bias_init, data_format, dtype,
+        )  # fmt: skip
+        self.output_padding = ops.per_dimension("Conv3dTranspose", "output_padding", output_padding, 3, 0)
+
+    def construct(self, x: Tensor) -> Tensor:
+        out = ops.conv3d_transpose(
+            x, self.weight, self.pad_mode, self.padding, self.stride, self.dilation, self.group, self.output_padding
+        )
+        return out if self.bias is None else out + self.bias.reshape((-1, 1, 1, 1))

@@ -1,4 +1,4 @@
-"""Optimizers that adapt each element's rate to its past gradients: Adagrad, RMSProp, Adadelta."""
+"""Optimizers that adapt each element's rate to its past gradients: Adagrad, RMSProp, Adadelta, FTRL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.nn.optim.checks import flag, number
 from weft.nn.optim.optimizer import Optimizer
-from weft.ops.optimizer import adadelta_step, adagrad_step, centered_rmsprop_step, rmsprop_step
+from weft.ops.optimizer import adadelta_step, adagrad_step, centered_rmsprop_step, ftrl_step, rmsprop_step
 
 
 class Adagrad(Optimizer):
@@ -160,3 +160,64 @@ class Adadelta(Optimizer):
         p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
     ) -> tuple[Any, ...]:
         return adadelta_step(p, *state, lr, *settings, g)  # type: ignore[call-arg]
+
+
+class FTRL(Optimizer):
+    """Follows the regularised leader: parameters whose summed gradients stay small become zero.
+
+    Args:
+        params: Parameters, or groups (see `Optimizer`).
+        initial_accum: initial sum of squared gradients.
+        learning_rate: see `Optimizer`.
+        lr_power: the power of the sum by which the rate falls, at most 0.
+        l1: strength of the absolute penalty.
+        l2: strength of the squared penalty.
+        use_locking: accepted; updates never overlap.
+        loss_scale: see `Optimizer`.
+        weight_decay: see `Optimizer`.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = FTRL([p], initial_accum=0.0, learning_rate=0.5)((weft.Tensor([2.0]),))
+        >>> print(p.value())
+        [0.5]
+    """
+
+    slots = (("moments", "moments", "zeros"), ("linear", "linear", "zeros"))
+
+    def __init__(
+        self,
+        params: Any,
+        initial_accum: float = 0.1,
+        learning_rate: Any = 0.001,
+        lr_power: float = -0.5,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        use_locking: bool = False,
+        loss_scale: float = 1.0,
+        weight_decay: Any = 0.0,
+    ) -> None:
+        initial = number("initial_accum", initial_accum)
+        flag("use_locking", use_locking)
+        for what, value in (("lr_power", lr_power), ("l1", l1), ("l2", l2)):
+            if not isinstance(value, float):
+                raise TypeError(f"{what} must be a float, not {type(value).__name__}")
+        if lr_power > 0:
+            raise ValueError(f"lr_power must be at most 0, not {lr_power}")
+        number("l1", l1)
+        number("l2", l2)
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.l1, self.l2, self.lr_power = l1, l2, lr_power
+        for state in self.moments:
+            state.set_data(state.value() * 0 + initial)
+
+    def settings(self) -> tuple[Any, ...]:
+        return (self.l1, self.l2, self.lr_power)
+
+    @staticmethod
+    def update(
+        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
+    ) -> tuple[Any, ...]:
+        l1, l2, power = settings
+        return ftrl_step(p, state[0], state[1], g, lr, l1=l1, l2=l2, lr_power=power)

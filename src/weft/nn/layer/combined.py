@@ -1,0 +1,147 @@
+"""Layers in a row as one cell: a convolution or a dense layer, normalisation, activation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.core.operators import Operator
+from weft.core.tensor import Tensor
+from weft.nn.cell import Cell
+from weft.nn.layer.activation import LeakyReLU, get_activation
+from weft.nn.layer.basic import Dense
+from weft.nn.layer.conv import Conv2d
+from weft.nn.layer.normalization import BatchNorm1d, BatchNorm2d
+
+
+class _NormalisedAndActivated(Cell):
+    """What follows the layer: perhaps a normalisation, perhaps an activation."""
+
+    def _follow(self, norm: type, channels: int, has_bn: bool, momentum: float, eps: float) -> None:
+        if not isinstance(has_bn, bool):
+            raise TypeError(f"{type(self).__name__}: has_bn must be a bool, not {type(has_bn).__name__}")
+        self.has_bn = has_bn
+        if has_bn:
+            self.batchnorm = norm(channels, eps, momentum)
+
+    def _activate(self, activation: Any, alpha: float, after_fake: bool) -> None:
+        name = type(self).__name__
+        self.after_fake = after_fake
+        self.has_act = activation is not None
+        if activation == "leakyrelu":
+            self.activation = LeakyReLU(alpha)
+        elif isinstance(activation, str):
+            self.activation = get_activation(activation, name)
+        elif isinstance(activation, (Cell, Operator)):
+            self.activation = activation
+        elif activation is not None:
+            raise TypeError(f"{name}: activation must be a str, Cell or Primitive, not {type(activation).__name__}")
+
+    def _followed(self, x: Tensor) -> Tensor:
+        if self.has_bn:
+            x = self.batchnorm(x)
+        return self.activation(x) if self.has_act else x
+
+
+class Conv2dBnAct(_NormalisedAndActivated):
+    """A convolution, then perhaps a normalisation and an activation.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: as `Conv2d` takes it, like the arguments up to `bias_init`.
+        stride: step.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``.
+        dilation: distance of the kernel's elements.
+        group: number of channel groups.
+        has_bias: whether there is a bias.
+        weight_init: initializer of the weight.
+        bias_init: initializer of the bias.
+        has_bn: whether a `BatchNorm2d` follows.
+        momentum: of the normalisation.
+        eps: of the normalisation.
+        activation: name of an activation, a Cell, an operator, or None.
+        alpha: slope of ``"leakyrelu"`` for negative numbers.
+        after_fake: accepted; it concerns quantisation.
+
+    Example:
+        >>> import weft
+        >>> Conv2dBnAct(3, 8, 3, has_bn=True, activation="relu")(weft.ops.ones((1, 3, 5, 5))).shape
+        (1, 8, 5, 5)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = "normal",
+        bias_init: Any = "zeros",
+        has_bn: bool = False,
+        momentum: float = 0.997,
+        eps: float = 1e-5,
+        activation: Any = None,
+        alpha: float = 0.2,
+        after_fake: bool = True,
+    ) -> None:
+        super().__init__()
+        self.conv = Conv2d(
+            in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias, weight_init,
+            bias_init,
+        )  # fmt: skip
+        self._follow(BatchNorm2d, out_channels, has_bn, momentum, eps)
+        self._activate(activation, alpha, after_fake)
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self._followed(self.conv(x))
+
+
+class DenseBnAct(_NormalisedAndActivated):
+    """A fully connected layer, then perhaps a normalisation and an activation.
+
+    Args:
+        in_channels: size of the input's last dimension.
+        out_channels: size of the output's last dimension.
+        weight_init: initializer of the weight.
+        bias_init: initializer of the bias.
+        has_bias: whether there is a bias.
+        has_bn: whether a `BatchNorm1d` follows.
+        momentum: of the normalisation.
+        eps: of the normalisation.
+        activation: name of an activation, a Cell, an operator, or None.
+        alpha: slope of ``"leakyrelu"`` for negative numbers.
+        after_fake: accepted; it concerns quantisation.
+
+    Example:
+        >>> import weft
+        >>> DenseBnAct(2, 3, activation="relu")(weft.Tensor([[1.0, 2.0]])).shape
+        (1, 3)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        weight_init: Any = "normal",
+        bias_init: Any = "zeros",
+        has_bias: bool = True,
+        has_bn: bool = False,
+        momentum: float = 0.9,
+        eps: float = 1e-5,
+        activation: Any = None,
+        alpha: float = 0.2,
+        after_fake: bool = True,
+    ) -> None:
+        super().__init__()
+        self.dense = Dense(in_channels, out_channels, weight_init, bias_init, has_bias)
+        self._follow(BatchNorm1d, out_channels, has_bn, momentum, eps)
+        self._activate(activation, alpha, after_fake)
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self._followed(self.dense(x))

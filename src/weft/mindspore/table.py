@@ -80,7 +80,7 @@ _NUMPY: Final = (
     "arcsin=asin arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh arctan2=atan2 hypot sinc "
     "add subtract=sub multiply=mul divide=div true_divide=div floor_divide=floor_div mod=floor_mod "
     "remainder=floor_mod fmod power=pow float_power negative=neg positive sign floor ceil trunc rint fix=trunc "
-    "around=round maximum minimum fmax fmin heaviside logaddexp logaddexp2 gcd lcm "
+    "round around=round maximum minimum fmax fmin heaviside logaddexp logaddexp2 gcd lcm "
     "deg2rad rad2deg radians=deg2rad degrees=rad2deg nan_to_num real imag conj "
     "equal not_equal less less_equal greater greater_equal isnan isinf isfinite isclose isposinf isneginf "
     "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert "

@@ -48,7 +48,8 @@ def _overlap(first: Any, second: Any, edge: float) -> tuple[Any, Any, Any]:
     low = jnp.maximum(first[..., :2], second[..., :2])
     high = jnp.minimum(first[..., 2:4], second[..., 2:4])
     shared = jnp.prod(jnp.maximum(high - low + edge, 0), axis=-1)
-    return shared, *(jnp.prod(each[..., 2:4] - each[..., :2] + edge, axis=-1) for each in (first, second))
+    one, other = (jnp.prod(each[..., 2:4] - each[..., :2] + edge, axis=-1) for each in (first, second))
+    return shared, one, other
 
 
 @op(

@@ -28,7 +28,7 @@ class _NormalisedAndActivated(Cell):
         self.after_fake = after_fake
         self.has_act = activation is not None
         if activation == "leakyrelu":
-            self.activation = LeakyReLU(alpha)
+            self.activation: Any = LeakyReLU(alpha)
         elif isinstance(activation, str):
             self.activation = get_activation(activation, name)
         elif isinstance(activation, (Cell, Operator)):

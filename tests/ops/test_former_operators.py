@@ -191,6 +191,44 @@ def test_names_of_other_operations() -> None:
     assert gradient.asnumpy().tolist() == [3]
 
 
+def test_product_without_nan() -> None:
+    found = both(P.MulNoNan(), np.array([np.nan, np.inf, 2], F), np.array([0, 0, 3], F))
+    assert found.tolist() == [0, 0, 6]
+    assert np.isnan(P.MulNoNan()(Tensor([1.0]), Tensor([np.nan])).asnumpy()[0])
+    gradients = weft.grad(lambda x, y: P.MulNoNan()(x, y).sum(), (0, 1))(Tensor([np.inf, 2.0]), Tensor([0.0, 3.0]))
+    assert [each.asnumpy().tolist() for each in gradients] == [[0, 3], [0, 2]]
+
+
+def test_number_of_equal_elements() -> None:
+    found = both(P.EqualCount(), np.array([1, 2, 3], np.int32), np.array([1, 2, 4], np.int32))
+    assert found.dtype == np.int32
+    assert found.tolist() == [2]
+    with pytest.raises(ValueError, match="shapes"):
+        P.EqualCount()(Tensor([1, 2]), Tensor([1]))
+
+
+def test_classes_among_the_best() -> None:
+    scores = np.array([[0.1, 0.5, 0.5, 0.3], [0.9, 0.1, 0.2, 0.3]], F)
+    odd = np.array([[0.1, 0.5, np.nan, 0.3], [0.9, np.inf, 0.2, 0.3]], F)
+    for k, rows, classes, wanted in (
+        (2, scores, [2, 1], [True, False]),
+        (3, scores, [2, 3], [True, True]),
+        (1, scores, [2, 0], [True, True]),
+        (1, odd, [1, 1], [False, False]),
+        (1, scores, [7, -1], [False, False]),
+    ):
+        assert both(P.InTopK(k), rows, np.array(classes, np.int32)).tolist() == wanted
+
+
+def test_extended_dimension() -> None:
+    assert both(P.Padding(4), np.array([[8], [10]], F)).tolist() == [[8, 0, 0, 0], [10, 0, 0, 0]]
+    assert ops.padding(Tensor([[8]])).shape == (1, 8)
+    with pytest.raises(ValueError, match="dimension"):
+        P.Padding(4)(Tensor([[8, 1]]))
+    with pytest.raises(ValueError, match="positive"):
+        P.Padding(0)(Tensor([[8]]))
+
+
 # -- masks of dropout ------------------------------------------------------------------------------------------------
 
 

@@ -98,9 +98,17 @@ _CELLS: Final = {"weft.nn": "*", "weft.mindir": "GraphCell", "weft.nn.parallel":
 _NN: Final = {**_CELLS, "weft.train.metrics": _METRICS, "weft.nn.loss": "MAELoss=L1Loss"}
 #: files of MindSpore's `nn` and `ops.operations` that programs import from
 _CELL_MODULES: Final = (
-    *("layer.activation", "layer.basic", "layer.container", "layer.conv", "layer.embedding", "layer.math"),
+    *(
+        "layer.activation",
+        "layer.basic",
+        "layer.combined",
+        "layer.container",
+        "layer.conv",
+        "layer.embedding",
+        "layer.math",
+    ),
     *("layer.normalization", "layer.pooling", "layer.rnns"),
-    *("optim.adam", "optim.momentum", "optim.optimizer", "optim.rmsprop", "optim.sgd"),
+    *("optim.adam", "optim.ftrl", "optim.momentum", "optim.optimizer", "optim.rmsprop", "optim.sgd"),
 )
 _OPERATION_MODULES: Final = (
     *("_inner_ops", "_scalar_ops", "array_ops", "comm_ops", "control_ops", "debug_ops", "math_ops", "nn_ops"),

@@ -125,6 +125,14 @@ def xdivy(x: Any, y: Any) -> Any:
     return jnp.where(zero, 0, x / jnp.where(zero, 1, y))
 
 
+@op("MulNoNan", samples=pairs(), promotes=True, elementwise=True)
+def _mul_no_nan(input: Any, other: Any) -> Any:
+    """Product that is 0 where the second factor is 0, whatever the first is: ``MulNoNan()(x, y)``."""
+    input, other = operands("MulNoNan", input, other)
+    zero = other == 0
+    return jnp.where(zero, jnp.zeros((), other.dtype), jnp.where(zero, jnp.ones((), input.dtype), input) * other)
+
+
 @op("Xlogy", method="xlogy", samples=pairs(A, POSITIVE), promotes=True, elementwise=True)
 def xlogy(input: Any, other: Any) -> Any:
     """``input * log(other)``, zero where `input` is zero.

@@ -303,6 +303,29 @@ def _equality(primitive: Any, otherwise: bool) -> Any:
 Tensor.__eq__ = _equality(equal.primitive, False)  # type: ignore[attr-defined, method-assign]
 Tensor.__ne__ = _equality(not_equal.primitive, True)  # type: ignore[attr-defined, method-assign]
 
+
+@op("EqualCount", no_gradient="a number of elements", samples=one(INTEGERS, DIVISORS))
+def _equal_count(x: Any, y: Any) -> Any:
+    """The number of places where two tensors are equal, of their type and shape (1,): ``EqualCount()(x, y)``."""
+    if x.shape != y.shape:
+        raise ValueError(f"EqualCount: shapes {tuple(x.shape)} and {tuple(y.shape)} differ")
+    return jnp.sum(x == y).astype(x.dtype).reshape(1)
+
+
+@op("InTopK", init="k", no_gradient=_WHY, samples=one(A, np.array([2, 0], np.int32), k=1))
+def _in_top_k(x1: Any, x2: Any, *, k: int) -> Any:
+    """Whether the score of a class is among the `k` best of its row: ``InTopK(k)(scores, classes)``.
+
+    A score that is equal to the last of them is among them; one that is not finite, or of no class, is not.
+    """
+    if x1.ndim != 2 or x2.shape != x1.shape[:1]:
+        raise ValueError(f"InTopK: scores (N, C) take classes (N,), not {tuple(x1.shape)} and {tuple(x2.shape)}")
+    inside = (x2 >= 0) & (x2 < x1.shape[1])
+    scores = jnp.take_along_axis(x1, jnp.where(inside, x2, 0)[:, None], axis=1)
+    better = jnp.sum(~(x1 <= scores), axis=1)
+    return inside & jnp.isfinite(scores[:, 0]) & (better < k)
+
+
 eq = equal
 ge = greater_equal
 gt = greater

@@ -12,7 +12,7 @@ from weft.core.declare import freeze, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 
-__all__ = ["interpolate", "mirror_pad", "pad", "resize_bilinear", "resize_nearest_neighbor"]
+__all__ = ["interpolate", "mirror_pad", "pad", "padding", "resize_bilinear", "resize_nearest_neighbor"]
 
 _IMAGE = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4) ** 2 / 8
 _MODES = {
@@ -109,6 +109,25 @@ def mirror_pad(input_x: Tensor, paddings: Any, mode: str = "REFLECT") -> Tensor:
 
 operator_class("MirrorPad", mirror_pad, "mode='REFLECT'")
 
+
+def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
+    """Extend the last dimension, of size 1, with zeros.
+
+    Example:
+        >>> print(padding(Tensor([[8], [1]]), 3))
+        [[8 0 0]
+         [1 0 0]]
+    """
+    if isinstance(pad_dim_size, bool) or not isinstance(pad_dim_size, int):
+        raise TypeError(f"padding: pad_dim_size must be an int, not {type(pad_dim_size).__name__}")
+    if pad_dim_size < 1:
+        raise ValueError(f"padding: pad_dim_size must be positive, not {pad_dim_size}")
+    if x.ndim == 0 or x.shape[-1] != 1:
+        raise ValueError(f"padding: the last dimension must be 1, not that of shape {x.shape}")
+    return pad(x, (0, pad_dim_size - 1))
+
+
+operator_class("Padding", padding, "pad_dim_size=8")
 
 _EDGES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "circular": "circular"}
 

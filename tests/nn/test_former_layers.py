@@ -113,3 +113,18 @@ def test_combined_layers_refuse() -> None:
         nn.Conv2dBnAct(1, 1, 1, activation="foo")
     with pytest.raises(TypeError, match="has_bn"):
         nn.DenseBnAct(2, 2, has_bn=3)
+
+
+def test_ratio_of_images() -> None:
+    rows = np.array([[[[1, 2, 3, 4], [1, 2, 3, 4]]]], F)
+    layer = nn.PSNR()
+    for function in (layer, weft.jit(lambda *images: layer(*images))):
+        np.testing.assert_allclose(function(Tensor(rows), Tensor(rows + 2)).asnumpy(), [-6.0206], 1e-5)
+        assert function(Tensor(rows), Tensor(rows)).asnumpy().tolist() == [np.inf]
+    np.testing.assert_allclose(nn.PSNR(255)(Tensor(rows), Tensor(rows + 2)).asnumpy(), [42.1102], 1e-5)
+    with pytest.raises(ValueError, match="max_val"):
+        nn.PSNR(0)
+    with pytest.raises(ValueError, match="dimensions"):
+        layer(Tensor(rows[0]), Tensor(rows[0]))
+    with pytest.raises(ValueError, match="shapes"):
+        layer(Tensor(rows), Tensor(rows[..., :2]))

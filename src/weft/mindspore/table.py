@@ -98,16 +98,8 @@ _CELLS: Final = {"weft.nn": "*", "weft.mindir": "GraphCell", "weft.nn.parallel":
 _NN: Final = {**_CELLS, "weft.train.metrics": _METRICS, "weft.nn.loss": "MAELoss=L1Loss"}
 #: files of MindSpore's `nn` and `ops.operations` that programs import from
 _CELL_MODULES: Final = (
-    *(
-        "layer.activation",
-        "layer.basic",
-        "layer.combined",
-        "layer.container",
-        "layer.conv",
-        "layer.embedding",
-        "layer.math",
-    ),
-    *("layer.normalization", "layer.pooling", "layer.rnns"),
+    *("layer.activation", "layer.basic", "layer.combined", "layer.container", "layer.conv", "layer.embedding"),
+    *("layer.image", "layer.math", "layer.normalization", "layer.pooling", "layer.rnns"),
     *("optim.adam", "optim.ftrl", "optim.momentum", "optim.optimizer", "optim.rmsprop", "optim.sgd"),
 )
 _OPERATION_MODULES: Final = (

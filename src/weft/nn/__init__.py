@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from weft.nn.layer.container import CellDict, CellList, SequentialCell
     from weft.nn.layer.conv import Conv1d, Conv1dTranspose, Conv2d, Conv2dTranspose, Conv3d, Conv3dTranspose
     from weft.nn.layer.embedding import Embedding, EmbeddingLookup
+    from weft.nn.layer.image import PSNR
     from weft.nn.layer.normalization import (
         BatchNorm1d,
         BatchNorm2d,
@@ -169,6 +170,7 @@ else:
             "weft.nn.layer.container": "CellDict CellList SequentialCell",
             "weft.nn.layer.conv": "Conv1d Conv1dTranspose Conv2d Conv2dTranspose Conv3d Conv3dTranspose",
             "weft.nn.layer.embedding": "Embedding EmbeddingLookup",
+            "weft.nn.layer.image": "PSNR",
             "weft.nn.layer.normalization": (
                 "BatchNorm1d BatchNorm2d BatchNorm3d GroupNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d LayerNorm"
             ),
@@ -212,7 +214,7 @@ __all__ = [
     "ClipByNorm", "Dense", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Embedding", "EmbeddingLookup", "Flatten",
     "Identity", "MatMul", "Norm", "OneHot", "Pad",
     "Conv1d", "Conv1dTranspose", "Conv2d", "Conv2dBnAct", "Conv2dTranspose", "Conv3d", "Conv3dTranspose",
-    "DenseBnAct",
+    "DenseBnAct", "PSNR",
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
     "AvgPool1d", "AvgPool2d", "AvgPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d",
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",

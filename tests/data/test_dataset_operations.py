@@ -144,6 +144,34 @@ class TestMap:
         with pytest.raises(ValueError, match="project"):
             numbers().map(lambda x: x, ["x"], column_order=["x"])
 
+    def test_callbacks(self) -> None:
+        told: list[Any] = []
+
+        class Telling(ds.DSCallback):
+            def ds_begin(self, ds_run_context: Any) -> None:
+                told.append("begin")
+
+            def ds_epoch_begin(self, ds_run_context: Any) -> None:
+                told.append(ds_run_context.cur_epoch_num)
+
+            def ds_step_begin(self, ds_run_context: Any) -> None:
+                told.append("before")
+
+            def ds_step_end(self, ds_run_context: Any) -> None:
+                told.append("after")
+
+            def ds_epoch_end(self, ds_run_context: Any) -> None:
+                told.append("end")
+
+        assert rows(numbers(2).map(lambda x: told.append(int(x)) or x, ["x"], callbacks=[Telling()]).repeat(2)) == [
+            0,
+            1,
+            0,
+            1,
+        ]
+        epoch = ["before", 0, "after", "before", 1, "after", "end"]
+        assert told == ["begin", 1, *epoch, 2, *epoch]
+
 
 class TestRows:
     def test_repeat_take_skip(self) -> None:

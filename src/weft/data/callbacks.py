@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.data.checks import whole
+from weft.data.checks import integer
 
 
 class DSCallback:
@@ -15,7 +15,7 @@ class DSCallback:
     """
 
     def __init__(self, step_size: int = 1) -> None:
-        self.step_size = whole("step_size", step_size)
+        self.step_size = integer(step_size, "step_size")
 
     def ds_begin(self, ds_run_context: Any) -> None:
         """Called before the first row."""

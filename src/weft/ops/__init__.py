@@ -17,6 +17,7 @@ from weft.ops.conv import *
 from weft.ops.create import *
 from weft.ops.cumulative import *
 from weft.ops.custom import *
+from weft.ops.detection import *
 from weft.ops.dropout import *
 from weft.ops.elementwise import *
 from weft.ops.embedding import *

@@ -267,7 +267,12 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.nn.wrap.loss_scale": _CELLS,
         "mindspore.nn.learning_rate_schedule": _CELLS,
         "mindspore.nn.dynamic_lr": _CELLS,
-        "mindspore.numpy": {"weft.ops": _NUMPY, "weft.mindspore.numpy": "*", "weft.dtypes": _DTYPES},
+        "mindspore.numpy": {
+            "weft.ops": _NUMPY,
+            "weft.mindspore.numpy": "*",
+            "weft.mindspore.numpy_arrays": "*",
+            "weft.dtypes": _DTYPES,
+        },
         "mindspore.log": {"weft.mindspore.log": "*", "logging": "logging=."},
         "mindspore.amp": {"weft.train.amp": "*", "weft.train": _SCALES},
         "mindspore.train": _TRAIN,

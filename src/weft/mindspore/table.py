@@ -53,7 +53,7 @@ _PRIMITIVE: Final = {
     "weft.mindspore.extras": "constexpr",
 }
 _OPERATIONS: Final = {
-    "weft.ops.operations": "*",
+    "weft.ops.operations": "* Gelu=GeLU SparseGatherV2=Gather",
     "weft.ops.collectives": "ReduceOp",
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
     "weft.autodiff.composite": "Partial",

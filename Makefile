@@ -14,7 +14,7 @@ BENCH ?=
 PYTEST ?=
 CPYTHON ?=
 
-.PHONY: demo test test-all slow lint format types pytest cpython bench clean
+.PHONY: demo test test-all slow lint format types pytest cpython open-sizes bench clean
 .DEFAULT_GOAL := test
 
 $(TARGET)/bin/python:
@@ -48,6 +48,11 @@ pytest: $(TARGET)/.dev-installed
 # long rounds of what `make pytest` runs shortly: thousands of random programs, threads for minutes
 slow: $(TARGET)/.dev-installed
 	"$(BIN)/pytest" -n $(WORKERS) -m slow $(PYTEST)
+
+# the programs of the suite with the sizes of all tensors left open from the first capture on
+OPEN_SIZES := $(addprefix tests/,autodiff breaks capture jit nn ops random_programs sizes train views)
+open-sizes: $(TARGET)/.dev-installed
+	PYTHONPATH=. "$(BIN)/pytest" -n $(WORKERS) -p tests.helpers.open_sizes $(OPEN_SIZES) $(PYTEST)
 
 # CPython's own tests under capture, all files; docs/python-coverage.md says how its tables are made from the result
 cpython: $(TARGET)/.dev-installed

@@ -20,7 +20,7 @@ from weft.core.transparency import KEEPING, TRANSPARENT
 
 ROOT = Path(weft.__file__).parent
 #: folders whose code runs around captures and graphs, not inside of what is captured
-AROUND = {"cache", "capture", "compile", "ir", "passes", "explain", "jit", "mindspore", "demo", "cli.py", "testing.py"}
+AROUND = {"cache", "capture", "compile", "data", "ir", "passes", "explain", "jit", "mindspore", "demo", "cli.py", "testing.py"}
 
 #: functions that capture enters
 ENTERED = {
@@ -68,6 +68,8 @@ BREAKS = {
     "weft.nn.lazy_inline:lazy_inline",
     "weft.nn.lazy_inline:lazy_inline.<locals>.initialize",
     "weft.nn.optim.lars:LARS.__init__",
+    "weft.train.feeding:data_sink",
+    "weft.train.feeding:data_sink.<locals>.sunk",
     "weft.train.model:Model.predict",
     "weft.train.model:_call",
     "weft.train.serialization:load_checkpoint",
@@ -98,6 +100,7 @@ OWN = {
     "weft.ops",
     "weft.train.amp:_each",
     "weft.train.metrics:get_metric_fn",
+    "weft.train.serialization:_write_later.<locals>.write",
     "weft.vectorize:VmapCall._example",
     "weft.vectorize:_mapped",
 }

@@ -45,6 +45,11 @@ Array = jax.Array
 Tracer = jax.core.Tracer
 
 
+def compute_on_host_only() -> None:
+    """Leave accelerators to other processes; to be called before the first device is used."""
+    jax.config.update("jax_platforms", "cpu")
+
+
 @np.errstate(over="ignore")  # what a half type has no room for is infinite, as it is on the device
 def to_device(value: Any, np_dtype: Any = None) -> Array:
     """Put a NumPy-like value on the default device. The one way in for memory of the host.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
@@ -78,8 +79,11 @@ def test_appended_values_come_back(tmp_path: Path) -> None:
     extra = {"epoch": 3, "rate": 0.5, "done": False, "note": "first", "best": Tensor([1.0])}
     save_checkpoint(nn.Dense(2, 1), path, append_dict=extra)
     found = load_checkpoint(path)
-    assert {k: found[k] for k in ("epoch", "rate", "done", "note")} == {k: extra[k] for k in extra if k != "best"}
-    assert load_param_into_net(nn.Dense(2, 1), found) == ([], ["best"])
+    assert found["note"] == "first"
+    numbers = {"epoch": dtypes.int64, "rate": dtypes.float32, "done": dtypes.bool_}
+    for name, dtype in numbers.items():
+        assert (found[name].asnumpy().item(), found[name].dtype, found[name].shape) == (extra[name], dtype, ())
+    assert load_param_into_net(nn.Dense(2, 1), found) == ([], ["epoch", "rate", "done", "best", "note"])
 
 
 def test_names_are_chosen_by_prefix_and_function(tmp_path: Path) -> None:
@@ -216,15 +220,16 @@ def test_an_optimizer_comes_back(tmp_path: Path) -> None:
 # -- damage ----------------------------------------------------------------------------------------------------------
 
 
-def _good_bytes() -> bytes:
+def _good_bytes(format: Any) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "x.ckpt"
-        save_checkpoint(network(), str(path), append_dict={"epoch": 1})
+        path = Path(folder) / f"x.{format}"
+        save_checkpoint(network(), str(path), append_dict={"epoch": 1, "note": "a"}, format=format)
         return path.read_bytes()
 
 
-GOOD = _good_bytes()
+GOOD = _good_bytes("safetensors")
 HEADER_END = 8 + int.from_bytes(GOOD[:8], "little")
+GOOD_CKPT = _good_bytes("ckpt")
 
 
 def refuse_or_load(content: bytes) -> None:
@@ -244,11 +249,11 @@ def refuse_or_load(content: bytes) -> None:
 
 
 @settings(max_examples=60)
-@given(st.integers(0, len(GOOD) - 1))
-def test_truncated_files_are_refused(length: int) -> None:
+@given(st.sampled_from([GOOD, GOOD_CKPT]), st.floats(0, 1, exclude_max=True))
+def test_truncated_files_are_refused(content: bytes, share: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.ckpt"
-        path.write_bytes(GOOD[:length])
+        path.write_bytes(content[: int(share * len(content))])
         with pytest.raises(CheckpointError):
             load_checkpoint(str(path))
 
@@ -260,6 +265,19 @@ def test_flipped_bits_never_crash(flips: list[tuple[int, int]]) -> None:
     for at, mask in flips:
         content[at] ^= mask
     refuse_or_load(bytes(content))
+
+
+@settings(max_examples=300)
+@given(st.lists(st.tuples(st.integers(0, len(GOOD_CKPT) - 1), st.integers(1, 255)), min_size=1, max_size=4))
+def test_flipped_bits_of_messages_never_crash(flips: list[tuple[int, int]]) -> None:
+    content = bytearray(GOOD_CKPT)
+    for at, mask in flips:
+        content[at] ^= mask
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.ckpt"
+        path.write_bytes(content)
+        with contextlib.suppress(CheckpointError):
+            load_checkpoint(str(path))
 
 
 @settings(max_examples=60)
@@ -277,7 +295,7 @@ json_values = st.recursive(
 
 
 @settings(max_examples=100)
-@given(json_values, st.sampled_from(["header", "entry", "metadata", "facts", "order", "trained", "values", "shape"]))
+@given(json_values, st.sampled_from(["header", "entry", "metadata", "facts", "order", "trained", "texts", "shape"]))
 def test_hostile_headers_never_crash(value: Any, where: str) -> None:
     header = json.loads(GOOD[8:HEADER_END])
     facts = json.loads(header["__metadata__"]["weft"])

@@ -367,13 +367,16 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     entry: tuple[int, Any] = (0, hook)
     node = tensor._node
     trace = trace_module.current()
-    if tensor.is_symbolic:  # what is computed from here on passes the hook
-        if trace is not None and trace.watched and _is_used(trace, tensor._data):
-            raise Unsupported(
+    if tensor.is_symbolic:  # what is computed with it passes the hook
+        value: Any = tensor._data
+        if trace is not None and (value.graph is not trace.graph or _is_used(trace, value)):
+            refused = Unsupported(
                 Refusal.IMPURE_CALL,
                 "a hook is registered on a tensor that something was computed with before",
                 "register the hook right after the tensor is made",
             )
+            refused.whole = True  # nothing that is in a graph already would pass it
+            raise refused
         earlier = None if trace is None else _hook_rule(trace, tensor._data)
         if earlier is not None:  # hooks of one tensor run in the order in which they were registered
             earlier.handle.hooks.append(entry)
@@ -381,29 +384,33 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
         handle = HookHandle([entry], entry)
         if trace is not None and not isinstance(node, TapeNode):
             trace.hooked[id(tensor)] = tensor, handle
-        tensor.rebind(_hooked(tensor, TensorHookRule(handle)))
+        tensor.rebind(_hooked(tensor, TensorHookRule(handle)), alone=True)
         return handle
     trace_module.refuse_while_captured(
         "a hook is registered on a tensor from outside, where it stays after the call",
         "register the hook outside the compiled function",
     )
     if isinstance(node, TapeNode):
-        entry = (tensor._index, hook)
-        if node.recording is not None:
-            node.recording.form = None
-        if node.hooks is None:
-            node.hooks = []
-        elif node.hooks in HANDLE_HOOKS.values():
-            node.hooks = list(node.hooks)
-        hooks = node.hooks
-    else:
-        key = id(tensor)
-        if key not in HANDLE_HOOKS:
-            HANDLE_HOOKS[key] = []
-            weakref.finalize(tensor, HANDLE_HOOKS.pop, key, None)
-        hooks = HANDLE_HOOKS[key]
+        return _hook_at(node, (tensor._index, hook))
+    key = id(tensor)
+    if key not in HANDLE_HOOKS:
+        HANDLE_HOOKS[key] = []
+        weakref.finalize(tensor, HANDLE_HOOKS.pop, key, None)
+    hooks = HANDLE_HOOKS[key]
     hooks.append(entry)
     return HookHandle(hooks, entry)
+
+
+def _hook_at(node: TapeNode, entry: tuple[int, Any]) -> HookHandle:
+    """Register a hook on an output of a tape node."""
+    if node.recording is not None:
+        node.recording.form = None
+    if node.hooks is None:
+        node.hooks = []
+    elif node.hooks in HANDLE_HOOKS.values():
+        node.hooks = list(node.hooks)
+    node.hooks.append(entry)
+    return HookHandle(node.hooks, entry)
 
 
 def _is_used(trace: Trace, value: Value) -> bool:

@@ -18,6 +18,7 @@ from weft.autodiff.session import (
     collected,
     is_differentiable,
     keep_tapes,
+    own,
     seed,
     settle,
     walk_of,
@@ -25,7 +26,7 @@ from weft.autodiff.session import (
 )
 from weft.autodiff.tree import gradient_like, map_tensors, paired, tensors_of
 from weft.core.tape import TapeNode
-from weft.core.tensor import Parameter, Tensor, tracked, view, wrap
+from weft.core.tensor import Parameter, Tensor, tracked, view
 from weft.core.transparency import keeps, transparent, unbroken
 
 _ALL = "all"
@@ -667,10 +668,7 @@ class Linear:
         """What the pass came to, in the structure of the output."""
         followed = followed or self.session.followed
         found = iter(
-            [
-                zeros_like(output) if g is None else view(g) if followed else wrap(g._data)
-                for g, output in zip(raw, self.outputs, strict=True)
-            ]
+            [zeros_like(output) if g is None else own(g, followed) for g, output in zip(raw, self.outputs, strict=True)]
         )
         return map_tensors(lambda _: next(found), self.target)
 

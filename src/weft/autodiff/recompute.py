@@ -17,11 +17,12 @@ import numpy as np
 from weft.autodiff.backward import ended, start_walk
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
-from weft.core.dispatch import apply, note_edges
+from weft.core.dispatch import apply, note_edges, pass_on
 from weft.core.primitive import PURE, Primitive, Sample
 from weft.core.recording import PrimitiveNode
 from weft.core.tape import SYMBOL, Edge, TapeNode, next_sequence
-from weft.core.tensor import Tensor, tracked, wrap
+from weft.core.tensor import Tensor, tracked
+from weft.core.trace import detached
 from weft.core.transparency import keeps, unbroken
 
 #: the operands themselves; nothing that follows is computed before all of them are there, or taken for what was
@@ -202,17 +203,17 @@ class Recomputed(TapeNode):
         present = [d for d in douts if d is not None]
         values = list(self.inputs)
         if trace_module.current() is not None:  # in a graph the second run must not become one with the first
-            plain = [wrap(t._data) for t in values]
+            plain = [detached(t) for t in values]
             held = apply(BARRIER, (*plain, *present))
             values, present = list(held[: len(values)]), list(held[len(values) :])
         handles: list[Tensor] = []
         leaves: list[TapeNode | None] = []
         for tensor, edge in zip(values, self.edges, strict=True):
             if edge is None:
-                handles.append(wrap(tensor._data))
+                handles.append(detached(tensor))
                 leaves.append(None)
                 continue
-            leaf = TapeNode((edge,) if record else (), 1, _identity if record else None, self.level)
+            leaf = TapeNode((edge,) if record else (), 1, pass_on if record else None, self.level)
             if self.level is not None:
                 note_edges(leaf, [tensor._data])
             handles.append(tracked(tensor._data, leaf, 0))
@@ -224,7 +225,3 @@ class Recomputed(TapeNode):
         found = ended(start_walk(results, seeds, wanted, record, not record)).arrived
         gradients = dict(zip(wanted, found, strict=True))
         return [None if leaf is None else gradients.get(leaf) for leaf in leaves]
-
-
-def _identity(douts: list[Any], needs: list[bool], record: bool) -> list[Any]:
-    return douts

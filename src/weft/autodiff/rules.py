@@ -32,6 +32,7 @@ from weft.core.primitive import Primitive
 from weft.core.recording import PrimitiveNode
 from weft.core.tape import TapeNode
 from weft.core.tensor import Tensor, tracked, wrap
+from weft.core.trace import detached
 from weft.ir.types import TensorType
 from weft.ops.shape import sum_to, zeros_of
 
@@ -50,13 +51,7 @@ def operands_of(node: PrimitiveNode, record: bool) -> tuple[Sequence[Tensor | No
     if record:
         return node.inputs, tuple([tracked(data, node, index) for index, data in enumerate(node.results)])
     # nothing follows this gradient, so it leaves no entries
-    return [t if t is None or t._node is None else _plain(t) for t in node.inputs], tuple(map(wrap, node.results))
-
-
-def _plain(tensor: Tensor) -> Tensor:
-    result = wrap(tensor._data)
-    result._type = tensor._type
-    return result
+    return [t if t is None or t._node is None else detached(t) for t in node.inputs], tuple(map(wrap, node.results))
 
 
 def call_of_rule(

@@ -19,12 +19,12 @@ from weft.autodiff.tree import map_tensors, tensors_of
 from weft.context import GRADIENTS as PAUSE
 from weft.core import trace as trace_module
 from weft.core.choice import follow, unfollow
-from weft.core.dispatch import IDENTITY, append, apply
+from weft.core.dispatch import IDENTITY, append, apply, pass_on
 from weft.core.recording import Recording
 from weft.core.tape import GRADIENTS, SYMBOL, WRITES, TapeNode
-from weft.core.tensor import LiteralTensor, Parameter, Tensor, tracked, view, wrap
+from weft.core.tensor import Parameter, Tensor, present, tracked, view, wrap
 from weft.core.threads import PATIENCE
-from weft.core.trace import Trace
+from weft.core.trace import Trace, detached, is_outside
 from weft.core.transparency import CALLING_BACK, keeps, unbroken
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
@@ -162,7 +162,7 @@ def _leaf(session: Session, tensor: Tensor) -> TapeNode:
     if node is not None and node is not SYMBOL and node.level is level and not session.paused:
         session.followed = True
         session.recording = None
-        leaf = TapeNode(((node, tensor._index),), 1, _identity, level)  # type: ignore[arg-type]
+        leaf = TapeNode(((node, tensor._index),), 1, pass_on, level)  # type: ignore[arg-type]
     else:
         leaf = TapeNode((), 1, None, level)
     if session.trace is not None:
@@ -200,10 +200,6 @@ def _hooks_of_traced(tensor: Tensor) -> list[tuple[int, Any]] | None:
         )
     trace.unrepeatable = True  # eagerly, where a gradient follows the call, the hooks run in that one
     return list(found)
-
-
-def _identity(douts: list[Any], needs: list[bool], record: bool) -> list[Any]:
-    return douts
 
 
 def _track(session: Session, value: Any) -> Any:
@@ -329,16 +325,9 @@ def cut(tensor: Tensor) -> None:
 
 
 @keeps
-def detached(tensor: Tensor) -> Tensor:
-    """A new handle on the same value without gradient history."""
-    trace = trace_module.current()
-    data = tensor._data
-    if trace is None or data.__class__ is Value or id(tensor) in trace.created or type(tensor) is LiteralTensor:
-        result = wrap(data)
-    else:
-        result = wrap(trace.use(tensor))
-    result._type = tensor._type
-    return result
+def own(tensor: Tensor, record: bool) -> Tensor:
+    """A new handle on the same value, with its gradient history where it is to be recorded."""
+    return present(tensor) if record else detached(tensor)
 
 
 _ONES: dict[TensorType, Any] = {}
@@ -427,7 +416,7 @@ def walk_of(
 def collected(session: Session, raw: Sequence[Tensor | None], record: bool | None = None) -> list[Tensor]:
     """What a session's backward pass came to, zeros where no path leads to a leaf; new handles."""
     record = session.followed if record is None else record
-    results: list[Any] = [None if g is None else view(g) if record else wrap(g._data) for g in raw]
+    results: list[Any] = [None if g is None else own(g, record) for g in raw]
     if True in [g is None for g in raw]:
         likes = [*tensors_of_templates(session), *_weight_handles(session)]
         results = [zeros_like(likes[i]) if g is None else g for i, g in enumerate(results)]
@@ -450,7 +439,8 @@ def settle(session: Session, value: Any) -> Any:
     """What the function returned, for the caller: without history unless another gradient follows it."""
     if not session.followed:
         for tensor in tensors_of(value):
-            cut(tensor)
+            if not is_outside(tensor):  # whose history is that of another gradient
+                cut(tensor)
     return value
 
 

@@ -103,7 +103,7 @@ class Attempt:
         self.continuation = continuation
         self.sources = Sources(owner.guarded, () if owner.once else varying)
         self.trace = Trace(owner.name)
-        self.sources.open_sizes = {} if owner.once or sizes is None else sizes
+        self.sources.open_sizes.paths = {} if owner.once or sizes is None else sizes
         self.sources.leave_open = functools.partial(trace_module.leave_open, self.trace)
         self.trace.size_of = self.sources.numbers.of_size
         self.trace.settle_sizes = self.sources.numbers.settle_sizes

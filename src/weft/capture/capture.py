@@ -156,14 +156,17 @@ class Program(Owner):
         self, begin: Callable[[Attempt], Exit], continuation: Continuation | None
     ) -> tuple[Entry, Attempt]:
         end: End | None = None
-        varying: Collection[str] = self.varying
-        sizes: Mapping[str, int] = self.sizes
         restless: Collection[str] = () if self.is_strict() else self.restless
-        blamed: End | None = None  # what was refused with varying numbers, which may be why
+        #: what changes between calls and is no constant, ever less of it: what is refused may be so because of it
+        ladder: list[tuple[Collection[str], Mapping[str, int]]] = [(self.varying, self.sizes)]
+        if self.sizes:
+            ladder.append((self.varying, {}))
+        if not set(self.varying).issubset(restless):
+            ladder.append((restless, {}))
+        taken = tried = 0
+        blamed: End | None = None  # what was refused by what is taken, while less is tried
         while True:
-            attempt = Attempt(
-                self, end, continuation, varying if blamed is None else restless, sizes if blamed is None else {}
-            )
+            attempt = Attempt(self, end, continuation, *ladder[tried])
             refused = attempt.build(begin)
             if isinstance(refused, Entry):
                 return refused, attempt
@@ -181,15 +184,17 @@ class Program(Owner):
                 if entry is not None:
                     return entry, attempt
                 continue
-            if blamed is None and (attempt.trace.open_types or not set(varying).issubset(restless)):
-                blamed = refused
-                continue
-            if blamed is not None:
-                if refused.step <= blamed.step:
-                    refused = blamed
-                else:
-                    varying, sizes = restless, {}
-                blamed = None
+            if blamed is None or refused.step <= blamed.step:
+                blamed = blamed or refused
+                is_open = bool(attempt.trace.open_types)
+                less = [
+                    n for n, rung in enumerate(ladder) if n > tried and (is_open or rung[0] is not ladder[tried][0])
+                ]
+                if less:
+                    tried = less[0]
+                    continue
+                refused, tried = blamed, taken
+            taken, blamed = tried, None
             if self.is_strict() and self.leaves_checks and attempt.call is not None:
                 return attempt.in_python(refused), attempt  # which raises what is to be raised
             strict = self.is_strict() and isinstance(refused.reason, Unsupported) and not refused.reason.quiet

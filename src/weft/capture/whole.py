@@ -112,7 +112,7 @@ def capture_whole(
     owner = Program(name, True, True)
     owner.exact = True  # a graph that assumes nothing, since nobody would look at whether it holds
     attempt = _WholeAttempt(owner, None, None, (), {})
-    attempt.sources.open_tensors = sizes or {}
+    attempt.sources.open_sizes.tensors = sizes or {}
     names = [f"a{i}" for i in range(len(args))]
 
     def begin(attempt: Attempt) -> Exit:
@@ -200,8 +200,9 @@ def _data(value: Any, output: Callable[[Tensor], int]) -> Any:
         return ["dict", [[key, _data(item, output)] for key, item in value.items()]]
     if value is None or type(value) in (bool, int, float, str):
         return ["plain", value]
+    what = "a size that is left open" if isinstance(value, CallNumber) else f"a {type(value).__name__}"
     raise Unsupported(
         Refusal.OUTPUT,
-        f"the call returns a {type(value).__name__}, which a graph's file cannot hold",
-        "return tensors, numbers, text, tuples, lists or dictionaries with text for keys",
+        f"the call returns {what}, which a graph's file cannot hold",
+        "return tensors, numbers that do not change, text, tuples, lists or dictionaries with text for keys",
     )

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from weft.autodiff.marks import MARK, mark, renewed
 from weft.core.control import CALL, IF, WHILE
-from weft.core.dispatch import apply
+from weft.core.dispatch import apply, separate
 from weft.core.tensor import Tensor, view
 from weft.ir.graph import Graph, Node, Value
 from weft.passes.rewrite import part
@@ -102,8 +102,11 @@ class Pieces:
             else:
                 operands = [env[value] for value in piece.inputs]
                 env.update(zip(piece.outputs, self._run_node(piece, operands, memo), strict=True))
-        found = [env[value] for value in self.graph.outputs]
-        return [None if tensor is None else view(tensor) for tensor in found]
+        found = [(value, env[value]) for value in self.graph.outputs]
+        return [
+            None if tensor is None else separate(tensor) if value.node is None else view(tensor)
+            for value, tensor in found
+        ]
 
     def _run_node(self, node: Node, operands: list[Any], memo: dict[int, Any]) -> Sequence[Tensor | None]:
         op: Any = node.op

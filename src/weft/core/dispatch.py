@@ -23,7 +23,7 @@ from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
 from weft.core.recording import PrimitiveNode, recorded
 from weft.core.run_number import RunNumber, attributes
 from weft.core.tape import SYMBOL, Edge, TapeNode
-from weft.core.tensor import LiteralTensor, Tensor, tracked, wrap
+from weft.core.tensor import LiteralTensor, Tensor, tracked, view, wrap
 from weft.core.trace import Trace
 from weft.dtypes import DType
 from weft.errors import Refusal, Unsupported
@@ -346,6 +346,22 @@ def record(primitive: Primitive, attrs: tuple[Any, ...], inputs: tuple[Any, ...]
     node = PrimitiveNode(primitive, attrs, frozen, edges, results, level)
     note_edges(node, results)
     return tuple([tracked(data, node, i) for i, data in enumerate(results)])
+
+
+def pass_on(douts: list[Any], needs: list[bool], record: bool) -> list[Any]:
+    """The rule of a tape entry that returns its operands."""
+    return douts
+
+
+def separate(tensor: Tensor) -> Tensor:
+    """A new handle on the same value with a tape entry of its own, so that its hooks are not those of the other."""
+    node = tensor._node
+    if not isinstance(node, TapeNode):
+        return view(tensor)
+    entry = TapeNode(((node, tensor._index),), 1, pass_on, node.level)
+    if entry.level is not None:
+        note_edges(entry, [tensor._data])
+    return tracked(tensor._data, entry, 0)
 
 
 def note_edges(node: TapeNode, results: Sequence[Any]) -> None:

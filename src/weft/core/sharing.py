@@ -49,6 +49,8 @@ class Kind(NamedTuple):
 
 
 KINDS: Final[dict[str, Kind]] = {}
+#: held while a write goes to all tensors that share its elements: threads may write to views of one base
+_writing: Final = threading.RLock()
 #: the tensors that a tensor may be, itself among them if it may be one of its own; installed by `weft.core.choice`
 _candidates: Callable[[Tensor], list[Tensor] | None]
 
@@ -317,15 +319,16 @@ def _spread(trace: Trace | None, tensor: Tensor, source: Tensor, region: Step | 
     base: Tensor = tensor if known.base is None else known.base
     storage = known.storage
     way = known.way if region is None else (*known.way, region)
-    storage.busy = threading.get_ident()
-    try:
-        new = None if base is tensor else written(base, known.way, source)
-        _take(tensor, source)
-        if new is not None:
-            base.rebind(new)
-        _renew(trace, storage, base, tensor, way)
-    finally:
-        storage.busy = 0
+    with _writing:
+        storage.busy = threading.get_ident()
+        try:
+            new = None if base is tensor else written(base, known.way, source)
+            _take(tensor, source)
+            if new is not None:
+                base.rebind(new)
+            _renew(trace, storage, base, tensor, way)
+        finally:
+            storage.busy = 0
 
 
 def _renew(trace: Trace | None, storage: Storage, base: Tensor, tensor: Tensor | None, way: Way) -> None:

@@ -635,6 +635,22 @@ def _on_read(tensor: Tensor) -> Tensor:
     return _followed_as(tensor, wrap(trace.use(tensor)))
 
 
+def is_outside(tensor: Tensor) -> bool:
+    """Whether a tensor was there before the capture that is in progress."""
+    trace = _local.trace
+    if trace is None or tensor.is_symbolic or type(tensor) is LiteralTensor:
+        return False
+    return id(tensor) not in trace.created
+
+
+def detached(tensor: Tensor) -> Tensor:
+    """A new handle on the same value without gradient history."""
+    trace = _local.trace
+    result = wrap(trace.use(tensor) if trace is not None and is_outside(tensor) else tensor._data)
+    result._type = tensor._type
+    return result
+
+
 def _followed_as(tensor: Tensor, made: Tensor) -> Tensor:
     """A new handle, with the gradient history of another."""
     node = tensor._node

@@ -12,7 +12,38 @@ from contextvars import ContextVar
 
 import numpy as np
 
-_of_element: ContextVar[np.random.Generator | None] = ContextVar("_of_element", default=None)
+
+class Draws:
+    """The random numbers of elements that are processed one after the other; made where an element draws some.
+
+    Args:
+        entropy: numbers that tell this step of the pipeline from others.
+    """
+
+    __slots__ = ("_entropy", "_generator", "_place")
+
+    def __init__(self, entropy: tuple[int, ...]) -> None:
+        self._entropy = entropy
+        self._place = 0
+        self._generator: np.random.Generator | None = None
+
+    def at(self, place: int) -> None:
+        """Go to an element.
+
+        Args:
+            place: its number.
+        """
+        self._place = place
+        self._generator = None
+
+    def generator(self) -> np.random.Generator:
+        """The generator of the element."""
+        if self._generator is None:
+            self._generator = np.random.default_rng((*self._entropy, self._place))
+        return self._generator
+
+
+_of_element: ContextVar[np.random.Generator | Draws | None] = ContextVar("_of_element", default=None)
 _outside = np.random.default_rng()
 
 
@@ -27,15 +58,17 @@ def generator() -> np.random.Generator:
         True
     """
     found = _of_element.get()
-    return _outside if found is None else found
+    if found is None:
+        return _outside
+    return found.generator() if isinstance(found, Draws) else found
 
 
 @contextmanager
-def drawing_from(chosen: np.random.Generator) -> Iterator[None]:
+def drawing_from(chosen: np.random.Generator | Draws) -> Iterator[None]:
     """Within the block, random operations draw from a generator.
 
     Args:
-        chosen: the generator of the element.
+        chosen: the generator of the element, or the draws of one element after the other.
     """
     token = _of_element.set(chosen)
     try:

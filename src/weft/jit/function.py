@@ -57,8 +57,8 @@ class Dispatcher:
         self.lock = threading.RLock()
         first = self.variants[self._key()] = self._variants()
         self.compiled = first.shared
-        # a call that depends on more than its arguments takes the careful path each time
-        plain = not options.hash_args and not options.compile_once
+        # a call that depends on more than its arguments, or checks them, takes the careful path each time
+        plain = not options.hash_args and not options.compile_once and options.signature is None
         self.latest: dict[int, Callable[..., Any]] = self.compiled.latest if plain else {}
         self.plain = plain
         #: `vmap` of the function, compiled; None until it is mapped in eager code

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import jax
 import numpy as np
+import safetensors.numpy
 
 from weft.capture.whole import Whole
 from weft.compile.known_sizes import with_sizes
@@ -24,7 +25,6 @@ from weft.ir.sizes import atoms_of, constrained, evaluated, settled
 from weft.ir.text import format_graph
 from weft.mindir.samples import captured
 from weft.ops.random import random_state
-from weft.train.serialization import safetensors_library
 
 #: version of the format; a program reads files of its own version only
 FORMAT_VERSION: Final = 2
@@ -126,7 +126,7 @@ def _mindir(whole: Whole, leaves: list[Tensor], described: list[Any]) -> bytes:
         "state": state,
         "result": whole.result,
     }
-    content: bytes = safetensors_library("MINDIR files").numpy.save(weights, {METADATA_KEY: json.dumps(facts)})
+    content: bytes = safetensors.numpy.save(weights, {METADATA_KEY: json.dumps(facts)})
     return content
 
 

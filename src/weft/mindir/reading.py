@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import numpy as np
+import safetensors
 
 from weft.compile.known_sizes import places_of
 from weft.compile.listing import operation, operations_of, read_graph
@@ -24,7 +25,7 @@ from weft.ir.types import TensorType
 from weft.ir.verifier import verify
 from weft.mindir.exporting import FORMAT_VERSION, METADATA_KEY
 from weft.mindir.program import GraphProgram, Tensors
-from weft.train.serialization import ELEMENT_TYPES, safetensors_library
+from weft.train.serialization import ELEMENT_TYPES
 
 #: safetensors reads no longer header
 _HEADER_LIMIT: Final = 100_000_000
@@ -55,10 +56,9 @@ def load(file_name: str) -> GraphProgram:
     path = Path(os.fspath(file_name))
     if not path.is_file():
         raise MindIRError(f"there is no MINDIR file {path}")
-    library = safetensors_library("MINDIR files")
     try:
         with path.open("rb") as file:
-            return _program(_content(file), library)
+            return _program(_content(file))
     except MindIRError as error:
         raise MindIRError(f"{path}: {error}") from None
     except OSError as error:
@@ -84,8 +84,8 @@ def _content(file: BinaryIO) -> bytes:
     return start + text + file.read(max(ends))
 
 
-def _program(content: bytes, library: Any) -> GraphProgram:
-    entries = library.deserialize(content)
+def _program(content: bytes) -> GraphProgram:
+    entries = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     facts = json.loads(header["__metadata__"][METADATA_KEY])
     version = facts["version"]

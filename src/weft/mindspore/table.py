@@ -46,6 +46,7 @@ _METRICS: Final = (
     "Accuracy F1 Loss MAE MSE Metric Precision Recall Top1CategoricalAccuracy Top5CategoricalAccuracy "
     "TopKCategoricalAccuracy get_metric_fn names"
 )
+_FEEDING: Final = "DatasetHelper connect_network_with_dataset data_sink"
 _TRAIN: Final = {"weft.train": "*"}
 
 _PRIMITIVE: Final = {
@@ -105,6 +106,14 @@ _OPERATION_MODULES: Final = (
     *("_inner_ops", "_scalar_ops", "array_ops", "comm_ops", "control_ops", "debug_ops", "math_ops", "nn_ops"),
     *("other_ops", "random_ops"),
 )
+#: settings are read where they are set
+_DATA: Final = {"weft.data": "*"}
+_DATA_CONFIG: Final = {"weft.data.config": "*"}
+#: files of MindSpore's `dataset.engine` that programs import from
+_DATA_MODULES: Final = (
+    *("", ".datasets", ".datasets_audio", ".datasets_standard_format", ".datasets_text", ".datasets_user_defined"),
+    *(".datasets_vision", ".cache_client", ".graphdata", ".iterators", ".samplers", ".serializer_deserializer"),
+)
 
 #: who takes part: `mindspore.communication`
 _COMMUNICATION: Final = {"weft.parallel.communication": "*"}
@@ -157,8 +166,35 @@ _DEVICE_CONTEXT: Final = {
 }
 _PROFILER: Final = "weft.mindspore.profiler"
 
+_VISION: Final = {"weft.data.vision": "*"}
+_FORMER_VISION: Final = {**_VISION, "weft.data.vision.py_transforms": "CutOut Cutout Decode Normalize NormalizePad"}
+_TRANSFORMS: Final = {"weft.data.transforms": "*"}
+_BASES: Final = {"weft.data.operation": "PyTensorOperation TensorOperation=Operation"}
+_TEXT: Final = {"weft.data.text": "*"}
+#: operations on data, also where older releases had them; there, those that Python computed let channels come first
+_DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
+    "mindspore.dataset": {},
+    "mindspore.dataset.text": _TEXT,
+    "mindspore.dataset.text.transforms": _TEXT,
+    "mindspore.dataset.text.utils": _TEXT,
+    "mindspore.dataset.transforms": _TRANSFORMS,
+    "mindspore.dataset.transforms.c_transforms": _TRANSFORMS,
+    "mindspore.dataset.transforms.py_transforms": {"weft.data.transforms": "* OneHotOp=OneHot", **_BASES},
+    "mindspore.dataset.transforms.transforms": {**_TRANSFORMS, **_BASES},
+    "mindspore.dataset.transforms.vision": _VISION,
+    "mindspore.dataset.transforms.vision.c_transforms": _VISION,
+    "mindspore.dataset.transforms.vision.py_transforms": _FORMER_VISION,
+    "mindspore.dataset.vision": _VISION,
+    "mindspore.dataset.vision.c_transforms": _VISION,
+    "mindspore.dataset.vision.py_transforms": _FORMER_VISION,
+    "mindspore.dataset.vision.py_transforms_util": {"weft.data.operation": "is_pil"},
+    "mindspore.dataset.vision.transforms": {**_VISION, **_BASES},
+    "mindspore.dataset.vision.utils": {"weft.data.vision.enums": "*", "weft.data.vision.files": "*"},
+}
+
 MODULES: Final[dict[str, dict[str, str]]] = (
-    {
+    _DATA_OPERATIONS
+    | {
         "mindspore": {
             "weft.dtypes": _DTYPES,
             "weft.core.tensor": "Tensor",
@@ -167,7 +203,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.context": _CONTEXT,
             "weft.jit": "jit jit_class ms_function",
             "weft.mindspore.extras": _EXTRAS,
-            "weft.train": f"Model {_SERIALIZATION} {_SCALES} {_CALLBACKS}",
+            "weft.train": f"Model {_FEEDING} {_SERIALIZATION} {_SCALES} {_CALLBACKS}",
             "weft.core.symbol": "Symbol",
             "weft.mindspore.profiler": "Profiler",
             **_MINDIR,
@@ -275,9 +311,17 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         },
         "mindspore.log": {"weft.mindspore.log": "*", "logging": "logging=."},
         "mindspore.amp": {"weft.train.amp": "*", "weft.train": _SCALES},
+        "mindspore.dataset": _DATA,
+        "mindspore.dataset.samplers": _DATA,
+        "mindspore.dataset.callback": _DATA,
+        "mindspore.dataset.core": {},
+        "mindspore.dataset.core.config": _DATA_CONFIG,
+        "mindspore.dataset.config": _DATA_CONFIG,
         "mindspore.train": _TRAIN,
         "mindspore.train.amp": {"weft.train.amp": "*"},
         "mindspore.train.callback": {"weft.train.callback": _CALLBACKS},
+        "mindspore.train.data_sink": {"weft.train": _FEEDING},
+        "mindspore.train.dataset_helper": {"weft.train": _FEEDING},
         "mindspore.train.loss_scale_manager": {"weft.train": _SCALES},
         "mindspore.train.metrics": {"weft.train.metrics": _METRICS},
         "mindspore.train.model": {"weft.train": "Model", "weft.context": "ParallelMode"},
@@ -290,6 +334,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         },
     }
     | {f"mindspore.nn.{part}": _CELLS for part in _CELL_MODULES}
+    | {f"mindspore.dataset.engine{part}": _DATA for part in _DATA_MODULES}
     | {f"mindspore.ops.operations.{part}": _OPERATIONS for part in _OPERATION_MODULES}
     | {f"mindspore.ops.{part}": _OPS for part in _FUNCTION_MODULES}
     | {

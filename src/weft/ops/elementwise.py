@@ -25,7 +25,7 @@ __all__ = [
 @op(
     "Abs",
     method=("abs", "absolute"),
-    gradient=lambda x, out, dout: (mul(dout, sign(x)),),
+    gradient=lambda x, out, dout: (mul(dout, conj(sign(x)) if x.dtype.category == 3 else sign(x)),),
     samples=unary(),
     elementwise=True,
 )

@@ -19,12 +19,12 @@ from weft import dtypes
 from weft._jax_compat import Array
 from weft.core import trace as trace_module
 from weft.core.bounds import check_bounds
-from weft.core.dispatch import CAST, apply, literal
+from weft.core.dispatch import CAST, apply, literal, separate
 from weft.core.number import GraphNumber, require
 from weft.core.primitive import Primitive, Sample
 from weft.core.run_number import RunNumber, is_size, shown, whole
 from weft.core.sharing import KINDS, Kind, Layout, share
-from weft.core.tensor import Tensor, view, wrap
+from weft.core.tensor import Tensor, wrap
 from weft.ir.sizes import has_open, is_open_size
 from weft.ir.types import TensorType
 from weft.ops._rules import wide
@@ -183,7 +183,7 @@ def _fitting(value: Any, shape: tuple[Any, ...]) -> Any:
 def _updated(x: Any, value: Any, indices: tuple[Any, ...], spec: Spec, add: bool) -> Any:
     """``x[index] = value``, or ``+=``. A box is no scatter: XLA is slow at some, and aborts at some that write all."""
     if not indices:
-        if all(map(_is_all, spec, x.shape)):
+        if len(spec) <= x.ndim and all(map(_is_all, spec, x.shape)):
             value = _fitting(value, x.shape).astype(x.dtype)
             return x + value if add else value
         if not has_open(x.shape) and not has_open(spec):
@@ -558,7 +558,7 @@ def _selected(x: Any, spec: Spec, operands: Any) -> Any:
         if box is not None:
             starts, sizes, steps, result = box
             if result == shape and sizes == shape:
-                return view(x)
+                return separate(x)
             if sizes == shape:
                 return apply(_RESHAPE, (x,), (result,))
             return apply(SLICE_AT, (x, wrap(np.array(starts, np.int32))), (sizes, steps, result))

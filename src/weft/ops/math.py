@@ -329,10 +329,10 @@ def _pow_by_base(base: Any, exponent: Any) -> Any:
 
 @op("LogWeighted", classes=(), promotes=True, elementwise=True, samples=pairs(A, POSITIVE))
 def xlogy_safe(weight: Any, base: Any) -> Any:
-    """``weight * log(base)``, zero where the base is not positive."""
+    """``weight * log(base)``, zero where the base has no logarithm: where it is 0, or real and negative."""
     weight, base = promoted(weight, base)
-    positive_base = base > 0
-    return jnp.where(positive_base, weight * jnp.log(floating(jnp.where(positive_base, base, 1))), 0)
+    has_logarithm = base != 0 if jnp.iscomplexobj(base) else base > 0
+    return jnp.where(has_logarithm, weight * jnp.log(floating(jnp.where(has_logarithm, base, 1))), 0)
 
 
 @op(

@@ -22,6 +22,7 @@ from weft.train.callback import (
     RunContext,
     TimeMonitor,
 )  # fmt: skip
+from weft.train.feeding import DatasetHelper, connect_network_with_dataset, data_sink
 from weft.train.loss_scale_manager import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
 from weft.train.metrics import (
     F1,
@@ -42,7 +43,7 @@ from weft.train.model import Model
 from weft.train.serialization import load_checkpoint, load_param_into_net, save_checkpoint, wait_for_checkpoints
 
 __all__ = [
-    "Model",
+    "Model", "DatasetHelper", "connect_network_with_dataset", "data_sink",
     "Callback", "CheckpointConfig", "EarlyStopping", "History", "LambdaCallback", "LossMonitor", "ModelCheckpoint",
     "RunContext", "TimeMonitor",
     "Accuracy", "F1", "Loss", "MAE", "MSE", "Metric", "Precision", "Recall", "Top1CategoricalAccuracy",

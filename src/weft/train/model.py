@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
-from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.nn.loss_scale import TrainOneStepWithLossScaleCell
 from weft.nn.wrap import WithEvalCell, WithLossCell
 from weft.train.amp import auto_mixed_precision, training_step
 from weft.train.callback import Callback, RunContext
+from weft.train.feeding import Epochs
 from weft.train.loss_scale_manager import LossScaleManager
 from weft.train.metrics import Loss, Metric, metrics_of
-
-
-def batches_of(dataset: Any) -> Iterator[tuple[Any, ...]]:
-    """The batches of a dataset as tuples of Tensors.
-
-    Args:
-        dataset: an iterable of batches (tuples, lists, dicts or single arrays), or an object with
-            ``create_tuple_iterator()``.
-    """
-    source = dataset.create_tuple_iterator() if hasattr(dataset, "create_tuple_iterator") else dataset
-    for item in source:
-        if isinstance(item, dict):
-            parts: Sequence[Any] = list(item.values())
-        else:
-            parts = item if isinstance(item, (tuple, list)) else (item,)
-        yield tuple([part if isinstance(part, Tensor) else Tensor(np.asarray(part)) for part in parts])
 
 
 def size_of(dataset: Any) -> int | None:
@@ -138,12 +120,12 @@ class Model:
             epoch: number of the last epoch.
             train_dataset: iterable of batches, iterated anew in each epoch.
             callbacks: a Callback, or a list of them.
-            dataset_sink_mode: accepted; batches are fed from Python.
-            sink_size: steps of an epoch; -1 for all.
+            dataset_sink_mode: whether `sink_size` counts; batches are fed from Python.
+            sink_size: steps of an epoch, which goes on where the last one ended; -1 for all of the data.
             initial_epoch: epochs that count as done.
         """
-        del dataset_sink_mode
-        self._run(epoch, train_dataset, callbacks, sink_size, initial_epoch)
+        steps = sink_size if dataset_sink_mode else -1
+        self._run(epoch, train_dataset, callbacks, steps, initial_epoch)
 
     def fit(
         self,
@@ -165,13 +147,14 @@ class Model:
             valid_dataset: the same for evaluation; None for none.
             valid_frequency: evaluate every so many epochs, or after the epochs in a list.
             callbacks: a Callback, or a list of them.
-            dataset_sink_mode: accepted.
+            dataset_sink_mode: whether `sink_size` counts.
             valid_dataset_sink_mode: accepted.
-            sink_size: steps of an epoch; -1 for all.
+            sink_size: steps of an epoch, which goes on where the last one ended; -1 for all of the data.
             initial_epoch: epochs that count as done.
         """
-        del dataset_sink_mode, valid_dataset_sink_mode
-        self._run(epoch, train_dataset, callbacks, sink_size, initial_epoch, valid_dataset, valid_frequency)
+        del valid_dataset_sink_mode
+        steps = sink_size if dataset_sink_mode else -1
+        self._run(epoch, train_dataset, callbacks, steps, initial_epoch, valid_dataset, valid_frequency)
 
     def _run(
         self,
@@ -192,7 +175,10 @@ class Model:
         listed = _callbacks(callbacks)
         network = self.train_network
         network.set_train()
+        epochs = Epochs(dataset)
         facts = self._facts("train", network, dataset, listed)
+        if sink_size != -1:
+            facts.batch_num = sink_size
         facts.epoch_num = epoch
         facts.cur_step_num = initial_epoch * (facts.batch_num or 0)
         context = RunContext(facts)
@@ -202,9 +188,7 @@ class Model:
             self.epoch_iter = number
             _call(listed, "on_train_epoch_begin", context)
             network.set_train()
-            for index, batch in enumerate(batches_of(dataset)):
-                if index == sink_size:
-                    break
+            for batch in epochs.epoch() if sink_size == -1 else epochs.endless(sink_size):
                 facts.cur_step_num += 1
                 facts.train_dataset_element = batch
                 _call(listed, "on_train_step_begin", context)
@@ -281,7 +265,7 @@ class Model:
         try:
             _call(listed, "on_eval_begin", context)
             _call(listed, "on_eval_epoch_begin", context)
-            for batch in batches_of(valid_dataset):
+            for batch in Epochs(valid_dataset).epoch():
                 facts.cur_step_num += 1
                 _call(listed, "on_eval_step_begin", context)
                 facts.net_outputs = network(*batch)

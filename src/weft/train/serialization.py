@@ -1,7 +1,8 @@
-"""Checkpoints: parameters in one safetensors file, written whole or not at all.
+"""Checkpoints: parameters in one file, written whole or not at all.
 
-The file is what safetensors defines: a JSON header, then raw little-endian data. Nothing in it can run. Facts beyond
-shape and element type (which parameters are trained, their order) stand in the header's metadata.
+The file is MindSpore's (see `weft.train.ckpt`) or what safetensors defines: a JSON header, then raw little-endian data.
+Nothing in either can run. Facts beyond shape and element type (which parameters are trained, their order) stand where
+other readers pass over them.
 """
 
 from __future__ import annotations
@@ -18,19 +19,24 @@ from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
+import safetensors.numpy
 
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import CheckpointError
 from weft.nn.cell import Cell
+from weft.train import ckpt
 
 _METADATA_KEY: Final = "weft"
-_FORMAT_VERSION: Final = 1
+_FORMAT_VERSION: Final = 2
 ELEMENT_TYPES: Final[dict[str, Any]] = {
     "BOOL": np.bool_, "U8": np.uint8, "I8": np.int8, "U16": np.uint16, "I16": np.int16, "U32": np.uint32,
     "I32": np.int32, "U64": np.uint64, "I64": np.int64, "F16": np.float16, "BF16": ml_dtypes.bfloat16,
     "F32": np.float32, "F64": np.float64, "C64": np.complex64,
 }  # fmt: skip
-_STORABLE: Final = frozenset(np.dtype(kind) for kind in ELEMENT_TYPES.values())
+_STORABLE: Final = {
+    "ckpt": frozenset(np.dtype(kind) for kind in ckpt.ELEMENT_TYPES.values()),
+    "safetensors": frozenset(np.dtype(kind) for kind in ELEMENT_TYPES.values()),
+}
 #: by file: the thread that writes it last
 _pending: dict[str, threading.Thread] = {}
 _pending_lock = threading.Lock()
@@ -59,12 +65,14 @@ def save_checkpoint(
         ckpt_file_name: the file; without an ending it gets ``.ckpt`` (or ``.safetensors``, by `format`).
         integrated_save: accepted; the file always holds whole parameters.
         async_save: write in a thread of its own; the values are those of the call, and the last call for a file wins.
-        append_dict: further Tensors, Parameters, numbers or strings by name.
+        append_dict: further Tensors, Parameters, numbers or strings by name. A number becomes a tensor: an int an
+            int64, a float a float32.
         enc_key: must be None.
         enc_mode: accepted.
         choice_func: called with each name; saves those for which it returns True.
-        crc_check: accepted; the layout of a file is always checked when it is read.
-        format: ``"ckpt"`` or ``"safetensors"``: the ending that a name without one gets.
+        crc_check: whether a checksum follows the content of a ``ckpt`` file.
+        format: ``"ckpt"`` (MindSpore's own) or ``"safetensors"``: what the file is, unless its name ends in
+            ``.safetensors``, and the ending that a name without one gets.
         kwargs: accepted: `incremental`, `remove_redundancy`, `global_step_num`.
 
     Raises:
@@ -79,19 +87,20 @@ def save_checkpoint(
         >>> sorted(load_checkpoint(folder + "/net.ckpt"))
         ['bias', 'weight']
     """
-    del integrated_save, enc_mode, crc_check, kwargs
+    del integrated_save, enc_mode, kwargs
     if enc_key is not None:
         raise ValueError("save_checkpoint does not encrypt; encrypt the file with a tool made for it")
     path = _path_to_write(ckpt_file_name, format)
+    kind = "safetensors" if path.suffix == ".safetensors" else format
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     trained: list[str] = []
-    plain: dict[str, Any] = {}
+    texts: dict[str, str] = {}
     for name, value in _named_values(save_obj):
         if choice_func is not None and not choice_func(name):
             continue
         if name in arrays:
             raise ValueError(f"save_checkpoint: two parameters are named {name!r}")
-        arrays[name] = _array(name, value)
+        arrays[name] = _array(name, value, kind)
         if isinstance(value, Parameter) and value.requires_grad:
             trained.append(name)
     for name, value in (append_dict or {}).items():
@@ -99,18 +108,28 @@ def save_checkpoint(
             raise TypeError(f"save_checkpoint: a key of append_dict must be a str, not {type(name).__name__}")
         if name in arrays:
             raise ValueError(f"save_checkpoint: append_dict holds {name!r}, which is the name of a parameter")
-        if isinstance(value, (bool, int, float, str)):
-            plain[name] = value
-        else:
-            arrays[name] = _array(name, value)
-            if isinstance(value, Parameter) and value.requires_grad:
-                trained.append(name)
-    facts = {"version": _FORMAT_VERSION, "trained": trained, "order": list(arrays), "values": plain}
+        if isinstance(value, str):
+            texts[name] = value
+            continue
+        if isinstance(value, (bool, int, float)):
+            value = Tensor(value)
+        arrays[name] = _array(name, value, kind)
+        if isinstance(value, Parameter) and value.requires_grad:
+            trained.append(name)
+    facts = {"version": _FORMAT_VERSION, "trained": trained, "order": list(arrays)}
+
+    def content() -> Iterable[bytes]:
+        if kind == "safetensors":
+            metadata = {_METADATA_KEY: json.dumps({**facts, "texts": texts})}
+            return (safetensors.numpy.save(arrays, metadata),)
+        parts = ckpt.encoded(arrays, texts, json.dumps(facts).encode())
+        return ckpt.with_checksum(parts) if crc_check else parts
+
     if async_save:
-        _write_later(path, arrays, facts)
+        _write_later(path, content)
     else:
         wait_for_checkpoints()
-        _write(path, arrays, facts)
+        _write(path, content())
 
 
 def wait_for_checkpoints() -> None:
@@ -129,7 +148,7 @@ def wait_for_checkpoints() -> None:
         _forget_finished()
 
 
-def _write_later(path: Path, arrays: dict[str, np.ndarray[Any, Any]], facts: dict[str, Any]) -> None:
+def _write_later(path: Path, content: Callable[[], Iterable[bytes]]) -> None:
     """Write in the background, after what was asked for earlier for the same file."""
     file = os.path.realpath(path)
     _forget_finished()
@@ -139,7 +158,7 @@ def _write_later(path: Path, arrays: dict[str, np.ndarray[Any, Any]], facts: dic
         def write() -> None:
             if earlier is not None:
                 earlier.join()
-            _write(path, arrays, facts)
+            _write(path, content())
 
         thread = _pending[file] = threading.Thread(target=write, name="weft-checkpoint")
         thread.start()
@@ -182,7 +201,7 @@ def _named_values(save_obj: Any) -> Iterable[tuple[str, Any]]:
     raise TypeError(f"save_checkpoint takes a Cell, a list or a dict of tensors, not {type(save_obj).__name__}")
 
 
-def _array(name: Any, value: Any) -> np.ndarray[Any, Any]:
+def _array(name: Any, value: Any, kind: str) -> np.ndarray[Any, Any]:
     if not isinstance(name, str):
         raise TypeError(f"save_checkpoint: a parameter name must be a str, not {type(name).__name__}")
     if name == "__metadata__":
@@ -193,19 +212,18 @@ def _array(name: Any, value: Any) -> np.ndarray[Any, Any]:
         array = np.array(value)  # of the caller, who may go on writing to it
     else:
         raise TypeError(f"save_checkpoint: {name!r} must be a Tensor, not {type(value).__name__}")
-    if array.dtype not in _STORABLE:
-        raise TypeError(f"save_checkpoint: {name!r} is {array.dtype.name}, which a checkpoint cannot hold")
+    if array.dtype not in _STORABLE[kind]:
+        raise TypeError(f"save_checkpoint: {name!r} is {array.dtype.name}, which a {kind} file cannot hold")
     return np.ascontiguousarray(array).reshape(array.shape)
 
 
-def _write(path: Path, arrays: dict[str, np.ndarray[Any, Any]], facts: dict[str, Any]) -> None:
+def _write(path: Path, content: Iterable[bytes]) -> None:
     """Write beside the file, then put it in place in one step."""
-    content = safetensors_library("checkpoints").numpy.save(arrays, {_METADATA_KEY: json.dumps(facts)})
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=".tmp")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+            file.writelines(content)
             file.flush()
             os.fsync(file.fileno())
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
@@ -255,7 +273,7 @@ def load_checkpoint(
         format: accepted; the file says itself what it is.
 
     Returns:
-        dict: Parameters by name; numbers and strings that were appended, as themselves.
+        dict: Parameters by name; strings that were appended, as themselves.
 
     Raises:
         CheckpointError: the file is missing or damaged, nothing is left after filtering, or it does not fit `net`.
@@ -285,13 +303,13 @@ def load_checkpoint(
         return choice_func is None or bool(choice_func(name))
 
     wait_for_checkpoints()
-    arrays, facts = _read(path)
+    arrays, texts, facts = _read(path)
     trained = set(facts["trained"])
     found: dict[str, Any] = {}
     for name, array in arrays.items():
         if chosen(name):
             found[name] = Parameter(Tensor(array), name=name, requires_grad=name in trained)
-    found.update({name: value for name, value in facts["values"].items() if chosen(name)})
+    found.update({name: text for name, text in texts.items() if chosen(name)})
     if not found:
         raise CheckpointError(f"{path}: no parameter is left; the file holds {_some(arrays)}")
     if net is not None:
@@ -317,8 +335,10 @@ def _some(names: Iterable[str]) -> str:
     return f"{text} and {len(listed) - 5} more" if len(listed) > 5 else text or "nothing"
 
 
-def _read(path: Path) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
-    """The arrays of a file in the order they were saved, and the facts besides; every claim of the file is checked."""
+def _read(path: Path) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str], dict[str, Any]]:
+    """The arrays of a file in the order they were saved, its strings, and the facts besides; every claim of the file is
+    checked.
+    """
     if not path.exists():
         raise CheckpointError(f"there is no checkpoint file {path}")
     if not path.is_file():
@@ -327,20 +347,38 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
         content = path.read_bytes()
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from error
-    library = safetensors_library("checkpoints")
+    if content[8:9] == b"{":  # a safetensors file begins with the length of its header
+        return _read_safetensors(path, content)
     try:
-        entries = library.deserialize(content)
+        arrays, texts, noted = ckpt.decoded(content)
+    except ckpt.Damaged as damage:
+        raise _damaged(path, str(damage)) from None
+    facts = _facts(path, noted.decode(errors="replace"), arrays)
+    return {name: arrays[name] for name in facts["order"]}, texts, facts
+
+
+def _read_safetensors(
+    path: Path, content: bytes
+) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str], dict[str, Any]]:
+    try:
+        entries = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
         # the library has checked the header; it only does not hand out the metadata
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    except (library.SafetensorError, ValueError, RecursionError) as error:
+    except (safetensors.SafetensorError, ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from None
     arrays = {name: _entry(path, name, entry) for name, entry in entries}
-    facts = _facts(path, header.get("__metadata__", {}), arrays)
-    return {name: arrays[name] for name in facts["order"]}, facts
+    metadata = header.get("__metadata__", {})
+    if not isinstance(metadata, dict) or any(not isinstance(v, str) for v in metadata.values()):
+        raise _damaged(path, "its metadata is no table of strings")
+    facts = _facts(path, metadata.get(_METADATA_KEY, ""), arrays)
+    texts = facts.get("texts", {})
+    if not isinstance(texts, dict) or any(not isinstance(v, str) or name in arrays for name, v in texts.items()):
+        raise _damaged(path, "its appended values are no strings")
+    return {name: arrays[name] for name in facts["order"]}, texts, facts
 
 
 def _damaged(path: Path, what: str) -> CheckpointError:
-    return CheckpointError(f"{path} is no undamaged checkpoint (a safetensors file): {what}")
+    return CheckpointError(f"{path} is no undamaged checkpoint: {what}")
 
 
 def _entry(path: Path, name: str, entry: dict[str, Any]) -> np.ndarray[Any, Any]:
@@ -356,29 +394,10 @@ def _entry(path: Path, name: str, entry: dict[str, Any]) -> np.ndarray[Any, Any]
     return np.frombuffer(data, dtype).reshape(shape)
 
 
-def safetensors_library(what: str) -> Any:
-    """safetensors, an optional package that only files need.
-
-    Args:
-        what: what needs it, for the message.
-
-    Raises:
-        ImportError: it is not installed.
-    """
-    try:
-        import safetensors.numpy  # noqa: PLC0415
-    except ImportError:
-        raise ImportError(f"{what} need the package safetensors: pip install 'weft[checkpoint]'") from None
-    return safetensors
-
-
-def _facts(path: Path, metadata: Any, arrays: dict[str, Any]) -> dict[str, Any]:
-    """What the metadata says of the parameters; a foreign safetensors file says nothing."""
-    if not isinstance(metadata, dict) or any(not isinstance(v, str) for v in metadata.values()):
-        raise _damaged(path, "its metadata is no table of strings")
-    text = metadata.get(_METADATA_KEY)
-    if text is None:
-        return {"trained": list(arrays), "order": list(arrays), "values": {}}
+def _facts(path: Path, text: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """What weft noted of the parameters; a file of another program says nothing."""
+    if not text:
+        return {"trained": list(arrays), "order": list(arrays)}
     try:
         facts = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -386,17 +405,13 @@ def _facts(path: Path, metadata: Any, arrays: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(facts, dict) or facts.get("version") != _FORMAT_VERSION:
         version = facts.get("version") if isinstance(facts, dict) else None
         raise CheckpointError(f"{path} has the format version {version!r:.20}; this program reads {_FORMAT_VERSION}")
-    order, trained, values = facts.get("order"), facts.get("trained"), facts.get("values")
+    order, trained = facts.get("order"), facts.get("trained")
     if not isinstance(order, list) or not all(isinstance(n, str) for n in order) or len(order) != len(arrays):
         raise _damaged(path, "its metadata does not list its tensors")
     if set(order) != set(arrays):
         raise _damaged(path, "its metadata lists other tensors than it holds")
     if not isinstance(trained, list) or not all(isinstance(n, str) and n in arrays for n in trained):
         raise _damaged(path, "its metadata does not say which parameters are trained")
-    if not isinstance(values, dict) or any(
-        not isinstance(v, (bool, int, float, str)) or name in arrays for name, v in values.items()
-    ):
-        raise _damaged(path, "its appended values are no numbers or strings")
     return facts
 
 
@@ -462,7 +477,7 @@ def load_param_into_net(
         raise CheckpointError(f"the checkpoint lacks parameters of the network: {_some(missing)}")
     for param, value in plan:
         param.set_data(value if value.dtype is param.dtype else Tensor(value, param.dtype))
-    return missing, [name for name in tensors if name not in used]
+    return missing, [name for name in parameter_dict if name not in used]
 
 
 def _common_prefix(params: list[Parameter], tensors: dict[str, Tensor]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from weft.capture.python.values import is_numpy_number
-from weft.capture.sources.numbers import size_path
+from weft.capture.sources.open_sizes import size_path
 from weft.capture.state.events import FIRST
 from weft.capture.state.guards import Difference, pinned_by
 from weft.core.tensor import Tensor

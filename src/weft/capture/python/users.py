@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import threading
 import types
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ from weft.errors import Refusal, Unsupported
 _DATA: Final = (
     Tensor, RunNumber, DType, type(None), bool, int, float, complex, str, bytes, bytearray, slice, range, enum.Enum,
     types.ModuleType, types.BuiltinFunctionType, types.CodeType, type(Ellipsis), type(NotImplemented),
+    type(threading.Lock()), type(threading.RLock()),
 )  # fmt: skip
 #: the most frequent of them by id: a class may define how it is hashed
 _PLAIN: Final = frozenset(map(id, (Tensor, Parameter, type(None), bool, int, float, str)))

@@ -12,7 +12,7 @@ import itertools
 import re
 import types
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -31,13 +31,14 @@ from weft.capture.python.namespaces import class_namespace, namespace_of
 from weft.capture.python.packages import module_of
 from weft.capture.python.specials import classes_asked, special_names
 from weft.capture.python.values import is_numpy_number, same_array, same_value
-from weft.capture.sources.numbers import Numbers, size_path
+from weft.capture.sources.numbers import Numbers
+from weft.capture.sources.open_sizes import OpenSizes, size_path
 from weft.capture.state.guards import KEPT, Guard, is_long, pinned_by
 from weft.capture.state.journal import HELD_NONE
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
-from weft.ir.sizes import Size, atom, is_open_size
+from weft.ir.sizes import is_open_size
 from weft.ir.types import TensorType
 
 #: classes of values that are compared
@@ -83,6 +84,9 @@ def is_own(obj: Any) -> bool:
 def is_bound(value: Any) -> bool:
     """Whether a value is a method in C of an object, and no function of a module and no method of a class."""
     return issubclass(type(value), BOUND) and not isinstance(value.__self__, (types.ModuleType, type, type(None)))
+
+
+_NAMES: Final = re.compile(r"[^\W\d]\w*")
 
 
 class Known(abc.ABC):
@@ -139,14 +143,9 @@ class Known(abc.ABC):
         self.guards: dict[str, Guard] = {}
         #: what may not be guarded by its value or identity, see `Owner.restless`
         self.restless: Collection[str] = ()
-        #: paths of sizes that are left open -> a number, the same for those that were never found different
-        self.open_sizes: Mapping[str, int] = {}
-        #: the same by the id of the tensor, for each axis
-        self.open_tensors: Mapping[int, Sequence[int | None]] = {}
+        self.open_sizes = OpenSizes()
         #: the first tensor that was read on an array, by id of the array
         self._arrays: dict[int, Tensor] = {}
-        #: those of this capture, with their values now
-        self._open: dict[Any, tuple[Size, int]] = {}
         #: tells the trace of a tensor some of whose sizes are open
         self.leave_open: Callable[[Tensor, TensorType], None] = lambda tensor, kind: None
         self.numbers = Numbers(self.add)
@@ -323,8 +322,12 @@ class Known(abc.ABC):
         return known[1] if known is not None else self.name(obj, "object")
 
     def _guard(self, condition: str, kind: str, path: str, expected: Any = None, expression: str = "") -> None:
-        if self.guarded and condition not in self.guards:
+        if condition not in self.guards and (self.guarded or self._asks_of_the_call(condition)):
             self.add(Guard(condition, kind, path, expected, expression))
+
+    def _asks_of_the_call(self, condition: str) -> bool:
+        """Whether a condition is about the arguments, which are guarded under every policy."""
+        return not self.paths.keys().isdisjoint(_NAMES.findall(condition))
 
     def add(self, guard: Guard) -> None:
         """Add a guard, unless it would need a graph of its own for each call."""
@@ -470,7 +473,7 @@ class Known(abc.ABC):
         named = "Tensor" if type(value) is Tensor else self.name(type(value), "class")
         if not value.is_symbolic:
             if self._arrays.setdefault(id(value._data), value) is value:  # else it has what another handle on it has
-                kind = self._left_open(expression, value, path) if type(value) is Tensor else kind
+                kind = self.open_sizes.type_of(expression, value, path) if type(value) is Tensor else kind
             if kind.is_open:
                 check = f"{self.name(kind, 'type')}.admits({expression}._type or {expression}.type)"
                 self._guard(f"{expression}.__class__ is {named} and {check}", "type", path, kind, expression)
@@ -481,19 +484,6 @@ class Known(abc.ABC):
                 return
         check = f"({expression}._type or {expression}.type) is {self.name(kind, 'type')}"
         self._guard(f"{expression}.__class__ is {named} and {check}", "type", path, kind, expression)
-
-    def _left_open(self, expression: str, value: Tensor, path: str) -> TensorType:
-        """The type of a tensor in which sizes are left open."""
-        shape: list[Any] = [*value._data.shape]
-        groups = self.open_tensors.get(id(value))
-        for axis, size in enumerate(value._data.shape):
-            group = self.open_sizes.get(size_path(path, axis)) if groups is None else groups[axis]
-            if group is not None and size:
-                chosen = self._open.setdefault(group, (atom(len(self._open)), size))
-                if chosen[1] != size:
-                    chosen = self._open[group, expression, axis] = (atom(len(self._open)), size)
-                shape[axis] = chosen[0]
-        return TensorType.of(value.type.dtype, tuple(shape), value.type.weak)
 
     def _read_object(self, expression: str, value: Any, path: str) -> None:
         """An object of which nobody knows what may be read from it: it stays itself."""

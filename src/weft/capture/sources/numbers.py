@@ -413,11 +413,6 @@ class Numbers:
         return f"({value!r})" if repr(value)[:1] == "-" else repr(value)
 
 
-def size_path(path: str, axis: int) -> str:
-    """The path of the size of a tensor's axis."""
-    return f"{path}.shape[{axis}]"
-
-
 def _decided(function: Callable[..., Any], left: Size, right: Size) -> bool | None:
     """The result of a comparison of sizes, None where it depends on the call."""
     difference = left - right

@@ -1,0 +1,94 @@
+"""Arrays of what functions of the program return, and what iterators give of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.core.tensor import Tensor
+
+Row = tuple[np.ndarray[Any, Any], ...]
+
+
+def array_of(value: Any, what: str) -> np.ndarray[Any, Any]:
+    """A value of the program as an array.
+
+    Args:
+        value: a number, text, an array, a Tensor, or a list of these.
+        what: what gave it, for messages.
+
+    Raises:
+        TypeError: it is nothing that a column can hold.
+    """
+    if type(value) is np.ndarray:
+        found = value
+    elif isinstance(value, Tensor):
+        found = value.asnumpy()
+    elif value is None or isinstance(value, (dict, set)):
+        raise TypeError(f"{what}: a column holds numbers or text, not {type(value).__name__}")
+    else:
+        try:
+            found = np.asarray(value)
+        except ValueError as error:
+            raise TypeError(f"{what}: no array can be made of {type(value).__name__}: {error}") from error
+    if found.dtype.kind not in "biufUSV":
+        raise TypeError(f"{what}: a column holds numbers or text, not {found.dtype}")
+    return found
+
+
+def row_of(value: Any, columns: int, what: str) -> Row:
+    """What a function of the program returned, as a row of so many columns.
+
+    Args:
+        value: one value, or a tuple of one for each column.
+        columns: how many columns there are.
+        what: what gave it, for messages.
+
+    Raises:
+        ValueError: there are more or fewer values.
+    """
+    values = value if isinstance(value, tuple) else (value,)
+    if len(values) != columns:
+        raise ValueError(f"{what}: {len(values)} values for {columns} columns")
+    return tuple([array_of(each, what) for each in values])
+
+
+def stacked(arrays: list[np.ndarray[Any, Any]], column: str) -> np.ndarray[Any, Any]:
+    """Arrays of one shape and element type as one array with a dimension more.
+
+    Args:
+        arrays: the arrays.
+        column: name of their column, for messages.
+
+    Raises:
+        RuntimeError: they differ.
+    """
+    first = arrays[0]
+    shape, dtype = first.shape, first.dtype
+    for other in arrays:
+        if other.shape != shape:
+            raise RuntimeError(
+                f"batch: cannot batch tensors with different shapes in column {column!r}: the first has "
+                f"{shape}, another {other.shape}"
+            )
+        if other.dtype != dtype and not (other.dtype.kind == dtype.kind and dtype.kind in "US"):
+            raise RuntimeError(
+                f"batch: cannot batch tensors with different types in column {column!r}: the first has "
+                f"{dtype}, another {other.dtype}"
+            )
+    if not shape and dtype.kind not in "US":
+        return np.array(arrays, dtype)
+    return np.stack(arrays)
+
+
+def given(array: np.ndarray[Any, Any], as_arrays: bool) -> Any:
+    """What an iterator gives of an array: a Tensor, or the array where that is asked for or it holds text.
+
+    Args:
+        array: the array.
+        as_arrays: whether arrays are asked for.
+    """
+    if as_arrays or array.dtype.kind in "USV":
+        return array
+    return Tensor(array)

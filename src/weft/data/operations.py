@@ -1,0 +1,517 @@
+"""Operations on rows: map, filter, shuffle, repeat, take, skip, split, project, rename, zip, concat."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from weft.data import config
+from weft.data.checks import integer, names_of, places
+from weft.data.conversion import Row, array_of
+from weft.data.dataset import Dataset
+from weft.data.node import Run
+from weft.data.samplers import DistributedSampler
+from weft.data.workers import LEFT_OUT, Job, in_order
+
+_POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def takes(function: Any) -> int | None:
+    """How many arguments without a default a function takes by position, None where that is not known.
+
+    Args:
+        function: the function.
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    if any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters):
+        return None
+    return sum(each.kind in _POSITIONAL and each.default is inspect.Parameter.empty for each in parameters)
+
+
+def called(function: Any) -> str:
+    """The name of a function for messages."""
+    return str(getattr(function, "__qualname__", None) or type(function).__name__)
+
+
+class _Mapped:
+    """What `map` does to a row; travels to worker processes."""
+
+    def __init__(self, operations: list[Any], inputs: list[int], outputs: int, kept: list[int], lenient: bool) -> None:
+        self.operations = operations
+        self.inputs = inputs
+        self.outputs = outputs
+        self.kept = kept
+        self.lenient = lenient
+
+    def __call__(self, row: Row) -> Any:
+        values: Any = tuple([row[place] for place in self.inputs])
+        for operation in self.operations:
+            try:
+                values = operation(*values)
+            except Exception as error:
+                if self.lenient:
+                    return LEFT_OUT
+                raise RuntimeError(
+                    f"map operation: [{called(operation)}] failed. {type(error).__name__}: {error}"
+                ) from error
+            if values is None:
+                raise RuntimeError(f"map operation: [{called(operation)}] failed. It returned None.")
+            if not isinstance(values, tuple):
+                values = (values,)
+        if len(values) != self.outputs:
+            raise RuntimeError(
+                f"map operation: {len(values)} columns were returned by [{called(self.operations[-1])}], "
+                f"but there are {self.outputs} output_columns"
+            )
+        name = self.operations[-1]
+        found = [
+            each
+            if type(each) is np.ndarray and each.dtype.kind != "O"
+            else array_of(each, f"map operation [{called(name)}]")
+            for each in values
+        ]
+        found.extend([row[place] for place in self.kept])
+        return tuple(found)
+
+
+class MapDataset(Dataset):
+    """See `Dataset.map`."""
+
+    def __init__(
+        self,
+        input_dataset: Dataset,
+        operations: Any = None,
+        input_columns: Any = None,
+        output_columns: Any = None,
+        num_parallel_workers: int | None = None,
+        python_multiprocessing: bool = False,
+        cache: Any = None,
+        callbacks: Any = None,
+        max_rowsize: Any = None,
+        offload: Any = None,
+    ) -> None:
+        del max_rowsize, offload
+        super().__init__(input_dataset, num_parallel_workers, cache)
+        listed = list(operations) if isinstance(operations, (list, tuple)) else [operations]
+        if not listed:
+            raise ValueError("map: operations must not be empty")
+        for operation in listed:
+            if not callable(operation):
+                raise TypeError(f"map: an operation must be callable, not {type(operation).__name__}")
+        self.operations = listed
+        self.python_multiprocessing = python_multiprocessing
+        self.callbacks = callbacks
+        self._asked = None if input_columns is None or input_columns == [] else names_of("input_columns", input_columns)
+        self._given = None if output_columns is None else names_of("output_columns", output_columns)
+
+    def _layout(self) -> tuple[list[int], list[str], list[int], bool]:
+        """Places of inputs, names of outputs, places of columns that stay, whether outputs stand where inputs did."""
+        before = self.children[0].columns()
+        if self._asked is None:
+            count = takes(self.operations[0])
+            names = before[: count if count else len(before)] if count is not None else before[:1]
+        else:
+            names = self._asked
+        inputs = places(before, names, "map")
+        outputs = names if self._given is None else self._given
+        kept = [place for place in range(len(before)) if place not in inputs and before[place] not in outputs]
+        in_place = len(outputs) == len(names)
+        return inputs, outputs, kept, in_place
+
+    def columns(self) -> list[str]:
+        before = self.children[0].columns()
+        inputs, outputs, kept, in_place = self._layout()
+        if not in_place:
+            return [*outputs, *(before[place] for place in kept)]
+        renamed = dict(zip(inputs, outputs, strict=True))
+        return [renamed.get(place, before[place]) for place in sorted([*inputs, *kept])]
+
+    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+        inputs, outputs, kept, in_place = self._layout()
+        lenient = config.get_error_samples_mode() != config.ErrorSamplesMode.RETURN
+        library = all(type(each).__module__.startswith("weft.") for each in self.operations)
+        workers = config.workers_of(self.num_parallel_workers, library)
+        processes = self.python_multiprocessing and workers > 1
+        mapped = _Mapped(self.operations, inputs, len(outputs), kept, lenient)
+        job = Job(mapped, run.entropy(self), processes)
+        if lenient:  # rows may be missing, so that those to leave out must be made
+            made = in_order(job, self.children[0].rows(run), 0, workers, processes)
+            return itertools.islice(made, begin, None)
+        made = in_order(job, self.children[0].rows(run, begin), begin, workers, processes)
+        order = [*inputs, *kept]
+        if not in_place or order == sorted(order):
+            return made
+        back = sorted(range(len(order)), key=order.__getitem__)
+        return (tuple([row[place] for place in back]) for row in made)
+
+
+class _Chosen:
+    """What `filter` does to a row."""
+
+    def __init__(self, predicate: Callable[..., Any], inputs: list[int]) -> None:
+        self.predicate = predicate
+        self.inputs = inputs
+
+    def __call__(self, row: Row) -> Any:
+        try:
+            found = self.predicate(*[row[place] for place in self.inputs])
+        except Exception as error:
+            raise RuntimeError(
+                f"filter operation: [{called(self.predicate)}] failed. {type(error).__name__}: {error}"
+            ) from error
+        return row if found else LEFT_OUT
+
+
+class FilterDataset(Dataset):
+    """See `Dataset.filter`."""
+
+    def __init__(
+        self,
+        input_dataset: Dataset,
+        predicate: Callable[..., Any],
+        input_columns: Any = None,
+        num_parallel_workers: int | None = None,
+    ) -> None:
+        super().__init__(input_dataset, num_parallel_workers)
+        if not callable(predicate):
+            raise TypeError("filter: predicate must be a function")
+        self.predicate = predicate
+        self._asked = None if not input_columns else names_of("input_columns", input_columns)
+
+    def all_rows(self, run: Run) -> Iterator[Row]:
+        before = self.children[0].columns()
+        inputs = places(before, before if self._asked is None else self._asked, "filter")
+        job = Job(_Chosen(self.predicate, inputs), run.entropy(self))
+        workers = config.workers_of(self.num_parallel_workers, False)
+        return in_order(job, self.children[0].rows(run), 0, workers, False)
+
+    def size(self) -> int:
+        return self.counted()
+
+
+def drawn_from(rows: Iterator[Row], count: int, generator: np.random.Generator) -> Iterator[Row]:
+    """Rows in random order, each drawn from the next so many.
+
+    Args:
+        rows: the rows.
+        count: how many are drawn from.
+        generator: random numbers.
+    """
+    held = list(itertools.islice(rows, count))
+    drawn: Iterator[int] = iter(())
+    for row in rows:
+        place = next(drawn, None)
+        if place is None:
+            drawn = iter(generator.integers(count, size=1024).tolist())
+            place = next(drawn)
+        yield held[place]
+        held[place] = row
+    for place in generator.permutation(len(held)).tolist():
+        yield held[place]
+
+
+class ShuffleDataset(Dataset):
+    """See `Dataset.shuffle`."""
+
+    def __init__(self, input_dataset: Dataset, buffer_size: int) -> None:
+        super().__init__(input_dataset)
+        self.buffer_size = integer(buffer_size, "buffer_size", 2)
+
+    def all_rows(self, run: Run) -> Iterator[Row]:
+        return drawn_from(self.children[0].rows(run), self.buffer_size, run.generator(self))
+
+    def is_shuffled(self) -> bool:
+        return True
+
+
+class RepeatDataset(Dataset):
+    """See `Dataset.repeat`."""
+
+    def __init__(self, input_dataset: Dataset, count: int | None = None) -> None:
+        super().__init__(input_dataset)
+        self.count = -1 if count is None else count
+        if self.count != -1:
+            integer(self.count, "count")
+
+    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+        child = self.children[0]
+        skipped = begin
+        rounds = itertools.count() if self.count == -1 else range(self.count)
+        epoch_before = 0 if self.count == -1 else run.epoch * self.count
+        # a run that is repeated for ever in another epoch: other random numbers
+        base = run.reseeded(run.seed + run.epoch) if self.count == -1 and run.epoch else run
+        size = child.size() if skipped else 0
+        for number in rounds:
+            if skipped >= size > 0:
+                skipped -= size
+                continue
+            any_row = False
+            for row in child.rows(base.at(epoch_before + number), skipped):
+                any_row = True
+                yield row
+            if not any_row and not skipped:
+                return  # nothing, for ever
+            skipped = 0
+
+    def size(self) -> int:
+        return self.children[0].size() * max(1, self.count)
+
+
+class TakeDataset(Dataset):
+    """See `Dataset.take`."""
+
+    def __init__(self, input_dataset: Dataset, count: int = -1) -> None:
+        super().__init__(input_dataset)
+        if count != -1:
+            integer(count, "count")
+        self.count = count
+
+    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+        source = self.children[0].rows(run, begin)
+        return source if self.count == -1 else itertools.islice(source, max(0, self.count - begin))
+
+    def size(self) -> int:
+        size = self.children[0].size()
+        return size if self.count == -1 else min(size, self.count)
+
+
+class SkipDataset(Dataset):
+    """See `Dataset.skip`."""
+
+    def __init__(self, input_dataset: Dataset, count: int) -> None:
+        super().__init__(input_dataset)
+        self.count = integer(count, "count", 0)
+
+    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+        return self.children[0].rows(run, begin + self.count)
+
+    def size(self) -> int:
+        return max(0, self.children[0].size() - self.count)
+
+
+class SplitPart(Dataset):
+    """One part of what `Dataset.split` gives.
+
+    Args:
+        input_dataset: the dataset that is split.
+        first: place of the part's first row.
+        count: number of its rows.
+        order: the seed of the order that all parts share; None for the dataset's own.
+    """
+
+    def __init__(self, input_dataset: Dataset, first: int, count: int, order: int | None) -> None:
+        super().__init__(input_dataset)
+        self.first = first
+        self.count = count
+        self.order = order
+
+    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+        child = self.children[0]
+        end = self.first + self.count
+        if self.order is None:
+            return itertools.islice(child.rows(run, self.first + begin), self.count - begin)
+        # always of the same epoch: a row is in one part, however often the parts are read
+        fixed = run.reseeded(self.order).at(0)
+        order = np.random.default_rng(self.order).permutation(child.size())
+        chosen = order[self.first : end][begin:].tolist()
+        sampled = getattr(child, "rows_at", None)
+        if sampled is not None:
+            return sampled(fixed, chosen)
+        return self._picked(child.rows(fixed), chosen)
+
+    @staticmethod
+    def _picked(rows: Iterable[Row], chosen: list[int]) -> Iterator[Row]:
+        wanted = set(chosen)
+        found = {place: row for place, row in enumerate(rows) if place in wanted}
+        for place in chosen:
+            yield found[place]
+
+    def size(self) -> int:
+        return self.count
+
+    def is_shuffled(self) -> bool:
+        return self.order is not None or super().is_shuffled()
+
+
+class ProjectDataset(Dataset):
+    """See `Dataset.project`."""
+
+    def __init__(self, input_dataset: Dataset, columns: Any) -> None:
+        super().__init__(input_dataset)
+        self._names = names_of("columns", columns)
+
+    def columns(self) -> list[str]:
+        return self._names
+
+    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+        found = places(self.children[0].columns(), self._names, "project")
+        return (tuple([row[place] for place in found]) for row in self.children[0].rows(run, begin))
+
+
+class RenameDataset(Dataset):
+    """See `Dataset.rename`."""
+
+    def __init__(self, input_dataset: Dataset, input_columns: Any, output_columns: Any) -> None:
+        super().__init__(input_dataset)
+        old = names_of("input_columns", input_columns)
+        new = names_of("output_columns", output_columns)
+        if len(old) != len(new):
+            raise ValueError(f"rename: {len(old)} input_columns, but {len(new)} output_columns")
+        self._new = dict(zip(old, new, strict=True))
+
+    def columns(self) -> list[str]:
+        before = self.children[0].columns()
+        places(before, list(self._new), "rename")
+        after = [self._new.get(name, name) for name in before]
+        if len(set(after)) != len(after):
+            raise RuntimeError(f"rename: a new name is that of another column: {after}")
+        return after
+
+    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+        self.columns()
+        return self.children[0].rows(run, begin)
+
+
+class ZipDataset(Dataset):
+    """See `Dataset.zip`."""
+
+    def __init__(self, datasets: Any) -> None:
+        for each in datasets:
+            if not isinstance(each, Dataset):
+                raise TypeError(f"zip: a dataset is expected, not {type(each).__name__}")
+        super().__init__(list(datasets))
+
+    def columns(self) -> list[str]:
+        names = [name for child in self.children for name in child.columns()]
+        if len(set(names)) != len(names):
+            raise RuntimeError(f"zip: duplicate columns in {names}: rename them first")
+        return names
+
+    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+        self.columns()
+        for parts in zip(*[child.rows(run, begin) for child in self.children], strict=False):
+            yield tuple(itertools.chain.from_iterable(parts))
+
+    def size(self) -> int:
+        return min(child.size() for child in self.children)
+
+
+class ConcatDataset(Dataset):
+    """See `Dataset.concat`."""
+
+    def __init__(self, datasets: Any) -> None:
+        for each in datasets:
+            if not isinstance(each, Dataset):
+                raise TypeError(f"concat: a dataset is expected, not {type(each).__name__}")
+        super().__init__(list(datasets))
+        self._sampler: Any = None
+
+    def use_sampler(self, sampler: Any) -> None:
+        """Read only the rows that a sampler chooses.
+
+        Args:
+            sampler: the sampler.
+        """
+        self._sampler = copy.copy(sampler)
+        if isinstance(sampler, DistributedSampler):
+            self._sampler.wraps = False
+        self._size = None
+
+    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+        names = self.children[0].columns()
+        for child in self.children[1:]:
+            if child.columns() != names:
+                raise RuntimeError(f"concat: the datasets have different columns: {names} and {child.columns()}")
+        if self._sampler is None:
+            return self._joined(run, begin)
+        total = sum(child.size() for child in self.children)
+        chosen = self._sampler.chosen(total, run.generator(self)).tolist()[begin:]
+        return SplitPart._picked(self._joined(run, 0), chosen)
+
+    def _joined(self, run: Run, begin: int) -> Iterator[Row]:
+        types: list[np.dtype[Any]] | None = None
+        for child in self.children:
+            if begin:
+                size = child.size()
+                if begin >= size:
+                    begin -= size
+                    continue
+            for place, row in enumerate(child.rows(run, begin)):
+                if not place:
+                    if types is None:
+                        types = [each.dtype for each in row]
+                    elif any(_differs(a, b.dtype) for a, b in zip(types, row, strict=True)):
+                        raise RuntimeError(
+                            f"concat: the data types of the datasets should be the same, but got: "
+                            f"{types} and {[each.dtype for each in row]}"
+                        )
+                yield row
+            begin = 0
+
+    def size(self) -> int:
+        total = sum(child.size() for child in self.children)
+        return total if self._sampler is None else self._sampler.count(total)
+
+
+def _differs(left: np.dtype[Any], right: np.dtype[Any]) -> bool:
+    return left != right and not left.kind == right.kind in "US"
+
+
+class SyncWaitDataset(Dataset):
+    """See `Dataset.sync_wait`."""
+
+    def __init__(self, input_dataset: Dataset, condition_name: str, num_batch: int = 1, callback: Any = None) -> None:
+        super().__init__(input_dataset)
+        self.condition_name = condition_name
+        self._each = integer(num_batch, "num_batch")
+        self._callback = callback
+        self._free = threading.Semaphore(num_batch)
+        self._disabled = False
+
+    def all_rows(self, run: Run) -> Iterator[Row]:
+        for row in self.children[0].rows(run):
+            while not self._disabled and not self._free.acquire(timeout=0.05):
+                if run.stopped.is_set():
+                    return
+            yield row
+
+    def release(self, num_batch: int | None, data: Any) -> None:
+        """Let rows through.
+
+        Args:
+            num_batch: how many; as many as before the first call, if None.
+            data: what the callback is called with.
+        """
+        if self._callback is not None:
+            self._callback(data)
+        self._free.release(self._each if num_batch is None else num_batch)
+
+    def disable(self) -> None:
+        """Let all rows through."""
+        self._disabled = True
+
+
+def zip_datasets(datasets: Any) -> Any:
+    """The columns of several datasets side by side.
+
+    Args:
+        datasets: a tuple of datasets.
+
+    Example:
+        >>> from weft import data as ds
+        >>> pairs = ds.zip((ds.NumpySlicesDataset([1], ["x"]), ds.NumpySlicesDataset([2], ["y"])))
+        >>> pairs.get_col_names()
+        ['x', 'y']
+    """
+    if len(datasets) < 2:
+        raise ValueError("zip: can't zip less than two datasets")
+    return ZipDataset(datasets)

@@ -1,0 +1,1 @@
+"""Operations on data, compared with what MindSpore answers."""

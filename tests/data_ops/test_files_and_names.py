@@ -29,6 +29,9 @@ def test_images_in_files(tmp_path: Path) -> None:
     assert np.array_equal(vision.read_image(png), given["hwc"])
     assert np.abs(vision.read_image(jpeg).astype(int) - given["big"]).mean() < 12
     assert np.array_equal(vision.read_image(gray)[..., 0], given["gray"])
+    clear = str(tmp_path / "clear.png")
+    given["pil_a"].save(clear)
+    assert np.array_equal(vision.read_image(clear), given["hwc"])
     assert vision.read_image(png, vision.ImageReadMode.GRAYSCALE).shape == (12, 10, 1)
     assert vision.read_image(gray, vision.ImageReadMode.COLOR).shape == (12, 10, 3)
     assert np.array_equal(vision.Decode()(vision.read_file(png)), given["hwc"])
@@ -121,6 +124,7 @@ def test_names_of_older_releases() -> None:
     import mindspore.dataset.vision.c_transforms as c_vision
     import mindspore.dataset.vision.py_transforms as py_vision
     from mindspore.dataset.transforms.transforms import PyTensorOperation
+    from mindspore.dataset.vision.py_transforms_util import adjust_brightness, augment_error_message, is_pil
     from mindspore.dataset.vision.utils import Border, Inter
 
     given = inputs(JPG)
@@ -133,6 +137,11 @@ def test_names_of_older_releases() -> None:
     assert c_plain.TypeCast(np.float32)(given["vec"]).dtype == np.float32
     assert py_plain.OneHotOp(3)(1).tolist() == [0, 1, 0]
     assert py_vision.Cutout(3)(given["chw"]).shape == (3, 12, 10)
+
+    assert is_pil(given["pil"])
+    assert "PIL image. Got 1." in augment_error_message.format(1)
+    brighter = np.asarray(adjust_brightness(given["pil"], 1.5))
+    assert np.array_equal(brighter, np.asarray(vision.AdjustBrightness(1.5)(given["pil"])))
 
     class Doubled(PyTensorOperation):  # type: ignore[misc]
         def _execute_py(self, row: Any) -> Any:
@@ -153,6 +162,12 @@ def test_operations_of_programs() -> None:
         Operation()(1)
 
 
+def test_results_can_be_written() -> None:
+    for step in (vision.ToNumpy(), vision.HWC2CHW(), vision.HorizontalFlip(), vision.ToTensor()):
+        assert step(inputs(JPG)["pil"]).flags.writeable
+    assert vision.Decode()(JPG).flags.writeable
+
+
 def test_operations_go_to_other_processes() -> None:
     steps = [vision.Resize((4, 4)), vision.RandomHorizontalFlip(), vision.AutoAugment(), vision.HWC2CHW()]
     again = pickle.loads(pickle.dumps(transforms.Compose(steps)))
@@ -168,7 +183,7 @@ import weft.mindspore
 from mindspore.dataset import text, transforms, vision
 image = np.zeros((4, 4, 3), np.uint8)
 assert vision.HWC2CHW()(image).shape == (3, 4, 4)
-assert transforms.Compose([vision.HorizontalFlip(), vision.ToTensor()])(image).shape == (3, 4, 4)
+assert transforms.Compose([vision.VerticalFlip(), vision.ToTensor()])(image).shape == (3, 4, 4)
 for step in (vision.Resize((2, 2)), vision.ToPIL()):
     try:
         step(image)

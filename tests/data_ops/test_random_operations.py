@@ -195,3 +195,33 @@ def test_policies_do_something_to_most_images() -> None:
 
 def test_tokenizers_are_not_random() -> None:
     assert text.WhitespaceTokenizer()("a b").tolist() == text.WhitespaceTokenizer()("a b").tolist()
+
+
+def test_squares_cover_as_much_as_mindspores_do() -> None:
+    white = np.full((20, 16, 3), 255, np.uint8)
+    cut = vision.CutOut(6)
+    with drawing_from(np.random.default_rng(0)):
+        areas = np.array([int((cut(white)[..., 0] == 0).sum()) for _ in range(2000)])
+    assert areas.mean() == pytest.approx(18.7, abs=1)
+    assert areas.std() == pytest.approx(13.5, abs=1)
+
+
+def test_boxes_are_changed_one_by_one() -> None:
+    boxes = np.array([[0, 0, 2, 2], [4, 4, 2, 2], [8, 8, 2, 2]], np.float32)
+    black = np.zeros((12, 12, 3), np.uint8)
+    augment = vision.BoundingBoxAugment(vision.Invert(), 0.5)
+    with drawing_from(np.random.default_rng(0)):
+        counts = np.array([int((augment(black, boxes)[0] > 0).sum()) // 12 for _ in range(1000)])
+    assert counts.mean() == pytest.approx(1.5, abs=0.1)
+    assert counts.std() == pytest.approx(0.866, abs=0.1)
+
+
+def test_erased_rectangles() -> None:
+    white = np.full((3, 20, 16), 255, np.uint8)
+    erase = vision.RandomErasing(1.0)
+    with drawing_from(np.random.default_rng(0)):
+        masks = [erase(white)[0] == 0 for _ in range(1000)]
+    assert np.mean([mask.sum() for mask in masks]) == pytest.approx(53.5, abs=3)
+    assert np.mean([mask.any(1).sum() / mask.any(0).sum() for mask in masks if mask.any()]) == pytest.approx(
+        0.82, abs=0.08
+    )

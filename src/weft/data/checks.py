@@ -31,6 +31,11 @@ def of_type(value: Any, kinds: type | tuple[type, ...], name: str) -> None:
         raise TypeError(f"Argument {name} with value {value} is not of type {list(allowed)}, but got {type(value)}.")
 
 
+def given(value: Any, default: Any) -> Any:
+    """An argument, or its default where it is None, as MindSpore reads None."""
+    return default if value is None else value
+
+
 def within(
     value: float, low: float, high: float, name: str, *, without_low: bool = False, without_high: bool = False
 ) -> None:
@@ -100,11 +105,11 @@ def functions(value: Any, name: str = "transforms") -> list[Any]:
     return list(value)
 
 
-def pair(value: Any, name: str, form: str = "(min, max)") -> tuple[Any, Any]:
-    """A list or tuple of two."""
+def pair(value: Any, name: str, form: str = "(min, max)", error: type[Exception] = TypeError) -> tuple[Any, Any]:
+    """A list or tuple of two; an error of the class given is raised for another length."""
     of_type(value, (tuple, list), name)
     if len(value) != 2:
-        raise TypeError(f"{name} should be a sequence {form} of length 2, but got {value!r}.")
+        raise error(f"{name} should be a sequence {form} of length 2, but got {value!r}.")
     return value[0], value[1]
 
 

@@ -43,8 +43,8 @@ class Operation:
         return type(self).__name__
 
     def received(self, column: Any) -> Any:
-        """A column as `apply` takes it: an array, whatever it was."""
-        return np.asarray(column)
+        """A column as `apply` takes it: an array, whatever it was; that of an image of Pillow can be written."""
+        return np.array(column) if is_pil(column) else np.asarray(column)
 
     def apply(self, *columns: Any) -> Any:
         """What becomes of the columns."""

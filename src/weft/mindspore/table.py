@@ -187,7 +187,13 @@ _DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "mindspore.dataset.vision": _VISION,
     "mindspore.dataset.vision.c_transforms": _VISION,
     "mindspore.dataset.vision.py_transforms": _FORMER_VISION,
-    "mindspore.dataset.vision.py_transforms_util": {"weft.data.operation": "is_pil"},
+    "mindspore.dataset.vision.py_transforms_util": {
+        "weft.data.operation": "is_pil",
+        "weft.data.vision.image_operation": "augment_error_message",
+        "weft.data.vision.on_pil": (
+            "adjust_brightness=brightness adjust_contrast=contrast adjust_hue=hue adjust_saturation=saturation"
+        ),
+    },
     "mindspore.dataset.vision.transforms": {**_VISION, **_BASES},
     "mindspore.dataset.vision.utils": {"weft.data.vision.enums": "*", "weft.data.vision.files": "*"},
 }

@@ -71,11 +71,16 @@ def each_of(array: Any, change: Callable[[str], str]) -> Any:
     return np.array([change(text) for text in array.ravel().tolist()], np.str_).reshape(array.shape)
 
 
+def folded(text: str) -> str:
+    """A text without upper case, and with one character for those that differ in form only."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
 class CaseFold(TextOperation):
-    """Texts without upper case."""
+    """Texts without upper case, and with one character for those that differ in form only."""
 
     def apply(self, *columns: Any) -> Any:
-        return each_of(columns[0], str.casefold)
+        return each_of(columns[0], folded)
 
 
 def checked_form(value: Any) -> str | None:
@@ -133,12 +138,18 @@ class RegexReplace(TextOperation):
         checks.of_type(pattern, str, "pattern")
         checks.of_type(replace, str, "replace")
         self.pattern = pattern
-        self.replace = re.sub(r"\$(\d+)", r"\\g<\1>", replace.replace("\\", "\\\\"))
+        self.replace = re.sub(r"\\(.)|\$(\d+)|(\\)", _of_template, replace)
         self.count = 0 if checks.boolean(replace_all, "replace_all") else 1
 
     def apply(self, *columns: Any) -> Any:
         pattern = compiled(self.pattern, self)
         return each_of(columns[0], lambda text: pattern.sub(self.replace, text, count=self.count))
+
+
+def _of_template(part: re.Match[str]) -> str:
+    """A part of what is put in as Python writes it: a character after a backslash is itself."""
+    literal, group, backslash = part.groups()
+    return f"\\g<{group}>" if group else (literal or backslash).replace("\\", "\\\\")
 
 
 def compiled(pattern: str, operation: Operation) -> re.Pattern[str]:
@@ -383,16 +394,21 @@ class ToNumber(TextOperation):
     def _number(self, text: str) -> float | int:
         whole = self.data_type.kind in "iu"
         try:
-            number = int(text) if whole and re.fullmatch(r"\s*[+-]?\d+\s*", text) else float(text)
+            if whole:
+                digits = re.fullmatch(r"\s*([+-]?\d+)(\.\d*)?\s*", text)
+                number: float | int = int(digits[1]) if digits else int(text)
+            else:
+                number = float(text)
         except ValueError:
             raise self.wrong(f'it is invalid to convert "{text}" to a number.') from None
         bounds = np.iinfo(self.data_type) if whole else np.finfo(self.data_type)
-        if not bounds.min <= number <= bounds.max:
+        low, high = (int(bounds.min), int(bounds.max)) if whole else (float(bounds.min), float(bounds.max))
+        if number < low or number > high:
             raise self.wrong(
                 f"string input {text} will be out of bounds if cast to {self.data_type.name}. The valid range is: "
-                f"[{bounds.min}, {bounds.max}]."
+                f"[{low}, {high}]."
             )
-        return int(number) if whole else number
+        return number
 
 
 class AddToken(TextOperation):
@@ -437,9 +453,10 @@ class PythonTokenizer(Operation):
     def apply(self, *columns: Any) -> Any:
         (array,) = columns
         try:
-            if array.ndim == 0:
-                return np.array(self.tokenizer(array.item()))
-            return np.array([self.tokenizer(text) for text in array.tolist()])
+            words = (
+                self.tokenizer(array.item()) if array.ndim == 0 else [self.tokenizer(each) for each in array.tolist()]
+            )
+            return np.array(words, np.str_)
         except Exception as wrong:
             name = getattr(self.tokenizer, "__name__", repr(self.tokenizer))
             raise RuntimeError(f"Error occurred in Pyfunc [{name}], error message: {wrong}") from wrong

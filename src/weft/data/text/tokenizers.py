@@ -11,13 +11,16 @@ from typing import Any, Final
 import numpy as np
 
 from weft.data import checks
-from weft.data.text.basic import TextOperation, checked_flag, checked_form, checked_text, compiled, normalized
+from weft.data.text.basic import TextOperation, checked_flag, checked_form, checked_text, compiled, folded, normalized
 from weft.data.text.enums import NormalizeForm
 from weft.data.text.vocab import Vocab
 
 Piece = tuple[str, int, int]  # a word, where it begins and where it ends, in bytes
 
 _HAN: Final = "\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b81f\uf900-\ufaff\U0002f800-\U0002fa1f"
+#: white space as Unicode has it, which Python takes four control characters for, too
+_SPACE: Final = r"[^\S\x1c-\x1f]+"
+_NO_SPACE: Final = r"[\S\x1c-\x1f]+"
 #: words of BERT that stand for more than they say
 _UNUSED: Final = r"\[CLS\]|\[SEP\]|\[UNK\]|\[PAD\]|\[MASK\]|\[unused\d+\]"
 
@@ -74,8 +77,8 @@ class WhitespaceTokenizer(_Tokenizer):
         self.with_offsets = checked_flag(with_offsets, "with_offsets")
 
     def parts(self, text: str) -> Iterator[tuple[str, bool]]:
-        for part in re.findall(r"\s+|\S+", text):
-            yield part, not part.isspace()
+        for part in re.findall(rf"{_SPACE}|{_NO_SPACE}", text):
+            yield part, re.fullmatch(_SPACE, part) is None
 
 
 class UnicodeCharTokenizer(_Tokenizer):
@@ -98,7 +101,10 @@ def _script(character: str) -> str:
     """The script of a character, as the first word of its name tells it; the same for all that belong to none."""
     if unicodedata.category(character)[0] not in "LM":
         return ""
-    return unicodedata.name(character, "").split(" ")[0].split("-")[0]
+    first = unicodedata.name(character, "").split(" ")[0]
+    if first == "KATAKANA-HIRAGANA":  # the mark of long vowels of both
+        return ""
+    return "CJK" if first == "IDEOGRAPHIC" else first.split("-")[0]
 
 
 class UnicodeScriptTokenizer(_Tokenizer):
@@ -135,6 +141,8 @@ class RegexTokenizer(_Tokenizer):
     """
 
     def __init__(self, delim_pattern: str, keep_delim_pattern: str = "", with_offsets: bool = False) -> None:
+        if delim_pattern is None:
+            raise ValueError("delim_pattern is not provided.")
         self.delim_pattern = checked_text(delim_pattern, "delim_pattern")
         self.keep_delim_pattern = checked_text(keep_delim_pattern, "keep_delim_pattern")
         self.with_offsets = checked_flag(with_offsets, "with_offsets")
@@ -191,7 +199,7 @@ class BasicTokenizer(_Tokenizer):
         if self.lower_case:
             text = "".join(
                 character
-                for character in unicodedata.normalize("NFD", text.casefold())
+                for character in unicodedata.normalize("NFD", folded(text))
                 if unicodedata.category(character) != "Mn"
             )
         else:
@@ -222,6 +230,8 @@ def _is_punctuation(character: str) -> bool:
 
 
 def _checked_vocab(vocab: Any) -> Vocab:
+    if vocab is None:
+        raise ValueError("vocab is not provided.")
     if not isinstance(vocab, Vocab):
         raise TypeError(f"Wrong input type for vocab, should be text.Vocab object, but got {vocab!r}.")
     return vocab

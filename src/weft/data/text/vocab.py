@@ -211,7 +211,7 @@ def _numbered(words: Sequence[str], special: Any, first: bool) -> dict[str, int]
     checks.boolean(first, "special_first")
     further: list[str] = []
     if special is not None:
-        checks.of_type(special, (list, tuple), "special_tokens")
+        checks.of_type(special, list, "special_tokens")
         for word in special:
             checks.of_type(word, str, "special_tokens")
         further = list(special)

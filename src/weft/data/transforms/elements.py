@@ -40,7 +40,7 @@ def checked_dtype(value: Any, name: str = "data_type") -> np.dtype[Any]:
     try:
         if not isinstance(value, (dtypes.DType, str, type, np.dtype)):
             raise TypeError
-        return np.dtype(dtypes.of(value).np_dtype)
+        return np.dtype(float) if value is float else np.dtype(dtypes.of(value).np_dtype)
     except TypeError:
         raise TypeError(
             f"Argument {name} with value {value} is not of type [{dtypes.DType}, {np.dtype}], but got {type(value)}."
@@ -62,9 +62,10 @@ def cast(array: Any, kind: np.dtype[Any]) -> Any:
     Returns:
         numpy.ndarray: the new array.
     """
-    if array.dtype.kind == "f" and kind.kind in "iu":
-        return np.asarray(np.trunc(array)).astype(np.int64).astype(kind)
-    return array.astype(kind)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if array.dtype.kind == "f" and kind.kind in "iu":
+            return np.asarray(np.trunc(array)).astype(np.int64).astype(kind)
+        return array.astype(kind)
 
 
 class TypeCast(Operation):

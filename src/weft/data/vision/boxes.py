@@ -13,7 +13,7 @@ from weft.data.vision import on_arrays
 from weft.data.vision.cropping import RandomCrop, RandomResizedCrop
 from weft.data.vision.enums import Border, Inter
 from weft.data.vision.geometry import random_interpolation, resized
-from weft.data.vision.image_operation import checked_inter, happens, integer_between
+from weft.data.vision.image_operation import checked_inter, happens
 
 
 class _WithBBox(Operation):
@@ -26,7 +26,9 @@ class _WithBBox(Operation):
         self._checked(image, boxes)
         try:
             done, moved = self.on(image, boxes.copy())
-        except (RuntimeError, on_arrays.opencv_error()) as wrong:
+        except RuntimeError as wrong:
+            raise self.wrong(str(wrong)) from None
+        except on_arrays.opencv_error() as wrong:
             raise self.wrong(str(wrong).strip()) from wrong
         return done, moved
 
@@ -203,7 +205,7 @@ class BoundingBoxAugment(_WithBBox):
 
     Args:
         transform: the operation.
-        ratio: which part of the boxes, rounded.
+        ratio: the probability for each box.
     """
 
     def __init__(self, transform: Any, ratio: float = 0.3) -> None:
@@ -216,11 +218,9 @@ class BoundingBoxAugment(_WithBBox):
 
     def on(self, image: Any, boxes: Any) -> tuple[Any, Any]:
         image = image.copy()
-        left = list(range(len(boxes)))
-        for _ in range(round(self.ratio * len(boxes))):
-            place = left.pop(integer_between(0, len(left) - 1))
-            x, y, across, along = boxes[place, :4].astype(np.int64)
-            if not across or not along:
+        for box in boxes:
+            x, y, across, along = box[:4].astype(np.int64)
+            if not happens(self.ratio) or not across or not along:
                 continue
             part = np.ascontiguousarray(image[y : y + along, x : x + across])
             done = self.transform(part)

@@ -111,7 +111,7 @@ class AdjustGamma(ImageOperation):
 
     def __init__(self, gamma: float, gain: float = 1) -> None:
         self.gamma = checks.real(gamma, "gamma", 0)
-        self.gain = checks.real(gain, "gain")
+        self.gain = checks.real(checks.given(gain, 1), "gain")
 
     def on(self, image: Any, room: ModuleType) -> Any:
         return room.gamma(image, self.gamma, self.gain)
@@ -215,6 +215,7 @@ class RandomPosterize(ImageOperation):
     """
 
     def __init__(self, bits: int | Sequence[int] = (8, 8)) -> None:
+        bits = checks.given(bits, (8, 8))
         checks.of_type(bits, (int, list, tuple), "bits")
         low, high = (bits, bits) if isinstance(bits, int) else checks.pair(bits, "bits")
         self.low, self.high = checks.integer(low, "bits", 1, 8), checks.integer(high, "bits", 1, 8)
@@ -253,7 +254,8 @@ class RandomSolarize(ImageOperation):
     """
 
     def __init__(self, threshold: Sequence[int] = (0, 255)) -> None:
-        low, high = checks.pair(threshold, "threshold")
+        checks.of_type(threshold, tuple, "threshold")
+        low, high = checks.pair(threshold, "threshold", error=ValueError)
         self.low, self.high = checks.integer(low, "threshold[0]", 0, 255), checks.integer(high, "threshold[1]", 0, 255)
         if self.low > self.high:
             raise ValueError(f"threshold must be in min max format numbers, but got {threshold!r}.")
@@ -273,8 +275,10 @@ class _Degrees(ImageOperation):
     takes = BOTH
 
     def __init__(self, degrees: Sequence[float] = (0.1, 1.9)) -> None:
+        degrees = checks.given(degrees, (0.1, 1.9))
         if not isinstance(degrees, (tuple, list)):
             raise TypeError(f"degrees must be either a tuple or a list, but got {degrees!r}.")
+        checks.pair(degrees, "degrees", error=ValueError)
         self.degrees = checks.interval(degrees, "degrees")
 
 
@@ -426,9 +430,10 @@ class GaussianBlur(ImageOperation):
         self.sigma = self._deviations(sigma)
 
     def _deviations(self, sigma: Any) -> tuple[float, float]:
-        checks.of_type(sigma or 0, (numbers.Number, list, tuple), "sigma")
+        sigma = checks.given(sigma, 0)
+        checks.of_type(sigma, (numbers.Number, list, tuple), "sigma")
         if not isinstance(sigma, (list, tuple)):
-            both = checks.real(sigma or 0, "sigma", 0) or self._usual(self.kernel[0])
+            both = checks.real(sigma, "sigma", 0) or self._usual(self.kernel[0])
             return both, both
         if len(sigma) != 2:
             raise TypeError(f"sigma should be a single number or a list/tuple of length 2, but got {sigma!r}.")

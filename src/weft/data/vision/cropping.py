@@ -137,7 +137,7 @@ class PadToSize(ImageOperation):
         padding_mode: Border = Border.CONSTANT,
     ) -> None:
         checks.of_type(size, (int, list, tuple), "size")
-        self.size = checks.square(size)
+        self.size = checks.square(size if isinstance(size, int) else checks.pair(size, "size", "(h, w)", ValueError))
         self.offset = None if offset is None else _checked_offset(offset)
         self.fill = checks.colour(fill_value)
         self.padding_mode = checked_border(padding_mode)
@@ -192,8 +192,8 @@ class RandomCrop(ImageOperation):
         self.size = checks.square(size)
         self.padding = (0, 0, 0, 0) if padding is None else checks.padding(padding)
         self.pad_if_needed = checks.boolean(pad_if_needed, "pad_if_needed")
-        self.fill = checks.colour(fill_value)
-        self.padding_mode = checked_border(padding_mode)
+        self.fill = checks.colour(checks.given(fill_value, 0))
+        self.padding_mode = checked_border(checks.given(padding_mode, Border.CONSTANT))
 
     def on(self, image: Any, room: ModuleType) -> Any:
         image, _ = self.padded(image, room)
@@ -243,12 +243,12 @@ class RandomResizedCrop(ImageOperation):
         max_attempts: int = 10,
     ) -> None:
         self.size = checks.square(size)
-        self.scale = checks.interval(scale, "scale")
-        self.ratio = checks.interval(ratio, "ratio")
+        self.scale = checks.interval(checks.given(scale, (0.08, 1.0)), "scale")
+        self.ratio = checks.interval(checks.given(ratio, (3.0 / 4.0, 4.0 / 3.0)), "ratio")
         for name, high in (("scale", self.scale[1]), ("ratio", self.ratio[0])):
             checks.within(high, 0, checks.MOST, name, without_low=True)
-        self.interpolation = checked_inter(interpolation)
-        self.max_attempts = checks.integer(max_attempts, "max_attempts")
+        self.interpolation = checked_inter(checks.given(interpolation, Inter.BILINEAR))
+        self.max_attempts = checks.integer(checks.given(max_attempts, 10), "max_attempts")
         if self.interpolation == Inter.ANTIALIAS:
             self.takes = ONLY_PIL
             self.in_python = True
@@ -329,7 +329,7 @@ class TenCrop(FiveCrop):
 
     def __init__(self, size: int | Sequence[int], use_vertical_flip: bool = False) -> None:
         super().__init__(size)
-        self.use_vertical_flip = checks.boolean(use_vertical_flip, "use_vertical_flip")
+        self.use_vertical_flip = checks.boolean(checks.given(use_vertical_flip, False), "use_vertical_flip")
 
     def on(self, image: Any, room: ModuleType) -> Any:
         flipped = room.flip_vertical(image) if self.use_vertical_flip else room.flip_horizontal(image)
@@ -349,10 +349,14 @@ class SlicePatches(ImageOperation):
     def __init__(
         self, num_height: int = 1, num_width: int = 1, slice_mode: SliceMode = SliceMode.PAD, fill_value: int = 0
     ) -> None:
-        self.counts = (checks.integer(num_height, "num_height"), checks.integer(num_width, "num_width"))
+        self.counts = (
+            checks.integer(checks.given(num_height, 1), "num_height"),
+            checks.integer(checks.given(num_width, 1), "num_width"),
+        )
+        slice_mode = checks.given(slice_mode, SliceMode.PAD)
         checks.of_type(slice_mode, SliceMode, "slice_mode")
         self.drop = slice_mode == SliceMode.DROP
-        self.fill = checks.integer(fill_value, "fill_value", 0, 255)
+        self.fill = checks.integer(checks.given(fill_value, 0), "fill_value", 0, 255)
 
     def on(self, image: Any, room: ModuleType) -> Any:
         on_arrays.needs(image)

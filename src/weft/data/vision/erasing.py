@@ -41,10 +41,10 @@ class CutOut(ImageOperation):
             )
         done = image.copy()
         for _ in range(self.num_patches):
-            # a square is drawn by its middle, so that it may stand over the edge
-            row, column = integer_between(0, height - 1), integer_between(0, width - 1)
-            rows = slice(max(0, row - self.length // 2), row - self.length // 2 + self.length)
-            columns = slice(max(0, column - self.length // 2), column - self.length // 2 + self.length)
+            # a square may stand over the edge, and beside the image
+            top, left = integer_between(-self.length, height), integer_between(-self.length, width)
+            rows = slice(max(0, top), top + self.length)
+            columns = slice(max(0, left), left + self.length)
             done[(rows, columns) if self.is_hwc else (slice(None), rows, columns)] = 0
         return done
 
@@ -91,7 +91,7 @@ class RandomErasing(ImageOperation):
     Args:
         prob: the probability.
         scale: range of the area of the rectangle, of that of the image.
-        ratio: range of its height over its width.
+        ratio: range of its width over its height.
         value: its colour: a number, three, or ``"random"`` for noise.
         inplace: whether the image itself is changed.
         max_attempts: how often a rectangle is drawn before the image is left as it is.
@@ -119,10 +119,11 @@ class RandomErasing(ImageOperation):
 
     @staticmethod
     def _checked_value(value: Any) -> Any:
+        checks.of_type(value, (int, list, tuple, str), "value")
         if value == "random":
             return value
         values = value if isinstance(value, (tuple, list)) else (value,)
-        if isinstance(value, str) or len(values) not in (1, 3):
+        if isinstance(value, str) or (isinstance(value, (tuple, list)) and len(value) != 3):
             raise ValueError(
                 "The value for erasing should be either a single value, or a string 'random', or a sequence of 3 "
                 f"elements for RGB respectively, but got {value!r}."
@@ -140,8 +141,8 @@ class RandomErasing(ImageOperation):
         channels, height, width = image.shape
         for _ in range(self.max_attempts):
             area = between(*self.scale) * height * width
-            ratio = math.exp(between(math.log(self.ratio[0]), math.log(self.ratio[1])))
-            rows, columns = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+            ratio = between(*self.ratio)
+            rows, columns = round(math.sqrt(area / ratio)), round(math.sqrt(area * ratio))
             if not (rows < height and columns < width):
                 continue
             top, left = integer_between(0, height - rows), integer_between(0, width - columns)

@@ -72,7 +72,7 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
         mode: as what it is read.
 
     Returns:
-        numpy.ndarray: the image, (H, W, C), in RGB.
+        numpy.ndarray: the image, (H, W, C), in RGB, without transparency.
     """
     _name_of(filename)
     if not isinstance(mode, ImageReadMode):
@@ -89,7 +89,7 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
         raise RuntimeError(f"ReadImage: Failed to read file {filename}.")
     if image.ndim == 2:
         return image[:, :, None]
-    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB if image.shape[2] == 3 else cv2.COLOR_BGRA2RGBA)
+    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB if image.shape[2] == 3 else cv2.COLOR_BGRA2RGB)
 
 
 def _encoded(image: Any, name: str, suffix: str, setting: str, value: int, low: int, high: int) -> Any:

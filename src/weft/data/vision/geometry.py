@@ -127,6 +127,8 @@ class _Turning(ImageOperation):
         self.expand = checks.boolean(expand, "expand")
         if center is not None and (not isinstance(center, tuple) or len(center) != 2):
             raise ValueError(f"Value center needs to be a 2-tuple, but got {center!r}.")
+        for place, each in enumerate(center or ()):
+            checks.real(each, f"center[{place}]")
         self.center = center
         self.fill = checks.colour(fill_value)
 
@@ -221,7 +223,7 @@ class Affine(ImageOperation):
         resample: Inter = Inter.NEAREST,
         fill_value: Any = 0,
     ) -> None:
-        self.degrees = checks.real(degrees, "degrees")
+        self.degrees = checks.real(degrees, "degrees", -180, 180)
         across, along = checks.pair(translate, "translate", "(x, y)")
         self.translate = (
             checks.real(across, "translate[0]", -1.0, 1.0),
@@ -230,7 +232,10 @@ class Affine(ImageOperation):
         self.scale = checks.real(scale, "scale", 0, without_low=True)
         checks.of_type(shear, (numbers.Number, tuple, list), "shear")
         pair = checks.pair(shear, "shear", "(x, y)") if isinstance(shear, (tuple, list)) else (shear, 0.0)
-        self.shear = (checks.real(pair[0], "shear[0]"), checks.real(pair[1], "shear[1]"))
+        self.shear = (
+            checks.real(pair[0], "shear[0]", -180, 180),
+            checks.real(pair[1], "shear[1]", -180, 180),
+        )
         self.resample = checked_inter(resample, "resample")
         self.fill = checks.colour(fill_value)
 
@@ -269,7 +274,7 @@ class RandomAffine(ImageOperation):
         self.scale = (1.0, 1.0) if scale is None else checks.interval(scale, "scale")
         self.shear = _range_of_shears(shear)
         self.resample = checked_inter(resample, "resample")
-        self.fill = checks.colour(fill_value)
+        self.fill = checks.colour(checks.given(fill_value, 0))
 
     def on(self, image: Any, room: ModuleType) -> Any:
         if room is on_arrays:

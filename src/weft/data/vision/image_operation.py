@@ -22,6 +22,10 @@ BOTH: Final = "both"  # an image of Pillow stays one
 ARRAYS: Final = "arrays"  # an image of Pillow becomes an array
 ONLY_PIL: Final = "only pil"
 ONLY_ARRAYS: Final = "only arrays"
+#: what is said of an array where an image of Pillow is needed; programs use it under this name, too
+augment_error_message: Final = (
+    "img should be PIL image. Got {}. Use Decode() for encoded data or ToPIL() for decoded data."
+)
 
 
 class ImageOperation(Operation):
@@ -33,16 +37,13 @@ class ImageOperation(Operation):
     def received(self, column: Any) -> Any:
         if isinstance(column, np.ndarray):
             if self.takes == ONLY_PIL:
-                raise TypeError(
-                    f"{self.name}: img should be PIL image. Got {type(column)}. Use Decode() for encoded data or "
-                    "ToPIL() for decoded data."
-                )
+                raise TypeError(f"{self.name}: {augment_error_message.format(type(column))}")
             return column
         if not is_pil(column):
             raise TypeError(f"{self.name}: Input should be NumPy or PIL image, got {type(column)}.")
         if self.takes == ONLY_ARRAYS:
             raise TypeError(f"{self.name}: img should be NumPy array. Got {type(column)}.")
-        return np.asarray(column) if self.takes == ARRAYS else column
+        return np.array(column) if self.takes == ARRAYS else column
 
     def apply(self, *columns: Any) -> Any:
         (image,) = columns

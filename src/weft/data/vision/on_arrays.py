@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -34,10 +35,9 @@ _BORDERS: Final = {
 }
 
 
-def opencv_error() -> type[Exception]:
-    """The class of OpenCV's errors."""
-    found: type[Exception] = cv2.error
-    return found
+def opencv_error() -> tuple[type[Exception], ...]:
+    """The classes of OpenCV's errors; none where it was not imported yet."""
+    return (cv2.error,) if sys.modules.get("cv2") else ()
 
 
 def needs(image: Array, ranks: Sequence[int] = (2, 3), channels: Sequence[int] = (), types: Sequence[str] = ()) -> None:
@@ -143,7 +143,7 @@ def resize(image: Array, height: int, width: int, inter: Inter) -> Array:
 def _resized_as_pillow_does(image: Array, height: int, width: int) -> Array:
     """Bicubic, with the kernel widened where the image becomes smaller."""
     if image.dtype == np.uint8:
-        return np.asarray(Image.fromarray(image).resize((width, height), Image.BICUBIC))
+        return np.array(Image.fromarray(image).resize((width, height), Image.BICUBIC))
     planes = [Image.fromarray(image[:, :, channel].astype(np.float32)) for channel in range(image.shape[2])]
     done = np.stack([np.asarray(plane.resize((width, height), Image.BICUBIC)) for plane in planes], -1)
     return done.astype(image.dtype)
@@ -187,6 +187,9 @@ def pad(image: Array, left: int, top: int, right: int, bottom: int, fill: Fill, 
 def flip_horizontal(image: Array) -> Array:
     """Left and right exchanged."""
     _at_least_two(image)
+    if image.dtype == np.uint8 and image.ndim <= 3:
+        done: Array = cv2.flip(image, 1).reshape(image.shape)
+        return done
     return np.ascontiguousarray(image[:, ::-1] if image.ndim <= 3 else image[..., ::-1, :])
 
 
@@ -277,10 +280,18 @@ def _as(image: Array, values: Array) -> Array:
     return np.clip(np.rint(values), bounds.min, bounds.max).astype(image.dtype)
 
 
+def _by_value(image: Array, change: Callable[[Array], Array]) -> Array:
+    """An image with each value changed; bytes by a table of all that there are."""
+    if image.dtype != np.uint8:
+        return change(image)
+    done: Array = cv2.LUT(np.ascontiguousarray(image), change(np.arange(256, dtype=np.uint8)))
+    return done.reshape(image.shape)
+
+
 def brightness(image: Array, factor: float) -> Array:
     """The image times a factor."""
     needs(image)
-    return _as(image, image.astype(np.float32) * np.float32(factor))
+    return _by_value(image, lambda values: _as(values, values.astype(np.float32) * np.float32(factor)))
 
 
 def contrast(image: Array, factor: float) -> Array:
@@ -288,7 +299,8 @@ def contrast(image: Array, factor: float) -> Array:
     needs(image, (3,), (3,), ("uint8", "uint16", "float32"))
     mean = cv2.mean(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))[0]
     level = mean if image.dtype.kind == "f" else int(mean + 0.5)
-    return _as(image, image.astype(np.float32) * np.float32(factor) + np.float32(level * (1 - factor)))
+    scale, shift = np.float32(factor), np.float32(level * (1 - factor))
+    return _by_value(image, lambda values: _as(values, values.astype(np.float32) * scale + shift))
 
 
 def saturation(image: Array, factor: float) -> Array:
@@ -346,9 +358,12 @@ def gamma(image: Array, power: float, gain: float) -> Array:
     if image.dtype.kind == "f":
         single = image.astype(np.float32)
         return np.clip((single * np.float32(gain)) ** np.float32(power), 0, 1)
-    bounds = np.iinfo(image.dtype)
-    raised = (np.clip(image, 0, 255) / 255.0) ** power * gain * (256 - 1e-3)
-    return np.clip(np.trunc(raised), 0, min(255, bounds.max)).astype(image.dtype)
+
+    def raised(values: Array) -> Array:
+        done = (np.clip(values, 0, 255) / 255.0) ** power * gain * (256 - 1e-3)
+        return np.clip(np.trunc(done), 0, min(255, np.iinfo(values.dtype).max)).astype(values.dtype)
+
+    return _by_value(image, raised)
 
 
 def invert(image: Array) -> Array:
@@ -381,7 +396,8 @@ def auto_contrast(image: Array, cutoff: float, ignore: Sequence[int]) -> Array:
             return channel
         scale = np.float32(255.0 / (high - low))
         table = np.clip(np.trunc(np.arange(256, dtype=np.float32) * scale - low * scale), 0, 255).astype(np.uint8)
-        return table[channel]
+        done: Array = cv2.LUT(channel, table)
+        return done
 
     return _by_channel(image, stretched)
 
@@ -409,8 +425,12 @@ def posterize(image: Array, bits: int) -> Array:
 def solarize(image: Array, low: float, high: float) -> Array:
     """Values within an interval inverted; equal ends stand for all from there on."""
     needs(image, (2, 3))
-    inside = image >= low if low == high else (image >= low) & (image <= high)
-    return np.where(inside, _as(image, 255 - image.astype(np.float64)), image)
+
+    def inverted(values: Array) -> Array:
+        inside = values >= low if low == high else (values >= low) & (values <= high)
+        return np.where(inside, _as(values, 255 - values.astype(np.float64)), values)
+
+    return _by_value(image, inverted)
 
 
 def lighting(image: Array, noise: Sequence[float]) -> Array:

@@ -287,7 +287,7 @@ class RandomSelectSubpolicy(ImageOperation):
     """
 
     def __init__(self, policy: Sequence[Sequence[tuple[Any, float]]]) -> None:
-        checks.of_type(policy, (list, tuple), "policy")
+        checks.of_type(policy, list, "policy")
         if not policy:
             raise ValueError("policy can not be empty.")
         for row, steps in enumerate(policy):

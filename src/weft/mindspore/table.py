@@ -54,7 +54,7 @@ _PRIMITIVE: Final = {
     "weft.mindspore.extras": "constexpr",
 }
 _OPERATIONS: Final = {
-    "weft.ops.operations": "*",
+    "weft.ops.operations": "* Gelu=GeLU SparseGatherV2=Gather",
     "weft.ops.collectives": "ReduceOp",
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
     "weft.autodiff.composite": "Partial",
@@ -309,7 +309,12 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.nn.wrap.loss_scale": _CELLS,
         "mindspore.nn.learning_rate_schedule": _CELLS,
         "mindspore.nn.dynamic_lr": _CELLS,
-        "mindspore.numpy": {"weft.ops": _NUMPY, "weft.mindspore.numpy": "*", "weft.dtypes": _DTYPES},
+        "mindspore.numpy": {
+            "weft.ops": _NUMPY,
+            "weft.mindspore.numpy": "*",
+            "weft.mindspore.numpy_arrays": "*",
+            "weft.dtypes": _DTYPES,
+        },
         "mindspore.log": {"weft.mindspore.log": "*", "logging": "logging=."},
         "mindspore.amp": {"weft.train.amp": "*", "weft.train": _SCALES},
         "mindspore.dataset": _DATA,

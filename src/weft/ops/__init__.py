@@ -11,12 +11,14 @@ from weft.ops import methods as _methods  # noqa: F401  (attaches the methods)
 from weft.ops import optimizer as _optimizer  # noqa: F401  (declares the steps)
 from weft.ops.activation import *
 from weft.ops.binary import *
+from weft.ops.blocks import *
 from weft.ops.collectives import *
 from weft.ops.compare import *
 from weft.ops.conv import *
 from weft.ops.create import *
 from weft.ops.cumulative import *
 from weft.ops.custom import *
+from weft.ops.detection import *
 from weft.ops.dropout import *
 from weft.ops.elementwise import *
 from weft.ops.embedding import *

@@ -71,7 +71,7 @@ class TestBatch:
         assert epochs == [0, 1]
 
     def test_refused(self) -> None:
-        with pytest.raises(ValueError, match="batch_size is not within"):
+        with pytest.raises(ValueError, match="batch_size with value 0 is not within"):
             numbers().batch(0)
         with pytest.raises(RuntimeError, match="different shapes in column 'a'"):
             rows(ragged().batch(2))

@@ -379,6 +379,8 @@ def avg_pool(
     grown, plain = _settle_pads(name, _spatial(x, rank, data_format), kernel, steps, (1,) * rank, pads, ceil_mode)
     counted = plain if count_include_pad else ((0, 0),) * rank
     divisor = divisor_override or 0
+    if pad_mode.lower() == "same" and count_include_pad:  # each window has all elements, of which some are zeros
+        divisor = divisor or math.prod(kernel)
     return apply(AVG_POOL, (x,), (kernel, steps, grown, counted, divisor, data_format))
 
 

@@ -281,7 +281,7 @@ def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
 
 
 def unique(input: Any) -> Any:
-    """The different elements, sorted, and for each element the position of its value among them.
+    """The different elements in the order in which they first come, and for each element the position of its value.
 
     Args:
         input: tensor.
@@ -291,10 +291,13 @@ def unique(input: Any) -> Any:
 
     Example:
         >>> print(*unique(Tensor([5, 2, 5])))
-        [2 5] [1 0 1]
+        [5 2] [0 1 0]
     """
-    found, inverse = np.unique(_values(tensor(input), "unique()"), return_inverse=True)
-    return Tensor(found), Tensor(inverse.reshape(input.shape).astype(np.int32))
+    values = _values(tensor(input), "unique()")
+    found, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.argsort(order).astype(np.int32)
+    return Tensor(found[order]), Tensor(place[inverse].reshape(values.shape))
 
 
 def unique_consecutive(

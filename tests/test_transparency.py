@@ -20,7 +20,20 @@ from weft.core.transparency import KEEPING, TRANSPARENT
 
 ROOT = Path(weft.__file__).parent
 #: folders whose code runs around captures and graphs, not inside of what is captured
-AROUND = {"cache", "capture", "compile", "data", "ir", "passes", "explain", "jit", "mindspore", "demo", "cli.py", "testing.py"}
+AROUND = {
+    "cache",
+    "capture",
+    "compile",
+    "data",
+    "ir",
+    "passes",
+    "explain",
+    "jit",
+    "mindspore",
+    "demo",
+    "cli.py",
+    "testing.py",
+}
 
 #: functions that capture enters
 ENTERED = {

@@ -8,7 +8,6 @@ from weft import dtypes, ops
 from weft.core.tensor import Tensor
 from weft.mint.arithmetic import a_tensor
 from weft.mint.rows import functions
-from weft.mint.shaping import flatten
 from weft.mint.table import NN_FUNCTIONS
 
 _ROWS = functions(NN_FUNCTIONS, vars(ops), __name__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from weft import ops
-from weft.core.tensor import Tensor
 from weft.mint.reducing import vector_norm
 
 __all__ = ["inv", "matrix_norm", "norm", "qr", "vector_norm"]

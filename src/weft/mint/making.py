@@ -155,7 +155,7 @@ def randint_like(*args: Any, dtype: Any = None, device: Any = None) -> Any:
 def _bounds(name: str, form: str, args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     if len(args) not in (2, 3):
         raise TypeError(f"{name}{form} was given {len(args)} arguments")
-    return (0, *args) if len(args) == 2 else args  # type: ignore[return-value]
+    return (0, *args) if len(args) == 2 else args
 
 
 def randperm(n: int, *, generator: Any = None, dtype: Any = dtypes.int64) -> Any:

@@ -21,7 +21,8 @@ def parse(row: str) -> tuple[str, Signature, str]:
     made = ast.parse(f"def {text}: ...").body[0]
     assert isinstance(made, ast.FunctionDef)
     found, arguments = [], made.args
-    assert not (arguments.posonlyargs or arguments.vararg or arguments.kwarg), row
+    assert arguments.vararg is None, row
+    assert arguments.kwarg is None, row
     defaults: list[Any] = [_EMPTY] * (len(arguments.args) - len(arguments.defaults))
     defaults += map(ast.literal_eval, arguments.defaults)
     for argument, default in zip(arguments.args, defaults, strict=True):

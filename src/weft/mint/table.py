@@ -132,8 +132,7 @@ NN_FUNCTIONS: Final = (
     "conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1)",
     "embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False)",
     "group_norm(input, num_groups, weight=None, bias=None, eps=1e-05)",
-    "interpolate(input, size=None, scale_factor=None, mode='nearest', align_corners=None, "
-    "recompute_scale_factor=None)",
+    "interpolate(input, size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None)",
     "layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05)",
     "linear(input, weight, bias=None)",
     "pad(input, pad, mode='constant', value=None)",

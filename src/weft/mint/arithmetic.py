@@ -6,6 +6,7 @@ from typing import Any
 
 from weft import dtypes, ops
 from weft.core.tensor import Tensor
+from weft.core.transparency import transparent
 from weft.ops._rules import tensor
 
 __all__ = ["add", "allclose", "cdist", "clone", "einsum", "equal", "item", "sub", "triangular_solve"]
@@ -41,6 +42,7 @@ def clone(input: Any) -> Any:
     return a_tensor("clone", input).copy()
 
 
+@transparent
 def item(input: Any) -> Any:
     """The one element of a tensor as a number of Python.
 
@@ -61,6 +63,7 @@ def equal(input: Any, other: Any) -> Any:
     return ops.array_equal(a_tensor("equal", input), a_tensor("equal", other))
 
 
+@transparent
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Whether all elements are close, as a bool.
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from weft import dtypes, ops
 from weft.core.tensor import Tensor
+from weft.core.transparency import transparent
 from weft.mint.arithmetic import a_tensor
 from weft.mint.rows import functions
+from weft.mint.shaping import flatten as flatten
 from weft.mint.table import NN_FUNCTIONS
 
 _ROWS = functions(NN_FUNCTIONS, vars(ops), __name__)
@@ -343,6 +345,7 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> A
     return ops.div(input, ops.clamp(ops.norm(input, p, dim, True), eps))
 
 
+@transparent
 def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """One-hot vectors of indices, as int64.
 

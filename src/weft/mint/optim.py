@@ -11,7 +11,7 @@ from weft.core.tensor import Parameter
 from weft.nn.optim.checks import flag, number
 from weft.nn.optim.optimizer import Optimizer
 
-__all__ = ["Adam", "AdamW", "SGD"]
+__all__ = ["Adam", "AdamW", "FusedAdamW", "SGD"]
 
 
 def _grouped(params: Any) -> list[dict[str, Any]]:
@@ -135,6 +135,10 @@ class AdamW(Adam):
         maximize: bool = False,
     ) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
+
+
+class FusedAdamW(AdamW):
+    """`AdamW`: a step of every optimizer is one operation here."""
 
 
 class SGD(_Optimizer):

@@ -79,8 +79,12 @@ def cummin(input: Any, dim: int) -> Any:
     return _positions(ops.cummin(input, dim))
 
 
-def _extreme(name: str, input: Any, dim: Any, keepdim: bool) -> Any:
+def _extreme(name: str, input: Any, dim: Any, keepdim: bool, other: Any) -> Any:
     a_tensor(name, input)
+    if other is not None:
+        if dim is not None:
+            raise TypeError(f"{name}() takes a dimension or another tensor, not both")
+        dim = a_tensor(name, other)
     if isinstance(dim, Tensor):
         if keepdim:
             raise TypeError(f"{name}() of two tensors takes no keepdim")
@@ -92,23 +96,24 @@ def _extreme(name: str, input: Any, dim: Any, keepdim: bool) -> Any:
     return _positions((ops.max if name == "max" else ops.min)(input, dim, keepdim))
 
 
-def max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; with a dimension, the largest along it and their positions; with a tensor, elementwise.
 
     Args:
         input: tensor.
         dim: a dimension, or a tensor to compare with.
         keepdim: leave the dimension with size 1.
+        other: the tensor to compare with.
 
     Example:
         >>> x = Tensor([[1.0, 5.0, 3.0]])
         >>> print(max(x), *max(x, 1))
         5.0 [5.] [1]
     """
-    return _extreme("max", input, dim, keepdim)
+    return _extreme("max", input, dim, keepdim, other)
 
 
-def min(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; see `max`.
 
     Example:
@@ -116,7 +121,7 @@ def min(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         >>> print(min(x), *min(x, 1))
         3.0 [3.] [2]
     """
-    return _extreme("min", input, dim, keepdim)
+    return _extreme("min", input, dim, keepdim, other)
 
 
 def median(input: Any, dim: Any = None, keepdim: bool = False) -> Any:

@@ -33,9 +33,9 @@ def parse(row: str) -> tuple[str, Signature, str]:
     return made.name, Signature(found), target or made.name
 
 
-def shape_of(found: Signature) -> list[tuple[str, Any, Any]]:
+def shape_of(found: Signature) -> list[tuple[str, Any, Any, type]]:
     """What two signatures have in common where the same calls are right: names, kinds and defaults."""
-    return [(parameter.name, parameter.kind, parameter.default) for parameter in found.parameters.values()]
+    return [(one.name, one.kind, one.default, type(one.default)) for one in found.parameters.values()]
 
 
 def renamed(name: str, wanted: Signature, operation: Callable[..., Any], module: str) -> Callable[..., Any]:

@@ -24,15 +24,13 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     return ops.flatten(input, start_dim=start_dim, end_dim=end_dim)
 
 
-def squeeze(input: Any, dim: Any = None) -> Any:
-    """The tensor without dimensions of size 1: all, or those named that have it.
+def squeeze(input: Any, dim: Any) -> Any:
+    """The tensor without those of the dimensions named that have size 1.
 
     Example:
         >>> squeeze(Tensor([[1, 2]]), (0, 1)).shape
         (2,)
     """
-    if dim is None:
-        return ops.squeeze(input)
     shape = a_tensor("squeeze", input).shape
     named = (dim,) if isinstance(dim, int) else tuple(dim)
     for axis in named:

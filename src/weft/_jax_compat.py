@@ -22,8 +22,8 @@ from jax._src import core as jax_core  # noqa: TID251
 from jax._src import tree_util as jax_tree  # noqa: TID251
 from jax._src import util as jax_util  # noqa: TID251
 from jax._src.interpreters import mlir, pxla  # noqa: TID251
-from jax._src.lib import lapack  # noqa: TID251
 from jaxlib import _jax, xla_client
+from jaxlib.cpu import _lapack
 
 # 64-bit element types are real in this framework; JAX has one process-wide switch for them.
 jax.config.update("jax_enable_x64", True)
@@ -384,7 +384,7 @@ def _prepare_libraries(executable: Any) -> None:
     program that is kept; without it the call goes nowhere and ends the process.
     """
     if any("lapack_" in module.to_string() for module in executable.hlo_modules()):
-        lapack._lapack.initialize()
+        _lapack.initialize()
 
 
 def _device() -> Any:

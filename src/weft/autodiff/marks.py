@@ -79,7 +79,7 @@ def own_gradient(gradient: Any) -> Any:
 @keeps
 def own_gradients(douts: Any) -> Any:
     """Gradients that code of the program gets, see `own_gradient`."""
-    return type(douts)(map(own_gradient, douts)) if isinstance(douts, (tuple, list)) else own_gradient(douts)
+    return tuple([own_gradient(dout) for dout in douts]) if isinstance(douts, tuple) else own_gradient(douts)
 
 
 @transparent

@@ -9,9 +9,28 @@ from weft.core.tensor import Tensor  # noqa: F401  (examples)
 from weft.mint.arithmetic import a_tensor
 
 __all__ = [
+    "diag",
     "flatten", "gather", "index_add", "meshgrid", "repeat_interleave", "scatter", "scatter_add", "select", "softmax",
     "squeeze", "t", "take", "where",
 ]  # fmt: skip
+
+
+def diag(input: Any, diagonal: int = 0) -> Any:
+    """The diagonal of a matrix, or the matrix with this diagonal.
+
+    Args:
+        input: vector or matrix.
+        diagonal: which diagonal; above the main one where positive.
+
+    Example:
+        >>> print(diag(Tensor([1, 2])))
+        [[1 0]
+         [0 2]]
+    """
+    input = a_tensor("diag", input)
+    if input.ndim == 1:
+        return ops.diag_embed(input, offset=diagonal)
+    return ops.diagonal(input, offset=diagonal).clone()
 
 
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:

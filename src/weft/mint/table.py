@@ -59,7 +59,6 @@ FUNCTIONS: Final = (
     "mm(input, mat2)",
     "mv(input, vec)",
     "outer(input, vec2)",
-    "diag(input, diagonal=0)",
     "tril(input, diagonal=0)",
     "triu(input, diagonal=0)",
     # shapes

@@ -295,6 +295,9 @@ def unique(
     if dim is not None:
         raise NotImplementedError("unique: slices along a dimension are not available; dim must be None")
     values, inverse = ops.unique(a_tensor("unique", input))
+    order = ops.argsort(values)
+    values = values[order]
+    inverse = ops.argsort(order)[inverse]
     found = [values]
     if return_inverse:
         found.append(inverse.astype(dtypes.int64))

@@ -30,7 +30,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
     input = a_tensor("diag", input)
     if input.ndim == 1:
         return ops.diag_embed(input, offset=diagonal)
-    return ops.diagonal(input, offset=diagonal).clone()
+    return ops.diagonal(input, offset=diagonal).copy()
 
 
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:

@@ -341,16 +341,18 @@ def unique_consecutive(
     samples=lambda: [Sample((np.array([5, 2, 5, 1], np.int32), np.int32(0)))],
 )
 def unique_with_pad(x: Any, pad_num: Any) -> Any:
-    """The different elements of a vector, sorted and padded to its size, and the position of each element's value.
+    """The different elements of a vector in the order in which they first come, padded to its size, and the position of
+    each element's value.
 
     Example:
         >>> print(*unique_with_pad(Tensor([5, 2, 5]), 0))
-        [2 5 0] [1 0 1]
+        [5 2 0] [0 1 0]
     """
-    found, inverse = jnp.unique(x, return_inverse=True, size=x.size, fill_value=None)
-    count = jnp.max(inverse) + 1
-    padded = jnp.where(jnp.arange(x.size) < count, found, pad_num.astype(x.dtype))
-    return padded, inverse.reshape(x.shape).astype(jnp.int32)
+    found, first, inverse = jnp.unique(x, return_index=True, return_inverse=True, size=x.size, fill_value=None)
+    there = jnp.arange(x.size) < jnp.max(inverse) + 1
+    order = jnp.argsort(jnp.where(there, first, x.size))
+    padded = jnp.where(there, found[order], pad_num.astype(x.dtype))
+    return padded, jnp.argsort(order)[inverse.reshape(x.shape)].astype(jnp.int32)
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:

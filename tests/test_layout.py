@@ -25,6 +25,7 @@ LAYERS = (
     ("vectorize",),
     ("capture",),
     ("nn",),
+    ("mint",),
     ("jit",),
     ("data",),
     ("train",),

@@ -23,6 +23,7 @@ from jax._src import tree_util as jax_tree  # noqa: TID251
 from jax._src import util as jax_util  # noqa: TID251
 from jax._src.interpreters import mlir, pxla  # noqa: TID251
 from jaxlib import _jax, xla_client
+from jaxlib.cpu import _lapack
 
 # 64-bit element types are real in this framework; JAX has one process-wide switch for them.
 jax.config.update("jax_enable_x64", True)
@@ -353,6 +354,7 @@ def _loaded(jitted: Any, program: Program, operands: Sequence[Any]) -> Any:
     executable, _ = _read_kept(program.key, None, device.client, xla_client.DeviceList((device,)))
     if executable is None:
         return None
+    _prepare_libraries(executable)
     name = jax_util.fun_name(jitted._fun)
     place = jax.sharding.SingleDeviceSharding(device)
     shardings = [place] * len(program.read)
@@ -375,6 +377,14 @@ def _loaded(jitted: Any, program: Program, operands: Sequence[Any]) -> Any:
         layouts, [],
     )  # fmt: skip
     return result, fast, False
+
+
+def _prepare_libraries(executable: Any) -> None:
+    """Load what an executable calls besides XLA. JAX does it when it lowers such a call, which is not done for a
+    program that is kept; without it the call goes nowhere and ends the process.
+    """
+    if any("lapack_" in module.to_string() for module in executable.hlo_modules()):
+        _lapack.initialize()
 
 
 def _device() -> Any:

@@ -142,6 +142,52 @@ def _unused_on_one_side(x: Any) -> Any:
     return u + x
 
 
+def _twice(x: Any) -> Any:
+    k = 3.0
+    w = _passing(x)
+    v = ops.tanh(x)
+    u = v * 1.0
+    u.register_hook(lambda g: g * k)
+    return w * v
+
+
+def _computed_again(x: Any) -> Any:
+    k = 3.0
+    w = _passing(x)
+    v = ops.tanh(x)
+    u = ops.tanh(x)
+    u.register_hook(lambda g: g * k)
+    return w * v + u
+
+
+def _scaled_in_place(x: Any) -> Any:
+    y = x * 2
+    z = x * 3
+    y.register_hook(_scale)
+    return (y + z) * x
+
+
+def _scale(g: Any) -> None:
+    g.mul_(10.0)
+
+
+class _ScalingRule(nn.Cell):
+    def construct(self, x: Any) -> Any:
+        return x * 2
+
+    def bprop(self, x: Any, out: Any, dout: Any) -> Any:
+        dout.mul_(10.0)
+        return (dout,)
+
+
+_scaling_rule = _ScalingRule()
+
+
+def _scaled_by_a_rule(x: Any) -> Any:
+    z = x * 3
+    return (z + _scaling_rule(x)) * x
+
+
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "slice": lambda y: y[:],
     "ellipsis": lambda y: y[...],
@@ -155,6 +201,10 @@ HOOKED = {
     "between": _hooked_between,
     "late on one side": _hooked_late_on_one_side,
     "unused": _unused,
+    "twice": _twice,
+    "computed again": _computed_again,
+    "scaled in place": _scaled_in_place,
+    "scaled by a rule": _scaled_by_a_rule,
     "unused on one side": _unused_on_one_side,
     **{f"a view: {name}": _hooked_view(make) for name, make in VIEWS.items()},
 }

@@ -206,6 +206,25 @@ def test_the_next_process_traces_nothing(tmp_path: Path, mode: str) -> None:
     assert results[1][1] == 0
 
 
+@pytest.mark.parametrize(("name", "mode"), [("inverse", "eager"), ("inverse", "jit"), ("eigh", "eager")])
+def test_the_next_process_loads_the_libraries_that_a_program_calls(tmp_path: Path, name: str, mode: str) -> None:
+    source = f"""
+import json
+import numpy as np
+from weft import Tensor, jit, ops
+run = jit(lambda x: ops.{name}(x)) if {mode!r} == "jit" else ops.{name}
+found = run(Tensor(np.array([[2.0, 0.5], [0.5, 1.5]], np.float32)))
+print(json.dumps([abs(x.asnumpy()).tolist() for x in (found if isinstance(found, tuple) else (found,))]))
+"""
+    variables = {"MS_COMPILER_CACHE_PATH": str(tmp_path), "MS_COMPILER_CACHE_ENABLE": "1"}
+    results = []
+    for _ in range(2):
+        done = python("-c", source, **variables)
+        assert done.returncode == 0, done.stderr
+        results.append(json.loads(done.stdout))
+    assert results[0] == results[1]
+
+
 def test_a_program_is_known_by_its_operands_and_settings(tmp_path: Path) -> None:
     """Element types, shapes, weak types, devices' defaults, donated operands and the precision of products."""
     source = """

@@ -377,12 +377,12 @@ def test_to_float_casts_inputs_and_weights_and_gives_them_back() -> None:
 def test_printing_nests() -> None:
     net = nn.SequentialCell(nn.Dense(2, 3), nn.SequentialCell(nn.ReLU()))
     assert repr(net) == (
-        "SequentialCell<\n"
-        "  (0): Dense<input_channels=2, output_channels=3, has_bias=True>\n"
-        "  (1): SequentialCell<\n"
-        "    (0): ReLU<>\n"
-        "    >\n"
-        "  >"
+        "SequentialCell(\n"
+        "  (0): Dense(input_channels=2, output_channels=3, has_bias=True)\n"
+        "  (1): SequentialCell(\n"
+        "    (0): ReLU()\n"
+        "  )\n"
+        ")"
     )
 
 

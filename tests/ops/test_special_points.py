@@ -38,6 +38,7 @@ ELSEWHERE = {
     "NanMedian": "of equal elements one is taken, which is none of the sides; see the table below",
     "Qr": "a matrix of lower rank has no derivative",
     "Quantile": "of equal elements two are taken, which is none of the sides",
+    "ROIAlign": "regions are no path for gradients, as in MindSpore; those by the images are tested with its answers",
     "SingularValues": "equal ones have no derivative",
     "Sort": "equal elements keep their order, which is none of the sides; see the table below",
     "Svd": "vectors of equal singular values have no derivative, which the values' gradient shares",

@@ -92,3 +92,17 @@ def test_threads_write_to_rows_of_one_tensor(decorate: Any) -> None:
         thread.join()
     assert x.asnumpy().tolist() == np.full((4, 8), 20.0).tolist()
     assert [row.asnumpy().tolist() for row in rows] == x.asnumpy().tolist()
+
+
+def test_attributes_of_arguments_stay_constants_of_their_policy() -> None:
+    class Net:
+        value = 5
+
+        @jit(mode="PSJit")
+        def run(self, x: Any) -> Any:
+            return x + self.value
+
+    net = Net()
+    assert net.run(Tensor([1.0])).asnumpy().tolist() == [6.0]
+    net.value = 1
+    assert net.run(Tensor([1.0])).asnumpy().tolist() == [6.0]

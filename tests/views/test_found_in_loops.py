@@ -150,3 +150,21 @@ def test_what_always_grows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Iteration, "get", lambda self, path: 0)
     assert jit(program)(Tensor(3.0)).item() == 0
     assert rounds >= loops._ROUND_LIMIT
+
+
+@pytest.mark.parametrize("n", [24, 36, 40, 41])
+def test_a_loop_reads_what_an_earlier_one_wrote(n: int) -> None:
+    """Both are rolled up, the second in a later round, when the tensor that it reads rows of is another value."""
+
+    def program(a: Any, b: Any) -> Any:
+        for i in range(1, n):
+            b[i] -= b[i - 1] * 0.2
+            a[-1, 0] = b[i].sum()
+        for i in range(n - 1):
+            a[i] = b[-1] + b[i]
+        return a
+
+    ones = np.ones((n, 2), np.float32)
+    wanted = program(Tensor(ones), Tensor(ones)).asnumpy()
+    found = jit(program, fullgraph=True)(Tensor(ones), Tensor(ones)).asnumpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)

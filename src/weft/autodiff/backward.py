@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
+from weft.autodiff.marks import own_gradient
 from weft.autodiff.perhaps import Gradient, Perhaps, arrived, joined, settled, under
 from weft.autodiff.rules import call_of_rule, fit, fitted, pull, pull_compiled, whole_pass
 from weft.autodiff.structure import VARIANTS, describe, habit_of, key_of
@@ -69,6 +70,7 @@ def ended(walk: Walk) -> Walk:
 @transparent
 def run_hook(hook: Callable[[Tensor], Any], gradient: Tensor) -> Tensor:
     """The gradient of a tensor as a hook leaves it."""
+    gradient = own_gradient(gradient)
     given = hook(gradient)
     return replaced(given, (gradient,), (gradient,), "a tensor hook")[0]
 

@@ -14,7 +14,7 @@ from typing import Any
 from weft.core import trace as trace_module
 from weft.core.dispatch import append, edges_of, record
 from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, present
 from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Node
@@ -68,9 +68,23 @@ class _MarkPrimitive(Primitive):
         return inputs[len(inputs) - attrs[1] :]  # type: ignore[return-value]
 
 
+@keeps
+def own_gradient(gradient: Any) -> Any:
+    """What code of the program gets as a gradient: in a graph a handle of its own, since it may write to it."""
+    if trace_module.current() is None or not isinstance(gradient, Tensor):
+        return gradient
+    return present(gradient)
+
+
+@keeps
+def own_gradients(douts: Any) -> Any:
+    """Gradients that code of the program gets, see `own_gradient`."""
+    return tuple([own_gradient(dout) for dout in douts]) if isinstance(douts, tuple) else own_gradient(douts)
+
+
 @transparent
 def _derivative(*operands: Any, rule: Rule, results: int) -> tuple[Any, ...]:
-    return tuple(rule.pull(operands[:-2], operands[-2], operands[-1]))
+    return tuple(rule.pull(operands[:-2], operands[-2], own_gradients(operands[-1])))
 
 
 MARK = _MarkPrimitive(

@@ -1,11 +1,13 @@
 """Data: pipelines that read, change and batch what a network is trained on."""
 
+from weft.data.annotated import CocoDataset, VOCDataset
 from weft.data.batches import (
     BatchDataset,
     BatchInfo,
     BucketBatchByLengthDataset,
     PaddedBatchDataset,
 )
+from weft.data.callbacks import DatasetCache, DSCallback
 from weft.data.dataset import (
     Dataset,
 )
@@ -105,6 +107,10 @@ __all__ = [
     "SourceDataset",
     "CSVDataset",
     "TextFileDataset",
+    "CocoDataset",
+    "VOCDataset",
+    "DSCallback",
+    "DatasetCache",
     "Schema",
     "TFRecordDataset",
     "zip",

@@ -3,62 +3,78 @@
 from __future__ import annotations
 
 import atexit
-import queue
+import collections
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-#: what a portion should take to make, in seconds
-_LONG_ENOUGH: Final = 1e-3
 _ENDED: Final = object()
+#: how long to wait before looking again whether somebody reads, in seconds
+_PATIENCE: Final = 0.1
 
 _running: weakref.WeakSet[_Making] = weakref.WeakSet()
 
 
 class _Making:
-    """What the thread and its reader share. The thread does not know the reader, so that it ends with that one."""
+    """What the thread and its reader share. The thread does not know the reader, so that it ends with that one.
+
+    Rows pass through a deque, which needs no lock. A side that cannot go on says so, looks again, and waits; the other
+    side sees that after each row. A row is there for the reader as soon as it is made.
+    """
 
     def __init__(self, limit: int, stopped: threading.Event) -> None:
-        self.portions: queue.Queue[Any] = queue.Queue(maxsize=max(1, limit))
-        self.limit = limit
+        self.rows: collections.deque[Any] = collections.deque()
+        self.limit = max(1, limit)
         self.stopped = stopped
+        self.changed = threading.Condition()
+        self.reader_waits = False
+        self.maker_waits = False
+        self.error: BaseException | None = None
         self.thread: threading.Thread | None = None
 
     def make(self, begin: Callable[[], Iterator[Any]]) -> None:
-        """What the thread does: rows in portions, then their end or what was raised."""
-        end: Any = _ENDED
+        """What the thread does: rows, then their end, or what was raised."""
         rows: Any = None
-        portion: list[Any] = []
         try:
             rows = begin()
-            since = time.perf_counter()
             for row in rows:
-                portion.append(row)
-                if len(portion) >= self.limit or time.perf_counter() - since > _LONG_ENOUGH:
-                    self.hand_over(portion)
-                    portion = []
-                    since = time.perf_counter()
+                self.put(row)
                 if self.stopped.is_set():
                     break
         except BaseException as error:
-            end = error
+            self.error = error
         finally:
             if rows is not None and hasattr(rows, "close"):
                 rows.close()
-            if portion:
-                self.hand_over(portion)
-            self.hand_over(end)
+            self.put(_ENDED)
 
-    def hand_over(self, portion: Any) -> None:
-        """Put something into the queue, unless nobody reads any more."""
-        while not self.stopped.is_set():
-            try:
-                self.portions.put(portion, timeout=0.1)
-                return
-            except queue.Full:
-                continue
+    def put(self, row: Any) -> None:
+        """Give a row to the reader, and wait while there are enough."""
+        self.rows.append(row)
+        if self.reader_waits:
+            with self.changed:
+                self.changed.notify_all()
+        if len(self.rows) >= self.limit and row is not _ENDED:
+            with self.changed:
+                self.maker_waits = True
+                while len(self.rows) >= self.limit and not self.stopped.is_set():
+                    self.changed.wait(_PATIENCE)
+                self.maker_waits = False
+
+    def take(self) -> Any:
+        """The next row, as soon as there is one."""
+        if not self.rows:
+            with self.changed:
+                self.reader_waits = True
+                while not self.rows:
+                    self.changed.wait(_PATIENCE)
+                self.reader_waits = False
+        row = self.rows.popleft()
+        if self.maker_waits and len(self.rows) <= self.limit // 2:
+            with self.changed:
+                self.changed.notify_all()
+        return row
 
     def stop(self) -> None:
         """End the thread, and what it started."""
@@ -73,41 +89,34 @@ class Ahead:
 
     Args:
         begin: gives the iterator, in the thread.
-        limit: how many rows it may be ahead, about.
+        limit: how many rows it may be ahead.
         stopped: set when nobody reads any more.
     """
 
     def __init__(self, begin: Callable[[], Iterator[Any]], limit: int, stopped: threading.Event) -> None:
         making = self._making = _Making(limit, stopped)
-        self._rows: Iterator[Any] = iter(())
         self._ended = False
         making.thread = threading.Thread(target=making.make, args=(begin,), name="weft-data-ahead", daemon=True)
         _running.add(making)
-        self._finalizer = weakref.finalize(self, making.stopped.set)
+        weakref.finalize(self, stopped.set)
         making.thread.start()
 
     def __iter__(self) -> Ahead:
         return self
 
     def __next__(self) -> Any:
-        while True:
-            for row in self._rows:
-                return row
-            if self._ended:
-                raise StopIteration
-            portion = self._making.portions.get()
-            if portion is _ENDED:
-                self._ended = True
-            elif isinstance(portion, BaseException):
-                self._ended = True
-                raise portion
-            else:
-                self._rows = iter(portion)
+        if self._ended:
+            raise StopIteration
+        row = self._making.take()
+        if row is not _ENDED:
+            return row
+        self._ended = True
+        error, self._making.error = self._making.error, None
+        raise StopIteration if error is None else error
 
     def close(self) -> None:
         """End the thread, and what it started."""
         self._ended = True
-        self._rows = iter(())
         self._making.stop()
 
 

@@ -29,7 +29,9 @@ class DatasetIterator:
         if num_epochs != -1 and num_epochs < 1:
             raise ValueError(f"num_epochs should be either -1 or a positive int, not {num_epochs}")
         self._dataset = dataset
-        self._columns = dataset.columns()
+        names = dataset.columns()
+        #: places and names of the columns that are given: those of metadata are not, until they are renamed
+        self._given = [(place, name) for place, name in enumerate(names) if not name.startswith("_meta-")]
         self._num_epochs = num_epochs
         self._as_arrays = bool(output_numpy)
         self._run = Run.through(dataset)
@@ -100,7 +102,7 @@ class DatasetIterator:
 
     def get_col_names(self) -> list[str]:
         """The names of the columns."""
-        return list(self._columns)
+        return [name for _, name in self._given]
 
     def stop(self) -> None:
         """End what was started for it."""
@@ -116,11 +118,11 @@ class TupleIterator(DatasetIterator):
     """Rows as lists, in the order of the columns."""
 
     def _shown(self, row: Row) -> list[Any]:
-        return [given(each, self._as_arrays) for each in row]
+        return [given(row[place], self._as_arrays) for place, _ in self._given]
 
 
 class DictIterator(DatasetIterator):
     """Rows as dicts by column."""
 
     def _shown(self, row: Row) -> dict[str, Any]:
-        return {name: given(each, self._as_arrays) for name, each in zip(self._columns, row, strict=True)}
+        return {name: given(row[place], self._as_arrays) for place, name in self._given}

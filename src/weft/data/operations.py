@@ -7,6 +7,7 @@ import inspect
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
@@ -109,7 +110,8 @@ class MapDataset(Dataset):
                 raise TypeError(f"map: an operation must be callable, not {type(operation).__name__}")
         self.operations = listed
         self.python_multiprocessing = python_multiprocessing
-        self.callbacks = callbacks
+        listed_callbacks = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
+        self.callbacks: list[Any] = [] if callbacks is None else list(listed_callbacks)
         self._asked = None if input_columns is None or input_columns == [] else names_of("input_columns", input_columns)
         self._given = None if output_columns is None else names_of("output_columns", output_columns)
 
@@ -136,6 +138,35 @@ class MapDataset(Dataset):
         return [renamed.get(place, before[place]) for place in sorted([*inputs, *kept])]
 
     def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+        if not self.callbacks:
+            return self._made(self.children[0].rows(run, begin), run, begin)
+        return self._told(run, begin)
+
+    def _tell(self, when: str, epoch: int, step: int) -> None:
+        facts = SimpleNamespace(cur_epoch_num=epoch + 1, cur_step_num_in_epoch=step)
+        for callback in self.callbacks:
+            if "step" not in when or step % callback.step_size == 0:
+                getattr(callback, when)(facts)
+
+    def _told(self, run: Run, begin: int) -> Iterator[Row]:
+        """The rows, with what the callbacks want to do before and after each."""
+
+        def taken() -> Iterator[Row]:
+            for step, row in enumerate(self.children[0].rows(run, begin), begin + 1):
+                self._tell("ds_step_begin", run.epoch, step)
+                yield row
+
+        if not run.epoch:
+            self._tell("ds_begin", run.epoch, begin)
+        self._tell("ds_epoch_begin", run.epoch, begin)
+        step = begin
+        for row in self._made(taken(), run, begin):
+            step += 1
+            self._tell("ds_step_end", run.epoch, step)
+            yield row
+        self._tell("ds_epoch_end", run.epoch, step)
+
+    def _made(self, source: Iterator[Row], run: Run, begin: int) -> Iterator[Row]:
         inputs, outputs, kept, in_place = self._layout()
         lenient = config.get_error_samples_mode() != config.ErrorSamplesMode.RETURN
         library = all(type(each).__module__.startswith("weft.") for each in self.operations)
@@ -146,7 +177,7 @@ class MapDataset(Dataset):
         if lenient:  # rows may be missing, so that those to leave out must be made
             made = in_order(job, self.children[0].rows(run), 0, workers, processes)
             return itertools.islice(made, begin, None)
-        made = in_order(job, self.children[0].rows(run, begin), begin, workers, processes)
+        made = in_order(job, source, begin, workers, processes)
         order = [*inputs, *kept]
         if not in_place or order == sorted(order):
             return made

@@ -96,6 +96,11 @@ def array(obj: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Ten
     """
     del copy  # device arrays are immutable, so sharing one cannot be seen
     made = Tensor(obj, None if dtype is None else dtypes.of(dtype))
+    if dtype is None and made.dtype is dtypes.int64 and not isinstance(obj, (Tensor, _np.ndarray, _np.generic)):
+        limits = _np.iinfo(_np.int32)
+        values = made.asnumpy()
+        if not values.size or (values.min() >= limits.min and values.max() <= limits.max):
+            made = made.astype(dtypes.int32)  # as Python's ints do there
     return made.reshape((1,) * builtins.max(0, ndmin - made.ndim) + made.shape)
 
 
@@ -204,6 +209,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     values = _np.arange(start, stop, 1 if step is None else step)
     if dtype is None and values.dtype == _np.float64:
         dtype = dtypes.float32  # as Python floats do
+    elif dtype is None and values.dtype == _np.int64 and (not values.size or _np.abs(values).max() < 1 << 31):
+        dtype = dtypes.int32
     return array(values, dtype)
 
 

@@ -690,15 +690,15 @@ class Cell(Remarks):
         return ""
 
     def __repr__(self) -> str:
-        head = type(self).__name__ + "<"
+        head = type(self).__name__ + "("
         extra = self.extend_repr()
         if not self._cells:
-            return f"{head}{extra}>"
+            return f"{head}{extra})"
         lines = [extra] if extra else []
         for name, cell in self._cells.items():
             lines.append(f"({name}): {cell!r}")
         body = "\n".join(lines).replace("\n", "\n  ")
-        return f"{head}\n  {body}\n  >"
+        return f"{head}\n  {body}\n)"
 
 
 def argument_error(cell: Cell, count: int) -> TypeError:

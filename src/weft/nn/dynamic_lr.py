@@ -90,15 +90,15 @@ def natural_exp_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """``learning_rate * exp(-decay_rate * epoch / decay_epoch)`` for each step.
+    """``learning_rate * exp(-decay_rate * epoch)`` for each step.
 
     Args:
         learning_rate: initial rate.
         decay_rate: speed.
         total_step: number of steps.
         step_per_epoch: steps in an epoch.
-        decay_epoch: length of the decay.
-        is_stair: decay in whole steps only.
+        decay_epoch: with `is_stair`, how many epochs have one rate.
+        is_stair: take the last multiple of `decay_epoch` for the epoch.
 
     Example:
         >>> natural_exp_decay_lr(0.5, 0.9, 2, 2, 1)
@@ -107,7 +107,11 @@ def natural_exp_decay_lr(
     _positive("learning_rate", learning_rate)
     _positive("decay_rate", decay_rate)
     return _decay(
-        lambda n: learning_rate * math.exp(-decay_rate * n), total_step, step_per_epoch, decay_epoch, is_stair
+        lambda n: learning_rate * math.exp(-decay_rate * n * decay_epoch),
+        total_step,
+        step_per_epoch,
+        decay_epoch,
+        is_stair,
     )
 
 

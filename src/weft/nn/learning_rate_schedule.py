@@ -50,8 +50,7 @@ def _exponential(step: Any, *, rate: float, decay: float, steps: int, stair: boo
 
 
 def _natural(step: Any, *, rate: float, decay: float, steps: int, stair: bool) -> Any:
-    p = step / steps
-    return rate * jnp.exp(-decay * (jnp.floor(p) if stair else p))
+    return rate * jnp.exp(-decay * (jnp.floor(step / steps) * steps if stair else step))
 
 
 def _inverse(step: Any, *, rate: float, decay: float, steps: int, stair: bool) -> Any:
@@ -138,13 +137,13 @@ class ExponentialDecayLR(_Decay):
 
 
 class NaturalExpDecayLR(_Decay):
-    """``learning_rate * exp(-decay_rate * step / decay_steps)``.
+    """``learning_rate * exp(-decay_rate * step)``.
 
     Args:
         learning_rate: initial rate.
         decay_rate: speed.
-        decay_steps: length of the decay.
-        is_stair: decay in whole steps only.
+        decay_steps: with `is_stair`, how many steps have one rate.
+        is_stair: take the last multiple of `decay_steps` for the step.
 
     Example:
         >>> import weft

@@ -12,6 +12,7 @@ from weft.ops import methods as _methods  # noqa: F401  (attaches the methods)
 from weft.ops import optimizer as _optimizer  # noqa: F401  (declares the steps)
 from weft.ops.activation import *
 from weft.ops.binary import *
+from weft.ops.blocks import *
 from weft.ops.collectives import *
 from weft.ops.compare import *
 from weft.ops.conv import *

@@ -1,84 +1,77 @@
-"""Blocks of images moved to channels or to the batch, and back."""
+"""Blocks of pixels that become channels, and back."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from weft.core.declare import freeze, operator_class
-from weft.core.tensor import Tensor
-from weft.ops.padding import pad
-from weft.ops.shape import reshape, transpose
+import numpy as np
+
+from weft.core.declare import op
+from weft.ops._samples import one
+
+__all__ = ["depth_to_space", "space_to_depth"]
+
+_WIDE = np.arange(32, dtype=np.float32).reshape(1, 2, 4, 4) / 8
+_DEEP = np.arange(32, dtype=np.float32).reshape(1, 8, 2, 2) / 8
 
 
-def _block(name: str, x: Tensor, size: Any) -> None:
-    if isinstance(size, bool) or not isinstance(size, int):
-        raise TypeError(f"{name}: block_size must be an int, not {type(size).__name__}")
-    if size < 2:
-        raise ValueError(f"{name}: block_size must be at least 2, not {size}")
-    if x.ndim != 4:
-        raise ValueError(f"{name}: the input must have 4 dimensions (N, C, H, W), not shape {x.shape}")
+def _check(name: str, input: Any, block_size: int) -> None:
+    if input.ndim != 4:
+        raise ValueError(f"{name} takes a tensor of the shape (N, C, H, W), not {tuple(input.shape)}")
+    if block_size < 2:
+        raise ValueError(f"{name}: block_size must be at least 2, not {block_size}")
 
 
-def _depth_to_space(x: Tensor, *, block_size: int) -> Tensor:
-    """Channels as blocks of the image: ``DepthToSpace(block_size)(x)``."""
-    _block("DepthToSpace", x, block_size)
-    n, c, h, w = x.shape
-    if c % block_size**2:
-        raise ValueError(f"DepthToSpace: {c} channels are no multiple of {block_size**2}")
-    depth = c // block_size**2
-    parts = reshape(x, (n, block_size, block_size, depth, h, w))
-    return reshape(transpose(parts, (0, 3, 4, 1, 5, 2)), (n, depth, h * block_size, w * block_size))
+@op("DepthToSpace", init="block_size", samples=one(_DEEP, block_size=2))
+def depth_to_space(input: Any, *, block_size: int) -> Any:
+    """Make blocks of pixels of channels.
+
+    Args:
+        input: (N, C, H, W), where C is a multiple of the square of `block_size`.
+        block_size: height and width of a block.
+
+    Returns:
+        Tensor: (N, C / block_size², H · block_size, W · block_size).
+
+    Raises:
+        ValueError: a shape or number is not allowed.
+
+    Example:
+        >>> print(depth_to_space(Tensor([[[[1]], [[2]], [[3]], [[4]]]]), 2))
+        [[[[1 2]
+           [3 4]]]]
+    """
+    _check("depth_to_space", input, block_size)
+    count, channels, height, width = input.shape
+    kept, left = divmod(channels, block_size**2)
+    if left:
+        raise ValueError(f"depth_to_space: {channels} channels are no multiple of {block_size}²")
+    blocks = input.reshape(count, block_size, block_size, kept, height, width).transpose(0, 3, 4, 1, 5, 2)
+    return blocks.reshape(count, kept, height * block_size, width * block_size)
 
 
-def _space_to_depth(x: Tensor, *, block_size: int) -> Tensor:
-    """Blocks of the image as channels: ``SpaceToDepth(block_size)(x)``."""
-    _block("SpaceToDepth", x, block_size)
-    n, c, h, w = x.shape
-    if h % block_size or w % block_size:
-        raise ValueError(f"SpaceToDepth: an image of {h} x {w} does not divide into blocks of {block_size}")
-    parts = reshape(x, (n, c, h // block_size, block_size, w // block_size, block_size))
-    return reshape(transpose(parts, (0, 3, 5, 1, 2, 4)), (n, -1, h // block_size, w // block_size))
+@op("SpaceToDepth", init="block_size", samples=one(_WIDE, block_size=2))
+def space_to_depth(input: Any, *, block_size: int) -> Any:
+    """Make channels of blocks of pixels.
 
+    Args:
+        input: (N, C, H, W), where H and W are multiples of `block_size`.
+        block_size: height and width of a block.
 
-def _pairs(name: str, what: str, x: Tensor, block_shape: Any, pairs: Any) -> tuple[tuple[int, ...], Any]:
-    """The block's sizes, one a spatial dimension, and a pair of numbers for each."""
-    pairs = freeze(pairs)
-    sizes = freeze(block_shape)
-    sizes = sizes if isinstance(sizes, tuple) else (sizes,) * len(pairs)
-    if min(sizes) < 1 or len(pairs) != len(sizes) or any(len(p) != 2 or min(p) < 0 for p in pairs):
-        raise ValueError(f"{name}: {what} must be a pair of numbers for each size of the block {sizes}, not {pairs}")
-    if x.ndim <= len(sizes):
-        raise ValueError(f"{name}: an input of shape {x.shape} has no {len(sizes)} spatial dimensions")
-    return sizes, pairs
+    Returns:
+        Tensor: (N, C · block_size², H / block_size, W / block_size).
 
+    Raises:
+        ValueError: a shape or number is not allowed.
 
-def _space_to_batch(x: Tensor, *, block_shape: Any, paddings: Any) -> Tensor:
-    """Positions of blocks as examples: ``SpaceToBatchND(block_shape, paddings)(x)``."""
-    sizes, pairs = _pairs("SpaceToBatchND", "paddings", x, block_shape, paddings)
-    x = pad(x, tuple(n for pair in reversed(pairs) for n in pair))
-    rank, lead = len(sizes), x.ndim - len(sizes)
-    spatial = x.shape[lead:]
-    if any(length % size for length, size in zip(spatial, sizes, strict=True)):
-        raise ValueError(f"SpaceToBatchND: sizes {spatial} with paddings do not divide into blocks of {sizes}")
-    counts = [length // size for length, size in zip(spatial, sizes, strict=True)]
-    split = [n for pair in zip(counts, sizes, strict=True) for n in pair]
-    inside, outside = [lead + 2 * i + 1 for i in range(rank)], [lead + 2 * i for i in range(rank)]
-    parts = transpose(reshape(x, (*x.shape[:lead], *split)), (*inside, *range(lead), *outside))
-    return reshape(parts, (-1, *x.shape[1:lead], *counts))
-
-
-def _batch_to_space(x: Tensor, *, block_shape: Any, crops: Any) -> Tensor:
-    """Examples as positions of blocks: ``BatchToSpaceND(block_shape, crops)(x)``."""
-    sizes, pairs = _pairs("BatchToSpaceND", "crops", x, block_shape, crops)
-    rank, lead = len(sizes), x.ndim - len(sizes)
-    parts = reshape(x, (*sizes, -1, *x.shape[1:]))
-    order = [n for i in range(rank) for n in (rank + lead + i, i)]
-    lengths = [length * size for length, size in zip(x.shape[lead:], sizes, strict=True)]
-    whole = reshape(transpose(parts, (*range(rank, rank + lead), *order)), (-1, *x.shape[1:lead], *lengths))
-    return pad(whole, tuple(-n for pair in reversed(pairs) for n in pair))
-
-
-operator_class("DepthToSpace", _depth_to_space, "block_size")
-operator_class("SpaceToDepth", _space_to_depth, "block_size")
-operator_class("SpaceToBatchND", _space_to_batch, "block_shape, paddings")
-operator_class("BatchToSpaceND", _batch_to_space, "block_shape, crops")
+    Example:
+        >>> space_to_depth(Tensor([[[[1, 2], [3, 4]]]]), 2).shape
+        (1, 4, 1, 1)
+    """
+    _check("space_to_depth", input, block_size)
+    count, channels, height, width = input.shape
+    if height % block_size or width % block_size:
+        raise ValueError(f"space_to_depth: a size of {height} by {width} has no whole blocks of {block_size}")
+    rows, columns = height // block_size, width // block_size
+    blocks = input.reshape(count, channels, rows, block_size, columns, block_size).transpose(0, 3, 5, 1, 2, 4)
+    return blocks.reshape(count, channels * block_size**2, rows, columns)

@@ -223,6 +223,12 @@ def isfinite(input: Any) -> Any:
     return jnp.isfinite(input)
 
 
+@op("FloatStatus", no_gradient=_WHY, samples=unary(A, np.array([1.0, np.inf], np.float32)))
+def _float_status(input: Any) -> Any:
+    """Whether any element is NaN or infinite, as 1.0 or 0.0: ``FloatStatus()(x)``, of shape (1,)."""
+    return jnp.any(~jnp.isfinite(input)).reshape(1).astype(jnp.float32)
+
+
 @op("IsPosInf", classes=(), method="isposinf", no_gradient=_WHY, samples=unary(), elementwise=True)
 def isposinf(input: Any) -> Any:
     """Whether each element is plus infinity.

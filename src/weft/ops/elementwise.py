@@ -457,3 +457,4 @@ absolute = abs
 fix = trunc
 
 operator_class("Round", round)
+operator_class("Polar", polar)

@@ -379,6 +379,8 @@ def avg_pool(
     grown, plain = _settle_pads(name, _spatial(x, rank, data_format), kernel, steps, (1,) * rank, pads, ceil_mode)
     counted = plain if count_include_pad else ((0, 0),) * rank
     divisor = divisor_override or 0
+    if pad_mode.lower() == "same" and count_include_pad:  # each window has all elements, of which some are zeros
+        divisor = divisor or math.prod(kernel)
     return apply(AVG_POOL, (x,), (kernel, steps, grown, counted, divisor, data_format))
 
 
@@ -610,15 +612,16 @@ def _adaptive_avg_operator(x: Tensor, *, output_size: Any) -> Tensor:
     return adaptive_avg_pool2d(x, output_size)
 
 
-def _max_pool_3d_operator(
+def _max_pool3d_operator(
     x: Tensor, *, kernel_size: Any, strides: Any, pad_mode: str, pad_list: Any, ceil_mode: Any, data_format: str
 ) -> Any:
-    """Maxima of windows over three dimensions: ``MaxPool3D(kernel_size, strides, pad_mode)(x)``."""
-    _check_input("MaxPool3D", x, 3, lower=False)
-    return max_pool("MaxPool3D", 3, x, kernel_size, strides, pad_mode, pad_list, 1, bool(ceil_mode), False, data_format)
+    """Maxima of windows: ``MaxPool3D(kernel_size, strides, pad_mode)(x)``."""
+    _only_ncdhw("MaxPool3D", data_format)
+    mode = pad_mode.lower()
+    return max_pool("MaxPool3D", 3, x, kernel_size, strides, mode, pad_list, 1, bool(ceil_mode), False)
 
 
-def _avg_pool_3d_operator(
+def _avg_pool3d_operator(
     x: Tensor,
     *,
     kernel_size: Any,
@@ -630,10 +633,17 @@ def _avg_pool_3d_operator(
     divisor_override: int,
     data_format: str,
 ) -> Tensor:
-    """Means of windows over three dimensions: ``AvgPool3D(kernel_size, strides, pad_mode)(x)``."""
-    _check_input("AvgPool3D", x, 3, lower=False)
-    included = (count_include_pad, divisor_override, data_format)
-    return avg_pool("AvgPool3D", 3, x, kernel_size, strides, pad_mode, pad, ceil_mode, *included)
+    """Means of windows: ``AvgPool3D(kernel_size, strides, pad_mode)(x)``."""
+    _only_ncdhw("AvgPool3D", data_format)
+    return avg_pool(
+        "AvgPool3D", 3, x, kernel_size, strides, pad_mode.lower(), pad, ceil_mode, count_include_pad,
+        divisor_override or None,
+    )  # fmt: skip
+
+
+def _only_ncdhw(name: str, data_format: str) -> None:
+    if data_format != "NCDHW":
+        raise ValueError(f"{name}: data_format must be 'NCDHW', not {data_format!r}")
 
 
 _POOL = "kernel_size=1, strides=1, pad_mode='valid', data_format='NCHW'"
@@ -643,12 +653,12 @@ operator_class("MaxPoolWithArgmax", _max_pool_indices_operator, _POOL)
 operator_class("AdaptiveAvgPool2D", _adaptive_avg_operator, "output_size")
 operator_class(
     "MaxPool3D",
-    _max_pool_3d_operator,
+    _max_pool3d_operator,
     "kernel_size=1, strides=1, pad_mode='VALID', pad_list=0, ceil_mode=None, data_format='NCDHW'",
 )
 operator_class(
     "AvgPool3D",
-    _avg_pool_3d_operator,
+    _avg_pool3d_operator,
     "kernel_size=1, strides=1, pad_mode='valid', pad=0, ceil_mode=False, count_include_pad=True, divisor_override=0, "
     "data_format='NCDHW'",
 )

@@ -628,17 +628,23 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     return moveaxis(made, (-2, -1), (dim1, dim2)) if (dim1, dim2) != (-2, -1) else made
 
 
-def diag(input: Any, diagonal: int = 0) -> Any:
-    """The diagonal of a matrix, or the matrix with this diagonal.
+def diag(input: Any) -> Any:
+    """The tensor of twice the dimensions with these elements on its diagonal, and zeros elsewhere.
+
+    Args:
+        input: tensor of shape (D1, ..., Dk).
+
+    Returns:
+        Tensor: of shape (D1, ..., Dk, D1, ..., Dk); element (i1, ..., ik, i1, ..., ik) is element (i1, ..., ik).
 
     Example:
         >>> print(diag(Tensor([1, 2])))
         [[1 0]
          [0 2]]
     """
-    if input.ndim == 1:
-        return _diag_embed(input, diagonal)
-    return _diagonal(input, diagonal)
+    input = tensor(input)
+    made = _diag_embed(reshape(input, (-1,)), 0)
+    return made if input.ndim == 1 else reshape(made, input.shape * 2)
 
 
 def atleast_1d(input: Any) -> Any:

@@ -281,7 +281,7 @@ def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
 
 
 def unique(input: Any) -> Any:
-    """The different elements, sorted, and for each element the position of its value among them.
+    """The different elements in the order in which they first come, and for each element the position of its value.
 
     Args:
         input: tensor.
@@ -291,10 +291,13 @@ def unique(input: Any) -> Any:
 
     Example:
         >>> print(*unique(Tensor([5, 2, 5])))
-        [2 5] [1 0 1]
+        [5 2] [0 1 0]
     """
-    found, inverse = np.unique(_values(tensor(input), "unique()"), return_inverse=True)
-    return Tensor(found), Tensor(inverse.reshape(input.shape).astype(np.int32))
+    values = _values(tensor(input), "unique()")
+    found, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.argsort(order).astype(np.int32)
+    return Tensor(found[order]), Tensor(place[inverse].reshape(values.shape))
 
 
 def unique_consecutive(
@@ -338,16 +341,18 @@ def unique_consecutive(
     samples=lambda: [Sample((np.array([5, 2, 5, 1], np.int32), np.int32(0)))],
 )
 def unique_with_pad(x: Any, pad_num: Any) -> Any:
-    """The different elements of a vector, sorted and padded to its size, and the position of each element's value.
+    """The different elements of a vector in the order in which they first come, padded to its size, and the position of
+    each element's value.
 
     Example:
         >>> print(*unique_with_pad(Tensor([5, 2, 5]), 0))
-        [2 5 0] [1 0 1]
+        [5 2 0] [0 1 0]
     """
-    found, inverse = jnp.unique(x, return_inverse=True, size=x.size, fill_value=None)
-    count = jnp.max(inverse) + 1
-    padded = jnp.where(jnp.arange(x.size) < count, found, pad_num.astype(x.dtype))
-    return padded, inverse.reshape(x.shape).astype(jnp.int32)
+    found, first, inverse = jnp.unique(x, return_index=True, return_inverse=True, size=x.size, fill_value=None)
+    there = jnp.arange(x.size) < jnp.max(inverse) + 1
+    order = jnp.argsort(jnp.where(there, first, x.size))
+    padded = jnp.where(there, found[order], pad_num.astype(x.dtype))
+    return padded, jnp.argsort(order)[inverse.reshape(x.shape)].astype(jnp.int32)
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
@@ -417,3 +422,4 @@ operator_class("Unique", unique)
 operator_class("NonZero", nonzero)
 operator_class("MaskedSelect", masked_select)
 operator_class("SearchSorted", _search_operator, "dtype=dtypes.int64, right=False")
+operator_class("MaskedScatter", masked_scatter)

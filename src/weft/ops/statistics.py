@@ -349,3 +349,4 @@ operator_class("SquareSumAll", square_sum_all)
 operator_class(
     "ReduceStd", std_mean, "axis=(), unbiased=True, keep_dims=False", {"unbiased": "ddof", "keep_dims": "keepdims"}
 )
+operator_class("Renorm", renorm, "p, dim, maxnorm", {"dim": "axis"})

@@ -147,6 +147,9 @@ class RollRepeats(Pass):
             position = start + count * period
         graph.nodes += old[position:]
         replace(graph, replaced)
+        for value, (source, place) in items.items():  # a later loop reads what stands for the source now
+            if source in replaced:
+                items[value] = replaced[source], place
         if loops:
             graph.note("loops compiled as loops", len(loops))
         return bool(loops)

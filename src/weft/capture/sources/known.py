@@ -322,11 +322,13 @@ class Known(abc.ABC):
         return known[1] if known is not None else self.name(obj, "object")
 
     def _guard(self, condition: str, kind: str, path: str, expected: Any = None, expression: str = "") -> None:
-        if condition not in self.guards and (self.guarded or self._asks_of_the_call(condition)):
+        if condition not in self.guards and (
+            self.guarded or (kind == "relation" and self._asks_of_the_call(condition))
+        ):
             self.add(Guard(condition, kind, path, expected, expression))
 
     def _asks_of_the_call(self, condition: str) -> bool:
-        """Whether a condition is about the arguments, which are guarded under every policy."""
+        """Whether a condition is about the arguments: how they stand to each other is guarded under every policy."""
         return not self.paths.keys().isdisjoint(_NAMES.findall(condition))
 
     def add(self, guard: Guard) -> None:

@@ -508,7 +508,7 @@ def get_activation(name: str | None, prim_name: str = "") -> Cell | None:
 
     Example:
         >>> get_activation("relu")
-        ReLU<>
+        ReLU()
     """
     if not name:
         return None

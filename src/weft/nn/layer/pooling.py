@@ -143,8 +143,8 @@ class _AvgPool(_Pool):
         self.divisor_override = divisor_override
 
     def construct(self, x: Tensor) -> Tensor:
-        # "same" counts only real elements, whatever the setting, which is meant for explicit padding
-        counted = self.count_include_pad and self.pad_mode.lower() == "pad"
+        # "same" in one or two dimensions counts only real elements, whatever the setting, which is for explicit padding
+        counted = self.count_include_pad and (self._rank == 3 or self.pad_mode.lower() == "pad")
         return ops.avg_pool(
             type(self).__name__, self._rank, x, self.kernel_size, self.stride, self.pad_mode, self.padding,
             self.ceil_mode, counted, self.divisor_override, self.data_format,

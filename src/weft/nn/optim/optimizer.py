@@ -127,11 +127,11 @@ class Optimizer(Cell):
         self.__dict__["learning_rate"] = (
             tuple(self._rates[r] for r, _, _ in self._plan) if self.is_group_lr else self._rates[0]
         )
-        for attribute, prefix, init in self.slots:
-            setattr(self, attribute, self.parameters.clone(prefix=prefix, init=init))
         for attribute in self.scalars:
             value = np.asarray(self.initial_scalar(attribute), np.float32)
             setattr(self, attribute, Parameter(Tensor(value), name=attribute, requires_grad=False))
+        for attribute, prefix, init in self.slots:
+            setattr(self, attribute, self.parameters.clone(prefix=prefix, init=init))
         self._settle_state()
 
     def _settle_state(self) -> None:

@@ -98,20 +98,6 @@ def test_blocks_and_channels() -> None:
             operator(Tensor(np.zeros(shape, F)))
 
 
-def test_blocks_and_examples() -> None:
-    found = both(P.SpaceToBatchND([2, 2], [[0, 0], [1, 1]]), np.arange(8, dtype=F).reshape(1, 2, 2, 2))
-    assert found.tolist() == [
-        [[[0, 1]], [[0, 5]]],
-        [[[0, 0]], [[4, 0]]],
-        [[[0, 3]], [[0, 7]]],
-        [[[2, 0]], [[6, 0]]],
-    ]
-    found = both(P.BatchToSpaceND([2, 2], [[0, 0], [0, 1]]), np.arange(8, dtype=F).reshape(4, 1, 1, 2))
-    assert found.tolist() == [[[[0, 2, 1], [4, 6, 5]]]]
-    with pytest.raises(ValueError, match="divide"):
-        P.SpaceToBatchND([2, 2], [[0, 0], [0, 1]])(Tensor(np.zeros((1, 1, 2, 2), F)))
-
-
 def test_borders() -> None:
     found = both(lambda x: P.PadV3()(x, (1, 2, 0, 1), Tensor(9.0)), ROWS)
     assert found.tolist() == [[9, 0, 1, 2, 9, 9], [9, 3, 4, 5, 9, 9], [9] * 6]
@@ -141,18 +127,6 @@ def test_resizing(settings: Any, wanted: Any) -> None:
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("values", "flag"), [([1.0, 2.0], 0), ([1.0, np.inf], 1), ([np.nan, 1.0], 1), ([[-np.inf]], 1)]
-)
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_flag_of_overflow(values: Any, flag: int, dtype: Any) -> None:
-    found = both(P.FloatStatus(), np.array(values, dtype))
-    assert found.dtype == np.float32
-    assert found.tolist() == [flag]
-    with pytest.raises(TypeError):
-        P.FloatStatus()(Tensor([1]))
 
 
 @pytest.mark.parametrize(

@@ -26,20 +26,15 @@ newaxis: Final = None
 __all__ = [
     "all",
     "any",
-    "amax",
-    "amin",
     "arange",
     "argmax",
     "argmin",
     "array",
-    "array_split",
     "asarray",
     "asfarray",
     "clip",
     "concatenate",
-    "copy",
     "cumsum",
-    "diagflat",
     "dot",
     "e",
     "empty",
@@ -56,10 +51,8 @@ __all__ = [
     "min",
     "nan",
     "newaxis",
-    "norm",
     "ones",
     "ones_like",
-    "pad",
     "pi",
     "prod",
     "rand",
@@ -67,15 +60,10 @@ __all__ = [
     "randn",
     "ravel",
     "reshape",
-    "split",
     "stack",
     "std",
     "sum",
-    "take_along_axis",
-    "trace",
     "transpose",
-    "tril_indices",
-    "triu_indices",
     "unique",
     "var",
     "where",
@@ -548,165 +536,3 @@ def unique(x: Any, return_inverse: bool = False) -> Any:
     """
     values, inverse = _np.unique(_np.asarray(asarray(x).concrete("unique()")), return_inverse=True)
     return (Tensor(values), Tensor(inverse.reshape(asarray(x).shape))) if return_inverse else Tensor(values)
-
-
-amax = max
-amin = min
-
-
-def copy(a: Any) -> Tensor:
-    """A tensor with the same elements and a memory of its own.
-
-    Example:
-        >>> print(copy(Tensor([1, 2])))
-        [1 2]
-    """
-    return ops.deepcopy(asarray(a))
-
-
-def norm(x: Any, ord: Any = None, axis: _Axis = None, keepdims: bool = False) -> Tensor:
-    """The norm of vectors or matrices as NumPy's `linalg.norm` defines it.
-
-    Example:
-        >>> print(norm(Tensor([3.0, 4.0])))
-        5.0
-    """
-    tensor = asarray(x)
-    if tensor.dtype.category != 2:
-        tensor = tensor.astype(dtypes.float32)
-    return ops.norm(tensor, ord, axis, keepdims)
-
-
-def split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Tensor, ...]:
-    """The pieces between positions along an axis, or this many pieces of one size.
-
-    Raises:
-        ValueError: the axis does not divide into pieces of one size.
-
-    Example:
-        >>> print(*split(Tensor([1, 2, 3, 4]), 2))
-        [1 2] [3 4]
-    """
-    tensor = asarray(x)
-    if isinstance(indices_or_sections, int) and tensor.shape[axis] % indices_or_sections:
-        raise ValueError(f"split: an axis of {tensor.shape[axis]} does not divide into {indices_or_sections} pieces")
-    return array_split(tensor, indices_or_sections, axis)
-
-
-def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Tensor, ...]:
-    """The pieces between positions along an axis, or this many pieces of nearly one size.
-
-    Example:
-        >>> print(*array_split(Tensor([1, 2, 3]), 2))
-        [1 2] [3]
-    """
-    return tuple(ops.tensor_split(asarray(x), indices_or_sections, axis))
-
-
-_BORDERS: Final = {"edge": "replicate", "reflect": "reflect", "symmetric": "symmetric", "wrap": "circular"}
-_FILLED: Final = {"maximum": ops.amax, "minimum": ops.amin}
-
-
-def _sides(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:
-    """A (before, after) pair for each dimension."""
-    try:
-        wide = _np.broadcast_to(_np.asarray(given), (ndim, 2))
-    except ValueError:
-        raise ValueError(f"pad: {name} {given!r} holds no pair for each of {ndim} dimensions") from None
-    return [(low, high) for low, high in wide.tolist()]
-
-
-def pad(arr: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Tensor:
-    """A tensor with a border.
-
-    Args:
-        arr: the tensor.
-        pad_width: sizes: a number, a (before, after) pair, or a pair for each dimension.
-        mode: ``"constant"``, ``"edge"``, ``"reflect"``, ``"symmetric"``, ``"wrap"``, ``"maximum"``, ``"minimum"`` or
-            ``"empty"`` (zeros).
-        constant_values: numbers of a constant border, in the forms of `pad_width`.
-
-    Raises:
-        ValueError: `mode` is another word, or the border does not fit.
-
-    Example:
-        >>> print(pad(Tensor([1, 2]), (1, 2), constant_values=(7, 8)))
-        [7 1 2 8 8]
-    """
-    tensor = asarray(arr)
-    widths = _sides("pad_width", pad_width, tensor.ndim)
-    if mode in _BORDERS:
-        return ops.pad(tensor, tuple(widths), _BORDERS[mode])
-    if mode in _FILLED:
-        for axis, (low, high) in enumerate(widths):
-            edge = _FILLED[mode](tensor, axis, True)
-            tensor = ops.concat([edge] * low + [tensor] + [edge] * high, axis)
-        return tensor
-    if mode not in ("constant", "empty"):
-        raise ValueError(f"pad: mode must be one of 'constant', 'empty', {', '.join(map(repr, (*_BORDERS, *_FILLED)))}")
-    values = _sides("constant_values", constant_values if mode == "constant" else 0, tensor.ndim)
-    for axis, (sides, numbers) in enumerate(zip(widths, values, strict=True)):
-        for side in (0, 1):
-            border = [(0, 0)] * tensor.ndim
-            border[axis] = (sides[0], 0) if side == 0 else (0, sides[1])
-            tensor = ops.pad(tensor, tuple(border), "constant", numbers[side])
-    return tensor
-
-
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
-    """The sum of a diagonal.
-
-    Example:
-        >>> print(trace(Tensor([[1, 2], [3, 4]])))
-        5
-    """
-    found = ops.diagonal(asarray(a), offset, axis1, axis2)
-    return sum(found if dtype is None else found.astype(dtype), axis=-1)
-
-
-def take_along_axis(arr: Any, indices: Any, axis: int | None) -> Tensor:
-    """The elements at positions along an axis; None takes from the flat tensor.
-
-    Example:
-        >>> print(take_along_axis(Tensor([[1, 2], [3, 4]]), Tensor([[1], [0]]), 1))
-        [[2]
-         [3]]
-    """
-    tensor, positions = asarray(arr), asarray(indices)
-    if axis is None:
-        tensor, axis = ravel(tensor), 0
-    axis %= tensor.ndim
-    shape = list(tensor.shape)
-    shape[axis] = positions.shape[axis]
-    return ops.gather_elements(tensor, axis, ops.broadcast_to(positions, tuple(shape)))
-
-
-def diagflat(v: Any, k: int = 0) -> Tensor:
-    """A matrix that holds the elements on a diagonal.
-
-    Example:
-        >>> print(diagflat(Tensor([1, 2])))
-        [[1 0]
-         [0 2]]
-    """
-    return ops.diag_embed(ravel(v), k)
-
-
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
-    """Rows and columns of the upper triangle of a matrix.
-
-    Example:
-        >>> print(*triu_indices(2))
-        [0 0 1] [0 1 1]
-    """
-    return tuple(Tensor(each.astype(_np.int32)) for each in _np.triu_indices(n, k, m))
-
-
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
-    """Rows and columns of the lower triangle of a matrix.
-
-    Example:
-        >>> print(*tril_indices(2))
-        [0 1 1] [0 0 1]
-    """
-    return tuple(Tensor(each.astype(_np.int32)) for each in _np.tril_indices(n, k, m))

@@ -15,7 +15,7 @@ from weft.core.dispatch import apply
 from weft.core.primitive import RANDOM, Primitive, Sample
 from weft.core.tensor import Tensor
 from weft.ops._rules import tensor
-from weft.ops.random import draw_key, key_of
+from weft.ops.random import _key_of, draw_key
 
 __all__ = ["dropout", "dropout1d", "dropout2d", "dropout3d"]
 
@@ -152,7 +152,7 @@ def _mask_operator(shape: Any, keep_prob: Any, *, Seed0: int, Seed1: int) -> Ten
     probability = float(freeze(keep_prob))
     if not 0 <= probability <= 1:
         raise ValueError(f"DropoutGenMask: keep_prob must be in [0, 1], not {probability}")
-    return apply(_GENERATE, (key_of(Seed0, Seed1),), (tuple(freeze(shape)), probability))
+    return apply(_GENERATE, (_key_of(Seed0, Seed1),), (tuple(freeze(shape)), probability))
 
 
 def _by_mask_operator(input_x: Tensor, mask: Tensor, keep_prob: Any) -> Tensor:

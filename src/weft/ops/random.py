@@ -142,7 +142,7 @@ def draw_key() -> Tensor:
     return key
 
 
-def key_of(seed: Any, seed2: Any = 0) -> Tensor:
+def _key_of(seed: Any, seed2: Any = 0) -> Tensor:
     """The next key of the stream; an operation's own seed picks a stream of its own."""
     key = draw_key()
     own = (int(seed or 0) << 20) + int(seed2 or 0)
@@ -258,7 +258,7 @@ def _continuous(draw: Any, shape: tuple[int, ...], dtype: Any, seed: Any, seed2:
     wanted = _wanted(dtype)
     if wanted.category != 2:
         raise TypeError(f"random numbers of a continuous distribution need a floating dtype, not {wanted}")
-    return draw(key_of(seed, seed2), shape=shape, dtype=wanted)
+    return draw(_key_of(seed, seed2), shape=shape, dtype=wanted)
 
 
 def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
@@ -342,7 +342,7 @@ def randint(low: Any, high: Any, size: Any, seed: int | None = None, *, dtype: A
     """
     if isinstance(low, int) and isinstance(high, int) and low >= high:
         raise ValueError(f"randint: low must be smaller than high, not {low} and {high}")
-    return _integers(key_of(seed), tensor(low), tensor(high), shape=numbers(size), dtype=_wanted(dtype, dtypes.int64))
+    return _integers(_key_of(seed), tensor(low), tensor(high), shape=numbers(size), dtype=_wanted(dtype, dtypes.int64))
 
 
 def randint_like(input: Any, low: Any, high: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
@@ -363,7 +363,7 @@ def randperm(n: Any, seed: int = 0, offset: int = 0, dtype: Any = dtypes.int64) 
         [0 1 2 3]
     """
     (count,) = numbers(n)
-    return _permutation(key_of(seed), n=count).astype(dtype)
+    return _permutation(_key_of(seed), n=count).astype(dtype)
 
 
 def shuffle(x: Any, seed: int | None = None) -> Any:
@@ -373,7 +373,7 @@ def shuffle(x: Any, seed: int | None = None) -> Any:
         >>> shuffle(Tensor([1, 2, 3])).shape
         (3,)
     """
-    return x[_permutation(key_of(seed), n=x.shape[0])]
+    return x[_permutation(_key_of(seed), n=x.shape[0])]
 
 
 def standard_normal(shape: Any, seed: int | None = None) -> Any:
@@ -466,7 +466,7 @@ def uniform(shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype
     low, high, wanted = tensor(minval), tensor(maxval), dtypes.of(dtype)
     shape = _common_shape(shape, low, high)
     if wanted.category == 1:
-        return _integers(key_of(seed), low, high, shape=shape, dtype=wanted)
+        return _integers(_key_of(seed), low, high, shape=shape, dtype=wanted)
     low, high = low.astype(wanted), high.astype(wanted)
     return add(mul(_continuous(_uniform, shape, wanted, seed), high - low), low)
 
@@ -491,7 +491,7 @@ def bernoulli(input: Any, p: Any = 0.5, seed: int | None = None) -> Any:
     """
     if isinstance(p, (int, float)) and not 0 <= p <= 1:
         raise ValueError(f"bernoulli: p must be in [0, 1], not {p}")
-    return _bernoulli(key_of(seed), tensor(p).astype(dtypes.float32), shape=input.shape).astype(input.dtype)
+    return _bernoulli(_key_of(seed), tensor(p).astype(dtypes.float32), shape=input.shape).astype(input.dtype)
 
 
 def gamma(shape: Any, alpha: Any, beta: Any, seed: int | None = None) -> Any:
@@ -503,7 +503,7 @@ def gamma(shape: Any, alpha: Any, beta: Any, seed: int | None = None) -> Any:
     """
     alpha, beta = tensor(alpha).astype(dtypes.float32), tensor(beta).astype(dtypes.float32)
     full = (*numbers(shape), *np.broadcast_shapes(alpha.shape, beta.shape))
-    return _gamma(key_of(seed), alpha, shape=full) / beta
+    return _gamma(_key_of(seed), alpha, shape=full) / beta
 
 
 def random_gamma(shape: Any, alpha: Any, seed: int | None = None) -> Any:
@@ -513,7 +513,7 @@ def random_gamma(shape: Any, alpha: Any, seed: int | None = None) -> Any:
         >>> random_gamma((2,), Tensor([1.0, 2.0, 3.0])).shape
         (2, 3)
     """
-    return _gamma(key_of(seed), floating_tensor(alpha), shape=(*numbers(shape), *tensor(alpha).shape))
+    return _gamma(_key_of(seed), floating_tensor(alpha), shape=(*numbers(shape), *tensor(alpha).shape))
 
 
 def floating_tensor(value: Any) -> Any:
@@ -530,7 +530,7 @@ def random_poisson(shape: Any, rate: Any, seed: int | None = None, dtype: Any = 
         (2, 3)
     """
     rate = floating_tensor(rate)
-    return _poisson(key_of(seed), rate, shape=(*numbers(shape), *rate.shape)).astype(dtype)
+    return _poisson(_key_of(seed), rate, shape=(*numbers(shape), *rate.shape)).astype(dtype)
 
 
 def poisson(shape: Any, mean: Any, seed: int | None = None) -> Any:
@@ -541,7 +541,7 @@ def poisson(shape: Any, mean: Any, seed: int | None = None) -> Any:
         (2, 3)
     """
     mean = floating_tensor(mean)
-    return _poisson(key_of(seed), mean, shape=_common_shape(shape, mean)).astype(dtypes.int32)
+    return _poisson(_key_of(seed), mean, shape=_common_shape(shape, mean)).astype(dtypes.int32)
 
 
 def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: int | None = None) -> Any:
@@ -565,10 +565,10 @@ def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: in
     """
     weights = floating_tensor(input)
     if replacement:
-        return _categorical(key_of(seed), log(weights), count=num_samples).astype(dtypes.int32)
+        return _categorical(_key_of(seed), log(weights), count=num_samples).astype(dtypes.int32)
     if num_samples > weights.shape[-1]:
         raise ValueError(f"multinomial: {num_samples} draws without replacement from {weights.shape[-1]} categories")
-    keys = log(weights) + _gumbel_like(key_of(seed), weights)
+    keys = log(weights) + _gumbel_like(_key_of(seed), weights)
     return topk(keys, num_samples)[1].astype(dtypes.int64)
 
 
@@ -581,7 +581,7 @@ def multinomial_with_replacement(
         >>> print(multinomial_with_replacement(Tensor([0.0, 1.0]), numsamples=2))
         [1 1]
     """
-    return _categorical(key_of(seed, offset), log(floating_tensor(x)), count=numsamples).astype(dtypes.int64)
+    return _categorical(_key_of(seed, offset), log(floating_tensor(x)), count=numsamples).astype(dtypes.int64)
 
 
 def random_categorical(logits: Any, num_sample: int, seed: int = 0, dtype: Any = dtypes.int64) -> Any:
@@ -591,7 +591,7 @@ def random_categorical(logits: Any, num_sample: int, seed: int = 0, dtype: Any =
         >>> random_categorical(Tensor([[0.0, 1.0]]), 3).shape
         (1, 3)
     """
-    return _categorical(key_of(seed), floating_tensor(logits), count=num_sample).astype(dtype)
+    return _categorical(_key_of(seed), floating_tensor(logits), count=num_sample).astype(dtype)
 
 
 def gumbel(like: Any) -> Any:
@@ -601,7 +601,7 @@ def gumbel(like: Any) -> Any:
         >>> gumbel(Tensor([1.0, 2.0])).shape
         (2,)
     """
-    return _gumbel_like(key_of(None), floating_tensor(like))
+    return _gumbel_like(_key_of(None), floating_tensor(like))
 
 
 def _standard_normal_operator(shape: Any, seed: int = 0, seed2: int = 0) -> Any:
@@ -621,7 +621,7 @@ def _standard_laplace_operator(shape: Any, seed: int = 0, seed2: int = 0) -> Any
 
 def _uniform_int_operator(shape: Any, minval: Any, maxval: Any, seed: int = 0, seed2: int = 0) -> Any:
     """Uniform integers (int32), the upper bound not included."""
-    return _integers(key_of(seed, seed2), tensor(minval), tensor(maxval), shape=numbers(shape), dtype=dtypes.int32)
+    return _integers(_key_of(seed, seed2), tensor(minval), tensor(maxval), shape=numbers(shape), dtype=dtypes.int32)
 
 
 def _gamma_operator(shape: Any, alpha: Any, beta: Any, seed: int = 0, seed2: int = 0) -> Any:
@@ -646,7 +646,7 @@ def _categorical_operator(logits: Any, num_sample: int, seed: int = 0, dtype: An
 
 def _shuffle_operator(x: Any, seed: int = 0, seed2: int = 0) -> Any:
     """The slices along the first dimension in random order."""
-    return x[_permutation(key_of(seed, seed2), n=x.shape[0])]
+    return x[_permutation(_key_of(seed, seed2), n=x.shape[0])]
 
 
 def _bernoulli_operator(x: Any, p: Any = 0.5, seed: int = -1, offset: int = 0) -> Any:

@@ -361,18 +361,6 @@ def _clear_float_status(x: Any) -> Any:
     return zeros_of(x)
 
 
-@op(
-    "FloatStatus",
-    no_gradient="a flag",
-    samples=unary(np.array([1.0, 2.0], np.float32), np.array([1.0, np.inf], np.float32)),
-)
-def _float_status(x: Any) -> Any:
-    """1 if a number is infinite or not a number, else 0; float32 of shape (1,)."""
-    if not jnp.issubdtype(x.dtype, jnp.floating):
-        raise TypeError(f"FloatStatus: the input must be floating, not {dtypes.of_np(x.dtype)}")
-    return jnp.any(~jnp.isfinite(x)).astype(jnp.float32).reshape(1)
-
-
 numel = size
 shape_ = shape
 

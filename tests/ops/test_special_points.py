@@ -30,6 +30,7 @@ from weft.core.tensor import Tensor, wrap
 ELSEWHERE = {
     "BinaryCrossEntropyLoss": "its slope at 0 and 1 is that of torch and MindSpore; see the table below",
     "CopySign": "at 0 its slope in a direction depends on the sign that comes with it; see the table below",
+    "DropoutByBits": "the probability is no path for gradients",
     "Eigh": "vectors of equal eigenvalues have no derivative, which the values' gradient shares",
     "GaussianNLL": "the smallest variance is no path for gradients, as in torch",
     "LarsScale": "it jumps where a norm is 0: there nothing is scaled",

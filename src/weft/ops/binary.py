@@ -129,7 +129,7 @@ def xdivy(x: Any, y: Any) -> Any:
 def _mul_no_nan(input: Any, other: Any) -> Any:
     """Product that is 0 where the second factor is 0, whatever the first is: ``MulNoNan()(x, y)``."""
     input, other = operands("MulNoNan", input, other)
-    zero = other == 0
+    zero = (other == 0) & ~jnp.isfinite(input)  # where the first is finite the product is taken, so that its slope is
     return jnp.where(zero, jnp.zeros((), other.dtype), jnp.where(zero, jnp.ones((), input.dtype), input) * other)
 
 

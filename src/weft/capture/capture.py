@@ -186,12 +186,11 @@ class Program(Owner):
                 continue
             if blamed is None or refused.step <= blamed.step:
                 blamed = blamed or refused
-                is_open = bool(attempt.trace.open_types)
-                less = [
-                    n for n, rung in enumerate(ladder) if n > tried and (is_open or rung[0] is not ladder[tried][0])
-                ]
-                if less:
-                    tried = less[0]
+                is_open = attempt.trace.open_types  # else it makes no difference that none is
+                less = (n for n in range(tried + 1, len(ladder)) if is_open or ladder[n][0] is not ladder[tried][0])
+                following = next(less, None)
+                if following is not None:
+                    tried = following
                     continue
                 refused, tried = blamed, taken
             taken, blamed = tried, None

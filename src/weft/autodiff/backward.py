@@ -18,7 +18,7 @@ from weft.autodiff.whole import Beginning, Pass
 from weft.cache.programs import compiled
 from weft.core import trace as trace_module
 from weft.core.primitive import Primitive
-from weft.core.recording import KnownNode, PrimitiveNode, Recording
+from weft.core.recording import GraphNode, KnownNode, PrimitiveNode, Recording
 from weft.core.tape import RELEASED, SYMBOL, ConditionalNode, TapeNode
 from weft.core.tensor import Tensor, wrap
 from weft.core.transparency import keeps, transparent
@@ -173,7 +173,7 @@ class Walk:
     def _ask_hooks(self, node: TapeNode) -> bool:
         """Ask for the next hook of an entry; False if there is none any more."""
         if self.hooks is None:
-            self.hooks, self.hooked = tuple(node.hooks or ()), node
+            self.hooks, self.hooked = _one_by_one(node.hooks or ()), node
         douts = self.pending[node]
         while self.hooks:
             index, hook = self.hooks[0]
@@ -237,11 +237,21 @@ class Walk:
             _cut(tape.seen)
 
 
+def _one_by_one(hooks: Iterable[tuple[int, Any]]) -> tuple[tuple[int, Any], ...]:
+    """The hooks of an entry, those in lists among them."""
+    found: list[tuple[int, Any]] = []
+    for index, hook in hooks:
+        found += [(index, inner) for _, inner in hook] if isinstance(hook, list) else [(index, hook)]
+    return tuple(found)
+
+
 def _cut(nodes: Iterable[TapeNode]) -> None:
     """Cut entries to pieces: a tensor that outlives the gradient then keeps nothing alive."""
     for node in nodes:
         node.edges = ()
         node.pullback = None
+        if node.__class__ is GraphNode:
+            node.split = None
         node.level = RELEASED
         if node.__class__ is not TapeNode and isinstance(node, KnownNode):
             node.operands = node.results = ()
@@ -303,6 +313,8 @@ def whole(
         for node in nodes:
             node.operands = node.results = node.edges = ()
             node.pullback = None
+            if node.__class__ is GraphNode:
+                node.split = None
             node.level = RELEASED
     return walk
 

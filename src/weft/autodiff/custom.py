@@ -19,23 +19,23 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.autodiff.backward import replaced, run_hook
-from weft.autodiff.marks import Rule, mark
+from weft.autodiff.backward import replaced
+from weft.autodiff.marks import MARK, Rule, mark, refuse_unwatched
 from weft.autodiff.rules import fit
-from weft.autodiff.session import HANDLE_HOOKS, cut, stopped, zeros_like
+from weft.autodiff.session import HANDLE_HOOKS, cut, followed, stopped, zeros_like
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.choice import Choice, refuse
 from weft.core.declare import add_method
-from weft.core.dispatch import edges_of
+from weft.core.dispatch import edges_of, pass_on, refuse_in_regions
 from weft.core.operators import install
+from weft.core.recording import GraphNode, PrimitiveNode
 from weft.core.run_number import settled
-from weft.core.tape import TapeNode
+from weft.core.tape import TapeNode, next_sequence
 from weft.core.tensor import LiteralTensor, Tensor
 from weft.core.trace import Trace
 from weft.core.transparency import keeps, transparent, unbroken
 from weft.errors import Refusal, Unsupported
-from weft.ir.graph import Value
 
 
 @keeps
@@ -76,7 +76,7 @@ HOLE = object.__new__(Hole)
 HOLE._data = HOLE._node = HOLE._type = HOLE._member = None
 
 
-def _label(function: Any) -> str:
+def label_of(function: Any) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
@@ -131,7 +131,7 @@ class BpropRule(Rule):
         self.bprop = bprop
         self.args = args
         self.out = out
-        self.label = _label(bprop)
+        self.label = label_of(bprop)
 
     @transparent
     def pull(self, operands: Any, results: Any, douts: Any) -> Sequence[Any]:
@@ -269,7 +269,7 @@ class HookRule(Rule):
 
     def __init__(self, hook: Callable[..., Any]) -> None:
         self.hook = hook
-        self.label = _label(hook)
+        self.label = label_of(hook)
 
     @transparent
     def pull(self, operands: Any, results: Any, douts: Any) -> Sequence[Any]:
@@ -282,28 +282,24 @@ class HookRule(Rule):
 
 @keeps
 class TensorHookRule(Rule):
-    """The rule of a tensor's hook, until it is taken back.
+    """The rule of a tensor's hooks. On a tape they are hooks of an entry.
 
     Args:
-        handle: the hook's handle.
+        hooks: those that were not taken back, each with the 0 of the only output.
     """
 
-    __slots__ = ("handle", "label")
+    __slots__ = ("hooks",)
 
-    def __init__(self, handle: HookHandle) -> None:
-        self.handle = handle
-        self.label = _label(handle.entry[1])
+    def __init__(self, hooks: list[tuple[int, Any]]) -> None:
+        self.hooks = hooks
 
-    @transparent
-    def pull(self, operands: Any, results: Any, douts: Any) -> Sequence[Any]:
-        gradient = douts[0]
-        for _, hook in self.handle.hooks:
-            gradient = run_hook(hook, gradient)
-        return (gradient,)
+    @property
+    def label(self) -> str:  # type: ignore[override]
+        return ", ".join([label_of(hook) for _, hook in self.hooks])
 
     @keeps
     def user_code(self) -> tuple[Any, ...]:
-        return tuple([hook for _, hook in self.handle.hooks])
+        return tuple([hook for _, hook in self.hooks])
 
 
 @keeps
@@ -367,31 +363,17 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     entry: tuple[int, Any] = (0, hook)
     node = tensor._node
     trace = trace_module.current()
-    if tensor.is_symbolic:  # what is computed with it passes the hook
-        value: Any = tensor._data
-        if trace is not None and (value.graph is not trace.graph or _is_used(trace, value)):
-            refused = Unsupported(
-                Refusal.IMPURE_CALL,
-                "a hook is registered on a tensor that something was computed with before",
-                "register the hook right after the tensor is made",
-            )
-            refused.whole = True  # nothing that is in a graph already would pass it
-            raise refused
-        earlier = None if trace is None else _hook_rule(trace, tensor._data)
-        if earlier is not None:  # hooks of one tensor run in the order in which they were registered
-            earlier.handle.hooks.append(entry)
-            return HookHandle(earlier.handle.hooks, entry)
-        handle = HookHandle([entry], entry)
-        if trace is not None and not isinstance(node, TapeNode):
-            trace.hooked[id(tensor)] = tensor, handle
-        tensor.rebind(_hooked(tensor, TensorHookRule(handle)), alone=True)
-        return handle
+    value: Any = tensor._data
+    if trace is not None and tensor.is_symbolic and (value.node is not None or value.graph is not trace.root):
+        return _hook_in_graph(trace, tensor, entry)
     trace_module.refuse_while_captured(
         "a hook is registered on a tensor from outside, where it stays after the call",
         "register the hook outside the compiled function",
     )
     if isinstance(node, TapeNode):
-        return _hook_at(node, (tensor._index, hook))
+        node, index = _passed_by_all(node, tensor._index)
+        entry = (index, hook)
+        return HookHandle(_add_hook(node, entry), entry)
     key = id(tensor)
     if key not in HANDLE_HOOKS:
         HANDLE_HOOKS[key] = []
@@ -401,8 +383,8 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     return HookHandle(hooks, entry)
 
 
-def _hook_at(node: TapeNode, entry: tuple[int, Any]) -> HookHandle:
-    """Register a hook on an output of a tape node."""
+def _add_hook(node: TapeNode, entry: tuple[int, Any]) -> list[tuple[int, Any]]:
+    """Add a hook, or a list of hooks, to an output of a tape node; all hooks of the node."""
     if node.recording is not None:
         node.recording.form = None
     if node.hooks is None:
@@ -410,18 +392,83 @@ def _hook_at(node: TapeNode, entry: tuple[int, Any]) -> HookHandle:
     elif node.hooks in HANDLE_HOOKS.values():
         node.hooks = list(node.hooks)
     node.hooks.append(entry)
-    return HookHandle(node.hooks, entry)
+    return node.hooks
 
 
-def _is_used(trace: Trace, value: Value) -> bool:
-    """Whether a node of the graph under construction has a value for an operand."""
-    return any(value in node.inputs for node in trace.graph.nodes)
+def _passed_by_all(node: TapeNode, index: int) -> tuple[TapeNode, int]:
+    """The entry, and its output, that gradients of a tensor pass, whatever was computed with the tensor.
+
+    A compiled graph has one entry. Where it computed more with one of its results, it is run again in pieces, whose
+    entries take the place of the one.
+    """
+    while isinstance(node, GraphNode) and index in node.inside:
+        if node.split is not None:
+            _split(node, index)
+        edge = node.edges[index]
+        assert edge is not None
+        node, index = edge
+    return node, index
 
 
-def _hook_rule(trace: Trace, value: Value) -> TensorHookRule | None:
-    """The rule of the hooks that a value of the graph under construction has."""
-    made = next((node for node in reversed(trace.graph.nodes) if value in node.outputs), None)
-    return None if made is None else next((a for a in made.attrs if isinstance(a, TensorHookRule)), None)
+def _split(node: GraphNode, index: int) -> None:
+    """Let the entry of a graph lead to entries of pieces of the graph, of which one ends with an output."""
+    assert node.split is not None
+    oldest = max([edge[0].sequence for edge in node.edges if edge is not None])
+    begun = next_sequence()
+    with followed():
+        outputs = node.split(index)
+    ended = next_sequence()
+    hooks = node.hooks
+    if node.recording is not None:
+        node.recording.form = node.recording = None
+    node.edges = [(t._node, t._index) if t is not None and isinstance(t._node, TapeNode) else None for t in outputs]
+    node.pullback, node.hooks, node.split, node.rule = pass_on, None, None, None
+    node.operands = node.results = ()
+    node.inside = frozenset(range(node.output_count))
+    stack = [edge[0] for edge in node.edges if edge is not None]
+    seen: set[TapeNode] = set()
+    while stack:  # the pieces are as old as the graph
+        made = stack.pop()
+        if made not in seen and begun < made.sequence < ended:
+            seen.add(made)
+            made.sequence = oldest + (node.sequence - oldest) * (made.sequence - begun) / (ended - begun)
+            stack += [edge[0] for edge in made.edges if edge is not None]
+    for place, hook in hooks or ():
+        edge = node.edges[place]
+        if edge is not None:
+            _add_hook(edge[0], (edge[1], hook))
+
+
+def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> HookHandle:
+    """Register a hook on a tensor of the graph under construction: right behind what made it, so that whatever was or
+    will be computed with the tensor passes the hook, and hooks run in the order in which tensors were made.
+    """
+    value: Any = tensor._data
+    refuse_in_regions(trace, label_of(entry[1]))
+    if value.graph is not trace.graph or value.node is None:
+        refused = Unsupported(
+            Refusal.IMPURE_CALL,
+            "a hook is registered in a mapped function on a tensor that was made outside of it",
+            "register the hook where the tensor is made",
+        )
+        refused.whole = True  # nothing that is in a graph already would pass it
+        raise refused
+    node = tensor._node
+    rule = next((attr for attr in value.node.attrs if isinstance(attr, TensorHookRule)), None)
+    refuse_unwatched(trace, (entry[1],), label_of(entry[1]))
+    if rule is not None:  # hooks of one tensor run in the order in which they were registered
+        rule.hooks.append(entry)
+        return HookHandle(rule.hooks, entry)
+    rule = TensorHookRule([entry])
+    made = trace.graph.insert_behind(value, MARK, (rule, 1), None if trace.location is None else trace.location())
+    handle = HookHandle(rule.hooks, entry)
+    if isinstance(node, TapeNode):
+        _add_hook(node, (tensor._index, rule.hooks))
+        if isinstance(node, PrimitiveNode):
+            node.results = [made if result is value else result for result in node.results]
+    else:
+        trace.hooked[id(tensor)] = tensor, handle
+    return handle
 
 
 add_method("register_hook", register_hook)

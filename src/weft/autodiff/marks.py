@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.core import trace as trace_module
-from weft.core.dispatch import append, edges_of, record
+from weft.core.dispatch import append, edges_of, note_edges, pass_on, record
 from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor, present
+from weft.core.tape import TapeNode
+from weft.core.tensor import Tensor, present, tracked, wrap
 from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Node
@@ -30,6 +31,8 @@ class Rule:
     __slots__ = ()
     #: shown in graph listings
     label = ""
+    #: hooks of a tensor, where the rule is nothing but these
+    hooks: Any = None
 
     def pull(self, operands: Any, results: Any, douts: Any) -> Sequence[Any]:
         """The gradients of the leading operands; calls the user's code.
@@ -70,10 +73,8 @@ class _MarkPrimitive(Primitive):
 
 @keeps
 def own_gradient(gradient: Any) -> Any:
-    """What code of the program gets as a gradient: in a graph a handle of its own, since it may write to it."""
-    if trace_module.current() is None or not isinstance(gradient, Tensor):
-        return gradient
-    return present(gradient)
+    """What code of the program gets as a gradient: a handle of its own, since it may write to it."""
+    return present(gradient) if isinstance(gradient, Tensor) else gradient
 
 
 @keeps
@@ -107,13 +108,33 @@ def mark(operands: Sequence[Tensor], results: int, rule: Rule) -> tuple[Tensor, 
         rule: how gradients pass.
     """
     inputs = tuple(operands)
-    attrs = (rule, results)
     trace = trace_module.current()
     if trace is None:
-        return record(MARK, attrs, inputs, [t._data for t in inputs[len(inputs) - results :]], None)
+        return enter(rule, inputs, [t._data for t in inputs[len(inputs) - results :]], None)
     refuse_unwatched(trace, rule.user_code(), rule.label)
-    values = append(trace, MARK, inputs, attrs)
-    return record(MARK, attrs, inputs, values, trace.graph)
+    return enter(rule, inputs, append(trace, MARK, inputs, (rule, results)), trace.graph)
+
+
+def enter(rule: Rule, inputs: Sequence[Any], marked: Sequence[Any], level: Any) -> tuple[Tensor, ...]:
+    """Marked tensors, with the tape entry of the mark if a gradient follows an operand.
+
+    Args:
+        rule: how gradients pass.
+        inputs: the operands of the mark.
+        marked: the arrays or IR values that it gives.
+        level: the graph under construction, None in eager code.
+    """
+    if rule.hooks is None:
+        made: tuple[Tensor, ...] = record(MARK, (rule, len(marked)), tuple(inputs), marked, level)
+        return made
+    edges = edges_of(inputs, level)
+    if edges is None:
+        return (wrap(marked[0]),)
+    node = TapeNode(edges, 1, pass_on, level)
+    node.hooks = [(0, rule.hooks)]
+    if level is not None:
+        note_edges(node, marked)
+    return (tracked(marked[0], node, 0),)
 
 
 def renewed(node: Node, operands: Sequence[Any], level: Any, memo: dict[int, Any]) -> tuple[Rule, int]:

@@ -49,9 +49,18 @@ def pull(node: TapeNode, douts: list[Tensor | None], needs: Sequence[bool], reco
 def operands_of(node: PrimitiveNode, record: bool) -> tuple[Sequence[Tensor | None], tuple[Tensor, ...]]:
     """What a primitive was computed from, and its results, as its rule gets them."""
     if record:
-        return node.inputs, tuple([tracked(data, node, index) for index, data in enumerate(node.results)])
+        # a hook sees what the program computed with a result, not what the rule computes with it
+        maker = node if node.hooks is None else _without_hooks(node)
+        return node.inputs, tuple([tracked(data, maker, index) for index, data in enumerate(node.results)])
     # nothing follows this gradient, so it leaves no entries
     return [t if t is None or t._node is None else detached(t) for t in node.inputs], tuple(map(wrap, node.results))
+
+
+def _without_hooks(node: PrimitiveNode) -> PrimitiveNode:
+    """An entry that computed the same."""
+    made = PrimitiveNode(node.primitive, node.attrs, node.operands, node.edges, node.results, node.level)
+    made.sequence = node.sequence
+    return made
 
 
 def call_of_rule(

@@ -188,7 +188,7 @@ def _hooks_of_traced(tensor: Tensor) -> list[tuple[int, Any]] | None:
         return None
     made = data.node if data.__class__ is Value else None
     _, handle = trace.hooked.get(id(tensor), (None, None))
-    if handle is not None and made is not None and any(getattr(a, "handle", None) is handle for a in made.attrs):
+    if handle is not None and made is not None and any(getattr(a, "hooks", None) is handle.hooks for a in made.attrs):
         found = handle.hooks
     elif handle is None and (data.__class__ is not Value or (made is not None and not made.regions)):
         return None

@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from weft.autodiff.custom import TensorHookRule
 from weft.autodiff.marks import MARK, mark, renewed
 from weft.core.control import CALL, IF, WHILE
 from weft.core.dispatch import apply, separate
 from weft.core.tensor import Tensor, view
 from weft.ir.graph import Graph, Node, Value
-from weft.passes.rewrite import part
+from weft.passes.rewrite import part, silenced
 
 #: what runs a compiled stretch on tensors that a gradient may follow
 Run = Callable[[Sequence[Tensor | None]], Sequence[Tensor | None]]
@@ -139,8 +140,21 @@ class Pieces:
         return found
 
 
+def cut_behind(graph: Graph, place: int, compiled: Callable[[Graph], Run]) -> Pieces:
+    """A graph in pieces of which one ends with an output, so that all that is computed with it passes its tape entry.
+
+    Args:
+        graph: the graph.
+        place: the number of the output, which is no parameter.
+        compiled: see `Pieces`.
+    """
+    again = silenced(graph)
+    again.insert_behind(again.outputs[place], MARK, (TensorHookRule([]), 1))
+    return Pieces(again, compiled)
+
+
 def _truth(condition: Tensor) -> bool:
     return bool(condition.asnumpy())
 
 
-__all__: Final = ["Pieces", "asks"]
+__all__: Final = ["Pieces", "asks", "cut_behind"]

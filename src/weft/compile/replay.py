@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from weft.autodiff.marks import MARK, renewed
+from weft.autodiff.marks import MARK, enter, renewed
 from weft.core.control import CALL
 from weft.core.dispatch import append, record
 from weft.core.primitive import IO
@@ -52,7 +52,10 @@ def replay(trace: Trace, graph: Graph, inputs: Sequence[Tensor]) -> list[Tensor]
                 op: Any = node.op
                 attrs = renewed(node, operands, trace.graph, memo) if op is MARK else node.attrs
                 values = append(trace, op, operands, attrs)
-                results = record(op, attrs, tuple(operands), values, trace.graph)
+                if op is MARK:
+                    results = enter(attrs[0], operands, values, trace.graph)
+                else:
+                    results = record(op, attrs, tuple(operands), values, trace.graph)
             env.update(zip(node.outputs, results, strict=True))
     finally:
         trace.location = outer

@@ -14,12 +14,12 @@ from weft.compile.compilations import BACKWARD, FORWARD, RUN, Compilations
 from weft.compile.differentiate import Conditional, differentiate, joint_graph
 from weft.compile.executable import Executable
 from weft.compile.lower import lower
-from weft.compile.pieces import Pieces, asks
+from weft.compile.pieces import Pieces, asks, cut_behind
 from weft.context import GRADIENTS as PAUSE
 from weft.core import trace
 from weft.core.primitive import Primitive
 from weft.core.recording import Form, GraphNode, enter
-from weft.core.tape import GRADIENTS, SYMBOL, Edge, TapeNode
+from weft.core.tape import GRADIENTS, SYMBOL, Edge
 from weft.core.tensor import Tensor, tracked, view, wrap
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN
@@ -126,6 +126,9 @@ class Derivative:
         self.following: dict[Any, Form] = {}
         self.habits: dict[Any, Any] = {}
         known = len(self._places) == len(self.output_types) and self._backward_for(self._all())[0].plain is not None
+        #: the outputs with which the graph computes others
+        self._inside = _used_inside(graph)
+        self._cut: dict[int, Pieces] = {}
         #: how a pass that is compiled as a whole computes the gradient; None if it cannot
         self._rule = GraphRule(self._rule_for, len(self._places)) if known else None
 
@@ -165,9 +168,10 @@ class Derivative:
                 found = [wrap(g) for g in self._run(executable, [*saved, *[t._data for t in given]])]
             return [_decided(gradient_at(place, found)) for place in places]
 
-        node = TapeNode(edges, count, pull) if self._rule is None else GraphNode(edges, count, pull)
-        if node.__class__ is GraphNode:
-            node.rule, node.operands, node.results = self._rule, arrays, results
+        node = GraphNode(edges, count, pull)
+        node.inside, node.split = self._inside, lambda place: self._cut_behind(place).run(frozen)
+        node.rule, node.operands, node.results = self._rule, arrays, results
+        if self._rule is not None:
             enter(node, inputs, self)
         return [
             None if kind is TOKEN else tracked(data, node, i) if i in self.reached else wrap(data)
@@ -190,6 +194,13 @@ class Derivative:
         _, places, run = self._backward_for(pattern)
         return run, places
 
+    def _cut_behind(self, place: int) -> Pieces:
+        """The graph in pieces of which one ends with an output."""
+        found = self._cut.get(place)
+        if found is None:
+            found = self._cut[place] = cut_behind(self.graph, place, lambda graph: Segment(graph).follow)
+        return found
+
     def joint(self, pattern: Pattern) -> tuple[Segment, tuple[Place, ...]]:
         """The gradient as a graph of the inputs and the gradients that arrive, so that it can be differentiated again,
         and where it gives which gradient.
@@ -210,6 +221,12 @@ def _decided(gradient: Gradient) -> Tensor | None:
     if gradient.__class__ is Perhaps:
         return gradient.value if bool(np.asarray(gradient.present._data)) else None
     return gradient  # type: ignore[return-value]
+
+
+def _used_inside(graph: Graph) -> frozenset[int]:
+    """The outputs of a graph with which it computes others, by their number."""
+    used = {value for node in graph.nodes for value in node.inputs}
+    return frozenset(i for i, value in enumerate(graph.outputs) if value in used and value.node is not None)
 
 
 def _leading(conditional: Conditional, first: int) -> set[int]:

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from weft.autodiff.perhaps import Pattern, Place
 from weft.compile.buckets import EXACT, AtSizes, Buckets, Key, PaddedGraph
 from weft.compile.chain import fitting
 from weft.compile.compilations import RUN, Compilations
@@ -20,7 +21,7 @@ from weft.compile.executable import Executable
 from weft.compile.known_sizes import places_of, with_sizes
 from weft.compile.listing import known_digest
 from weft.compile.padding import Refused
-from weft.compile.pieces import asks
+from weft.compile.pieces import Pieces, asks
 from weft.compile.segment import Derivative, Segment
 from weft.core.primitive import Primitive
 from weft.core.tensor import Tensor
@@ -206,6 +207,7 @@ class SizedDerivative(Derivative):
         self._atoms = atoms
         self._facts = graph.facts
         self._sizes: tuple[Key, Key] = ((), ())
+        self._exact: Callable[[], Derivative]
         super().__init__(graph, followed, record, "")
 
     def at(self, key: Key, bucket: Key, exact: Callable[[Key], Segment]) -> SizedDerivative:
@@ -214,12 +216,18 @@ class SizedDerivative(Derivative):
         Args:
             key: the sizes.
             bucket: the bucket.
-            exact: gives the segment for some sizes alone, of which second derivatives are taken.
+            exact: gives the segment for some sizes alone, for second derivatives and for hooks that come late.
         """
         found = copy.copy(self)
         found._sizes = key, bucket
-        found.joint = lambda pattern: exact(key).derivative(self.followed).joint(pattern)  # type: ignore[method-assign]
+        found._exact = lambda: exact(key).derivative(self.followed)
         return found
+
+    def joint(self, pattern: Pattern) -> tuple[Segment, tuple[Place, ...]]:
+        return self._exact().joint(pattern)
+
+    def _cut_behind(self, place: int) -> Pieces:
+        return self._exact()._cut_behind(place)
 
     def _compiled(self, graph: Graph, what: str) -> Any:
         return PaddedGraph(graph, self._atoms, (), self._record, what, self._facts)

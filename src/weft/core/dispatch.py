@@ -169,12 +169,9 @@ def _needs_graph(trace: Trace, primitive: Primitive, inputs: tuple[Any, ...]) ->
 
 def append(trace: Trace, primitive: Primitive, inputs: Sequence[Tensor | None], attrs: tuple[Any, ...]) -> Any:
     """Append a primitive to the graph under construction; returns its values (a tuple)."""
-    if primitive.asks and trace.watched and trace.graph is not trace.root:
-        what = getattr(attrs[0] if attrs else None, "label", "") or f"the derivative of {primitive.name}"
-        raise Unsupported(
-            Refusal.TENSOR_CONDITION,
-            f"{what} is the program's own and runs in the backward pass, as often as its place ran",
-            "take it out of the branch, loop or mapped function",
+    if primitive.asks:
+        refuse_in_regions(
+            trace, getattr(attrs[0] if attrs else None, "label", "") or f"the derivative of {primitive.name}"
         )
     attrs = attributes(attrs)
     use = trace.use
@@ -193,6 +190,21 @@ def append(trace: Trace, primitive: Primitive, inputs: Sequence[Tensor | None], 
         ])  # fmt: skip
         results = primitive.infer(attrs, types)
     return trace.append(primitive, values, attrs, results)
+
+
+def refuse_in_regions(trace: Trace, what: str) -> None:
+    """Refuse code of the program's that would run in backward passes over a branch, loop or mapped function.
+
+    Args:
+        trace: the trace in progress.
+        what: a name of the code.
+    """
+    if trace.watched and trace.graph is not trace.root:
+        raise Unsupported(
+            Refusal.TENSOR_CONDITION,
+            f"{what} is the program's own and runs in the backward pass, as often as its place ran",
+            "take it out of the branch, loop or mapped function",
+        )
 
 
 def _settle_weak(
@@ -354,14 +366,17 @@ def pass_on(douts: list[Any], needs: list[bool], record: bool) -> list[Any]:
 
 
 def separate(tensor: Tensor) -> Tensor:
-    """A new handle on the same value with a tape entry of its own, so that its hooks are not those of the other."""
+    """A new handle on the same elements with a tape entry of its own, so that its hooks are not those of the other; in
+    a graph on a value of its own.
+    """
+    trace = trace_module.current()
+    if trace is not None:
+        made: Tensor = record(IDENTITY, (), (tensor,), append(trace, IDENTITY, (tensor,), ()), trace.graph)[0]
+        return made
     node = tensor._node
     if not isinstance(node, TapeNode):
         return view(tensor)
-    entry = TapeNode(((node, tensor._index),), 1, pass_on, node.level)
-    if entry.level is not None:
-        note_edges(entry, [tensor._data])
-    return tracked(tensor._data, entry, 0)
+    return tracked(tensor._data, TapeNode(((node, tensor._index),), 1, pass_on, node.level), 0)
 
 
 def note_edges(node: TapeNode, results: Sequence[Any]) -> None:

@@ -8,7 +8,7 @@ form; its structure is looked for when its gradient is computed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from weft.context import GRADIENTS as PAUSE
@@ -119,7 +119,7 @@ class Recording:
 
     def __init__(self) -> None:
         self.form: Form | None = FORMS.root
-        self.begun = 0
+        self.begun: float = 0
         self.leaves = 0
 
     def knows(self, producer: TapeNode) -> bool:
@@ -295,12 +295,17 @@ class GraphNode(KnownNode):
     """The tape entry of a compiled graph.
 
     Attributes:
-        rule: what is known of its gradient, see `Step`.
+        rule: what is known of its gradient, see `Step`; None if that takes more than arrays.
+        inside: the outputs with which the graph itself computes others, by their number.
+        split: computes the outputs again in pieces, each with an entry, of which one ends with the given output; None
+            once that was done.
     """
 
-    __slots__ = ("rule",)
+    __slots__ = ("rule", "inside", "split")
 
     rule: Any
+    inside: frozenset[int]
+    split: Callable[[int], Sequence[Tensor | None]] | None
 
 
 class PrimitiveNode(KnownNode):

@@ -39,12 +39,14 @@ class TapeNode:
         pullback: Callable[[list[Any], list[bool], bool], Sequence[Any]] | None,
         level: Any = None,
     ) -> None:
-        self.sequence = next_sequence()
+        #: entries are walked from those with high numbers to those with low ones
+        self.sequence: float = next_sequence()
         self.edges = edges
         self.output_count = output_count
         self.pullback = pullback
         self.level = level
-        self.hooks: list[tuple[int, Callable[[Any], Any]]] | None = None
+        #: the number of an output, and a hook or a list of hooks that were registered where it was made
+        self.hooks: list[tuple[int, Any]] | None = None
         #: the recording of a tape whose form this entry is part of
         self.recording: Any = None
 

@@ -327,14 +327,13 @@ class Tensor:
 
     # -- writing ---------------------------------------------------------------------------------------
 
-    def rebind(self, source: Tensor, region: Any = None, alone: bool = False) -> Tensor:
+    def rebind(self, source: Tensor, region: Any = None) -> Tensor:
         """Make this handle stand for the value of another tensor, gradient history included; those that share elements
         with it get their new values.
 
         Args:
             source: the tensor whose value to take.
             region: what is new in it, as a step to it (see `weft.core.sharing`); None for all.
-            alone: whether those that share elements with it stay what they are, since its elements do.
 
         Returns:
             Tensor: this tensor.
@@ -342,7 +341,7 @@ class Tensor:
         before = _on_write
         if before is not None:
             source = before(self, source)
-        if not alone and (self._member is not None or before is not None) and _write_shared(self, source, region):
+        if (self._member is not None or before is not None) and _write_shared(self, source, region):
             return self
         self._data = source._data
         self._node = source._node

@@ -122,6 +122,22 @@ class Graph:
         self.nodes.append(node)
         return node
 
+    def insert_behind(self, value: Value, op: Operation, attrs: tuple[Any, ...], location: Any = None) -> Value:
+        """Put an operation on one value between the node that computes it and all that uses it.
+
+        Returns:
+            Value: what the node computes now; `value` is the result of the operation.
+        """
+        node = value.node
+        assert node is not None
+        made = Value(value.type, self, node, value.index, value.name)
+        node.outputs = tuple([made if output is value else output for output in node.outputs])
+        behind = Node(op, (made,), attrs, (), location)
+        behind.outputs = (value,)
+        value.node, value.index = behind, 0
+        self.nodes.insert(self.nodes.index(node) + 1, behind)
+        return made
+
     def note(self, what: str, times: int = 1) -> None:
         """Count something that a pass did."""
         self.notes[what] = self.notes.get(what, 0) + times

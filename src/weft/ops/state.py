@@ -10,7 +10,7 @@ import numpy as np
 from weft import dtypes
 from weft.core import trace as trace_module
 from weft.core.declare import op, operator_class
-from weft.core.dispatch import CAST, apply
+from weft.core.dispatch import CAST, apply, separate
 from weft.core.primitive import Primitive
 from weft.core.tape import SYMBOL
 from weft.core.tensor import Parameter, Tensor, view, wrap
@@ -186,7 +186,7 @@ def deepcopy(input_x: Any) -> Any:
         >>> print(deepcopy(Tensor([1.0])))
         [1.]
     """
-    return current_value(tensor(input_x))
+    return separate(tensor(input_x))
 
 
 def load(variable: Any, monad: Any = None) -> Any:

@@ -208,11 +208,11 @@ def _box_updated(x: Any, value: Any, spec: Spec, add: bool) -> Any:
     value = lax.rev(_fitting(value, shape).astype(x.dtype), turned).reshape(sizes)
     if not value.size:
         return x
-    spans = _spans(sizes, steps)
-    if add or any(step != 1 for step in steps):
-        window = lax.slice(x, starts, [start + span for start, span in zip(starts, spans, strict=True)])
-        value = _interleaved(window, value, steps, add)
-    return value if spans == x.shape else lax.dynamic_update_slice(x, value, starts)
+    if any(step != 1 for step in steps):
+        return _strided_updated(x, value, starts, steps, add)
+    if add:
+        value = value + lax.slice(x, starts, [start + size for start, size in zip(starts, sizes, strict=True)])
+    return value if sizes == x.shape else lax.dynamic_update_slice(x, value, starts)
 
 
 def _forward(spec: Spec, shape: tuple[int, ...]) -> tuple[Spec, tuple[int, ...]]:
@@ -236,19 +236,17 @@ def _spans(sizes: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([(size - 1) * step + 1 if size else 0 for size, step in zip(sizes, steps, strict=True)])
 
 
-def _interleaved(window: Any, value: Any, steps: tuple[int, ...], add: bool) -> Any:
-    """A window with every so manieth element replaced, or added to."""
-    chosen = None
-    for axis, step in enumerate(steps):
-        if step != 1:
-            shape = [1] * window.ndim
-            shape[axis] = window.shape[axis]
-            here = (jnp.arange(window.shape[axis]) % step == 0).reshape(shape)
-            chosen = here if chosen is None else chosen & here
-    if chosen is None:
-        return window + value if add else value
-    value = lax.pad(value, jnp.zeros((), value.dtype), [(0, 0, step - 1) for step in steps])
-    return jnp.where(chosen, window + value if add else value, window)
+def _strided_updated(x: Any, value: Any, starts: Sequence[Any], steps: tuple[int, ...], add: bool = False) -> Any:
+    """An array with every so manieth element of a box replaced, or added to.
+
+    It is a selection over the whole array: where the elements between are put back by an update of the box, XLA (0.10,
+    on a CPU) does it in place in a loop although the value is made of elements that were overwritten by then.
+    """
+    gaps = [(0, 0, step - 1) for step in steps]
+    spread = lax.pad(value, jnp.zeros((), value.dtype), gaps)
+    here = lax.pad(jnp.ones(value.shape, jnp.bool_), jnp.zeros((), jnp.bool_), gaps)
+    spread, here = (lax.dynamic_update_slice(jnp.zeros(x.shape, a.dtype), a, starts) for a in (spread, here))
+    return jnp.where(here, x + spread if add else spread, x)
 
 
 #: the tensor with ``x[index] = value`` done
@@ -288,9 +286,10 @@ def _slice_at(x: Any, starts: Any, *, sizes: Any, steps: Any, shape: Any) -> Any
 
 def _update_at(x: Any, value: Any, starts: Any, *, sizes: Any, steps: Any, shape: Any) -> Any:
     value = _fitting(value, shape).astype(x.dtype).reshape(sizes)
+    begins = [starts[i] for i in range(x.ndim)]
     if any(step != 1 for step in steps):
-        value = _interleaved(_window(x, starts, sizes, steps), value, steps, False)
-    return lax.dynamic_update_slice(x, value, [starts[i] for i in range(x.ndim)])
+        return _strided_updated(x, value, begins, steps)
+    return lax.dynamic_update_slice(x, value, begins)
 
 
 def _slice_at_rule(x: Any, starts: Any, out: Any, dout: Any, **attrs: Any) -> Any:

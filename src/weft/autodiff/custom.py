@@ -401,22 +401,25 @@ def _passed_by_all(node: TapeNode, index: int) -> tuple[TapeNode, int]:
     A compiled graph has one entry. Where it computed more with one of its results, it is run again in pieces, whose
     entries take the place of the one.
     """
-    while isinstance(node, GraphNode) and index in node.inside:
-        if node.split is not None:
-            _split(node, index)
+    while isinstance(node, GraphNode) and (node.pieces or _split(node, index)):
         edge = node.edges[index]
         assert edge is not None
         node, index = edge
     return node, index
 
 
-def _split(node: GraphNode, index: int) -> None:
-    """Let the entry of a graph lead to entries of pieces of the graph, of which one ends with an output."""
-    assert node.split is not None
+def _split(node: GraphNode, index: int) -> bool:
+    """Let the entry of a graph lead to entries of pieces of the graph, of which one ends with an output; whether more
+    was computed with that output.
+    """
+    if node.split is None:
+        return False
     oldest = max([edge[0].sequence for edge in node.edges if edge is not None])
     begun = next_sequence()
     with followed():
         outputs = node.split(index)
+    if outputs is None:
+        return False
     ended = next_sequence()
     hooks = node.hooks
     if node.recording is not None:
@@ -424,7 +427,7 @@ def _split(node: GraphNode, index: int) -> None:
     node.edges = [(t._node, t._index) if t is not None and isinstance(t._node, TapeNode) else None for t in outputs]
     node.pullback, node.hooks, node.split, node.rule = pass_on, None, None, None
     node.operands = node.results = ()
-    node.inside = frozenset(range(node.output_count))
+    node.pieces = True
     stack = [edge[0] for edge in node.edges if edge is not None]
     seen: set[TapeNode] = set()
     while stack:  # the pieces are as old as the graph
@@ -437,6 +440,7 @@ def _split(node: GraphNode, index: int) -> None:
         edge = node.edges[place]
         if edge is not None:
             _add_hook(edge[0], (edge[1], hook))
+    return True
 
 
 def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> HookHandle:

@@ -22,7 +22,7 @@ from weft.capture.sources.sources import Sources
 from weft.capture.state.events import BreakSite
 from weft.capture.state.frame import Exit, Lazy, Return, Suspend, Yield
 from weft.capture.state.journal import restore
-from weft.capture.writing.assemble import assemble, drop_unused, keep_where_it_fails
+from weft.capture.writing.assemble import assemble, drop_unused, keep_params, keep_where_it_fails, kept_apart
 from weft.capture.writing.writer import Writer
 from weft.capture.writing.writes import Writes
 from weft.core import trace as trace_module
@@ -199,8 +199,11 @@ class Attempt:
         handles = {param: handle for handle, param in trace.externals.values()}
         if writer.conditions:
             keep_where_it_fails(graph, writer, stored, trace.externals)
+        captured, params = kept_apart(graph), list(graph.params)
         optimize(graph, passes=OPEN if graph.is_open else PIPELINE)
         drop_unused(graph)
+        if captured is not None and keep_params(captured, [params.index(param) for param in graph.params]):
+            graph.captured = lambda: captured
         if self.point is not None:
             self.point.counts = self.continuation is None or bool(graph.nodes) or not self._goes_on(self.point)
         owner = self.owner

@@ -140,14 +140,25 @@ class Pieces:
         return found
 
 
-def cut_behind(graph: Graph, place: int, compiled: Callable[[Graph], Run]) -> Pieces:
+def as_captured(graph: Graph) -> Graph:
+    """A graph in which no tensors of the program are merged that are equal, as far as that was kept."""
+    return graph if graph.captured is None else graph.captured()
+
+
+def cut_behind(graph: Graph, place: int, compiled: Callable[[Graph], Run]) -> Pieces | None:
     """A graph in pieces of which one ends with an output, so that all that is computed with it passes its tape entry.
 
     Args:
         graph: the graph.
-        place: the number of the output, which is no parameter.
+        place: the number of the output.
         compiled: see `Pieces`.
+
+    Returns:
+        Pieces: None if nothing else is computed with the output.
     """
+    value = graph.outputs[place]
+    if value.node is None or not any(value in node.inputs for node in graph.nodes):
+        return None
     again = silenced(graph)
     again.insert_behind(again.outputs[place], MARK, (TensorHookRule([]), 1))
     return Pieces(again, compiled)
@@ -157,4 +168,4 @@ def _truth(condition: Tensor) -> bool:
     return bool(condition.asnumpy())
 
 
-__all__: Final = ["Pieces", "asks", "cut_behind"]
+__all__: Final = ["Pieces", "as_captured", "asks", "cut_behind"]

@@ -14,7 +14,7 @@ from weft.compile.compilations import BACKWARD, FORWARD, RUN, Compilations
 from weft.compile.differentiate import Conditional, differentiate, joint_graph
 from weft.compile.executable import Executable
 from weft.compile.lower import lower
-from weft.compile.pieces import Pieces, asks, cut_behind
+from weft.compile.pieces import Pieces, as_captured, asks, cut_behind
 from weft.context import GRADIENTS as PAUSE
 from weft.core import trace
 from weft.core.primitive import Primitive
@@ -83,7 +83,7 @@ class Segment:
     def pieces(self) -> Pieces | None:
         """The graph cut where a gradient comes to code of the user's; None if there is no such place."""
         if self._pieces is None or self._pieces[0] != Primitive.rules_epoch:
-            found = Pieces(self.graph, lambda graph: Segment(graph).follow) if asks(self.graph) else None
+            found = Pieces(as_captured(self.graph), lambda graph: Segment(graph).follow) if asks(self.graph) else None
             self._pieces = (Primitive.rules_epoch, found)
         return self._pieces[1]
 
@@ -126,9 +126,7 @@ class Derivative:
         self.following: dict[Any, Form] = {}
         self.habits: dict[Any, Any] = {}
         known = len(self._places) == len(self.output_types) and self._backward_for(self._all())[0].plain is not None
-        #: the outputs with which the graph computes others
-        self._inside = _used_inside(graph)
-        self._cut: dict[int, Pieces] = {}
+        self._cut: dict[int, Pieces | None] = {}
         #: how a pass that is compiled as a whole computes the gradient; None if it cannot
         self._rule = GraphRule(self._rule_for, len(self._places)) if known else None
 
@@ -168,8 +166,12 @@ class Derivative:
                 found = [wrap(g) for g in self._run(executable, [*saved, *[t._data for t in given]])]
             return [_decided(gradient_at(place, found)) for place in places]
 
+        def split(place: int) -> Sequence[Tensor | None] | None:
+            pieces = self._cut_behind(place)
+            return None if pieces is None else pieces.run(frozen)
+
         node = GraphNode(edges, count, pull)
-        node.inside, node.split = self._inside, lambda place: self._cut_behind(place).run(frozen)
+        node.split, node.pieces = split, False
         node.rule, node.operands, node.results = self._rule, arrays, results
         if self._rule is not None:
             enter(node, inputs, self)
@@ -194,12 +196,11 @@ class Derivative:
         _, places, run = self._backward_for(pattern)
         return run, places
 
-    def _cut_behind(self, place: int) -> Pieces:
-        """The graph in pieces of which one ends with an output."""
-        found = self._cut.get(place)
-        if found is None:
-            found = self._cut[place] = cut_behind(self.graph, place, lambda graph: Segment(graph).follow)
-        return found
+    def _cut_behind(self, place: int) -> Pieces | None:
+        """The graph in pieces of which one ends with an output; None if it computes nothing else with that output."""
+        if place not in self._cut:
+            self._cut[place] = cut_behind(as_captured(self.graph), place, lambda graph: Segment(graph).follow)
+        return self._cut[place]
 
     def joint(self, pattern: Pattern) -> tuple[Segment, tuple[Place, ...]]:
         """The gradient as a graph of the inputs and the gradients that arrive, so that it can be differentiated again,
@@ -221,12 +222,6 @@ def _decided(gradient: Gradient) -> Tensor | None:
     if gradient.__class__ is Perhaps:
         return gradient.value if bool(np.asarray(gradient.present._data)) else None
     return gradient  # type: ignore[return-value]
-
-
-def _used_inside(graph: Graph) -> frozenset[int]:
-    """The outputs of a graph with which it computes others, by their number."""
-    used = {value for node in graph.nodes for value in node.inputs}
-    return frozenset(i for i, value in enumerate(graph.outputs) if value in used and value.node is not None)
 
 
 def _leading(conditional: Conditional, first: int) -> set[int]:

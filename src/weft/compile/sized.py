@@ -7,6 +7,7 @@ compiled like any other.
 from __future__ import annotations
 
 import copy
+import functools
 import logging
 import threading
 import weakref
@@ -105,7 +106,11 @@ class SizedSegment:
         if found is None:
             while len(self._exact) >= _KEPT:
                 self._exact.pop(next(iter(self._exact)), None)
-            graph = optimize(with_sizes(self.graph, dict(zip(self._places, key, strict=True))))
+            sizes = dict(zip(self._places, key, strict=True))
+            graph = optimize(with_sizes(self.graph, sizes))
+            captured = self.graph.captured
+            if captured is not None:
+                graph.captured = functools.cache(lambda: with_sizes(captured(), sizes))
             found = self._exact[key] = self._captured_as(key, graph) or Segment(
                 graph, self.donatable, self.compilations
             )
@@ -226,7 +231,7 @@ class SizedDerivative(Derivative):
     def joint(self, pattern: Pattern) -> tuple[Segment, tuple[Place, ...]]:
         return self._exact().joint(pattern)
 
-    def _cut_behind(self, place: int) -> Pieces:
+    def _cut_behind(self, place: int) -> Pieces | None:
         return self._exact()._cut_behind(place)
 
     def _compiled(self, graph: Graph, what: str) -> Any:

@@ -296,16 +296,16 @@ class GraphNode(KnownNode):
 
     Attributes:
         rule: what is known of its gradient, see `Step`; None if that takes more than arrays.
-        inside: the outputs with which the graph itself computes others, by their number.
-        split: computes the outputs again in pieces, each with an entry, of which one ends with the given output; None
-            once that was done.
+        split: ``split(index)`` computes the outputs again in pieces, each with an entry, of which one ends with an
+            output; gives None if nothing else was computed with that output.
+        pieces: whether the entry leads to those of pieces, which take its place.
     """
 
-    __slots__ = ("rule", "inside", "split")
+    __slots__ = ("rule", "split", "pieces")
 
     rule: Any
-    inside: frozenset[int]
-    split: Callable[[int], Sequence[Tensor | None]] | None
+    split: Callable[[int], Sequence[Tensor | None] | None] | None
+    pieces: bool
 
 
 class PrimitiveNode(KnownNode):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from weft.errors import Location
@@ -80,7 +80,9 @@ class Graph:
         name: shown in text and reports.
     """
 
-    __slots__ = ("name", "params", "nodes", "outputs", "parent", "reuses_blocks", "notes", "facts", "__weakref__")
+    __slots__ = (
+        "name", "params", "nodes", "outputs", "parent", "reuses_blocks", "notes", "facts", "captured", "__weakref__",
+    )  # fmt: skip
 
     def __init__(self, name: str = "graph", parent: Graph | None = None) -> None:
         self.name = name
@@ -93,6 +95,8 @@ class Graph:
         self.reuses_blocks = False
         #: what holds of the sizes that it leaves open, as ``"s0 >= 2*s1"``
         self.facts: tuple[str, ...] = ()
+        #: gives the graph as it was before passes merged what is equal, where that was kept: with the same parameters
+        self.captured: Callable[[], Graph] | None = None
         #: what passes did, for reports: how often
         self.notes: dict[str, int] = {}
 

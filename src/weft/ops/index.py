@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -679,7 +680,9 @@ def iterate(self: Any) -> Any:
     """The slices along the first dimension, one by one."""
     if not self.shape:
         raise TypeError("iteration over a 0-dimensional tensor")
-    return iter(rows(self) if self.shape[0] else ())
+    found = rows(self) if self.shape[0] else ()
+    # each is a tensor of its own, made when its turn comes
+    return iter(found) if self._node is None or trace_module.current() is not None else map(separate, found)
 
 
 def row(rows_of: Any, position: Any) -> Any:

@@ -272,6 +272,12 @@ def _method_copy(self: Any) -> Any:
     return state.deepcopy(self)
 
 
+def _method___deepcopy__(self: Any, memo: Any) -> Any:
+    """The same for `copy.deepcopy`, through which gradients flow as through `copy`."""
+    del memo
+    return state.deepcopy(self)
+
+
 def _method_value(self: Any) -> Any:
     """The current value as a plain tensor."""
     return state.current_value(self)

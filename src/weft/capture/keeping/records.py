@@ -7,6 +7,8 @@ when the first guard names it, and must be what it was. So nothing is read that 
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -69,8 +71,9 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
         raise NotKept("its graph leaves sizes open")
     if prepared is None:
         raise NotKept("its graph holds large constants, or calls the host")
-    captured, compiled = operations_of(graph), operations_of(prepared)
-    if captured is None or compiled is None:
+    before = None if graph.captured is None else graph.captured()
+    operations = [operations_of(found) for found in (graph, prepared, before) if found is not None]
+    if None in operations:
         raise NotKept("code of the program takes part in its operations")
     arguments = dict(zip(entry.parameters, values, strict=True))
     descriptions = Descriptions()
@@ -105,7 +108,8 @@ def recorded(entry: Entry, values: Sequence[Any], function: Any) -> Record:
         "graph": format_graph(prepared),
         "digest": None if any(node.op is CALL for node in prepared.nodes) else known_digest(prepared),
         "whole": None if prepared is graph else format_graph(graph),
-        "operations": captured | compiled,
+        "captured": None if before is None else format_graph(before),
+        "operations": functools.reduce(operator.or_, operations),
         "notes": graph.notes,
         "donatable": list(entry.segment.executable.donatable),
         "computes": entry.computes,
@@ -165,7 +169,10 @@ def _segment(record: Record) -> Segment:
         return graph
 
     def whole() -> Graph:
-        return read("graph" if record["whole"] is None else "whole")
+        graph = read("graph" if record["whole"] is None else "whole")
+        if record["captured"] is not None:
+            graph.captured = functools.cache(lambda: read("captured"))
+        return graph
 
     if record["digest"] is None:  # its parts are executables
         return Segment(whole, record["donatable"], prepared=read("graph"))

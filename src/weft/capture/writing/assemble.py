@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from weft.capture.leaving.entry import MISS, Code, Entry, Failed
@@ -23,6 +23,8 @@ from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType
 from weft.ops.random import draws_in_turn, random_state
 from weft.ops.select import WHERE
+from weft.passes.drop_dead import DropDead
+from weft.passes.rewrite import copy_graph
 
 
 def assemble(
@@ -202,6 +204,33 @@ def drop_unused(graph: Graph) -> None:
     graph.params[:] = [param for param in graph.params if param in used]
     for index, param in enumerate(graph.params):
         param.index = index
+
+
+def kept_apart(graph: Graph) -> Graph | None:
+    """A copy of a graph before passes, if a program may register hooks on several results: those that passes find to be
+    equal have hooks of their own.
+    """
+    kinds = [value.type for value in graph.outputs]
+    if sum(isinstance(kind, TensorType) and kind.dtype.category >= 2 for kind in kinds) < 2:
+        return None
+    return DropDead().apply(copy_graph(graph))
+
+
+def keep_params(graph: Graph, numbers: Sequence[int]) -> bool:
+    """Keep some of a graph's parameters; False if it needs more.
+
+    Args:
+        graph: the graph.
+        numbers: those to keep.
+    """
+    params = [graph.params[number] for number in numbers]
+    needed = {value for node in graph.nodes for value in node.inputs} | set(graph.outputs)
+    if not needed.isdisjoint(set(graph.params) - set(params)):
+        return False
+    graph.params[:] = params
+    for index, param in enumerate(params):
+        param.index = index
+    return True
 
 
 def _put_calls(scope: dict[str, Any], executable: Executable | SizedExecutable) -> None:

@@ -21,6 +21,7 @@ from weft.core import trace as trace_module
 from weft.core.choice import follow, unfollow
 from weft.core.dispatch import IDENTITY, append, apply, pass_on
 from weft.core.recording import Recording
+from weft.core.sharing import share_elements
 from weft.core.tape import GRADIENTS, SYMBOL, WRITES, TapeNode
 from weft.core.tensor import Parameter, Tensor, present, tracked, view, wrap
 from weft.core.threads import PATIENCE
@@ -46,7 +47,7 @@ class Session:
 
     __slots__ = (
         "trace", "level", "followed", "leaves", "templates", "positions", "rebound", "weights", "saved", "chosen",
-        "previous_writes", "owns_writes", "keeps_tape", "args", "kwargs", "request", "sens", "closed",
+        "previous_writes", "owns_writes", "keeps_tape", "args", "given", "kwargs", "request", "sens", "closed",
         "run", "tracks", "recording", "paused",
     )  # fmt: skip
 
@@ -59,8 +60,8 @@ class Session:
         #: the differentiated arguments as the function gets them
         self.templates: list[Any] = []
         self.positions: Sequence[int] = ()
-        #: differentiated tensors of the caller, the handle that the function gets in place of each, and its data then
-        self.rebound: list[tuple[Tensor, Tensor, Any]] = []
+        #: differentiated tensors of the caller, the handle that the function gets for each, and the data of both then
+        self.rebound: list[tuple[Tensor, Tensor, Any, Any]] = []
         #: the leaf of each weight
         self.weights: list[TapeNode] = []
         #: by id: weight, its leaf, the node, index and data it had before, and the data it has meanwhile
@@ -72,6 +73,8 @@ class Session:
         #: whether the tape must survive the session (a pullback was handed out)
         self.keeps_tape = False
         self.args: Sequence[Any] = ()
+        #: the arguments as the caller gave them
+        self.given: Sequence[Any] = ()
         self.kwargs: dict[str, Any] = {}
         self.request: Any = None
         self.sens: Any = None
@@ -152,7 +155,7 @@ def begin(
     except BaseException:
         close(session)
         raise
-    session.args = tracked_args
+    session.args, session.given = tracked_args, args
     return session
 
 
@@ -210,7 +213,7 @@ def _track(session: Session, value: Any) -> Any:
         session.leaves.append(leaf)
         handle = tracked(value._data if trace is None else _own_value(trace, value, leaf), leaf, 0)
         handle._type = value._type
-        session.rebound.append((value, handle, handle._data))
+        session.rebound.append((value, handle, handle._data, value._data))
         return handle
     if isinstance(value, Parameter):
         if id(value) not in session.saved:
@@ -305,7 +308,7 @@ def _restore(session: Session) -> None:
             cut(weight)  # written meanwhile; otherwise a capture that was given up has put it back
     if session.chosen:
         unfollow(session.chosen, None if session.followed else cut)
-    for original, handle, data in session.rebound:
+    for original, handle, data, _ in session.rebound:
         if handle._data is not data:  # written, by whatever way: also by a branch or a loop of a graph
             original.rebind(handle)
     if session.owns_writes:
@@ -400,6 +403,7 @@ def walk_of(
     record: bool | None = None,
 ) -> Walk:
     """The backward pass from outputs to all leaves of a session; where `douts` is None the gradients are ones."""
+    _refuse_shared_writes(session)
     record = session.followed if record is None else record
     release = release and not session.keeps_tape
     targets = session.leaves + session.weights if session.weights else session.leaves
@@ -410,6 +414,27 @@ def walk_of(
     if douts is None:
         douts = [ones_of(output) for output in outputs]
     return start_walk(outputs, douts, targets, record, release, begin)
+
+
+def _refuse_shared_writes(session: Session) -> None:
+    """Refuse a function that wrote to a differentiated argument with elements that another argument has as well.
+
+    Inside the function each such argument is a tensor of its own, with a gradient of its own.
+    """
+    given: list[Tensor] = []
+    for original, handle, data, before in session.rebound:
+        found = original._data is not before  # it was written under another name
+        if not found and handle._data is not data:
+            given = given or [tensor for arg in session.given for tensor in tensors_of(arg)]
+            at = next(i for i, tensor in enumerate(given) if tensor is original)
+            found = any(share_elements(original, other) for other in (*given[:at], *given[at + 1 :]))
+        if found:
+            what = (
+                "a differentiated function writes to an argument that shares elements with another tensor that it uses"
+            )
+            if session.trace is not None:  # the run may not come to the write
+                raise Unsupported(Refusal.IMPURE_CALL, what, "pass a copy of one")
+            raise ValueError(f"{what}; pass a copy of one: x.copy()")
 
 
 @keeps

@@ -58,9 +58,13 @@ class GraphNumber(RunNumber):
         self.tensor = tensor
 
     def operand(self, dtype: DType | None = None) -> Tensor:
-        if self.kind is int and dtype is not None and dtype.category == 1 and dtype is not dtypes.int64:
+        if dtype is not None and dtype.category == 1:
             least, most = limits(dtype)
-            require((self.tensor >= least) & (self.tensor <= most), f"whether a number fits {dtype}")
+            if self.kind is float:  # Python's `int` of it
+                fits = (self.tensor > float(least - 1)) & (self.tensor < float(most + 1))
+                require(fits, f"whether a number fits {dtype}")
+            elif self.kind is int and dtype is not dtypes.int64:
+                require((self.tensor >= least) & (self.tensor <= most), f"whether a number fits {dtype}")
         return self.tensor
 
     def _text(self, spec: str) -> str:

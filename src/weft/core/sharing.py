@@ -17,6 +17,8 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, NoReturn
 
+import numpy as np
+
 from weft.core import tensor as tensor_module
 from weft.core import trace as trace_module
 from weft.core.tape import SYMBOL, WRITES
@@ -486,6 +488,18 @@ def base_of(tensor: Tensor) -> Tensor:
     """The base of a view, another tensor itself."""
     known = member(tensor)
     return tensor if known is None or known.base is None else known.base
+
+
+def share_elements(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors share an element; within a trace also where they have the same base."""
+    base = base_of(one)
+    if base is not base_of(other):
+        return False
+    if one is other or one is base or other is base or trace_module.current() is not None:
+        return True
+    numbers = Tensor(np.arange(base.size).reshape(base.shape))
+    places = [set(np.asarray(read(numbers, tensor._member.way)).ravel().tolist()) for tensor in (one, other)]
+    return not places[0].isdisjoint(places[1])
 
 
 def share_in_case(trace: Trace, view: Tensor, case: Any, way: Way) -> None:

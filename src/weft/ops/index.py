@@ -23,7 +23,7 @@ from weft.core.bounds import check_bounds
 from weft.core.dispatch import CAST, apply, literal, separate
 from weft.core.number import GraphNumber, require
 from weft.core.primitive import Primitive, Sample
-from weft.core.run_number import RunNumber, is_size, shown, whole
+from weft.core.run_number import RunNumber, is_size, settled, shown, whole
 from weft.core.sharing import KINDS, Kind, Layout, share
 from weft.core.tensor import Tensor, wrap
 from weft.ir.sizes import has_open, is_open_size
@@ -462,8 +462,9 @@ def parse(index: Any, shape: tuple[int, ...]) -> tuple[Spec, list[Tensor]]:
             try:
                 position = whole(entry)
             except TypeError:
+                kind = type(settled(entry)).__name__
                 raise IndexError(
-                    f"an index is made of ints, slices, None, ..., integer or bool arrays, not {type(entry).__name__}"
+                    f"an index is made of ints, slices, None, ..., integer or bool arrays, not {kind}"
                 ) from None
             spec.append(("i", _bounded(position, shape[axis], axis)))
         axis += 1

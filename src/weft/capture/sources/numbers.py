@@ -387,7 +387,9 @@ class Numbers:
         """The number as an input of the graph; one that does not fit the graph stays a constant."""
         value = number.value
         least, most = limits(dtype if dtype is not None and dtype.category == 1 else dtypes.int64)
-        if number.pinned or (type(value) is int and not least <= value <= most):
+        is_cut = type(value) is float and dtype is not None and dtype.category == 1  # Python's `int` of it
+        fits = least - 1 < value < most + 1 if is_cut else type(value) is not int or least <= value <= most
+        if number.pinned or not fits:
             return self.constant(number)
         if number.tensor is None:
             trace = trace_module.current()
@@ -399,6 +401,8 @@ class Numbers:
             number.tensor = wrap(param)
         if number.kind is int:
             self._add(Guard(f"{least} <= {self.name_of(number)} <= {most}", "relation", number.label, True))
+        elif is_cut:
+            self._add(Guard(f"{least - 1} < {self.name_of(number)} < {most + 1}", "relation", number.label, True))
         return number.tensor
 
     def _fresh(self) -> str:

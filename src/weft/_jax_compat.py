@@ -77,6 +77,25 @@ def _is_told(record: logging.LogRecord) -> bool:
 logging.getLogger("jax._src.callback").addFilter(_is_told)
 
 
+def lies_on_host(array: Array) -> bool:
+    """Whether an array lies in memory of the host, as a whole, and where new arrays are put."""
+    sharding: Any = array.sharding
+    if type(sharding) is not jax.sharding.SingleDeviceSharding:
+        return False
+    device = sharding._device
+    return device.platform == "cpu" and device is _device()
+
+
+def computes_on_host() -> bool:
+    """Whether new arrays are put into memory of the host."""
+    return bool(_device().platform == "cpu")
+
+
+def eagerly() -> Any:
+    """Within this block operations on arrays are computed, also while JAX traces a function."""
+    return jax.ensure_compile_time_eval()
+
+
 def copied(array: Array) -> Array:
     """Another array with the same contents on the same device, made without compiling anything."""
     return jax.device_put(array, may_alias=False)

@@ -31,7 +31,7 @@ from weft.core.dispatch import edges_of
 from weft.core.operators import install
 from weft.core.run_number import settled
 from weft.core.tape import TapeNode
-from weft.core.tensor import LiteralTensor, Tensor
+from weft.core.tensor import LiteralTensor, Tensor, data_of
 from weft.core.trace import Trace
 from weft.core.transparency import keeps, transparent, unbroken
 from weft.errors import Refusal, Unsupported
@@ -368,7 +368,7 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     node = tensor._node
     trace = trace_module.current()
     if tensor.is_symbolic:  # what is computed with it passes the hook
-        value: Any = tensor._data
+        value: Any = data_of(tensor)
         if trace is not None and (value.graph is not trace.graph or _is_used(trace, value)):
             refused = Unsupported(
                 Refusal.IMPURE_CALL,
@@ -377,7 +377,7 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
             )
             refused.whole = True  # nothing that is in a graph already would pass it
             raise refused
-        earlier = None if trace is None else _hook_rule(trace, tensor._data)
+        earlier = None if trace is None else _hook_rule(trace, data_of(tensor))
         if earlier is not None:  # hooks of one tensor run in the order in which they were registered
             earlier.handle.hooks.append(entry)
             return HookHandle(earlier.handle.hooks, entry)

@@ -14,7 +14,7 @@ from typing import Any
 from weft.core import trace as trace_module
 from weft.core.dispatch import append, edges_of, record
 from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor, present
+from weft.core.tensor import Tensor, data_of, present
 from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Node
@@ -110,7 +110,7 @@ def mark(operands: Sequence[Tensor], results: int, rule: Rule) -> tuple[Tensor, 
     attrs = (rule, results)
     trace = trace_module.current()
     if trace is None:
-        return record(MARK, attrs, inputs, [t._data for t in inputs[len(inputs) - results :]], None)
+        return record(MARK, attrs, inputs, [data_of(t) for t in inputs[len(inputs) - results :]], None)
     refuse_unwatched(trace, rule.user_code(), rule.label)
     values = append(trace, MARK, inputs, attrs)
     return record(MARK, attrs, inputs, values, trace.graph)

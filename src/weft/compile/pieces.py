@@ -140,7 +140,7 @@ class Pieces:
 
 
 def _truth(condition: Tensor) -> bool:
-    return bool(condition.asnumpy())
+    return bool(condition)
 
 
 __all__: Final = ["Pieces", "asks"]

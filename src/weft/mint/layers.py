@@ -453,7 +453,7 @@ class Embedding(Cell):
         if _weight is None:
             start = initializer(Normal(1.0), shape, dtypes.float32 if dtype is None else dtype)
             if self.padding_idx is not None:
-                values = start.asnumpy()
+                values = np.array(start)
                 values[self.padding_idx] = 0
                 start = Tensor(values)
         else:

@@ -194,8 +194,11 @@ def _tensor(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
 
 @handles(Tensor.from_numpy)
 def _from_numpy(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    array = machine.arrays.array_input(args[0]) if len(args) == 1 and type(args[0]) is np.ndarray else None
-    return Tensor.from_numpy(*machine.gate.read(Reads.ALL, tuple(args)), **kwargs) if array is None else array
+    raise Unsupported(
+        Refusal.IMPURE_CALL,
+        "Tensor.from_numpy makes a tensor on the memory of an array, which the program may write at any time",
+        "copy the array: Tensor(array)",
+    )
 
 
 def _setting(get: Any) -> Handler:

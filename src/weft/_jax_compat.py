@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import logging
 import os
@@ -83,7 +84,8 @@ def lies_on_host(array: Array) -> bool:
     if type(sharding) is not jax.sharding.SingleDeviceSharding:
         return False
     device = sharding._device
-    return device.platform == "cpu" and device is _device()
+    chosen = jax.config.jax_default_device
+    return device.platform == "cpu" and device is (chosen or _first_device())
 
 
 def computes_on_host() -> bool:
@@ -408,7 +410,12 @@ def _prepare_libraries(executable: Any) -> None:
 
 def _device() -> Any:
     """The device that computes what is on no other."""
-    return jax.config.values["jax_default_device"] or jax.local_devices()[0]
+    return jax.config.values["jax_default_device"] or _first_device()
+
+
+@functools.cache
+def _first_device() -> Any:
+    return jax.local_devices()[0]
 
 
 _ARRAY: Final = xla_client.ArrayImpl

@@ -37,7 +37,7 @@ _lock: Final = sharing.WRITING
 #: what a tensor holds whose array was never read
 _UNREAD: Final = object()
 #: elements that are compared at once
-_BLOCK: Final = 1 << 18
+_BLOCK: Final = 1 << 16
 
 
 # -- giving out and taking in ------------------------------------------------------------------------------------------
@@ -55,22 +55,29 @@ def lend(tensor: Tensor) -> np.ndarray[Any, Any]:
             with _lock:
                 storage, memory = known.storage, known.storage.memory
                 if memory is not None:
-                    if _is_set(tensor):  # written by another thread while it was lent
+                    if _is_open(tensor):  # written by another thread while it was lent
                         _close(tensor, storage)
-                    return _shown(memory)
+                    return memory.view()
         data = tensor.concrete("asnumpy()")
         elements = np.array(data)
         if not _is_lendable(tensor, data):
             return elements
-        shown = elements.view()
+        kind = tensor.type
         with _lock:
             known = tensor._member
             if known is None or known.storage.trace is not None:
-                tensor._member = known = Member(Storage(None), None, (), None)
-            if known.storage.memory is None and _is_set(tensor) and tensor._data is data:
-                known.storage.memory = elements
-                _take_away(tensor, known.storage)
-                return shown
+                known = Member(Storage(None), None, (), None)
+            storage = known.storage
+            if storage.memory is None and _is_open(tensor) and tensor._data is data:
+                storage.memory = elements
+                if storage.views:
+                    _take_away(tensor, storage)
+                else:
+                    known.held = data
+                    tensor._type = kind
+                    tensor._member = known
+                    del tensor._data
+                return elements.view()
 
 
 def _is_lendable(tensor: Tensor, data: Any) -> bool:
@@ -117,11 +124,6 @@ def _element_type(array: np.ndarray[Any, Any]) -> DType | None:
         return None
 
 
-def _shown(memory: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array on the same memory, which keeps alive what owns it."""
-    return memory.view()
-
-
 def _is_alone(storage: Storage) -> bool:
     """Whether nobody else can reach the memory of a storage: no array, view or buffer on it is held."""
     array = storage.memory
@@ -155,12 +157,12 @@ def look(tensor: Tensor) -> Any:
     """
     with _lock:
         known = tensor._member
-        if not _is_set(tensor):
-            storage = known.storage
-            base = tensor if known.base is None else known.base
-            if not _refresh(base, storage):
-                return _renewed(tensor, known, base)
-    return tensor._data
+        if known is None or known.held is None:  # it has ended meanwhile
+            return tensor._data
+        base = tensor if known.base is None else known.base
+        if _refresh(base, known.storage):
+            return tensor._data
+        return _renewed(tensor, known, base)
 
 
 def _refresh(base: Tensor, storage: Storage) -> bool:
@@ -223,10 +225,10 @@ def write(tensor: Tensor, source: Tensor, region: Step | None) -> bool:
             return sharing.write_all(tensor, source, region, known)
         if source is not tensor:
             source = tensor_module.view(source)  # it may be a view of this very storage
-        if not _is_set(base):
+        if not _is_open(base):
             _refresh(base, storage)
         memory = storage.memory
-        if memory is not None and source.type is not tensor_type(tensor):
+        if memory is not None and source.type is not tensor.type:
             _end(base, storage)  # the array stays what it is
             memory = None
         if memory is None:
@@ -236,11 +238,6 @@ def write(tensor: Tensor, source: Tensor, region: Step | None) -> bool:
         written = sharing.write_all(tensor, source, region, known)
         _close(base, storage)
         return written
-
-
-def tensor_type(tensor: Tensor) -> TensorType:
-    """The type of a tensor."""
-    return tensor.type
 
 
 def part(tensor: Tensor) -> None:
@@ -280,7 +277,7 @@ def share_again(tensor: Tensor) -> None:
     if lends(tensor):
         with _lock:
             known = tensor._member
-            if known is not None and known.storage.memory is not None and _is_set(tensor):
+            if known is not None and known.storage.memory is not None and _is_open(tensor):
                 if tensor._data is known.held:
                     del tensor._data
 
@@ -299,11 +296,9 @@ def overlap(tensors: tuple[Tensor, ...], arrays: tuple[Any, ...]) -> bool:
 # -- the slots of the tensors of a storage -------------------------------------------------------------------------
 
 
-def _is_set(tensor: Tensor) -> bool:
-    try:
-        return tensor._data is not _UNREAD
-    except AttributeError:
-        return False
+def _is_open(tensor: Tensor) -> bool:
+    """Whether a tensor has its device array, or the value that a trace gave it, at hand."""
+    return hasattr(tensor, "_data")
 
 
 def _members(base: Tensor, storage: Storage) -> Iterator[tuple[Tensor, Member]]:
@@ -317,7 +312,7 @@ def _members(base: Tensor, storage: Storage) -> Iterator[tuple[Tensor, Member]]:
 def _take_away(base: Tensor, storage: Storage) -> None:
     """The tensors of a storage have no device arrays at hand from now on, but keep those that they have."""
     for tensor, known in _members(base, storage):
-        if _is_set(tensor) and tensor._data.__class__ is not Value:
+        if _is_open(tensor) and tensor._data.__class__ is not Value:
             tensor._type = tensor.type
             known.held, known.version = tensor._data, storage.version
             del tensor._data
@@ -326,7 +321,7 @@ def _take_away(base: Tensor, storage: Storage) -> None:
 def _give_back(base: Tensor, storage: Storage) -> None:
     """The tensors of a storage have their device arrays at hand again."""
     for tensor, known in _members(base, storage):
-        if not _is_set(tensor):
+        if not _is_open(tensor):
             tensor._data = _renewed(tensor, known, base)
 
 
@@ -341,6 +336,11 @@ def _close(base: Tensor, storage: Storage) -> None:
 
 def _end(base: Tensor, storage: Storage) -> None:
     """The tensors of a storage share with no array any more."""
+    known = base._member
+    if not storage.views and not _is_open(base):
+        base._data = known.held
+        storage.memory = known.held = base._member = None
+        return
     _give_back(base, storage)
     storage.memory = None
     for _, known in _members(base, storage):

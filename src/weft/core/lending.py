@@ -49,6 +49,8 @@ def lend(tensor: Tensor) -> np.ndarray[Any, Any]:
     Args:
         tensor: the tensor.
     """
+    if trace_module.current() is not None:
+        return np.array(tensor.concrete("asnumpy()"))
     while True:
         known = tensor._member
         if known is not None and known.held is not None and known.base is None and not tensor.is_symbolic:
@@ -81,14 +83,10 @@ def lend(tensor: Tensor) -> np.ndarray[Any, Any]:
 
 
 def _is_lendable(tensor: Tensor, data: Any) -> bool:
-    """Whether a tensor may share its memory: it is no view and no constant, lies on the host, and nothing is being
-    captured.
-    """
+    """Whether a tensor may share its memory: it is no view and no constant, and lies on the host."""
     known = tensor._member
     is_view = known is not None and known.base is not None and known.storage.trace is None
-    if is_view or trace_module.current() is not None or type(tensor) is LiteralTensor:
-        return False
-    return isinstance(data, Array) and lies_on_host(data)
+    return not is_view and type(tensor) is not LiteralTensor and isinstance(data, Array) and lies_on_host(data)
 
 
 def borrow(array: np.ndarray[Any, Any]) -> Tensor:

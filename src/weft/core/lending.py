@@ -197,7 +197,7 @@ def _bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _renewed(tensor: Tensor, known: Member, base: Tensor) -> Any:
     """The device array of a tensor, of a view made again where the base has another one than it was made of."""
     version = known.storage.version
-    if known.base is not None and known.version != version:
+    if known.base is not None and (known.version != version or known.held.is_deleted()):  # a graph took it over
         with trace_module.suspended(), eagerly():
             known.held = sharing.read(wrap(base._member.held), known.way)._data
         known.version = version
@@ -225,6 +225,9 @@ def write(tensor: Tensor, source: Tensor, region: Step | None) -> bool:
             source = tensor_module.view(source)  # it may be a view of this very storage
         if not _is_open(base):
             _refresh(base, storage)
+        elif base._data.__class__ is not Value:  # a graph wrote it
+            base._member.held = base._data
+            storage.version += 1
         memory = storage.memory
         if memory is not None and source.type is not tensor.type:
             _end(base, storage)  # the array stays what it is

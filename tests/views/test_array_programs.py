@@ -143,6 +143,8 @@ class Program:
     def view_of_array(self) -> None:
         if self.arrays:
             array, model = self.random.choice(self.arrays)
+            if not model.ndim:
+                return
             step = self.random.choice([lambda a: a[:1], lambda a: a.T, lambda a: a[..., 0:1], lambda a: a.reshape(-1)])
             if np.shares_memory(step(model), model) and np.shares_memory(step(array), array):
                 self.arrays.append((step(array), step(model)))
@@ -151,7 +153,7 @@ class Program:
         if self.arrays:
             number = self.number()
             one, other = self.random.choice(self.arrays)
-            kind = self.random.randrange(3)
+            kind = self.random.randrange(3) if one.ndim else 0
             for array in (one, other):
                 if kind == 0:
                     array[...] = number
@@ -219,7 +221,7 @@ class Program:
 
     def keep_result(self) -> None:
         handle = self.handle()
-        self.handles.append(Handle(handle.tensor + 1, Base(np.ascontiguousarray(handle.model + 1)), ()))
+        self.handles.append(Handle(handle.tensor + 1, Base(np.array(handle.model + 1, order="C")), ()))
 
     def drop_array(self) -> None:
         if self.arrays:

@@ -176,6 +176,8 @@ def _leaf(session: Session, tensor: Tensor) -> TapeNode:
         if hooks:
             leaf.hooks = hooks
             session.recording = None
+    if lends(tensor):
+        session.recording = None  # whose form says that a leaf has one value
     if session.recording is not None:
         session.recording.leaf(leaf, tensor._type or tensor.type)
     return leaf

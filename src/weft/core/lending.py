@@ -25,6 +25,7 @@ from weft.core import sharing
 from weft.core import tensor as tensor_module
 from weft.core import trace as trace_module
 from weft.core.sharing import Member, Step, Storage
+from weft.core.tape import GRADIENTS
 from weft.core.tensor import LiteralTensor, Tensor, wrap
 from weft.dtypes import DType
 from weft.ir.graph import Value
@@ -79,6 +80,9 @@ def lend(tensor: Tensor) -> np.ndarray[Any, Any]:
                     tensor._type = kind
                     tensor._member = known
                     del tensor._data
+                for session in GRADIENTS.stack:
+                    if session.recording is not None:
+                        session.recording.form = None  # which says that a leaf has one value
                 return elements.view()
 
 
@@ -352,12 +356,10 @@ def _end(base: Tensor, storage: Storage) -> None:
 
 def _join(view: Tensor) -> None:
     """A new view of a tensor that shares its memory; it may have been made of what the array held before."""
-    with _lock:
-        known = view._member
-        if known.storage.memory is not None:
-            view._type = view.type
-            known.held, known.version = view._data, -1
-            del view._data
+    known = view._member
+    view._type = view.type
+    known.held, known.version = view._data, -1
+    del view._data
 
 
 tensor_module.install_lending(lend, borrow, look, share_again, part)

@@ -49,7 +49,7 @@ class Kind(NamedTuple):
 
 
 KINDS: Final[dict[str, Kind]] = {}
-#: held while a write goes to all tensors that share its elements: threads may write to views of one base
+#: held while a write goes to all tensors that share its elements, or another one comes to share them
 WRITING: Final = threading.RLock()
 #: the tensors that a tensor may be, itself among them if it may be one of its own; installed by `weft.core.choice`
 _candidates: Callable[[Tensor], list[Tensor] | None]
@@ -165,20 +165,22 @@ def share(view: Tensor, base: Tensor, *steps: Step) -> Tensor:
     if base.__class__ is LiteralTensor or view is base:
         return view
     trace = trace_module.current()
-    known = base._member
     if trace is None:
-        if known is None:
-            base._member = known = Member(Storage(None), None, (), None)
-        storage = known.storage
-        if known.base is None:
-            view._member = Member(storage, base, steps, None)
-        else:
-            view._member = Member(storage, known.base, known.way + steps, None)
-        if storage.memory is not None:
+        with WRITING:
+            known = base._member
+            if known is None:
+                base._member = known = Member(Storage(None), None, (), None)
+            storage = known.storage
+            if known.base is None:
+                view._member = Member(storage, base, steps, None)
+            else:
+                view._member = Member(storage, known.base, known.way + steps, None)
             storage.add(view)
-            _join(view)
-            return view
-    elif known is not None and known.storage.trace is trace:
+            if storage.memory is not None:
+                _join(view)
+        return view
+    known = base._member
+    if known is not None and known.storage.trace is trace:
         storage = known.storage
         view._member = Member(storage, known.base, known.way + steps, trace.graph)
     else:

@@ -83,8 +83,8 @@ def lies_on_host(array: Array) -> bool:
     sharding: Any = array.sharding
     if type(sharding) is not jax.sharding.SingleDeviceSharding:
         return False
-    device = sharding._device
-    chosen = jax.config.jax_default_device
+    device: Any = sharding._device
+    chosen: Any = jax.config.jax_default_device  # type: ignore[attr-defined]
     return device.platform == "cpu" and device is (chosen or _first_device())
 
 

@@ -139,7 +139,10 @@ def test_an_array_that_cannot_be_written_is_copied() -> None:
     assert tensor.asnumpy().flags.writeable
 
 
-TYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
+TYPES = [
+    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
+    "complex64", "complex128",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [*TYPES, "bfloat16"])
@@ -227,7 +230,7 @@ def test_subclasses_of_arrays() -> None:
 
 def test_what_needs_an_array() -> None:
     for given in ([1, 2], 3.0, np.float32(3), Tensor([1.0])):
-        with pytest.raises(TypeError, match="from_numpy needs a numpy.ndarray"):
+        with pytest.raises(TypeError, match="from_numpy needs a numpy"):
             Tensor.from_numpy(given)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         Tensor.from_numpy(np.array(["a"]))

@@ -73,7 +73,7 @@ def pull_compiled(node: Any, douts: list[Tensor | None], needs: tuple[bool, ...]
     primitive: Primitive = node.primitive
     if len(douts) == 1:
         present: Any = True
-        arrays = [data_of(douts[0])]  # type: ignore[union-attr]
+        arrays = [data_of(douts[0])]  # type: ignore[arg-type]
     else:
         present = tuple([d is not None for d in douts])
         arrays = [data_of(d) for d in douts if d is not None]
@@ -179,7 +179,7 @@ def _compile_pullback(
         douts = [wrap(next(given)) if flag else None for flag in flags]
         with trace_module.suspended():
             gradients = apply_rule(primitive, attrs, inputs, outputs, douts, needs)
-        return [None if g is None else data_of(settled(g)) for g, need in zip(gradients, needs, strict=True) if need]  # type: ignore[union-attr]
+        return [None if g is None else data_of(settled(g)) for g, need in zip(gradients, needs, strict=True) if need]  # type: ignore[arg-type]
 
     def text() -> str | None:
         known = _rule_text(primitive, attrs)

@@ -37,7 +37,8 @@ _new = object.__new__
 _lock: Final = sharing.WRITING
 #: what a tensor holds whose array was never read
 _UNREAD: Final = object()
-#: elements that are compared at once
+#: bytes that are compared as a whole, and beyond them pieces of eight that are compared at once
+_FEW: Final = 1 << 14
 _BLOCK: Final = 1 << 16
 
 
@@ -174,9 +175,10 @@ def _refresh(base: Tensor, storage: Storage) -> bool:
     if not _holds(known.held, storage.memory):
         known.held = to_device(storage.memory)
         storage.version += 1
-    if ended:
-        _end(base, storage)
-    return ended
+    if not ended or any(_is_open(tensor) for tensor, _ in _members(base, storage)):
+        return False  # what has its device array was written by a trace, which will put it back
+    _end(base, storage)
+    return True
 
 
 def _holds(data: Any, memory: np.ndarray[Any, Any]) -> bool:
@@ -184,7 +186,7 @@ def _holds(data: Any, memory: np.ndarray[Any, Any]) -> bool:
     if data is _UNREAD or data.is_deleted():
         return False
     elements = np.asarray(data)
-    if memory.nbytes <= 512:
+    if memory.nbytes <= _FEW:
         return elements.tobytes() == memory.tobytes()
     one, other = _bits(elements), _bits(memory)
     for start in range(0, one.size, _BLOCK):
@@ -221,6 +223,8 @@ def write(tensor: Tensor, source: Tensor, region: Step | None) -> bool:
     """
     with _lock:
         known = tensor._member
+        if known is None:  # it has ended meanwhile
+            return False
         storage = known.storage
         base = tensor if known.base is None else known.base
         if storage.memory is None:
@@ -281,10 +285,8 @@ def share_again(tensor: Tensor) -> None:
     """
     if lends(tensor):
         with _lock:
-            known = tensor._member
-            if known is not None and known.storage.memory is not None and _is_open(tensor):
-                if tensor._data is known.held:
-                    del tensor._data
+            if lends(tensor) and _is_open(tensor) and tensor._data is tensor._member.held:
+                del tensor._data
 
 
 def overlap(tensors: tuple[Tensor, ...], arrays: tuple[Any, ...]) -> bool:

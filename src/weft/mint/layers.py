@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+import numpy as np
+
 from weft import dtypes, ops
 from weft.core.tensor import Parameter, Tensor
 from weft.mint import functional

@@ -8,12 +8,9 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from weft import context, dtypes
 from weft.capture.meaning import arithmetic
 from weft.capture.meaning.class_statements import refuse_hooks
-from weft.capture.meaning.gate import Reads
 from weft.capture.meaning.impostors import impostor
 from weft.capture.meaning.iterators import refuse_look
 from weft.capture.meaning.ranges import SymbolicRange

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.helpers.rounds import rounds
 from weft import Parameter, Tensor, grad, jit, ops
 
 SHAPE = (3, 2)
@@ -50,6 +51,15 @@ def broken(x: Any, number: Any) -> Any:
     array = x.asnumpy()
     array[..., :1] = number  # a view gives a copy
     return y + x
+
+
+def mixed(x: Any, array: Any) -> Any:
+    y = x.sum() + array.sum()
+    x.mul_(2.0)
+    return y + Tensor(array).sum() * 3 + x.sum()
+
+
+mixed_in_graphs = jit(mixed)
 
 
 def square(x: Any) -> Any:
@@ -198,8 +208,14 @@ class Program:
     def compute(self) -> None:
         handle, other = self.handle(), self.handle()
         model = handle.model
-        kind = self.random.randrange(7)
-        if kind == 0:
+        kind = self.random.randrange(9)
+        if kind > 6 and self.arrays and abs(model).max() < 1000:
+            array, values = self.random.choice(self.arrays)
+            before = model.sum() + values.sum()
+            model *= 2
+            found = (mixed, mixed_in_graphs)[kind - 7](handle.tensor, array)
+            self.compare(found, before + values.sum() * 3 + model.sum())
+        elif kind == 0:
             self.compare(read(handle.tensor), model * 2 + 1)
         elif kind == 1:
             self.compare(read_two(handle.tensor, other.tensor), model.sum() * 3 + other.model.sum())
@@ -216,7 +232,7 @@ class Program:
             self.compare(broken(handle.tensor, number), before * 2 + model)
         elif kind == 5:
             self.compare(gradient(handle.tensor), 2 * model)
-        else:
+        elif kind == 6:
             self.compare(gradient_of_compiled(handle.tensor), 2 * model)
 
     def keep_result(self) -> None:
@@ -261,7 +277,7 @@ class Program:
         self.check()
 
 
-@pytest.mark.parametrize("group", range(0, 300, 20))
+@pytest.mark.parametrize("group", rounds(100, 1000, 20))
 def test_arrays_and_tensors_are_one_memory(group: int) -> None:
     for seed in range(group, group + 20):
         Program(seed).run()

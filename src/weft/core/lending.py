@@ -26,7 +26,7 @@ from weft.core import tensor as tensor_module
 from weft.core import trace as trace_module
 from weft.core.sharing import Member, Step, Storage
 from weft.core.tape import GRADIENTS
-from weft.core.tensor import LiteralTensor, Tensor, wrap
+from weft.core.tensor import LiteralTensor, Tensor, data_of, wrap
 from weft.dtypes import DType
 from weft.ir.graph import Value
 from weft.ir.types import TensorType
@@ -221,6 +221,7 @@ def write(tensor: Tensor, source: Tensor, region: Step | None) -> bool:
         source: its new value.
         region: what is new of it, None for all.
     """
+    data_of(source).block_until_ready()  # while nothing is held that a function called by the graph may wait for
     with _lock:
         known = tensor._member
         if known is None:  # it has ended meanwhile
@@ -244,9 +245,10 @@ def write(tensor: Tensor, source: Tensor, region: Step | None) -> bool:
             known = tensor._member
             return known is not None and sharing.write_all(tensor, source, region, known)
         _give_back(base, storage)
-        written = sharing.write_all(tensor, source, region, known)
-        _close(base, storage)
-        return written
+        try:
+            return sharing.write_all(tensor, source, region, known)
+        finally:
+            _close(base, storage)
 
 
 def part(tensor: Tensor) -> None:

@@ -461,6 +461,19 @@ def test_replacing_in_a_compiled_function() -> None:
             assert shared.tolist() == [1.0, 2.0]
 
 
+def test_an_array_that_nobody_holds_hinders_nothing() -> None:
+    def program(p: Any, x: Any) -> Any:
+        p.set_data(p + x)
+        return p * 1
+
+    compiled = jit(program, fullgraph=True)
+    parameter = Parameter(Tensor([1.0, 2.0]), name="p")
+    for number in range(1, 4):
+        parameter.asnumpy()[1] = 5.0
+        assert compiled(parameter, Tensor([1.0, 1.0])).tolist() == [1.0 + number, 6.0]
+    assert len(compiled.report().functions[0].graphs) == 1
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_breaks(fails: bool) -> None:
     def program(x: Any, y: Any) -> Any:

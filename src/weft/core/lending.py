@@ -25,7 +25,7 @@ from weft.core import sharing
 from weft.core import tensor as tensor_module
 from weft.core import trace as trace_module
 from weft.core.sharing import Member, Step, Storage
-from weft.core.tape import GRADIENTS
+from weft.core.tape import GRADIENTS, TapeNode
 from weft.core.tensor import LiteralTensor, Tensor, data_of, wrap
 from weft.dtypes import DType
 from weft.ir.graph import Value
@@ -81,9 +81,10 @@ def lend(tensor: Tensor) -> np.ndarray[Any, Any]:
                     tensor._type = kind
                     tensor._member = known
                     del tensor._data
-                for session in GRADIENTS.stack:
-                    if session.recording is not None:
-                        session.recording.form = None  # which says that a leaf has one value
+                if storage.views or type(tensor._node) is TapeNode:
+                    for session in GRADIENTS.stack:
+                        if session.recording is not None:
+                            session.recording.form = None  # which says that a leaf has one value
                 return elements.view()
 
 
@@ -270,13 +271,20 @@ def part(tensor: Tensor) -> None:
 
 
 def lends(tensor: Tensor) -> bool:
-    """Whether a tensor shares its memory with a NumPy array.
+    """Whether a tensor shares its memory with a NumPy array that somebody holds.
 
     Args:
         tensor: a tensor.
     """
     known = tensor._member
-    return known is not None and known.storage.memory is not None
+    if known is None or known.storage.memory is None:
+        return False
+    with _lock:
+        known = tensor._member
+        if known is None or known.storage.memory is None:
+            return False
+        base = tensor if known.base is None else known.base
+        return _is_open(base) or not _is_alone(known.storage) or not _refresh(base, known.storage)
 
 
 def share_again(tensor: Tensor) -> None:
@@ -285,9 +293,10 @@ def share_again(tensor: Tensor) -> None:
     Args:
         tensor: the tensor.
     """
-    if lends(tensor):
+    known = tensor._member
+    if known is not None and known.held is not None:
         with _lock:
-            if lends(tensor) and _is_open(tensor) and tensor._data is tensor._member.held:
+            if known.held is not None and _is_open(tensor) and tensor._data is known.held:
                 del tensor._data
 
 
@@ -298,8 +307,13 @@ def overlap(tensors: tuple[Tensor, ...], arrays: tuple[Any, ...]) -> bool:
         tensors: the tensors.
         arrays: NumPy arrays and other owners of memory.
     """
-    lent = [tensor._member.storage.memory for tensor in tensors if lends(tensor)]
-    return any(not isinstance(a, np.ndarray) or np.may_share_memory(a, one) for one in lent for a in arrays)
+    members = [tensor._member for tensor in tensors if lends(tensor)]
+    lent = [known.storage.memory for known in members if known is not None]
+    return any(
+        one is not None and (not isinstance(a, np.ndarray) or np.may_share_memory(a, one))
+        for one in lent
+        for a in arrays
+    )
 
 
 # -- the slots of the tensors of a storage -------------------------------------------------------------------------

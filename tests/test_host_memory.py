@@ -56,7 +56,8 @@ WAYS: dict[str, Callable[[Any], Tensor]] = {
     "Tensor": Tensor,
     "Tensor of a dtype": lambda a: Tensor(a, weft.float32),
     "Tensor of a list": lambda a: Tensor([a])[0],
-    "from_numpy": Tensor.from_numpy,
+    "computed of from_numpy": lambda a: Tensor.from_numpy(a) + 0,
+    "Tensor of from_numpy": lambda a: Tensor(Tensor.from_numpy(a)),
     "memoryview": lambda a: Tensor(memoryview(a)),
     "Parameter": lambda a: Parameter(a).value(),
     "set_data": stored,
@@ -125,8 +126,8 @@ def test_memory_of_other_objects() -> None:
     assert second.tolist() == [1.0, 2.0]
 
 
-def test_what_comes_out_is_the_programs() -> None:
+def test_a_copy_that_comes_out_is_the_programs() -> None:
     tensor = Tensor(np.zeros(N, np.float32))
-    for out in (tensor.asnumpy(), np.asarray(tensor), np.array(tensor)):
+    for out in (np.array(tensor), np.asarray(tensor, np.float64), tensor[:].asnumpy()):
         out[:] = 1.0
         assert not tensor.asnumpy().any()

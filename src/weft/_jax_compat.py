@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import logging
 import os
@@ -75,6 +76,26 @@ def _is_told(record: logging.LogRecord) -> bool:
 
 
 logging.getLogger("jax._src.callback").addFilter(_is_told)
+
+
+def lies_on_host(array: Array) -> bool:
+    """Whether an array lies in memory of the host, as a whole, and where new arrays are put."""
+    sharding: Any = array.sharding
+    if type(sharding) is not jax.sharding.SingleDeviceSharding:
+        return False
+    device: Any = sharding._device
+    chosen: Any = jax.config.jax_default_device  # type: ignore[attr-defined]
+    return device.platform == "cpu" and device is (chosen or _first_device())
+
+
+def computes_on_host() -> bool:
+    """Whether new arrays are put into memory of the host."""
+    return bool(_device().platform == "cpu")
+
+
+def eagerly() -> Any:
+    """Within this block operations on arrays are computed, also while JAX traces a function."""
+    return jax.ensure_compile_time_eval()
 
 
 def copied(array: Array) -> Array:
@@ -389,7 +410,12 @@ def _prepare_libraries(executable: Any) -> None:
 
 def _device() -> Any:
     """The device that computes what is on no other."""
-    return jax.config.values["jax_default_device"] or jax.local_devices()[0]
+    return jax.config.values["jax_default_device"] or _first_device()
+
+
+@functools.cache
+def _first_device() -> Any:
+    return jax.local_devices()[0]
 
 
 _ARRAY: Final = xla_client.ArrayImpl

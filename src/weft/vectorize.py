@@ -19,9 +19,10 @@ from weft.compile.carried import expose, tensor_of
 from weft.compile.lower import lower
 from weft.core.bounds import check
 from weft.core.dispatch import apply
+from weft.core.lending import share_again
 from weft.core.primitive import Primitive
 from weft.core.sharing import note_read
-from weft.core.tensor import Tensor, view, wrap
+from weft.core.tensor import Tensor, data_of, view, wrap
 from weft.core.trace import Trace, tracing
 from weft.core.transparency import keeps, transparent, unbroken
 from weft.errors import Refusal, Unsupported
@@ -110,7 +111,7 @@ class _ExampleTrace(Trace):
         self.written: dict[int, tuple[Tensor, Tensor]] = {}
 
     def use(self, tensor: Tensor) -> Value:
-        data = tensor._data
+        data = data_of(tensor)
         if data.__class__ is Value and not data.graph.lies_in(self.root):
             found = self.outer_values.get(data)
             if found is None:
@@ -121,7 +122,7 @@ class _ExampleTrace(Trace):
         return super().use(tensor)
 
     def _before_write(self, tensor: Tensor) -> None:
-        data = tensor._data
+        data = data_of(tensor)
         inside = data.graph.lies_in(self.root) if data.__class__ is Value else id(tensor) in self.created
         if not inside and id(tensor) not in self.written:
             self.written[id(tensor)] = (tensor, view(tensor))
@@ -131,11 +132,12 @@ class _ExampleTrace(Trace):
         results = []
         for handle, before in self.written.values():
             results.append((handle, view(handle)))
-            handle._data = before._data
+            handle._data = data_of(before)
             handle._node = before._node
             handle._type = before._type
             if hasattr(before, "_index"):
                 handle._index = before._index
+            share_again(handle)
         self.written = {}
         return results
 

@@ -54,7 +54,7 @@ class ObjectGraph:
 
     def _parts(self, obj: Any) -> tuple[Any, ...]:
         if isinstance(obj, Tensor):
-            self.arrays.append(obj.asnumpy())
+            self.arrays.append(np.array(obj))
             more = (obj.name, obj.requires_grad) if isinstance(obj, Parameter) else ()
             return obj.shape, str(obj.dtype), *more
         if isinstance(obj, np.ndarray):

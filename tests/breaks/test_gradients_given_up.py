@@ -56,7 +56,7 @@ def test_gradients_outside_go_through(name: str, looped: bool, mode: str) -> Non
         for start in (1.0, 0.0, 1.0):
             weight.set_data(Tensor([1.0, -0.5]))
             value, gradients = take(Tensor(start), weight)
-            results.append([np.asarray(t) for t in (value, *gradients[0], *gradients[1], weight)])
+            results.append([np.array(t) for t in (value, *gradients[0], *gradients[1], weight)])
     for eager, compiled in zip(results[:3], results[3:], strict=True):
         for one, other in zip(eager, compiled, strict=True):
             np.testing.assert_array_equal(one, other)

@@ -92,7 +92,7 @@ class Frozen:
         if isinstance(obj, Tensor):
             more = (obj.name,) if isinstance(obj, Parameter) else ()
             try:
-                return str(obj.dtype), obj.shape, Array(obj.asnumpy()), *more
+                return str(obj.dtype), obj.shape, Array(np.array(obj)), *more
             except WeftError:
                 return (LEAKED,)
         if isinstance(obj, np.ndarray):

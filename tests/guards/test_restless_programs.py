@@ -283,7 +283,7 @@ def answers(make: Callable[[str], Any], mode: str) -> tuple[list[Any], list[str]
     results, states = [], []
     for n in range(CALLS):
         result = call(Tensor(np.array([1.0, n % 3], np.float32)), n)
-        results.append([np.asarray(part) for part in (result if isinstance(result, tuple) else (result,))])
+        results.append([np.array(part) for part in (result if isinstance(result, tuple) else (result,))])
         states.append(repr(state()))
     return results, states, call
 

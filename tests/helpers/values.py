@@ -94,7 +94,7 @@ def plain(value: Any, decimals: int | None = None) -> Any:
         Any: tensors as their element type and lists, objects as their class and attributes, each NaN as the same one.
     """
     if isinstance(value, Tensor):
-        array = value.asnumpy()
+        array = np.array(value)
         if decimals is not None:
             array = array.astype(np.float64).round(decimals) + 0.0  # what rounds to zero has no sign
         return str(value.dtype), plain(array.tolist())

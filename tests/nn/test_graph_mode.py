@@ -85,7 +85,7 @@ def trained(mode: int, make: Any, optimizer: Any, scaled: bool) -> tuple[list[fl
     for _ in range(4):
         found = step(X, Y)
         losses.append(float((found[0] if scaled else found).asnumpy()))
-    state = {p.name: p.asnumpy() for p in (*net.get_parameters(), *step.get_parameters())}
+    state = {p.name: np.array(p) for p in (*net.get_parameters(), *step.get_parameters())}
     return losses, state
 
 

@@ -76,7 +76,7 @@ def test_conv_layers_are_the_operations(mode: str) -> None:
 def test_batch_norm_layer_moves_its_statistics_only_while_training() -> None:
     net = nn.BatchNorm2d(2, momentum=0.9)
     x = normal(4, 2, 3, 3) * 3 + 1
-    before = net.moving_mean.asnumpy()
+    before = np.array(net.moving_mean)
     still = net(Tensor(x)).asnumpy()
     np.testing.assert_allclose(still, x / math.sqrt(1 + 1e-5), 1e-5)
     np.testing.assert_array_equal(net.moving_mean.asnumpy(), before)
@@ -336,7 +336,7 @@ def test_loss_scaling_skips_a_step_that_overflows() -> None:
     scale = nn.DynamicLossScaleUpdateCell(2.0**4, 2, 2)
     optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
     step = nn.TrainOneStepWithLossScaleCell(nn.WithLossCell(net, nn.MSELoss()), optimizer, scale)
-    before = net.weight.asnumpy()
+    before = np.array(net.weight)
     loss, overflow, used = step(x, Tensor(np.full((16, 1), np.inf, np.float32)))
     assert bool(overflow)
     assert float(used) == 16.0

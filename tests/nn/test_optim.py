@@ -25,7 +25,7 @@ def parameters(names: tuple[str, ...] = ("w", "b"), dtype: Any = dtypes.float32)
 def run(optimizer: nn.Optimizer, scale: float = 1.0, gradients: Any = None) -> list[Any]:
     for step in gradients or GRADIENTS:
         assert optimizer(tuple(Tensor(g * np.float32(scale)) for g in step))
-    return [p.asnumpy() for p in optimizer.parameters]
+    return [np.array(p) for p in optimizer.parameters]
 
 
 class Reference:

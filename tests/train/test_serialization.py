@@ -30,7 +30,7 @@ def network() -> nn.Cell:
 
 
 def values(net: nn.Cell) -> dict[str, Any]:
-    return {p.name: p.asnumpy() for p in net.get_parameters()}
+    return {p.name: np.array(p) for p in net.get_parameters()}
 
 
 def same(a: dict[str, Any], b: dict[str, Any]) -> bool:

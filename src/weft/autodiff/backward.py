@@ -20,7 +20,7 @@ from weft.core import trace as trace_module
 from weft.core.primitive import Primitive
 from weft.core.recording import GraphNode, KnownNode, PrimitiveNode, Recording
 from weft.core.tape import RELEASED, SYMBOL, ConditionalNode, TapeNode
-from weft.core.tensor import Tensor, wrap
+from weft.core.tensor import Tensor, data_of, wrap
 from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
 
@@ -291,7 +291,7 @@ def whole(
             dout = douts[position]
             if dout is None:
                 continue
-            given.append(dout._data)
+            given.append(data_of(dout))
         if node.recording is not recording or node.__class__ is TapeNode:
             return None
         roots.append(node)

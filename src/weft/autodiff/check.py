@@ -68,14 +68,14 @@ def _check(
 ) -> None:
     out = fn(*args)
     weights = map_tensors(lambda tensor: Tensor(_random(rng, tensor)), out)
-    weight_arrays = [tensor.asnumpy() for tensor in tensors_of(weights)]
+    weight_arrays = [np.array(tensor) for tensor in tensors_of(weights)]
     inputs = tensors_of(args)
     labels = [label for i, arg in enumerate(args) for label in _labels(arg, f"argument {i}")]
 
     def objective(values: Sequence[Tensor]) -> float:
         rest = iter(values)
         outputs = tensors_of(fn(*map_tensors(lambda _: next(rest), args)))
-        return float(sum((o.asnumpy() * w).sum() for o, w in zip(outputs, weight_arrays, strict=True)))
+        return float(sum((np.array(o) * w).sum() for o, w in zip(outputs, weight_arrays, strict=True)))
 
     positions = tuple([i for i, arg in enumerate(args) if tensors_of(arg)])
 
@@ -92,7 +92,7 @@ def _check(
             where = f"check_grads: order {current}, {label}"
             if found.shape != x.shape:
                 raise AssertionError(f"{where}: the gradient has shape {found.shape}, the tensor {x.shape}")
-            computed = found.asnumpy()
+            computed = np.array(found)
             for element in _elements(rng, x.shape, max_elements):
                 expected = _difference(objective, inputs, index, element, eps)
                 _compare(computed[element], expected, f"{where}, element {element}", rtol, atol)
@@ -100,9 +100,9 @@ def _check(
         tangents = [Tensor(_random(rng, x)) for x in inputs]
         rest = iter(tangents)
         _, pushed = jvp(fn, args, map_tensors(lambda _: next(rest), args))
-        computed_sum = sum((t.asnumpy() * w).sum() for t, w in zip(tensors_of(pushed), weight_arrays, strict=True))
+        computed_sum = sum((np.array(t) * w).sum() for t, w in zip(tensors_of(pushed), weight_arrays, strict=True))
         ahead, behind = (
-            [Tensor(x.asnumpy() + sign * eps * t.asnumpy()) for x, t in zip(inputs, tangents, strict=True)]
+            [Tensor(np.array(x) + sign * eps * np.array(t)) for x, t in zip(inputs, tangents, strict=True)]
             for sign in (1, -1)
         )
         expected = (objective(ahead) - objective(behind)) / (2 * eps)
@@ -120,7 +120,7 @@ def _difference(
 ) -> float:
     values = []
     for sign in (1, -1):
-        moved = inputs[index].asnumpy()
+        moved = np.array(inputs[index])
         moved[element] += sign * eps
         values.append(objective([*inputs[:index], Tensor(moved), *inputs[index + 1 :]]))
     return (values[0] - values[1]) / (2 * eps)
@@ -136,7 +136,7 @@ def _is_real(tensor: Tensor) -> bool:
 
 
 def _exact(tensor: Tensor) -> Tensor:
-    return Tensor(tensor.asnumpy().astype(np.float64)) if _is_real(tensor) else tensor
+    return Tensor(np.array(tensor).astype(np.float64)) if _is_real(tensor) else tensor
 
 
 def _random(rng: np.random.Generator, tensor: Tensor) -> Any:

@@ -32,7 +32,7 @@ from weft.core.operators import install
 from weft.core.recording import GraphNode, PrimitiveNode
 from weft.core.run_number import settled
 from weft.core.tape import TapeNode, next_sequence
-from weft.core.tensor import LiteralTensor, Tensor
+from weft.core.tensor import LiteralTensor, Tensor, data_of
 from weft.core.trace import Trace
 from weft.core.transparency import keeps, transparent, unbroken
 from weft.errors import Refusal, Unsupported
@@ -363,7 +363,7 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     entry: tuple[int, Any] = (0, hook)
     node = tensor._node
     trace = trace_module.current()
-    value: Any = tensor._data
+    value: Any = data_of(tensor)
     if trace is not None and tensor.is_symbolic and (value.node is not None or value.graph is not trace.root):
         return _hook_in_graph(trace, tensor, entry)
     trace_module.refuse_while_captured(
@@ -447,7 +447,7 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
     """Register a hook on a tensor of the graph under construction: right behind what made it, so that whatever was or
     will be computed with the tensor passes the hook, and hooks run in the order in which tensors were made.
     """
-    value: Any = tensor._data
+    value: Any = data_of(tensor)
     refuse_in_regions(trace, label_of(entry[1]))
     if value.graph is not trace.graph or value.node is None:
         refused = Unsupported(

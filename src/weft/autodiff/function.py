@@ -12,7 +12,7 @@ from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.dispatch import edges_of
 from weft.core.run_number import settled
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, data_of
 from weft.core.transparency import keeps, transparent, unbroken
 from weft.errors import Refusal, Unsupported
 
@@ -153,7 +153,7 @@ def _needs(args: Sequence[Any]) -> tuple[bool | None, ...]:
 
 @keeps
 def _data_of(given: Any) -> list[Any]:
-    return [tensor._data for tensor in tensors_of(given)]
+    return [data_of(tensor) for tensor in tensors_of(given)]
 
 
 class _Place(Hole):
@@ -180,7 +180,7 @@ def _attach(
 ) -> Any:
     """Make what `forward` returned the outputs of one tape entry, and let what it wrote reach the arguments."""
     inputs, handles, outputs = tensors_of(tuple(args)), tensors_of(given), tensors_of(out)
-    written = [i for i, (handle, data) in enumerate(zip(handles, before, strict=True)) if handle._data is not data]
+    written = [i for i, (handle, data) in enumerate(zip(handles, before, strict=True)) if data_of(handle) is not data]
     if inputs and outputs and may_follow(inputs if trace_module.current() is None else outputs):
         places = {id(handle): _place("input", i) for i, handle in enumerate(handles) if i not in written}
         places |= {id(tensor): _place("result", i) for i, tensor in enumerate(outputs)}

@@ -26,7 +26,7 @@ from weft.autodiff.session import (
 )
 from weft.autodiff.tree import gradient_like, map_tensors, paired, tensors_of
 from weft.core.tape import TapeNode
-from weft.core.tensor import Parameter, Tensor, tracked, view
+from weft.core.tensor import Parameter, Tensor, data_of, tracked, view
 from weft.core.transparency import keeps, transparent, unbroken
 
 _ALL = "all"
@@ -643,7 +643,7 @@ class Linear:
         self.outputs = outputs = tensors_of(target)
         self.probes = [TapeNode((), 1, None, session.level) for _ in outputs]
         zeros = [zeros_like(output) for output in outputs]
-        douts = [tracked(zero._data, probe, 0) for zero, probe in zip(zeros, self.probes, strict=True)]
+        douts = [tracked(data_of(zero), probe, 0) for zero, probe in zip(zeros, self.probes, strict=True)]
         #: the backward pass whose result is the map
         self.first = start_walk(outputs, list(douts), session.leaves, True)
         self.pulled: list[Tensor | None] = []

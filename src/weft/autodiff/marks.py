@@ -15,7 +15,7 @@ from weft.core import trace as trace_module
 from weft.core.dispatch import append, edges_of, note_edges, pass_on, record
 from weft.core.primitive import Primitive
 from weft.core.tape import TapeNode
-from weft.core.tensor import Tensor, present, tracked, wrap
+from weft.core.tensor import Tensor, data_of, present, tracked, wrap
 from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Node
@@ -110,7 +110,7 @@ def mark(operands: Sequence[Tensor], results: int, rule: Rule) -> tuple[Tensor, 
     inputs = tuple(operands)
     trace = trace_module.current()
     if trace is None:
-        return enter(rule, inputs, [t._data for t in inputs[len(inputs) - results :]], None)
+        return enter(rule, inputs, [data_of(t) for t in inputs[len(inputs) - results :]], None)
     refuse_unwatched(trace, rule.user_code(), rule.label)
     return enter(rule, inputs, append(trace, MARK, inputs, (rule, results)), trace.graph)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, data_of
 from weft.ops.logic import logical_and, logical_or
 from weft.ops.math import add
 
@@ -102,7 +102,7 @@ def joined(before: Gradient, after: Gradient) -> Gradient:
         total: Tensor = add(before, after)
         return total
     (value, present), (other, other_present) = _parts(before), _parts(after)
-    if present is not None and other_present is not None and present._data is other_present._data:
+    if present is not None and other_present is not None and data_of(present) is data_of(other_present):
         return Perhaps(add(value, other), present)
     true = None if present is not None and other_present is not None else Tensor(np.asarray(True))
     operands = (true if present is None else present, value, true if other_present is None else other_present, other)
@@ -126,7 +126,7 @@ def arrived(douts: Sequence[Gradient]) -> tuple[list[Tensor | None], Tensor | No
     if Perhaps not in [d.__class__ for d in douts]:
         return list(douts), None  # type: ignore[arg-type]
     given = [d for d in douts if d is not None]
-    conditions = {id(d.present._data): d.present for d in given if d.__class__ is Perhaps}
+    conditions = {id(data_of(d.present)): d.present for d in given if d.__class__ is Perhaps}
     always = any(d.__class__ is not Perhaps for d in given)
     if not always and len(conditions) == 1:
         (present,) = conditions.values()

@@ -21,7 +21,7 @@ from weft.core.dispatch import apply, note_edges, pass_on
 from weft.core.primitive import PURE, Primitive, Sample
 from weft.core.recording import PrimitiveNode
 from weft.core.tape import SYMBOL, Edge, TapeNode, next_sequence
-from weft.core.tensor import Tensor, tracked
+from weft.core.tensor import Tensor, data_of, tracked
 from weft.core.trace import detached
 from weft.core.transparency import keeps, unbroken
 
@@ -125,9 +125,9 @@ def _compact(outputs: Sequence[Tensor], begun: int) -> list[Tensor]:
     found = tuple([(numbers[t._node], t._index) for t in outputs])
     again = _Operations(steps, found, len(operands))
     made = Recomputed(again, (*operands, *constants), (*before, *[None] * len(constants)), len(outputs), level)
-    results = [tracked(t._data, made, index) for index, t in enumerate(outputs)]
+    results = [tracked(data_of(t), made, index) for index, t in enumerate(outputs)]
     if level is not None:
-        note_edges(made, [t._data for t in outputs])
+        note_edges(made, [data_of(t) for t in outputs])
     return results
 
 
@@ -215,8 +215,8 @@ class Recomputed(TapeNode):
                 continue
             leaf = TapeNode((edge,) if record else (), 1, pass_on if record else None, self.level)
             if self.level is not None:
-                note_edges(leaf, [tensor._data])
-            handles.append(tracked(tensor._data, leaf, 0))
+                note_edges(leaf, [data_of(tensor)])
+            handles.append(tracked(data_of(tensor), leaf, 0))
             leaves.append(leaf)
         results = self.again(handles)
         wanted = [leaf for leaf, need in zip(leaves, needs, strict=True) if need and leaf is not None]

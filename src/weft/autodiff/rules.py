@@ -31,7 +31,7 @@ from weft.core.dispatch import CAST, apply
 from weft.core.primitive import Primitive
 from weft.core.recording import PrimitiveNode
 from weft.core.tape import TapeNode
-from weft.core.tensor import Tensor, tracked, wrap
+from weft.core.tensor import Tensor, data_of, tracked, wrap
 from weft.core.trace import detached
 from weft.ir.types import TensorType
 from weft.ops.shape import sum_to, zeros_of
@@ -82,10 +82,10 @@ def pull_compiled(node: Any, douts: list[Tensor | None], needs: tuple[bool, ...]
     primitive: Primitive = node.primitive
     if len(douts) == 1:
         present: Any = True
-        arrays = [douts[0]._data]  # type: ignore[union-attr]
+        arrays = [data_of(douts[0])]  # type: ignore[arg-type]
     else:
         present = tuple([d is not None for d in douts])
-        arrays = [d._data for d in douts if d is not None]
+        arrays = [data_of(d) for d in douts if d is not None]
     key = (primitive.key(node.attrs), needs, present)
     run = primitive.pullbacks.get(key)
     if run is None:
@@ -135,7 +135,7 @@ def whole_pass(key: Key) -> tuple[Callable[..., Any], Callable[[], str | None]]:
                     if edge is not None and gradient is not None:
                         give(*edge, gradient)
             ends = [settled(pending[target][0]) if target in pending else None for target in targets]
-            return [None if gradient is None else gradient._data for gradient in ends]
+            return [None if gradient is None else data_of(gradient) for gradient in ends]
 
     def text() -> str | None:
         known = [(_rule_text(rule, attrs), *rest) for rule, attrs, *rest in steps]
@@ -171,7 +171,7 @@ class GraphRule:
         """
         arriving = [douts.get(i) for i in range(self.outputs)]
         run, places = self.backward(pattern_of(arriving))
-        found = [wrap(data) for data in run(*results[self.outputs :], *[t._data for t in operands_for(arriving)])]
+        found = [wrap(data) for data in run(*results[self.outputs :], *[data_of(t) for t in operands_for(arriving)])]
         return [gradient_at(place, found) for place in places]
 
 
@@ -188,7 +188,7 @@ def _compile_pullback(
         douts = [wrap(next(given)) if flag else None for flag in flags]
         with trace_module.suspended():
             gradients = apply_rule(primitive, attrs, inputs, outputs, douts, needs)
-        return [None if g is None else settled(g)._data for g, need in zip(gradients, needs, strict=True) if need]  # type: ignore[union-attr]
+        return [None if g is None else data_of(settled(g)) for g, need in zip(gradients, needs, strict=True) if need]  # type: ignore[arg-type]
 
     def text() -> str | None:
         known = _rule_text(primitive, attrs)

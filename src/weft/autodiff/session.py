@@ -20,10 +20,11 @@ from weft.context import GRADIENTS as PAUSE
 from weft.core import trace as trace_module
 from weft.core.choice import follow, unfollow
 from weft.core.dispatch import IDENTITY, append, apply, pass_on
+from weft.core.lending import lends, share_again
 from weft.core.recording import Recording
-from weft.core.sharing import share_elements
+from weft.core.sharing import share, share_elements
 from weft.core.tape import GRADIENTS, SYMBOL, WRITES, TapeNode
-from weft.core.tensor import Parameter, Tensor, present, tracked, view, wrap
+from weft.core.tensor import Parameter, Tensor, data_of, present, tracked, view, wrap
 from weft.core.threads import PATIENCE
 from weft.core.trace import Trace, detached, is_outside
 from weft.core.transparency import CALLING_BACK, keeps, unbroken
@@ -177,6 +178,8 @@ def _leaf(session: Session, tensor: Tensor) -> TapeNode:
         if hooks:
             leaf.hooks = hooks
             session.recording = None
+    if lends(tensor):
+        session.recording = None  # whose form says that a leaf has one value
     if session.recording is not None:
         session.recording.leaf(leaf, tensor._type or tensor.type)
     return leaf
@@ -184,7 +187,7 @@ def _leaf(session: Session, tensor: Tensor) -> TapeNode:
 
 def _hooks_of_traced(tensor: Tensor) -> list[tuple[int, Any]] | None:
     """The hooks that a capture registered on a tensor, for a gradient that starts at it."""
-    found, trace, data = None, trace_module.current(), tensor._data
+    found, trace, data = None, trace_module.current(), data_of(tensor)
     while trace is not None and not trace.hooked:
         trace = trace.outer
     if trace is None:
@@ -211,9 +214,11 @@ def _track(session: Session, value: Any) -> Any:
         trace = session.trace
         leaf = _leaf(session, value)
         session.leaves.append(leaf)
-        handle = tracked(value._data if trace is None else _own_value(trace, value, leaf), leaf, 0)
+        handle = tracked(data_of(value) if trace is None else _own_value(trace, value, leaf), leaf, 0)
         handle._type = value._type
-        session.rebound.append((value, handle, handle._data, value._data))
+        if trace is None and lends(value):
+            share(handle, value)  # what the function writes to the array is seen by its argument
+        session.rebound.append((value, handle, data_of(handle), data_of(value)))
         return handle
     if isinstance(value, Parameter):
         if id(value) not in session.saved:
@@ -251,14 +256,14 @@ def _track_in_place(session: Session, weight: Tensor) -> TapeNode:
     leaf = _leaf(session, weight)
     node = weight._node
     index = weight._index if node is not None and node is not SYMBOL else 0
-    data = weight._data
+    data = data_of(weight)
     trace = session.trace
     if trace is not None:
         value = _own_value(trace, weight, leaf)
         if trace.outer is None and trace.on_write is not None:  # it is to be undone to what it is outside the gradient
             trace.on_write(weight)
         weight._data = value
-    session.saved[id(weight)] = weight, leaf, node, index, data, weight._data
+    session.saved[id(weight)] = weight, leaf, node, index, data, data_of(weight)
     weight._index = 0  # before the node: other threads read them in the opposite order
     weight._node = leaf
     session.chosen += follow(weight)
@@ -300,16 +305,17 @@ def _restore(session: Session) -> None:
     session.closed = True
     PAUSE.paused = session.paused
     for weight, leaf, node, index, data, during in session.saved.values():
-        if weight._data is during and weight._node is leaf:
+        if data_of(weight) is during and weight._node is leaf:
             weight._data = data
+            share_again(weight)
             weight._index = index
             weight._node = node
-        elif not session.followed and (weight._data is not data or weight._node is not node):
+        elif not session.followed and (data_of(weight) is not data or weight._node is not node):
             cut(weight)  # written meanwhile; otherwise a capture that was given up has put it back
     if session.chosen:
         unfollow(session.chosen, None if session.followed else cut)
     for original, handle, data, _ in session.rebound:
-        if handle._data is not data:  # written, by whatever way: also by a branch or a loop of a graph
+        if data_of(handle) is not data:  # written, by whatever way: also by a branch or a loop of a graph
             original.rebind(handle)
     if session.owns_writes:
         if WRITES.handles and not session.followed:
@@ -324,7 +330,7 @@ def _restore(session: Session) -> None:
 def cut(tensor: Tensor) -> None:
     """Forget the gradient history of a handle, in place."""
     if tensor._node is not None:
-        tensor._node = SYMBOL if tensor._data.__class__ is Value else None
+        tensor._node = SYMBOL if data_of(tensor).__class__ is Value else None
 
 
 @keeps
@@ -346,7 +352,7 @@ def ones_of(tensor: Tensor) -> Tensor:
         return wrap(append(trace, FULL, (), attrs)[0]) if tensor.is_symbolic else apply(FULL, (), attrs)
     data = _ONES.get(kind)
     if data is None:
-        data = apply(FULL, (), (kind.shape, 1, kind.dtype))._data
+        data = data_of(apply(FULL, (), (kind.shape, 1, kind.dtype)))
         if kind.size <= 4096:
             _ONES[kind] = data
     result = wrap(data)
@@ -423,8 +429,9 @@ def _refuse_shared_writes(session: Session) -> None:
     """
     given: list[Tensor] = []
     for original, handle, data, before in session.rebound:
-        found = original._data is not before  # it was written under another name
-        if not found and handle._data is not data:
+        # it was written under another name, unless the two share memory with an array
+        found = handle._member is None and data_of(original) is not before
+        if not found and data_of(handle) is not data:
             given = given or [tensor for arg in session.given for tensor in tensors_of(arg)]
             at = next(i for i, tensor in enumerate(given) if tensor is original)
             found = any(share_elements(original, other) for other in (*given[:at], *given[at + 1 :]))

@@ -13,6 +13,7 @@ from typing import Any
 from weft.core.primitive import Primitive
 from weft.core.recording import Form, GraphNode, PrimitiveNode
 from weft.core.tape import TapeNode
+from weft.core.tensor import data_of
 
 #: how many passes over a structure are run node by node before it is compiled
 PATIENCE = 32
@@ -161,7 +162,7 @@ def describe(
             for index, dout in enumerate(douts):
                 if dout is not None:
                     given.append((numbers[node], index, len(arrays), True))
-                    arrays.append(dout._data)
+                    arrays.append(data_of(dout))
     key = (
         Primitive.rules_epoch,
         tuple(steps),

@@ -13,7 +13,7 @@ from typing import Any
 
 from weft._jax_compat import Array
 from weft.core.control import CALL, IF, WHILE
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, data_of
 from weft.core.trace import CONSTANT, OUTSIDE, Literal, Reference
 from weft.errors import GraphError
 from weft.ir.graph import Graph, Node, Value
@@ -70,7 +70,7 @@ def supplied(function: Callable[..., Any], carried: Sequence[Literal | Reference
 
 def array_of(item: Literal | Reference) -> Array:
     """The array to hand over."""
-    return item.data if isinstance(item, Literal) else item.tensor._data
+    return item.data if isinstance(item, Literal) else data_of(item.tensor)
 
 
 def tensor_of(item: Literal | Reference) -> Tensor:

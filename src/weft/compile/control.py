@@ -11,7 +11,7 @@ from weft.compile.replay import HANDLERS
 from weft.compile.while_loop import apply_while
 from weft.core.control import IF, WHILE
 from weft.core.tape import SYMBOL
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, data_of
 from weft.core.trace import Trace
 from weft.ir.graph import Graph, Value
 
@@ -46,7 +46,7 @@ def _at(trace: Trace, location: Any, slots: Sequence[Tensor], emit: Callable[[],
     finally:
         trace.location = before
     for slot, result in zip(slots, results, strict=True):
-        slot._data = result._data
+        slot._data = data_of(result)
         slot._node = result._node
         if result._node is not None and result._node is not SYMBOL:
             slot._index = result._index

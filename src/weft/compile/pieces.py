@@ -165,7 +165,7 @@ def cut_behind(graph: Graph, place: int, compiled: Callable[[Graph], Run]) -> Pi
 
 
 def _truth(condition: Tensor) -> bool:
-    return bool(condition.asnumpy())
+    return bool(condition)
 
 
 __all__: Final = ["Pieces", "as_captured", "asks", "cut_behind"]

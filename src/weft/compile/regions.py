@@ -9,7 +9,7 @@ from weft.core.dispatch import apply, note_edges
 from weft.core.number import as_number
 from weft.core.primitive import Primitive
 from weft.core.tape import ConditionalNode
-from weft.core.tensor import Tensor, tracked, wrap
+from weft.core.tensor import Tensor, data_of, tracked, wrap
 from weft.core.trace import Trace
 from weft.core.trace import current as current_trace
 from weft.ir.graph import Graph, Value
@@ -59,7 +59,7 @@ def with_entry(trace: Trace, edges: Any, outputs: Sequence[Value], pull: Any) ->
 
 def type_of(tensor: Tensor) -> Any:
     """The type of what a tensor stands for; that of a token is no tensor's."""
-    data = tensor._data
+    data = data_of(tensor)
     return data.type if data.__class__ is Value else tensor.type
 
 

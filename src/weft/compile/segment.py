@@ -20,7 +20,7 @@ from weft.core import trace
 from weft.core.primitive import Primitive
 from weft.core.recording import Form, GraphNode, enter
 from weft.core.tape import GRADIENTS, SYMBOL, Edge
-from weft.core.tensor import Tensor, tracked, view, wrap
+from weft.core.tensor import Tensor, data_of, tracked, view, wrap
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN
 from weft.passes.pipeline import OPEN, PIPELINE, optimize
@@ -65,13 +65,13 @@ class Segment:
 
     def follow(self, inputs: Sequence[Tensor | None]) -> list[Any]:
         """Run on tensors of which some are followed by a gradient; the results carry one tape entry."""
-        while any(t is not None and t._data.__class__ is Value for t in inputs):
+        while any(t is not None and data_of(t).__class__ is Value for t in inputs):
             if not trace.await_others():  # what another thread traces is put back
                 break
         followed = tuple(
             t is not None and t._node is not None and t._node is not SYMBOL and t._node.level is None for t in inputs
         )
-        arrays = [() if t is None else t._data for t in inputs]
+        arrays = [() if t is None else data_of(t) for t in inputs]
         if not (any(followed) and GRADIENTS.stack) or PAUSE.paused:
             return [None if kind.type is TOKEN else wrap(a) for a, kind in zip(
                 self.executable.run(*arrays), self.graph.outputs, strict=True)]  # fmt: skip
@@ -163,7 +163,7 @@ class Derivative:
                 found: Sequence[Tensor] = joint.follow([*frozen, *given])
             else:
                 executable, places, _ = self._backward_for(pattern)
-                found = [wrap(g) for g in self._run(executable, [*saved, *[t._data for t in given]])]
+                found = [wrap(g) for g in self._run(executable, [*saved, *[data_of(t) for t in given]])]
             return [_decided(gradient_at(place, found)) for place in places]
 
         def split(place: int) -> Sequence[Tensor | None] | None:
@@ -220,7 +220,7 @@ class Derivative:
 def _decided(gradient: Gradient) -> Tensor | None:
     """A gradient of an eager pass, in which nothing is left open: where none arrives no entry is walked."""
     if gradient.__class__ is Perhaps:
-        return gradient.value if bool(np.asarray(gradient.present._data)) else None
+        return gradient.value if bool(np.asarray(data_of(gradient.present))) else None
     return gradient  # type: ignore[return-value]
 
 

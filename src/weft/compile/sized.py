@@ -25,7 +25,7 @@ from weft.compile.padding import Refused
 from weft.compile.pieces import Pieces, asks
 from weft.compile.segment import Derivative, Segment
 from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, data_of
 from weft.ir.graph import Graph
 from weft.passes.pipeline import optimize
 
@@ -168,7 +168,7 @@ class SizedSegment:
 
     def follow(self, inputs: Sequence[Tensor | None]) -> list[Any]:
         """Run on tensors of which some are followed by a gradient, see `Segment.follow`."""
-        arrays = [() if t is None else t._data for t in inputs]
+        arrays = [() if t is None else data_of(t) for t in inputs]
         key = self.key_of(arrays)
         with self._lock:
             bucket = self._bucket(key)

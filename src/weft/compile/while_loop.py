@@ -31,7 +31,7 @@ from weft.compile.replay import replay
 from weft.core.control import WHILE
 from weft.core.dispatch import apply, edges_of
 from weft.core.primitive import Primitive
-from weft.core.tensor import Tensor, wrap
+from weft.core.tensor import Tensor, data_of, wrap
 from weft.core.trace import Trace
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType
@@ -67,7 +67,7 @@ def apply_while(trace: Trace, carry: Sequence[Tensor], invariants: Sequence[Tens
     _count_trips(counted, count)
     trips = apply(FULL, (), ((), 0, dtypes.int64))
     results = _append_while(trace, [*carry, trips], invariants, counted)
-    outputs = [t._data for t in results[:count]]
+    outputs = [data_of(t) for t in results[:count]]
     trips_done = results[count]
 
     def pull(douts: list[Any], needs: list[bool], record: bool) -> list[Gradient]:
@@ -296,7 +296,7 @@ def loop(
         list: the carried values at the end.
     """
     trace = active()
-    initial = [wrap(trace.use(t)) if t._data.__class__ is not Value else t for t in initial]
+    initial = [wrap(trace.use(t)) if data_of(t).__class__ is not Value else t for t in initial]
     with trace.region("body") as region:
         kinds = [TensorType.of(dtypes.bool_, ()), *[type_of(t) for t in initial]]
         params = [region.add_param(kind) for kind in kinds]

@@ -9,7 +9,7 @@ import numpy as np
 
 from weft import context
 from weft.core import trace as trace_module
-from weft.core.tensor import LiteralTensor, Tensor
+from weft.core.tensor import LiteralTensor, Tensor, data_of
 from weft.ir.graph import Value
 
 
@@ -46,7 +46,7 @@ def check_bounds(
         return
     low = -size if least is None else least
     trace = trace_module.current()
-    data = index._data
+    data = data_of(index)
     if trace is None:
         if data.__class__ is not Value:
             _look(data, low, size, what, ignored)

@@ -20,7 +20,7 @@ from weft.core import sharing
 from weft.core import trace as trace_module
 from weft.core.number import as_number
 from weft.core.tape import SYMBOL, WRITES
-from weft.core.tensor import Parameter, Tensor
+from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.trace import Trace, has_another_type
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph
@@ -225,7 +225,7 @@ def _is_within(trace: Trace | None, home: Graph) -> bool:
 
 def _take(tensor: Tensor, source: Tensor) -> None:
     """Let a tensor stand for the value of another, telling nobody."""
-    tensor._data = source._data
+    tensor._data = data_of(source)
     tensor._node = source._node
     tensor._type = source._type
     if source._node is not None and source._node is not SYMBOL:
@@ -323,14 +323,14 @@ def unfollow(changed: Sequence[tuple[Tensor, Any, Any]], cut: Callable[[Tensor],
         cut: called with those that were written.
     """
     for choice, before, during in reversed(changed):
-        if choice._data is during[0] and choice._node is during[1]:
+        if data_of(choice) is during[0] and choice._node is during[1]:
             choice._data, choice._node, choice._index, choice._type = before
         elif cut is not None:
             cut(choice)
 
 
 def _state(tensor: Tensor) -> tuple[Any, Any, int, Any]:
-    return tensor._data, tensor._node, getattr(tensor, "_index", 0), tensor._type
+    return data_of(tensor), tensor._node, getattr(tensor, "_index", 0), tensor._type
 
 
 def same(a: Any, b: Any, told_apart: Callable[[Any, Any], None]) -> Any:

@@ -23,7 +23,7 @@ from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
 from weft.core.recording import PrimitiveNode, recorded
 from weft.core.run_number import RunNumber, attributes
 from weft.core.tape import SYMBOL, Edge, TapeNode
-from weft.core.tensor import LiteralTensor, Tensor, tracked, view, wrap
+from weft.core.tensor import LiteralTensor, Tensor, data_of, tracked, view, wrap
 from weft.core.trace import Trace
 from weft.dtypes import DType
 from weft.errors import Refusal, Unsupported
@@ -106,9 +106,13 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
             if t._node is not None:
                 followed = True
         except AttributeError:
-            if t is not None:
+            if t is None:
+                datas.append(None)
+            elif isinstance(t, Tensor):  # it shares memory with a NumPy array
+                datas.append(data_of(t))
+                followed = followed or t._node is not None
+            else:
                 return apply(primitive, coerce(primitive, inputs), attrs)
-            datas.append(None)
     if not plain:
         return _apply_general(primitive, inputs, attrs, datas)
     try:
@@ -141,7 +145,7 @@ def _apply_general(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[A
             _notice()
         if Value in [d.__class__ for d in datas]:
             trace_module.await_others()
-            datas = [None if t is None else t._data for t in inputs]
+            datas = [None if t is None else data_of(t) for t in inputs]
         results = primitive.executable(attrs)(*datas)
         if not primitive.multiple:
             results = (results,)
@@ -349,7 +353,7 @@ def record(primitive: Primitive, attrs: tuple[Any, ...], inputs: tuple[Any, ...]
     """Wrap results as tensors, leaving a tape entry if a gradient follows an operand."""
     edges = None if primitive.no_gradient else edges_of(inputs, level)
     if edges is not None and level is None:
-        datas = [None if t is None else t._data for t in inputs]
+        datas = [None if t is None else data_of(t) for t in inputs]
         return recorded(primitive, attrs, primitive.key(attrs), inputs, datas, results)
     if edges is None:
         return tuple([wrap(data) for data in results])
@@ -376,7 +380,7 @@ def separate(tensor: Tensor) -> Tensor:
     node = tensor._node
     if not isinstance(node, TapeNode):
         return view(tensor)
-    return tracked(tensor._data, TapeNode(((node, tensor._index),), 1, pass_on, node.level), 0)
+    return tracked(data_of(tensor), TapeNode(((node, tensor._index),), 1, pass_on, node.level), 0)
 
 
 def note_edges(node: TapeNode, results: Sequence[Any]) -> None:
@@ -414,17 +418,20 @@ def binary_method(primitive: Primitive) -> Any:
 
     def method(self: Tensor, other: Any) -> Any:
         if type(other) is Tensor and not _careful:
+            try:
+                data, beside = self._data, other._data
+            except AttributeError:  # one shares memory with a NumPy array
+                data, beside = data_of(self), data_of(other)
             if self._node is None and other._node is None:
                 tensor = _new(Tensor)
-                tensor._data = run(self._data, other._data)
+                tensor._data = run(data, beside)
                 tensor._node = None
                 tensor._type = None
                 tensor._member = None
                 return tensor
             if recordable:
-                operands = [self._data, other._data]
-                result = run(*operands)
-                outputs = recorded(primitive, (), (), (self, other), operands, (result,))
+                result = run(data, beside)
+                outputs = recorded(primitive, (), (), (self, other), [data, beside], (result,))
                 return wrap(result) if outputs is None else outputs[0]
         if isinstance(other, _OPERANDS):
             return apply(primitive, (self, other))

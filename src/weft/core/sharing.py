@@ -22,7 +22,7 @@ import numpy as np
 from weft.core import tensor as tensor_module
 from weft.core import trace as trace_module
 from weft.core.tape import SYMBOL, WRITES
-from weft.core.tensor import LiteralTensor, Tensor
+from weft.core.tensor import LiteralTensor, Tensor, data_of
 from weft.core.trace import Trace, has_another_type
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Value
@@ -51,8 +51,8 @@ class Kind(NamedTuple):
 
 
 KINDS: Final[dict[str, Kind]] = {}
-#: held while a write goes to all tensors that share its elements: threads may write to views of one base
-_writing: Final = threading.RLock()
+#: held while a write goes to all tensors that share its elements, or another one comes to share them
+WRITING: Final = threading.RLock()
 #: the tensors that a tensor may be, itself among them if it may be one of its own; installed by `weft.core.choice`
 _candidates: Callable[[Tensor], list[Tensor] | None]
 
@@ -63,6 +63,17 @@ def install_choices(candidates: Callable[[Tensor], list[Tensor] | None]) -> None
     _candidates = candidates
 
 
+#: what `weft.core.lending` does where memory is shared with a NumPy array: writes a tensor, and takes in a new view
+_write_lent: Callable[[Tensor, Tensor, Step | None], bool]
+_join: Callable[[Tensor], None]
+
+
+def install_lending(write: Callable[[Tensor, Tensor, Step | None], bool], join: Callable[[Tensor], None]) -> None:
+    """Set what writes a tensor, and takes in a new view, where memory is shared with a NumPy array."""
+    global _write_lent, _join
+    _write_lent, _join = write, join
+
+
 class Storage:
     """The views of one base.
 
@@ -70,7 +81,7 @@ class Storage:
         trace: the trace that made them, None outside of any.
     """
 
-    __slots__ = ("trace", "views", "limit", "busy", "maybe")
+    __slots__ = ("trace", "views", "limit", "busy", "maybe", "memory", "version")
 
     def __init__(self, trace: Trace | None) -> None:
         self.trace = trace
@@ -80,6 +91,10 @@ class Storage:
         self.busy = 0
         #: the tensors that are views of the base in some cases
         self.maybe: list[Alternative] = []
+        #: the NumPy array that shares the elements of the base, see `weft.core.lending`; None for none
+        self.memory: Any = None
+        #: how often another array came to hold the elements of the base while memory is shared
+        self.version = 0
 
     def add(self, view: Tensor) -> None:
         """Note a view, as long as it lives."""
@@ -107,13 +122,16 @@ class Member:
         home: the graph in which it was made, None outside of any trace.
     """
 
-    __slots__ = ("storage", "base", "way", "home")
+    __slots__ = ("storage", "base", "way", "home", "held", "version")
 
     def __init__(self, storage: Storage, base: Tensor | None, way: Way, home: Graph | None) -> None:
         self.storage = storage
         self.base = base
         self.way = way
         self.home = home
+        #: while memory is shared: the device array that the tensor has, of a view one that it had at a version
+        self.held: Any = None
+        self.version = 0
 
 
 class Alternative:
@@ -149,16 +167,22 @@ def share(view: Tensor, base: Tensor, *steps: Step) -> Tensor:
     if base.__class__ is LiteralTensor or view is base:
         return view
     trace = trace_module.current()
-    known = base._member
     if trace is None:
-        if known is None:
-            base._member = known = Member(Storage(None), None, (), None)
-        storage = known.storage
-        if known.base is None:
-            view._member = Member(storage, base, steps, None)
-        else:
-            view._member = Member(storage, known.base, known.way + steps, None)
-    elif known is not None and known.storage.trace is trace:
+        with WRITING:
+            known = base._member
+            if known is None:
+                base._member = known = Member(Storage(None), None, (), None)
+            storage = known.storage
+            if known.base is None:
+                view._member = Member(storage, base, steps, None)
+            else:
+                view._member = Member(storage, known.base, known.way + steps, None)
+            storage.add(view)
+            if storage.memory is not None:
+                _join(view)
+        return view
+    known = base._member
+    if known is not None and known.storage.trace is trace:
         storage = known.storage
         view._member = Member(storage, known.base, known.way + steps, trace.graph)
     else:
@@ -286,6 +310,20 @@ def _write(tensor: Tensor, source: Tensor, region: Step | None) -> bool:
         return _write_in_trace(trace, tensor, source, region)
     if known is None or known.storage.trace is not None or known.storage.busy == threading.get_ident():
         return False  # a storage of a trace that has ended holds no tensors of the program
+    if known.storage.memory is not None:
+        return _write_lent(tensor, source, region)
+    return write_all(tensor, source, region, known)
+
+
+def write_all(tensor: Tensor, source: Tensor, region: Step | None, known: Member) -> bool:
+    """Write a tensor outside of any trace, its base and views; returns whether it was written here.
+
+    Args:
+        tensor: the tensor.
+        source: its new value.
+        region: what is new of it, None for all.
+        known: how it belongs to its storage.
+    """
     if source.type is not tensor.type:
         _leave(None, tensor, known)
         return False
@@ -321,7 +359,7 @@ def _spread(trace: Trace | None, tensor: Tensor, source: Tensor, region: Step | 
     base: Tensor = tensor if known.base is None else known.base
     storage = known.storage
     way = known.way if region is None else (*known.way, region)
-    with _writing:
+    with WRITING:
         storage.busy = threading.get_ident()
         try:
             new = None if base is tensor else written(base, known.way, source)
@@ -385,7 +423,7 @@ def is_around(trace: Trace, home: Graph | None) -> bool:
 
 
 def _take(tensor: Tensor, source: Tensor) -> None:
-    tensor._data = source._data
+    tensor._data = data_of(source)
     tensor._node = node = source._node
     if node is not None and node is not SYMBOL:
         tensor._index = source._index
@@ -551,7 +589,7 @@ def others_in_group(trace: Trace, tensor: Tensor) -> list[Tensor]:
 
 
 def _exists(trace: Trace, tensor: Tensor) -> bool:
-    data = tensor._data
+    data = data_of(tensor)
     return data.__class__ is not Value or is_around(trace, data.graph)
 
 

@@ -72,7 +72,8 @@ class Tensor:
     __slots__ = ("_data", "_node", "_index", "_type", "_member", "__weakref__")
     __array_priority__: ClassVar[int] = 1000
 
-    _data: Any  # Array | Value
+    #: an Array or Value; not set while the tensor shares memory with a NumPy array, see `weft.core.lending`: `data_of`
+    _data: Any
     _node: TapeNode | SymbolMark | None
     _index: int
     _type: TensorType | None
@@ -106,7 +107,7 @@ class Tensor:
         if isinstance(input_data, Tensor):
             same = wanted is None or wanted is input_data.dtype
             source = present(input_data) if same else input_data.astype(wanted)
-            self._data = source._data
+            self._data = data_of(source)
             self._node = source._node
             if source._node is not None and source._node is not SYMBOL:
                 self._index = source._index
@@ -140,7 +141,10 @@ class Tensor:
     @property
     def type(self) -> TensorType:
         """Element type and shape as one object."""
-        data: Any = self._data
+        try:
+            data: Any = self._data
+        except AttributeError:  # what a NumPy array holds keeps its type
+            data = None if (known := self._member) is None else known.held
         found: Any
         if data.__class__ is Value:
             found = data.type
@@ -196,23 +200,30 @@ class Tensor:
     @property
     def is_symbolic(self) -> bool:
         """Whether the value is known only when the graph under capture runs."""
-        return self._data.__class__ is Value
+        try:
+            return self._data.__class__ is Value
+        except AttributeError:  # it shares memory with a NumPy array
+            return False
 
     # -- to and from the outside ---------------------------------------------------------------------
 
     @staticmethod
     def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
-        """A tensor with the contents and element type of a NumPy array."""
+        """A tensor that shares its memory with a NumPy array: what is written to one is seen by the other.
+
+        An array whose elements do not lie one after the other, one that cannot be written and one in another byte
+        order are copied, as any array is where tensors live on an accelerator. `Tensor(array)` always copies.
+        """
         if not isinstance(array, np.ndarray):
             raise TypeError(f"from_numpy needs a numpy.ndarray, not {type(array).__name__}")
-        return Tensor(array)
+        return _borrow(array)
 
     def concrete(self, use: str) -> Array:
         """The device array; a symbolic tensor refuses, naming the use that needs a value."""
-        data = self._data
+        data = data_of(self)
         if data.__class__ is Value and _await_others is not None:
             _await_others()
-            data = self._data
+            data = data_of(self)
         if data.__class__ is Value or (_is_runtime is not None and _is_runtime(self)):
             raise Unsupported(
                 Refusal.TENSOR_VALUE,
@@ -222,14 +233,21 @@ class Tensor:
         return data
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
-        """The elements as a new, writable NumPy array."""
-        return np.array(self.concrete("asnumpy()"))
+        """The elements as a NumPy array that shares its memory with this tensor: what is written to one is seen by the
+        other, see docs/views.md. The array of a view, of a tensor on an accelerator, and one that is made inside a
+        compiled function are copies.
+        """
+        return _lend(self)
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """Same as `asnumpy`."""
         return self.asnumpy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is not True and (dtype is None or np.dtype(dtype) == self.dtype.np_dtype):
+            return _lend(self)
+        if copy is False:
+            raise ValueError(f"a {self.dtype} tensor becomes an array of {np.dtype(dtype)} only by a copy")
         return np.array(self.concrete("conversion to a NumPy array"), dtype=dtype)
 
     def __dlpack__(self, **kwargs: Any) -> Any:
@@ -296,25 +314,25 @@ class Tensor:
     def __str__(self) -> str:
         if (hole := _written(self, "")) is not None:
             return hole
-        if self._data.__class__ is NoElements:
+        if data_of(self).__class__ is NoElements:
             return repr(self)
-        if self._data.__class__ is Value:
+        if self.is_symbolic:
             self.concrete("printing")
         return formatting.text(self)
 
     def __repr__(self) -> str:
         if (hole := _written(self, "!r")) is not None:
             return hole
-        if self._data.__class__ is Value and _await_others is not None:
+        if self.is_symbolic and _await_others is not None:
             _await_others()
-        if self._data.__class__ is NoElements:
+        if data_of(self).__class__ is NoElements:
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype})"
-        if self._data.__class__ is Value:  # outside of a capture
+        if self.is_symbolic:  # outside of a capture
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, symbolic)"
         return formatting.representation(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Tensor, (self.asnumpy(),)
+        return Tensor, (np.array(self),)
 
     def __copy__(self) -> Tensor:
         return present(self)
@@ -337,7 +355,10 @@ class Tensor:
             source = before(self, source)
         if (self._member is not None or before is not None) and _write_shared(self, source, region):
             return self
-        self._data = source._data
+        try:
+            self._data = source._data
+        except AttributeError:
+            self._data = data_of(source)
         self._node = source._node
         if source._node is not None and source._node is not SYMBOL:
             self._index = source._index
@@ -502,6 +523,7 @@ class Parameter(Tensor, metaclass=_ParameterClass):
             if _on_reshape is not None:
                 _on_reshape()
             Parameter.reshaped += 1
+        _part(self)
         self.rebind(new)
         return self
 
@@ -526,7 +548,7 @@ class Parameter(Tensor, metaclass=_ParameterClass):
         return self.__repr__()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore_parameter, (self.asnumpy(), self.__dict__.copy())
+        return _restore_parameter, (np.array(self), self.__dict__.copy())
 
     def __copy__(self) -> Parameter:
         return self.clone()
@@ -540,6 +562,16 @@ def _restore_parameter(array: np.ndarray[Any, Any], facts: dict[str, Any]) -> Pa
     result = Parameter(Tensor(array))
     result.__dict__.update(facts)
     return result
+
+
+def data_of(tensor: Tensor) -> Any:
+    """The device array or IR value that a tensor stands for: of one that shares memory with a NumPy array, a device
+    array with what that holds now. Whatever reads a tensor that the program may hold reads it by this.
+    """
+    try:
+        return tensor._data
+    except AttributeError:
+        return _look(tensor)
 
 
 def wrap(data: Any) -> Tensor:
@@ -558,10 +590,10 @@ def wrap(data: Any) -> Tensor:
 def view(tensor: Tensor) -> Tensor:
     """A second, plain handle on a tensor's current value and gradient history."""
     result: Tensor = _new(Tensor)
-    data = tensor._data
+    data = data_of(tensor)
     if data.__class__ is Value and _await_others is not None:
         _await_others()
-        data = tensor._data
+        data = data_of(tensor)
     result._data = data
     result._node = node = tensor._node
     if node is not None and node is not SYMBOL:
@@ -627,7 +659,7 @@ def _without_tensors(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_without_tensors(item) for item in value]
     if isinstance(value, Tensor):
-        return np.asarray(value)
+        return np.array(value)
     return value
 
 
@@ -639,6 +671,21 @@ def install_sharing(write: Any) -> None:
     """Set what writes tensors that share elements."""
     global _write_shared
     _write_shared = write
+
+
+#: what `weft.core.lending` does for tensors that share memory with NumPy arrays
+_lend: Any = None
+_borrow: Any = None
+_look: Any = None
+_part: Any = None
+
+
+def install_lending(lend: Any, borrow: Any, look: Any, part: Any) -> None:
+    """Set what makes the array of a tensor and the tensor of an array, reads a tensor that shares its memory, and is
+    called before its value is replaced.
+    """
+    global _lend, _borrow, _look, _part
+    _lend, _borrow, _look, _part = lend, borrow, look, part
 
 
 _on_write: Any = None
@@ -655,7 +702,7 @@ _await_others: Any = None
 
 def _written(tensor: Tensor, spec: str) -> str | None:
     """What stands in a text for a tensor that only the running graph of a capture knows; None for any other."""
-    if _hole is None or not (tensor._data.__class__ is Value or (_is_runtime is not None and _is_runtime(tensor))):
+    if _hole is None or not (tensor.is_symbolic or (_is_runtime is not None and _is_runtime(tensor))):
         return None
     found: str | None = _hole(tensor, spec)
     return found

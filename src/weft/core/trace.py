@@ -17,7 +17,7 @@ from weft import dtypes
 from weft.core import tensor as tensor_module
 from weft.core.primitive import READ, Primitive
 from weft.core.tape import SYMBOL
-from weft.core.tensor import LiteralTensor, Parameter, Tensor, view, wrap
+from weft.core.tensor import LiteralTensor, Parameter, Tensor, data_of, view, wrap
 from weft.core.threads import PATIENCE
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Node, Value
@@ -169,6 +169,8 @@ class Trace:
         self.read_hooks: Callable[[Tensor], None] = lambda tensor: None
         #: told of a tensor of which it was asked how its elements lie, and how
         self.read_layout: Callable[[Tensor, Any], None] = lambda tensor, layout: None
+        #: told of a tensor whose value is replaced: NumPy arrays that share its memory keep what they hold
+        self.replaces: Callable[[Tensor], None] = lambda tensor: None
         #: gives what stands in a text for a tensor or number that only the running graph knows, or refuses
         self.write_text: Callable[[Any, str], str] | None = None
         #: id of a tensor -> itself, and what is known of its views, see `weft.core.sharing`
@@ -206,7 +208,7 @@ class Trace:
 
     def use(self, tensor: Tensor) -> Value:
         """The value of a tensor in the graph under construction."""
-        data = tensor._data
+        data = data_of(tensor)
         if data.__class__ is Value:
             return data if data.graph is self.graph else self.lift(data, self.graph)
         if type(tensor) is LiteralTensor or id(tensor) in self.created:
@@ -251,13 +253,13 @@ class Trace:
 
     def constant(self, tensor: Tensor, weak: type | None = None) -> Value:
         """A concrete tensor embedded in the current graph, as a Python number of type `weak` if given."""
-        key = (self.graph, id(tensor._data), weak)
+        key = (self.graph, id(data_of(tensor)), weak)
         found = self._constants.get(key)
         if found is None:
             kind = tensor.type if weak is None else TensorType.of(tensor.dtype, tensor.shape, weak)
-            node = self.graph.add_node(CONSTANT, (), (Literal(tensor._data),), (kind,))
+            node = self.graph.add_node(CONSTANT, (), (Literal(data_of(tensor)),), (kind,))
             found = self._constants[key] = node.outputs[0]
-            self.created[id(tensor._data)] = tensor  # keeps the array alive, and so its id unique
+            self.created[id(data_of(tensor))] = tensor  # keeps the array alive, and so its id unique
         return found
 
     def close(self) -> None:
@@ -556,7 +558,7 @@ def leave_open(trace: Trace, tensor: Tensor, kind: TensorType) -> None:
         tensor: the tensor.
         kind: its type in the graph.
     """
-    trace.open_types[id(tensor._data)] = (tensor, tensor._data, kind)
+    trace.open_types[id(data_of(tensor))] = (tensor, data_of(tensor), kind)
     tensor_module._open_type = _open_type
 
 
@@ -646,7 +648,7 @@ def is_outside(tensor: Tensor) -> bool:
 def detached(tensor: Tensor) -> Tensor:
     """A new handle on the same value without gradient history."""
     trace = _local.trace
-    result = wrap(trace.use(tensor) if trace is not None and is_outside(tensor) else tensor._data)
+    result = wrap(trace.use(tensor) if trace is not None and is_outside(tensor) else data_of(tensor))
     result._type = tensor._type
     return result
 

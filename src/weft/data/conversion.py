@@ -24,7 +24,7 @@ def array_of(value: Any, what: str) -> np.ndarray[Any, Any]:
     if type(value) is np.ndarray:
         found = value
     elif isinstance(value, Tensor):
-        found = value.asnumpy()
+        found = np.array(value)
     elif value is None or isinstance(value, (dict, set)):
         raise TypeError(f"{what}: a column holds numbers or text, not {type(value).__name__}")
     else:

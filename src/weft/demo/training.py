@@ -102,7 +102,7 @@ class Run:
 
 def initial_weights() -> list[np.ndarray[Any, Any]]:
     """Weights that every mode starts from, drawn from the global seed."""
-    return [parameter.asnumpy() for parameter in Network().trainable_params()]
+    return [np.array(parameter) for parameter in Network().trainable_params()]
 
 
 def train(

@@ -17,7 +17,7 @@ from weft.capture.whole import Whole
 from weft.compile.known_sizes import with_sizes
 from weft.compile.listing import operations_of
 from weft.compile.lower import lower
-from weft.core.tensor import Parameter, Tensor
+from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.transparency import python_only
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph
@@ -102,7 +102,7 @@ def _mindir(whole: Whole, leaves: list[Tensor], described: list[Any]) -> bytes:
                 name = f"{name}:{len(state)}"
             trained = isinstance(handle, Parameter) and bool(handle.requires_grad)
             state.append([name, kind, trained])
-            array = np.zeros(2, np.uint32) if kind == "random" else handle.asnumpy()
+            array = np.zeros(2, np.uint32) if kind == "random" else np.array(handle)
             weights[name] = np.ascontiguousarray(array).reshape(array.shape)
         return places[id(handle)]
 
@@ -175,7 +175,7 @@ def _stablehlo(whole: Whole, leaves: list[Tensor]) -> bytes:
     def operand(handle: Tensor | None, size: Any, arrays: Sequence[Any]) -> Any:
         if handle is None:
             return jax.numpy.asarray(size, np.int64)
-        return arrays[numbers[id(handle)]] if id(handle) in numbers else handle._data
+        return arrays[numbers[id(handle)]] if id(handle) in numbers else data_of(handle)
 
     def call(*arrays: Any) -> Any:
         results = run(*[operand(handle, size, arrays) for handle, size in zip(handles, sizes, strict=True)])

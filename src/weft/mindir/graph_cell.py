@@ -100,7 +100,7 @@ class GraphCell(Cell):
 def _replacing(name: str, array: np.ndarray[Any, Any], value: Any) -> np.ndarray[Any, Any]:
     if not isinstance(value, Tensor):
         raise TypeError(f"GraphCell: params_init[{name!r}] must be a Tensor, not {type(value).__name__}")
-    found = value.asnumpy()
+    found = np.array(value)
     if (found.shape, found.dtype) != (array.shape, array.dtype):
         raise ValueError(
             f"GraphCell: params_init[{name!r}] is {found.dtype.name} of shape {found.shape}, the graph needs "

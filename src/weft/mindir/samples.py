@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.capture.whole import Whole, capture_whole
-from weft.core.tensor import NoElements, Tensor
+from weft.core.tensor import NoElements, Tensor, data_of
 from weft.ir.sizes import is_open_size
 
 #: what tells which axes share a size, from the number of the tensor and the axis
@@ -80,7 +80,7 @@ class _Samples:
     def _copied(self, value: Any) -> Any:
         """An argument with new handles for its tensors."""
         if isinstance(value, Tensor):
-            copy = self._sample(value) if isinstance(value._data, NoElements) else Tensor(value.asnumpy())
+            copy = self._sample(value) if isinstance(data_of(value), NoElements) else Tensor(np.array(value))
             self.leaves.append(copy)
             return copy
         if type(value) in (tuple, list):
@@ -94,7 +94,7 @@ class _Samples:
 
     def _sample(self, value: Tensor) -> Tensor:
         """A tensor of zeros where only a type is given; different open sizes are different primes."""
-        kind = value._data.kind
+        kind = data_of(value).kind
         groups: list[int | None] = []
         for axis, size in enumerate(kind.shape):
             number = None

@@ -86,7 +86,7 @@ def array(obj: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Ten
     made = Tensor(obj, None if dtype is None else dtypes.of(dtype))
     if dtype is None and made.dtype is dtypes.int64 and not isinstance(obj, (Tensor, _np.ndarray, _np.generic)):
         limits = _np.iinfo(_np.int32)
-        values = made.asnumpy()
+        values = _np.array(made)
         if not values.size or (values.min() >= limits.min and values.max() <= limits.max):
             made = made.astype(dtypes.int32)  # as Python's ints do there
     return made.reshape((1,) * builtins.max(0, ndmin - made.ndim) + made.shape)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+import numpy as np
+
 from weft import dtypes, ops
 from weft.core.tensor import Parameter, Tensor
 from weft.mint import functional
@@ -453,7 +455,7 @@ class Embedding(Cell):
         if _weight is None:
             start = initializer(Normal(1.0), shape, dtypes.float32 if dtype is None else dtype)
             if self.padding_idx is not None:
-                values = start.asnumpy()
+                values = np.array(start)
                 values[self.padding_idx] = 0
                 start = Tensor(values)
         else:

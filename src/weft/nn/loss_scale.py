@@ -109,7 +109,7 @@ class DynamicLossScaleUpdateCell(Cell):
 
     def get_loss_scale(self) -> float:
         """The current scale."""
-        return float(self.loss_scale_parameter.asnumpy())
+        return float(self.loss_scale_parameter)
 
     def construct(self, loss_scale: Any, finite: Tensor) -> Tensor:
         """Move the scale; returns whether the step overflowed."""
@@ -173,7 +173,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         elif isinstance(scale_sense, Tensor):
             if scale_sense.size != 1:
                 raise ValueError(f"scale_sense must have one element, not shape {scale_sense.shape}")
-            value = float(scale_sense.asnumpy().reshape(()))
+            value = float(scale_sense)
         else:
             raise TypeError(f"scale_sense must be a Tensor or a Cell, not {type(scale_sense).__name__}")
         updating = getattr(self.loss_scaling_manager, "loss_scale_parameter", None)

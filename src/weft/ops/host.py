@@ -18,7 +18,7 @@ from weft.core import formatting
 from weft.core import trace as trace_module
 from weft.core.primitive import IO, Primitive
 from weft.core.run_number import RunNumber
-from weft.core.tensor import LiteralTensor, Parameter, Tensor, wrap
+from weft.core.tensor import LiteralTensor, Parameter, Tensor, data_of, wrap
 from weft.core.trace import Trace
 from weft.errors import Refusal, Unsupported
 from weft.ir.types import TOKEN
@@ -219,7 +219,7 @@ def _hole(trace: Trace, tensor: Any, spec: str | None, tensors: list[Tensor]) ->
     if like is not None:
         trace.shown(like)
     if known:
-        return tensor if spec is None else _Hole(None, like, spec).fill(tensor._data)
+        return tensor if spec is None else _Hole(None, like, spec).fill(data_of(tensor))
     tensors.append(tensor)
     return _Hole(tensor.type.weak, like, spec)
 
@@ -280,5 +280,5 @@ def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
 def _now(value: Any) -> Any:
     if not isinstance(value, Text):
         return value
-    parts = [p if isinstance(p, str) else _Hole(p[0].type.weak, None, p[1]).fill(p[0]._data) for p in value.parts]
+    parts = [p if isinstance(p, str) else _Hole(p[0].type.weak, None, p[1]).fill(data_of(p[0])) for p in value.parts]
     return "".join(parts)

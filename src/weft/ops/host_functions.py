@@ -17,7 +17,7 @@ from jax.experimental import io_callback
 from weft._jax_compat import Stopped, to_device
 from weft.core import trace as trace_module
 from weft.core.primitive import IO, Primitive
-from weft.core.tensor import Tensor, wrap
+from weft.core.tensor import Tensor, data_of, wrap
 from weft.errors import Refusal, Unsupported
 from weft.ir.types import TOKEN, TensorType
 from weft.ops.host import ARRIVALS
@@ -78,7 +78,7 @@ class HostFunction:
 
     def _checked(self, value: Any, kind: TensorType) -> np.ndarray[Any, Any]:
         if isinstance(value, Tensor):
-            value = value.asnumpy()
+            value = np.array(value)
         wanted = kind.dtype.np_dtype
         array = np.asarray(value) if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value, wanted)
         if array.dtype != wanted:
@@ -137,7 +137,7 @@ def call_on_host(function: Callable[..., Any], args: Sequence[Any], types: Any, 
     call = HostFunction(function, kept, (types,) if single else types, single, name)
     trace = trace_module.current()
     if trace is None:
-        found = call.results([tensor._data for tensor in tensors])
+        found = call.results([data_of(tensor) for tensor in tensors])
         results = tuple([wrap(to_device(a, kind.dtype.np_dtype)) for a, kind in zip(found, call.types, strict=True)])
     else:
         if trace.graph is not trace.root:

@@ -333,7 +333,7 @@ def _array(entry: Any) -> Any:
         items = list(entry)
         if any_symbolic(items):
             return stack([item if isinstance(item, Tensor) else Tensor(item) for item in items])
-        found = np.asarray([np.asarray(i) if isinstance(i, Tensor) else i for i in items])
+        found = np.asarray([np.array(i) if isinstance(i, Tensor) else i for i in items])
         return found.astype(np.int64) if not found.size else found
     if isinstance(entry, Array):
         return Tensor(entry)

@@ -14,7 +14,8 @@ import numpy as np
 from weft import dtypes
 from weft.core import choice, sharing
 from weft.core.declare import add_method
-from weft.core.tensor import Parameter, Tensor
+from weft.core.lending import part
+from weft.core.tensor import Parameter, Tensor, data_of
 from weft.ops import (
     binary,
     compare,
@@ -285,12 +286,14 @@ def _method_value(self: Any) -> Any:
 
 def _method_assign_value(self: Any, value: Any) -> Any:
     """Take the value of another tensor."""
-    return self.rebind(state.current_value(tensor(value)))
+    new = state.current_value(tensor(value))
+    part(self)
+    return self.rebind(new)
 
 
 def _method_set_data(self: Any, data: Any) -> Any:
     """Take the value of another tensor."""
-    return self.rebind(state.current_value(tensor(data)))
+    return _method_assign_value(self, data)
 
 
 def _method_fill(self: Any, value: Any) -> Any:
@@ -500,7 +503,7 @@ def _method_detach(self: Any) -> Any:
 def _method_data_sync(self: Any, need_wait: bool = True) -> None:
     """Wait until the value is computed."""
     if need_wait and not self.is_symbolic:
-        self._data.block_until_ready()
+        data_of(self).block_until_ready()
 
 
 # -- operators that are no declarations -------------------------------------------------------------------------------
@@ -528,7 +531,7 @@ def _parameter_in_place(symbol: str, function: Any) -> Any:
 
 
 def _device(self: Tensor) -> str:
-    return "CPU" if self.is_symbolic else str(next(iter(self._data.devices())).platform).upper()
+    return "CPU" if self.is_symbolic else str(next(iter(data_of(self).devices())).platform).upper()
 
 
 def _attach() -> None:

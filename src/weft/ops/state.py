@@ -13,7 +13,7 @@ from weft.core.declare import op, operator_class
 from weft.core.dispatch import CAST, apply, separate
 from weft.core.primitive import Primitive
 from weft.core.tape import SYMBOL
-from weft.core.tensor import Parameter, Tensor, view, wrap
+from weft.core.tensor import Parameter, Tensor, data_of, view, wrap
 from weft.ops._rules import tensor
 from weft.ops._samples import one, unary
 from weft.ops.shape import zeros_of
@@ -150,7 +150,7 @@ def stop_gradient(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
     if trace_module.current() is None:
-        return wrap(value._data)
+        return wrap(data_of(value))
     return _stop_gradient(value)
 
 

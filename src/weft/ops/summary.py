@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from weft.core import trace as trace_module
 from weft.core.operators import OPERATOR_CLASSES, Operator
-from weft.core.tensor import Tensor, wrap
+from weft.core.tensor import Tensor, data_of, wrap
 from weft.ops.host import host_call
 
 __all__ = [
@@ -61,7 +61,7 @@ def collect_summaries() -> list[Summary]:
 
 
 def _note(kind: str, name: str, value: Tensor) -> None:
-    _SUMMARIES.append(Summary(kind, name, wrap(value._data)))
+    _SUMMARIES.append(Summary(kind, name, wrap(data_of(value))))
 
 
 class _Summary(Operator):

@@ -141,7 +141,7 @@ def loss_of(outputs: Any) -> float:
     if isinstance(outputs, (tuple, list)) and outputs:
         outputs = outputs[0]
     if isinstance(outputs, Tensor):
-        outputs = outputs.asnumpy()
+        outputs = np.array(outputs)
     return float(np.mean(outputs))
 
 

@@ -49,7 +49,7 @@ class Metric(ABC):
     def _convert_data(self, data: Any) -> np.ndarray[Any, Any]:
         """A tensor, array or number as a NumPy array."""
         if isinstance(data, Tensor):
-            return data.asnumpy()
+            return np.array(data)
         if isinstance(data, (list, tuple, np.ndarray, int, float, np.generic)):
             return np.asarray(data)
         raise TypeError(f"{type(self).__name__} takes tensors, arrays or numbers, not {type(data).__name__}")

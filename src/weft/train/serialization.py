@@ -207,7 +207,7 @@ def _array(name: Any, value: Any, kind: str) -> np.ndarray[Any, Any]:
     if name == "__metadata__":
         raise ValueError("save_checkpoint: '__metadata__' cannot be the name of a parameter")
     if isinstance(value, Tensor):
-        array = value.asnumpy()
+        array = np.array(value)
     elif isinstance(value, (np.ndarray, np.generic)):
         array = np.array(value)  # of the caller, who may go on writing to it
     else:
@@ -504,7 +504,7 @@ def _misfit(param: Parameter, value: Tensor, strict: bool) -> str:
         return f"{param.name!r} is {param.dtype}, in the checkpoint {value.dtype}"
     if integers:
         limits = np.iinfo(param.dtype.np_dtype)
-        array = value.asnumpy()
+        array = np.array(value)
         if array.size and (int(array.min()) < limits.min or int(array.max()) > limits.max):
             return f"{param.name!r} is {param.dtype}, which cannot hold the {value.dtype} values of the checkpoint"
     return ""

@@ -22,7 +22,7 @@ from weft.capture.branching.sharing import Comers, Origin
 from weft.capture.state.frame import Frame
 from weft.compile.control import emit_while
 from weft.core.choice import Case, Choice, register
-from weft.core.tensor import Tensor, wrap
+from weft.core.tensor import Tensor, data_of, wrap
 from weft.core.trace import Trace
 from weft.ir.graph import Graph, Value
 from weft.ir.types import ValueType
@@ -74,7 +74,7 @@ class Carried:
             handle = is_handle(tensor)
             if not (self.inner(tensor) if handle else belongs(tensor, self.region)):
                 return tensor
-            key = id(tensor) if handle else id(tensor._data)
+            key = id(tensor) if handle else id(data_of(tensor))
             if key not in carried:
                 now = now_in(self.trace, outcome.heap, tensor)
                 if not belongs(now, self.region):  # a constant
@@ -144,7 +144,7 @@ class Carried:
 
 def belongs(tensor: Tensor, region: Graph) -> bool:
     """Whether a tensor handle was made by the computation of a region."""
-    graph = tensor._data.graph if tensor._data.__class__ is Value else None
+    graph = data_of(tensor).graph if data_of(tensor).__class__ is Value else None
     while graph is not None:
         if graph is region:
             return True

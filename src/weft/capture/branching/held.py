@@ -18,7 +18,7 @@ from weft.capture.branching.leaves import ABSENT, LoopChange, binding, is_handle
 from weft.core.choice import Case, Choice, register
 from weft.core.number import as_number, number_of
 from weft.core.sharing import base_of, contiguous, layout, may_share, others_in_group
-from weft.core.tensor import Tensor, wrap
+from weft.core.tensor import Tensor, data_of, wrap
 from weft.core.trace import Trace
 from weft.ir.graph import Graph, Value
 from weft.ops.logic import logical_and
@@ -175,7 +175,7 @@ class Held:
         if not tensor.is_symbolic:
             return id(tensor) in self._constants
         assert self._region is not None
-        return tensor._data.graph.lies_in(self._region)
+        return data_of(tensor).graph.lies_in(self._region)
 
     def end(self, constants: set[int], final: Mapping[Path, Any]) -> None:
         """The iteration has come back to the loop's test.

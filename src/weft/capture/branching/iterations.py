@@ -31,7 +31,7 @@ from weft.capture.state.frame import UNBOUND, Frame, MaybeUnbound
 from weft.capture.state.fresh import is_value
 from weft.capture.state.journal import EMPTY_CELL, contents_of, restore
 from weft.core.run_number import KINDS, RunNumber
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, data_of
 from weft.core.trace import Trace
 from weft.errors import NOTED
 from weft.ir.graph import Graph
@@ -88,7 +88,7 @@ class LoopState:
             machine.journal.touch(obj)
             if isinstance(obj, Tensor):
                 _, namespace = contents_of(obj)
-                restore(obj, ((value._data, value._node, getattr(value, "_index", 0), None), namespace))
+                restore(obj, ((data_of(value), value._node, getattr(value, "_index", 0), None), namespace))
             else:
                 restore(obj, _replaced(machine, contents_of(obj), keys, value))
 

@@ -13,7 +13,7 @@ from weft.capture.state.lazytext import LazyText
 from weft.core.choice import Case
 from weft.core.number import STORAGE, GraphNumber, apply_constant, as_number
 from weft.core.run_number import KINDS, RunNumber
-from weft.core.tensor import Tensor, wrap
+from weft.core.tensor import Tensor, data_of, wrap
 from weft.core.trace import Trace
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Value
@@ -49,18 +49,18 @@ def same_leaf(a: Any, b: Any) -> bool:
     if a is b:
         return True
     if type(a) is GraphNumber and type(b) is GraphNumber:
-        return a.tensor._data is b.tensor._data
+        return data_of(a.tensor) is data_of(b.tensor)
     if issubclass(type(a), RunNumber) or issubclass(type(b), RunNumber):
         return False
     if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return a._data is b._data and a._node is b._node
+        return data_of(a) is data_of(b) and a._node is b._node
     return type(a) is type(b) and type(a) in KINDS and repr(a) == repr(b)
 
 
 def leaf_type(value: Any) -> ValueType:
     """The type of a leaf as a graph value; a Python number is weak."""
     if isinstance(value, Tensor):
-        data = value._data
+        data = data_of(value)
         return data.type if type(data) is Value else value.type
     if type(value) is GraphNumber:
         return leaf_type(value.tensor)
@@ -140,7 +140,7 @@ class MergedTensor:
     def settled(self) -> Any:
         """Contents in the form of the journal."""
         t = self.tensor
-        return ((t._data, t._node, getattr(t, "_index", 0), t._type), self.namespace)
+        return ((data_of(t), t._node, getattr(t, "_index", 0), t._type), self.namespace)
 
 
 def settled_contents(contents: Any) -> Any:
@@ -163,7 +163,7 @@ def state_of(trace: Trace, obj: Tensor, contents: Any) -> Tensor:
     if tensor.is_symbolic:
         return tensor
     if id(obj) in trace.created:
-        return obj if obj._data is tensor._data else trace.created.setdefault(id(tensor), tensor)
+        return obj if data_of(obj) is data_of(tensor) else trace.created.setdefault(id(tensor), tensor)
     value = wrap(trace.external(obj))
     if tensor._node is not None:
         value._node, value._index = tensor._node, tensor._index
@@ -268,7 +268,7 @@ def describe(value: Any) -> str:
     if issubclass(type(value), RunNumber):
         return f"a Python {value.kind.__name__}"
     if isinstance(value, Tensor):
-        if value._data.__class__ is Value and value._data.type is TOKEN:
+        if data_of(value).__class__ is Value and data_of(value).type is TOKEN:
             return "printed output"
         return f"a tensor {value.dtype}{list(value.shape)}"
     if type(value) in KINDS or isinstance(value, str) or value is None:

@@ -37,7 +37,7 @@ from weft.core.number import GraphNumber
 from weft.core.primitive import Primitive
 from weft.core.run_number import RunNumber
 from weft.core.tape import SYMBOL
-from weft.core.tensor import Tensor, wrap
+from weft.core.tensor import Tensor, data_of, wrap
 from weft.core.trace import Trace
 from weft.ir.graph import Graph, Value
 from weft.ir.types import ValueType
@@ -152,7 +152,7 @@ class Joiner:
 
     def _made(self, side: int, tensor: Tensor) -> bool:
         """Whether a tensor was made on a side; others existed before, or are as good as if they had."""
-        data = tensor._data
+        data = data_of(tensor)
         if data.__class__ is Value:
             return data.graph.lies_in(self.regions[side])
         return id(tensor) in self._constants[side]
@@ -178,7 +178,7 @@ class Joiner:
     def finish(self) -> None:
         """The `if` exists: the merged tensors get their values, and writes reach them."""
         for merged, value in self._pending:
-            merged._data, merged._node, merged._type = value._data, value._node, value._type
+            merged._data, merged._node, merged._type = data_of(value), value._node, value._type
             if value._node is not None and value._node is not SYMBOL:
                 merged._index = value._index
             if type(merged) is Choice:
@@ -380,7 +380,7 @@ class Joiner:
         side = 1 if a is ABSENT else 0
 
         def out(tensor: Tensor) -> Any:
-            data = tensor._data
+            data = data_of(tensor)
             if type(data) is not Value or not data.graph.lies_in(self.regions[side]):
                 return tensor
             return self.leaf(*self._on(side, tensor), name)
@@ -396,9 +396,9 @@ class Joiner:
 
 def _leaf_key(leaf: Any) -> Any:
     if isinstance(leaf, Tensor):
-        return ("tensor", id(leaf._data))
+        return ("tensor", id(data_of(leaf)))
     if type(leaf) is GraphNumber:
-        return ("number", id(leaf.tensor._data))
+        return ("number", id(data_of(leaf.tensor)))
     if issubclass(type(leaf), RunNumber):
         return ("number of the call", id(leaf))
     return ("absent",) if leaf is ABSENT else (type(leaf), repr(leaf))

@@ -112,6 +112,7 @@ class Interpreter:
         trace.is_made = lambda obj: id(obj) in self.created
         trace.read_hooks = sources.hooks
         trace.read_layout = sources.layout
+        trace.replaces = sources.replaced
         self.journal.on_birth = sources.meet
         self.journal.on_side_write = self._read_before_side_write
         self.objects = Objects(self)

@@ -8,12 +8,9 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from weft import context, dtypes
 from weft.capture.meaning import arithmetic
 from weft.capture.meaning.class_statements import refuse_hooks
-from weft.capture.meaning.gate import Reads
 from weft.capture.meaning.impostors import impostor
 from weft.capture.meaning.iterators import refuse_look
 from weft.capture.meaning.ranges import SymbolicRange
@@ -194,8 +191,11 @@ def _tensor(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
 
 @handles(Tensor.from_numpy)
 def _from_numpy(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    array = machine.arrays.array_input(args[0]) if len(args) == 1 and type(args[0]) is np.ndarray else None
-    return Tensor.from_numpy(*machine.gate.read(Reads.ALL, tuple(args)), **kwargs) if array is None else array
+    raise Unsupported(
+        Refusal.IMPURE_CALL,
+        "Tensor.from_numpy makes a tensor on the memory of an array, which the program may write at any time",
+        "copy the array: Tensor(array)",
+    )
 
 
 def _setting(get: Any) -> Handler:

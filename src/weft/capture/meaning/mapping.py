@@ -17,7 +17,7 @@ from weft.capture.state.journal import contents_of, slots_of
 from weft.compile.regions import operands_of
 from weft.core.number import require
 from weft.core.run_number import RunNumber
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, data_of
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Value
 from weft.ops.compare import not_equal
@@ -160,7 +160,7 @@ class _Example:
             if isinstance(obj, Tensor)
             and not is_made(obj, contents[0][0])
             and obj is not token
-            and obj._data is not contents[0][0]
+            and data_of(obj) is not contents[0][0]
         ]
 
     def _is_made(self) -> Callable[[Tensor, Any], bool]:
@@ -190,7 +190,7 @@ class _Example:
         ends = [(key, obj, obj) for _, outcome in self.raised for key, (obj, _) in outcome.heap.items()]
         for key, obj, contents in [*((key, *noted) for key, noted in self.layer.before.items()), *ends]:
             if isinstance(obj, Tensor):
-                first = obj._data if contents is obj else contents[0][0]
+                first = data_of(obj) if contents is obj else contents[0][0]
                 inside = any(obj is assumption for assumption in holds) or is_made(obj, first)
             else:
                 inside = journal.belongs(key, made)

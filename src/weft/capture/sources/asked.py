@@ -15,6 +15,7 @@ from weft.capture.python.namespaces import class_namespace
 from weft.capture.sources.contents import Contents
 from weft.capture.sources.numbers import is_call_number
 from weft.capture.state.guards import KEPT
+from weft.core.lending import lends, overlap
 from weft.core.sharing import contiguous, layout, share_nothing
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import Refusal, Unsupported
@@ -67,6 +68,29 @@ class Asked(Contents):
         alone = " and ".join(f"{text}._member is None" for text in asked[: len(written)])
         check = f"{self.name(share_nothing, 'function')}(({', '.join(asked)}), {len(written)})"
         self._guard(f"({alone}) or {check}", "relation", "which tensors share elements")
+
+    def lend_nothing(self, written: list[Tensor], arrays: list[Any]) -> None:
+        """Tensors that a graph writes share their memory with no array of the program that the call reads."""
+        if arrays:
+            asked = [self._expression(tensor) for tensor in written]
+            alone = " and ".join(f"{text}._member is None" for text in asked)
+            read = ", ".join(map(self._expression, arrays))
+            check = f"not {self.name(overlap, 'function')}(({', '.join(asked)},), ({read},))"
+            self._guard(f"({alone}) or {check}", "relation", "which tensors share memory with arrays")
+
+    def replaced(self, tensor: Tensor) -> None:
+        """The value of a tensor is replaced, and arrays of the program that share its memory keep what they hold."""
+        if id(tensor) in self.created:
+            return
+        if lends(tensor):
+            raise Unsupported(
+                Refusal.IMPURE_CALL,
+                "the value of a tensor is replaced while a NumPy array shares its memory",
+                "write the tensor in place (ops.assign, x[...] = value), or drop the array first",
+            )
+        asked = self._expression(tensor)
+        check = f"{asked}._member is None or not {self.name(lends, 'function')}({asked})"
+        self._guard(check, "relation", f"whether {self.path(asked)} shares memory with an array")
 
     def layout(self, tensor: Tensor, found: Any) -> None:
         """It was asked how the elements of a tensor lie."""

@@ -35,7 +35,7 @@ from weft.capture.sources.numbers import Numbers
 from weft.capture.sources.open_sizes import OpenSizes, size_path
 from weft.capture.state.guards import KEPT, Guard, is_long, pinned_by
 from weft.capture.state.journal import HELD_NONE
-from weft.core.tensor import Parameter, Tensor
+from weft.core.tensor import Parameter, Tensor, data_of
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
 from weft.ir.sizes import is_open_size
@@ -474,12 +474,12 @@ class Known(abc.ABC):
         kind = value.type
         named = "Tensor" if type(value) is Tensor else self.name(type(value), "class")
         if not value.is_symbolic:
-            if self._arrays.setdefault(id(value._data), value) is value:  # else it has what another handle on it has
+            if self._arrays.setdefault(id(data_of(value)), value) is value:  # else it has what another handle on it has
                 kind = self.open_sizes.type_of(expression, value, path) if type(value) is Tensor else kind
             if kind.is_open:
                 check = f"{self.name(kind, 'type')}.admits({expression}._type or {expression}.type)"
                 self._guard(f"{expression}.__class__ is {named} and {check}", "type", path, kind, expression)
-                for axis, (size, now) in enumerate(zip(kind.shape, value._data.shape, strict=True)):
+                for axis, (size, now) in enumerate(zip(kind.shape, data_of(value).shape, strict=True)):
                     if is_open_size(size):
                         self.numbers.open_size(f"{expression}.shape[{axis}]", size, now, size_path(path, axis))
                 self.leave_open(value, kind)

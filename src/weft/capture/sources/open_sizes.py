@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, data_of
 from weft.ir.sizes import Size, atom
 from weft.ir.types import TensorType
 
@@ -34,9 +34,9 @@ class OpenSizes:
             value: the tensor.
             path: the same in the user's terms.
         """
-        shape: list[Any] = [*value._data.shape]
+        shape: list[Any] = [*data_of(value).shape]
         groups = self.tensors.get(id(value))
-        for axis, size in enumerate(value._data.shape):
+        for axis, size in enumerate(data_of(value).shape):
             group = self.paths.get(size_path(path, axis)) if groups is None else groups[axis]
             if group is not None and size:
                 chosen = self._chosen.setdefault(group, (atom(len(self._chosen)), size))

@@ -19,7 +19,8 @@ from weft.autodiff import session
 from weft.capture.python.containers import items_of, native_class
 from weft.capture.python.namespaces import class_namespace, namespace_of
 from weft.capture.state.sets import SetGrowth
-from weft.core.tensor import Tensor
+from weft.core.lending import share_again
+from weft.core.tensor import Tensor, data_of
 from weft.errors import Refusal, Unsupported
 
 EMPTY_CELL: Final = object()
@@ -97,7 +98,7 @@ def contents_of(obj: Any) -> Any:
     """A shallow copy of an object's mutable state, but for its attributes: its `__dict__` has a record of its own."""
     kind = type(obj)  # `isinstance` would also ask the user's `__class__`
     if issubclass(kind, Tensor):
-        return ((obj._data, obj._node, getattr(obj, "_index", 0), obj._type), None)
+        return ((data_of(obj), obj._node, getattr(obj, "_index", 0), obj._type), None)
     if issubclass(kind, Journaled):
         return obj.journal_contents()
     if issubclass(kind, types.CellType):
@@ -131,6 +132,7 @@ def restore(obj: Any, contents: Any) -> None:
     kind = type(obj)
     if issubclass(kind, Tensor):
         obj._data, obj._node, obj._index, obj._type = contents[0]
+        share_again(obj)
         return
     if issubclass(kind, Journaled):
         obj.journal_restore(contents)
@@ -552,7 +554,7 @@ class Journal:
     def data_before(self, tensor: Tensor) -> Any:
         """What a tensor held before the capture first wrote it."""
         noted = self.noted(tensor)
-        return tensor._data if noted is None else noted[0][0]
+        return data_of(tensor) if noted is None else noted[0][0]
 
     def on_a_side(self) -> bool:
         """Whether what is written now holds on one side of a branch only."""

@@ -18,7 +18,7 @@ from weft.compile.sized import SizedExecutable, SizedSegment, segment_of
 from weft.core.frames import PASSED_OVER
 from weft.core.primitive import Primitive
 from weft.core.sharing import share, spread
-from weft.core.tensor import Tensor, view, wrap
+from weft.core.tensor import Tensor, data_of, view, wrap
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType
 from weft.ops.random import draws_in_turn, random_state
@@ -52,7 +52,8 @@ def assemble(
     sources = writer.sources
     needed = dict(writer.scope)
     loads: list[str | None] = []
-    datas: list[str] = []
+    datas: list[str] = []  # the inputs as device arrays
+    looked: list[str] = []  # likewise, where a tensor shares its memory with a NumPy array
     wrapped: list[str] = []  # the inputs as tensors, for a call that a gradient follows
     donatable: list[int] = []
     put_back: list[str] = []  # whose memory the graph took over, where its conditions do not hold
@@ -62,6 +63,7 @@ def assemble(
             number = numbers.get(param)
             loads.append(None)
             datas.append("()" if number is None else number)
+            looked.append(datas[-1])
             wrapped.append("None" if number is None else f"leaf_of({number})")
             continue
         handle = handles[param]
@@ -71,6 +73,7 @@ def assemble(
         loads.append(expression)
         wrapped.append(expression)
         datas.append(f"{expression}._data")
+        looked.append(f"data_of({expression})")
         if id(handle) in written and (param in writer.unchanged or not writer.conditions):
             donatable.append(position)
             if writer.conditions:
@@ -91,10 +94,13 @@ def assemble(
         body += [f"if {followed}:", f"    return rebuild(segment.follow(({inputs})), {taken})"]
     if not graph.outputs:
         body.append("outs = ()")
-    elif donatable:
-        body.append(f"outs = call([{', '.join(datas)}])")
-    else:
+    elif not tensors:
         body.append(f"outs = run({', '.join(datas)})")
+    else:
+        opening, closing = "[]" if donatable else ("(", ",)")
+        body += [f"try: arrays = {opening}{', '.join(datas)}{closing}", "except AttributeError:"]
+        body += [f"    arrays = {opening}{', '.join(looked)}{closing}"]
+        body.append("outs = call(arrays)" if donatable else "outs = run(*arrays)")
     types_of = {i: value.type for i, value in enumerate(graph.outputs)}
     for position, unless in writer.conditions.items():
         body.append(f"if not outs[{position}].item():")
@@ -190,6 +196,7 @@ def entry_of(
 _ALWAYS: Final[dict[str, Any]] = {
     "Tensor": Tensor, "new": object.__new__, "MISS": MISS, "copy": view, "again": raised_again, "leaf_of": wrap,
     "Suspension": Suspension, "drive": drive, "Yielded": Yielded, "share": share, "spread": spread,
+    "data_of": data_of,
 }  # fmt: skip
 #: among it, what leaves a call half way
 _LEAVING: Final = ("Suspension(", "Yielded(", "again(")

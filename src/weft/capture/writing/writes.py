@@ -15,7 +15,9 @@ from weft.capture.state.journal import (
     contents_of,
     restore_sequence,
 )
+from weft.capture.state.memory import owner_of_memory
 from weft.capture.writing.writer import Writer
+from weft.core.lending import overlap
 from weft.core.sharing import share_nothing
 from weft.core.tensor import Tensor
 from weft.core.trace import Trace
@@ -65,13 +67,19 @@ class Writes:
         first = self.writer.journal.first_written
         ids = set(map(id, written))
         used = [handle for handle, _ in trace.externals.values() if id(handle) not in ids]
+        known = self.writer.sources.known.values()
+        arrays = [obj for obj, _ in known if owner_of_memory(obj) is not None]
+        what = None
         if not share_nothing([*written, *used], len(written)):
-            refusal = Unsupported(
-                Refusal.OUTPUT, "a tensor is written that shares elements with another one that the graph uses"
-            )
+            what = "a tensor is written that shares elements with another one that the graph uses"
+        elif overlap(tuple(written), tuple(arrays)):
+            what = "a tensor is written that shares its memory with a NumPy array which the call reads"
+        if what is not None:
+            refusal = Unsupported(Refusal.OUTPUT, what)
             refusal.step = min(first.get(id(handle), 0) for handle in written)
             raise refusal
         self.writer.sources.share_nothing(written, used)
+        self.writer.sources.lend_nothing(written, arrays)
 
     def _effect(self, key: int, obj: Any, contents: Any, trace: Trace, stored: dict[int, Tensor]) -> None:
         """Replay the writes to one object; a tensor that the graph writes is put into `stored`."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
@@ -49,7 +51,7 @@ class Embedding(Cell):
         if padding_idx is not None:
             if isinstance(padding_idx, bool) or not 0 <= padding_idx < vocab_size:
                 raise ValueError(f"Embedding: padding_idx must be in [0, {vocab_size}), not {padding_idx!r}")
-            values = self.init_tensor.asnumpy()
+            values = np.array(self.init_tensor)
             values[padding_idx] = 0
             self.init_tensor = Tensor(values)
         self.embedding_table = Parameter(self.init_tensor, name="embedding_table")

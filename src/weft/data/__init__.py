@@ -8,6 +8,17 @@ from weft.data.batches import (
     PaddedBatchDataset,
 )
 from weft.data.callbacks import DatasetCache, DSCallback
+from weft.data.corpora import (
+    AGNewsDataset,
+    AmazonReviewDataset,
+    DBpediaDataset,
+    IMDBDataset,
+    PennTreebankDataset,
+    SogouNewsDataset,
+    WikiTextDataset,
+    YahooAnswersDataset,
+    YelpReviewDataset,
+)
 from weft.data.dataset import (
     Dataset,
 )
@@ -23,6 +34,8 @@ from weft.data.iterators import (
     DictIterator,
     TupleIterator,
 )
+from weft.data.listed import CelebADataset, ManifestDataset
+from weft.data.mindrecords import MindDataset
 from weft.data.operations import (
     ConcatDataset,
     FilterDataset,
@@ -111,6 +124,18 @@ __all__ = [
     "VOCDataset",
     "DSCallback",
     "DatasetCache",
+    "MindDataset",
+    "AGNewsDataset",
+    "AmazonReviewDataset",
+    "DBpediaDataset",
+    "IMDBDataset",
+    "PennTreebankDataset",
+    "SogouNewsDataset",
+    "WikiTextDataset",
+    "YahooAnswersDataset",
+    "YelpReviewDataset",
+    "CelebADataset",
+    "ManifestDataset",
     "Schema",
     "TFRecordDataset",
     "zip",

@@ -524,4 +524,4 @@ def _same_sizes(left: list[Any], right: list[Any]) -> list[Any]:
 
 
 def _type_shown(dtype: np.dtype[Any]) -> Any:
-    return np.dtype(np.str_) if dtype.kind == "U" else dtype
+    return np.dtype(dtype.kind) if dtype.kind in "SU" else dtype

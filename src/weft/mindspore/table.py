@@ -32,6 +32,8 @@ _GRAD: Final = {
 }
 _FUNCTION: Final = {"weft.autodiff.function": "_Function=Function", "weft.autodiff.pausing": "_no_grad=no_grad no_grad"}
 _SEED: Final = {"weft.ops.random": "set_seed get_seed"}
+_GENERATOR: Final = {"weft.ops.generator": "*"}
+_SPARSE: Final = {"weft.ops.sparse": "COOTensor CSRTensor RowTensor"}
 _SERIALIZATION: Final = "save_checkpoint load_checkpoint load_param_into_net"
 _MINDIR: Final = {"weft.mindir": "export load"}
 
@@ -40,11 +42,12 @@ _EXTRAS: Final = (
 )
 _SCALES: Final = "DynamicLossScaleManager FixedLossScaleManager LossScaleManager"
 _CALLBACKS: Final = (
-    "Callback CheckpointConfig EarlyStopping History LambdaCallback LossMonitor ModelCheckpoint RunContext TimeMonitor"
+    "Callback CheckpointConfig EarlyStopping History LambdaCallback LearningRateScheduler LossMonitor ModelCheckpoint "
+    "RunContext TimeMonitor"
 )
 _METRICS: Final = (
     "Accuracy F1 Loss MAE MSE Metric Precision Recall Top1CategoricalAccuracy Top5CategoricalAccuracy "
-    "TopKCategoricalAccuracy get_metric_fn names"
+    "TopKCategoricalAccuracy ROC auc get_metric_fn names rearrange_inputs"
 )
 _FEEDING: Final = "DatasetHelper connect_network_with_dataset data_sink"
 _TRAIN: Final = {"weft.train": "*"}
@@ -61,7 +64,8 @@ _OPERATIONS: Final = {
 }
 _OPS: Final = {
     **_OPERATIONS,
-    "weft.ops": "*",
+    "weft.ops": "* pows=pow",
+    "weft.ops.sparse": "COOTensor CSRTensor RowTensor",
     "weft.autodiff.grad": "GradOperation grad value_and_grad get_grad vjp jvp",
     "weft.autodiff.jacobian": "jacfwd jacrev",
     "weft.autodiff.higher": "jet derivative linearize",
@@ -108,6 +112,7 @@ _OPERATION_MODULES: Final = (
 )
 #: settings are read where they are set
 _DATA: Final = {"weft.data": "*"}
+_RECORDS: Final = {"weft.data.mindrecord": "*", "weft.data.mindrecord.errors": "*"}
 _DATA_CONFIG: Final = {"weft.data.config": "*"}
 #: files of MindSpore's `dataset.engine` that programs import from
 _DATA_MODULES: Final = (
@@ -209,7 +214,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.context": _CONTEXT,
             "weft.jit": "jit jit_class ms_function",
             "weft.mindspore.extras": _EXTRAS,
-            "weft.train": f"Model {_FEEDING} {_SERIALIZATION} {_SCALES} {_CALLBACKS}",
+            "weft.train": f"Model {_FEEDING} {_SERIALIZATION} {_SCALES} {_CALLBACKS} SummaryCollector SummaryRecord",
             "weft.core.symbol": "Symbol",
             "weft.mindspore.profiler": "Profiler",
             **_MINDIR,
@@ -217,6 +222,8 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             **_GRAD,
             **_FUNCTION,
             **_SEED,
+            **_GENERATOR,
+            **_SPARSE,
             "weft.parallel.algorithms": "*",
             "weft.parallel.layout": "*",
             "weft.nn.parallel": "shard",
@@ -231,7 +238,10 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             **_LAZY,
             **_FUNCTION,
             **_SEED,
+            **_SPARSE,
         },
+        "mindspore.common.generator": _GENERATOR,
+        "mindspore.common.sparse_tensor": _SPARSE,
         "mindspore.common.dtype": {"weft.dtypes": _DTYPES},
         "mindspore.common.tensor": {"weft.core.tensor": "Tensor", "weft.mindspore.extras": "tensor"},
         "mindspore.common.np_dtype": {"ml_dtypes": "bfloat16"},
@@ -302,6 +312,8 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.ops._grad": {},
         "mindspore.ops._grad.grad_base": {"weft.autodiff.registry": "bprop_getters"},
         "mindspore.nn": _NN,
+        "mindspore.nn.probability": {},
+        "mindspore.nn.probability.distribution": {"weft.nn.probability.distribution": "*"},
         "mindspore.nn.metrics": {"weft.train.metrics": _METRICS},
         "mindspore.nn.utils": {"weft.mindspore.extras": "no_init_parameters"},
         "mindspore.nn.cell": {"weft.nn": "Cell"},
@@ -328,9 +340,24 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.dataset.core": {},
         "mindspore.dataset.core.config": _DATA_CONFIG,
         "mindspore.dataset.config": _DATA_CONFIG,
+        "mindspore.experimental": {},
+        "mindspore.experimental.optim": {"weft.nn.experimental": "*"},
+        "mindspore.experimental.optim.lr_scheduler": {"weft.nn.experimental.lr_scheduler": "*"},
+        "mindspore.experimental.optim.optimizer": {"weft.nn.experimental": "Optimizer"},
+        "mindspore.mindrecord": _RECORDS,
+        "mindspore.mindrecord.filereader": _RECORDS,
+        "mindspore.mindrecord.filewriter": _RECORDS,
+        "mindspore.mindrecord.mindpage": _RECORDS,
+        "mindspore.mindrecord.common": {},
+        "mindspore.mindrecord.common.exceptions": {"weft.data.mindrecord.errors": "*"},
         "mindspore.train": _TRAIN,
         "mindspore.train.amp": {"weft.train.amp": "*"},
-        "mindspore.train.callback": {"weft.train.callback": _CALLBACKS},
+        "mindspore.train.callback": {
+            "weft.train.callback": _CALLBACKS,
+            "weft.train.summary": "SummaryCollector",
+        },
+        "mindspore.train.summary": {"weft.train.summary": "SummaryRecord"},
+        "mindspore.train.summary.summary_record": {"weft.train.summary": "SummaryRecord"},
         "mindspore.train.data_sink": {"weft.train": _FEEDING},
         "mindspore.train.dataset_helper": {"weft.train": _FEEDING},
         "mindspore.train.loss_scale_manager": {"weft.train": _SCALES},
@@ -345,6 +372,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         },
     }
     | {f"mindspore.nn.{part}": _CELLS for part in _CELL_MODULES}
+    | {"mindspore.nn.optim.optimizer": {**_CELLS, "weft.nn.optim.optimizer": "opt_init_args_register"}}
     | {f"mindspore.dataset.engine{part}": _DATA for part in _DATA_MODULES}
     | {f"mindspore.ops.operations.{part}": _OPERATIONS for part in _OPERATION_MODULES}
     | {f"mindspore.ops.{part}": _OPS for part in _FUNCTION_MODULES}

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         PReLU,
         ReLU,
         ReLU6,
+        RReLU,
         SeLU,
         Sigmoid,
         SiLU,
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
     from weft.nn.layer.container import CellDict, CellList, SequentialCell
     from weft.nn.layer.conv import Conv1d, Conv1dTranspose, Conv2d, Conv2dTranspose, Conv3d, Conv3dTranspose
     from weft.nn.layer.embedding import Embedding, EmbeddingLookup
-    from weft.nn.layer.image import PSNR
+    from weft.nn.layer.image import MSSSIM, PSNR, SSIM, Unfold
     from weft.nn.layer.normalization import (
         BatchNorm1d,
         BatchNorm2d,
@@ -80,6 +81,21 @@ if TYPE_CHECKING:
         InstanceNorm2d,
         InstanceNorm3d,
         LayerNorm,
+    )
+    from weft.nn.layer.padding import (
+        ChannelShuffle,
+        ConstantPad1d,
+        ConstantPad2d,
+        ConstantPad3d,
+        PixelShuffle,
+        PixelUnshuffle,
+        ReflectionPad1d,
+        ReflectionPad2d,
+        ReflectionPad3d,
+        ReplicationPad1d,
+        ReplicationPad2d,
+        ReplicationPad3d,
+        ZeroPad2d,
     )
     from weft.nn.layer.pooling import (
         AdaptiveAvgPool1d,
@@ -110,6 +126,7 @@ if TYPE_CHECKING:
         BCEWithLogitsLoss,
         CosineEmbeddingLoss,
         CrossEntropyLoss,
+        DiceLoss,
         FocalLoss,
         HuberLoss,
         KLDivLoss,
@@ -117,7 +134,9 @@ if TYPE_CHECKING:
         LossBase,
         MarginRankingLoss,
         MSELoss,
+        MultiClassDiceLoss,
         NLLLoss,
+        RMSELoss,
         SmoothL1Loss,
         SoftMarginLoss,
         SoftmaxCrossEntropyWithLogits,
@@ -160,7 +179,7 @@ else:
             ),
             "weft.nn.layer.activation": (
                 "CELU ELU GELU GLU FastGelu Hardtanh HShrink HSigmoid HSwish LeakyReLU LogSigmoid "
-                "LogSoftmax Mish PReLU ReLU ReLU6 SeLU Sigmoid SiLU Softmax Softmax2d Softmin Softplus "
+                "LogSoftmax Mish PReLU RReLU ReLU ReLU6 SeLU Sigmoid SiLU Softmax Softmax2d Softmin Softplus "
                 "SoftShrink Softsign Tanh Tanhshrink Threshold get_activation"
             ),
             "weft.nn.layer.basic": (
@@ -170,7 +189,11 @@ else:
             "weft.nn.layer.container": "CellDict CellList SequentialCell",
             "weft.nn.layer.conv": "Conv1d Conv1dTranspose Conv2d Conv2dTranspose Conv3d Conv3dTranspose",
             "weft.nn.layer.embedding": "Embedding EmbeddingLookup",
-            "weft.nn.layer.image": "PSNR",
+            "weft.nn.layer.image": "MSSSIM PSNR SSIM Unfold",
+            "weft.nn.layer.padding": (
+                "ChannelShuffle ConstantPad1d ConstantPad2d ConstantPad3d PixelShuffle PixelUnshuffle ReflectionPad1d "
+                "ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad2d"
+            ),
             "weft.nn.layer.normalization": (
                 "BatchNorm1d BatchNorm2d BatchNorm3d GroupNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d LayerNorm"
             ),
@@ -185,8 +208,8 @@ else:
                 "PolynomialDecayLR WarmUpLR"
             ),
             "weft.nn.loss": (
-                "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss FocalLoss HuberLoss "
-                "KLDivLoss L1Loss LossBase MarginRankingLoss MSELoss NLLLoss SmoothL1Loss "
+                "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss DiceLoss FocalLoss HuberLoss "
+                "MultiClassDiceLoss RMSELoss KLDivLoss L1Loss LossBase MarginRankingLoss MSELoss NLLLoss SmoothL1Loss "
                 "SoftMarginLoss SoftmaxCrossEntropyWithLogits"
             ),
             "weft.nn.loss_scale": ("DynamicLossScaleUpdateCell FixedLossScaleUpdateCell TrainOneStepWithLossScaleCell"),
@@ -214,19 +237,22 @@ __all__ = [
     "ClipByNorm", "Dense", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Embedding", "EmbeddingLookup", "Flatten",
     "Identity", "MatMul", "Norm", "OneHot", "Pad",
     "Conv1d", "Conv1dTranspose", "Conv2d", "Conv2dBnAct", "Conv2dTranspose", "Conv3d", "Conv3dTranspose",
-    "DenseBnAct", "PSNR",
+    "DenseBnAct", "MSSSIM", "PSNR", "SSIM", "Unfold",
+    "ChannelShuffle", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "PixelShuffle", "PixelUnshuffle",
+    "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d",
+    "ZeroPad2d",
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
     "AvgPool1d", "AvgPool2d", "AvgPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d",
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
     "LayerNorm",
     "CELU", "ELU", "GELU", "GLU", "FastGelu", "HShrink", "HSigmoid", "HSwish", "Hardtanh", "LeakyReLU", "LogSigmoid",
-    "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SeLU", "SiLU", "Sigmoid", "SoftShrink", "Softmax", "Softmax2d",
-    "Softmin", "Softplus", "Softsign", "Tanh", "Tanhshrink", "Threshold", "get_activation",
+    "LogSoftmax", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SeLU", "SiLU", "Sigmoid", "SoftShrink", "Softmax",
+    "Softmax2d", "Softmin", "Softplus", "Softsign", "Tanh", "Tanhshrink", "Threshold", "get_activation",
     "GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNCell",
     "MultiheadAttention", "TransformerEncoder", "TransformerEncoderLayer",
     "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "FocalLoss", "HuberLoss", "KLDivLoss",
     "L1Loss", "LossBase", "MSELoss", "MarginRankingLoss", "NLLLoss", "SmoothL1Loss", "SoftMarginLoss",
-    "SoftmaxCrossEntropyWithLogits",
+    "SoftmaxCrossEntropyWithLogits", "DiceLoss", "MultiClassDiceLoss", "RMSELoss",
     "FTRL", "LARS", "SGD", "AdaMax", "Adadelta", "Adagrad", "Adam", "AdamWeightDecay", "Lamb", "Momentum", "Optimizer",
     "RMSProp",
     "CosineDecayLR", "ExponentialDecayLR", "InverseDecayLR", "LearningRateSchedule", "NaturalExpDecayLR",

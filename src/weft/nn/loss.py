@@ -6,6 +6,7 @@ from typing import Any
 
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
+from weft.nn.layer.activation import get_activation
 from weft.ops import loss as ops
 from weft.ops.activation import log_softmax, softmax
 
@@ -399,3 +400,99 @@ class FocalLoss(LossBase):
                 (self.weight * labels).sum(1) if labels.ndim == logits.ndim else self.weight.gather(labels, 0)
             )
         return self.get_loss(loss)
+
+
+class RMSELoss(LossBase):
+    """The root of the mean of the squared differences.
+
+    Example:
+        >>> import weft
+        >>> round(RMSELoss()(weft.Tensor([1.0, 3.0]), weft.Tensor([1.0, 1.0])).item(), 4)
+        1.4142
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def construct(self, logits: Any, label: Any) -> Any:
+        return ((logits - label) ** 2).mean().sqrt()
+
+
+class DiceLoss(LossBase):
+    """One minus twice the overlap, as a part of the sizes of both.
+
+    Args:
+        smooth: added to the denominator and the numerator.
+
+    Raises:
+        TypeError: `smooth` is no float.
+        ValueError: `smooth` is not positive, or the shapes differ (raised when called).
+
+    Example:
+        >>> import weft
+        >>> x = weft.Tensor([[1.0, 0.0]])
+        >>> print(round(DiceLoss(1e-5)(x, x).item(), 4))
+        0.0
+    """
+
+    def __init__(self, smooth: float = 1e-5) -> None:
+        super().__init__()
+        if isinstance(smooth, bool) or not isinstance(smooth, float):
+            raise TypeError(f"DiceLoss: smooth must be a float, not {type(smooth).__name__}")
+        if smooth <= 0:
+            raise ValueError(f"DiceLoss: smooth must be positive, not {smooth}")
+        self.smooth = smooth
+
+    def construct(self, logits: Any, label: Any) -> Any:
+        if logits.shape != label.shape:
+            raise ValueError(f"DiceLoss: logits have shape {logits.shape}, labels {label.shape}")
+        overlap = (logits * label).sum()
+        return 1 - 2 * overlap / ((logits * logits).sum() + (label * label).sum() + self.smooth)
+
+
+class MultiClassDiceLoss(LossBase):
+    """The mean of `DiceLoss` over classes.
+
+    Args:
+        weights: (classes, N), of floats: factors of the losses of classes.
+        ignore_indiex: a class that is left out.
+        activation: what is done to the logits before: ``"softmax"``, the name of another activation, or a Cell.
+
+    Raises:
+        ValueError: an argument has not that form, or the shapes differ (raised when called).
+
+    Example:
+        >>> import weft
+        >>> x = weft.Tensor([[9.0, -9.0]])
+        >>> MultiClassDiceLoss()(x, weft.Tensor([[1.0, 0.0]])).item() < 1
+        True
+    """
+
+    def __init__(self, weights: Any = None, ignore_indiex: int | None = None, activation: Any = "softmax") -> None:
+        super().__init__()
+        if weights is not None and (not isinstance(weights, Tensor) or weights.ndim != 2):
+            raise ValueError("MultiClassDiceLoss: weights must be a Tensor of 2 dimensions")
+        if ignore_indiex is not None and (isinstance(ignore_indiex, bool) or not isinstance(ignore_indiex, int)):
+            raise TypeError(f"MultiClassDiceLoss: ignore_indiex must be an int, not {type(ignore_indiex).__name__}")
+        if isinstance(activation, str):
+            activation = get_activation("softmax" if activation == "softmax" else activation.lower())
+        if activation is not None and not isinstance(activation, Cell):
+            raise TypeError("MultiClassDiceLoss: activation must be the name of one, or a Cell")
+        self.weights = weights
+        self.ignore_indiex = ignore_indiex
+        self.activation = activation
+        self.binary_dice_loss = DiceLoss(1e-5)
+
+    def construct(self, logits: Any, label: Any) -> Any:
+        if logits.shape != label.shape or logits.ndim < 2:
+            raise ValueError(f"MultiClassDiceLoss: logits have shape {logits.shape}, labels {label.shape}")
+        if self.weights is not None and self.weights.shape[0] != label.shape[1]:
+            raise ValueError(f"MultiClassDiceLoss: weights of {self.weights.shape[0]} classes, labels {label.shape[1]}")
+        if self.activation is not None:
+            logits = self.activation(logits)
+        total: Any = 0.0
+        for number in range(label.shape[1]):
+            if number != self.ignore_indiex:
+                loss = self.binary_dice_loss(logits[:, number], label[:, number])
+                total = total + (loss if self.weights is None else loss * self.weights[number])
+        return total / label.shape[1]

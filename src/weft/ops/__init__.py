@@ -25,6 +25,7 @@ from weft.ops.elementwise import *
 from weft.ops.embedding import *
 from weft.ops.gather import *
 from weft.ops.host import *
+from weft.ops.images import *
 from weft.ops.joining import *
 from weft.ops.legacy import *
 from weft.ops.linalg import *
@@ -41,8 +42,10 @@ from weft.ops.printing import *
 from weft.ops.random import *
 from weft.ops.reduce import *
 from weft.ops.select import *
+from weft.ops.sequences import *
 from weft.ops.shape import *
 from weft.ops.sorting import *
+from weft.ops.sparse import *
 from weft.ops.state import *
 from weft.ops.statistics import *
 from weft.ops.summary import *

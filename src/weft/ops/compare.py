@@ -16,8 +16,8 @@ from weft.ops.logic import logical_not
 
 __all__ = [
     "allclose", "approximate_equal", "array_equal", "eq", "equal", "ge", "greater", "greater_equal", "gt", "in1d",
-    "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "le", "less", "less_equal",
-    "lt", "ne", "not_equal",
+    "intopk", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "le", "less",
+    "less_equal", "lt", "ne", "not_equal",
 ]  # fmt: skip
 
 _WHY = "bool result"
@@ -330,6 +330,27 @@ def _in_top_k(x1: Any, x2: Any, *, k: int) -> Any:
     scores = jnp.take_along_axis(x1, jnp.where(inside, x2, 0)[:, None], axis=1)
     better = jnp.sum(~(x1 <= scores), axis=1)
     return inside & jnp.isfinite(scores[:, 0]) & (better < k)
+
+
+def intopk(x1: Tensor, x2: Tensor, k: int) -> Tensor:
+    """Whether the score of a class is among the largest.
+
+    Args:
+        x1: (N, C), of floats: the scores.
+        x2: (N,), of ints: the classes.
+        k: how many are the largest; equal scores count together.
+
+    Returns:
+        Tensor: (N,), of bools; False for a class that there is not.
+
+    Raises:
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> print(intopk(Tensor([[1.0, 3.0, 2.0]]), Tensor([2]), 2))
+        [ True]
+    """
+    return _in_top_k(x1, x2, k)
 
 
 eq = equal

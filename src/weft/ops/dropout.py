@@ -1,4 +1,4 @@
-"""Dropout: zero elements, or whole channels, at random."""
+"""Dropout: zero elements, or whole channels, at random; and slopes by chance."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from weft.core.dispatch import apply
 from weft.core.primitive import RANDOM, Primitive, Sample
 from weft.core.tensor import Tensor
 from weft.ops._rules import tensor
-from weft.ops.random import _key_of, draw_key
+from weft.ops.random import _key_of, draw_key, rand
+from weft.ops.select import where
 
-__all__ = ["dropout", "dropout1d", "dropout2d", "dropout3d"]
+__all__ = ["dropout", "dropout1d", "dropout2d", "dropout3d", "rrelu"]
 
 
 def _dropout(x: Any, key: Any, *, p: float, mask_rank: int) -> Any:
@@ -178,3 +179,33 @@ def _dropout_operator(x: Tensor, *, keep_prob: float, Seed0: int, Seed1: int) ->
 
 
 operator_class("Dropout", _dropout_operator, "keep_prob=0.5, Seed0=0, Seed1=0")
+
+
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tensor:
+    """Negative elements times slopes by chance.
+
+    Args:
+        input: tensor, of floats.
+        lower: the smallest slope.
+        upper: the largest slope.
+
+    Returns:
+        Tensor: of the same shape and element type.
+
+    Raises:
+        TypeError: a slope is no number.
+        ValueError: a slope is not from 0 to 1, or `lower` is larger than `upper`.
+
+    Example:
+        >>> print(rrelu(Tensor([-1.0, 2.0]), 0.5, 0.5))
+        [-0.5  2. ]
+    """
+    for what, value in (("lower", lower), ("upper", upper)):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError(f"rrelu: {what} must be a number, not {type(value).__name__}")
+        if not 0 <= value <= 1:
+            raise ValueError(f"rrelu: {what} must be in [0, 1], not {value}")
+    if lower > upper:
+        raise ValueError(f"rrelu: lower must be at most upper, not {lower} and {upper}")
+    slopes = float(lower) + float(upper - lower) * rand(*(input.shape or (1,)), dtype=input.dtype).reshape(input.shape)
+    return where(input >= 0.0, input, input * slopes)

@@ -12,7 +12,7 @@ from weft import dtypes, lazily
 from weft.core.declare import freeze, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.ops._kinks import vector_norm
+from weft.ops._kinks import vector_norm as norm_of
 from weft.ops._rules import all_axes, floating, promoted
 from weft.ops._samples import Samples, one
 from weft.ops.reduce import reduce_sum
@@ -27,7 +27,7 @@ __all__ = [
     "adjoint", "cdist", "cholesky", "cholesky_inverse", "cholesky_solve", "cond", "det", "eig", "eigh", "eigvals",
     "inverse", "log_matrix_determinant", "logdet", "lu_solve", "matrix_band_part", "matrix_determinant",
     "matrix_diag", "matrix_diag_part", "matrix_exp", "matrix_inverse", "matrix_power", "matrix_rank",
-    "matrix_solve", "pinv", "qr", "slogdet", "solve", "svd", "trace", "triangular_solve",
+    "matrix_solve", "pinv", "qr", "slogdet", "solve", "svd", "trace", "triangular_solve", "vector_norm",
 ]  # fmt: skip
 
 _SQUARE = np.array([[3.0, 1.0, 0.5], [0.25, 2.0, -0.5], [0.75, 0.5, 4.0]], np.float32)
@@ -403,7 +403,7 @@ def cdist(x1: Any, x2: Any, *, p: float = 2.0) -> Any:
         >>> print(cdist(Tensor([[0.0, 0.0]]), Tensor([[3.0, 4.0]])))
         [[5.]]
     """
-    return vector_norm(x1[..., :, None, :] - x2[..., None, :, :], p, (-1,))
+    return norm_of(x1[..., :, None, :] - x2[..., None, :, :], p, (-1,))
 
 
 log_matrix_determinant = slogdet
@@ -424,7 +424,7 @@ operator_class("Svd", svd, "full_matrices=False, compute_uv=True")
 )
 def _norm_of_order(x: Any, *, axes: tuple[int, ...], p: int, keep_dims: bool, epsilon: float) -> Any:
     """The norm of an order over axes, at least `epsilon`."""
-    return jnp.maximum(vector_norm(x, p, axes, keep_dims), jnp.asarray(epsilon, x.dtype))
+    return jnp.maximum(norm_of(x, p, axes, keep_dims), jnp.asarray(epsilon, x.dtype))
 
 
 def _lp_norm_operator(input: Tensor, *, axis: Any, p: int, keep_dims: bool, epsilon: float) -> Tensor:
@@ -439,3 +439,42 @@ def _lp_norm_operator(input: Tensor, *, axis: Any, p: int, keep_dims: bool, epsi
 
 
 operator_class("LpNorm", _lp_norm_operator, "axis, p=2, keep_dims=False, epsilon=1e-12")
+
+
+@op(
+    "VectorNormOfAxes",
+    classes=(),
+    samples=lambda: [
+        Sample((_TALL,), {"order": order, "axes": axes, "keepdims": axes == (0,)})
+        for order, axes in ((3.0, (0,)), (2.0, (0, 1)), (1.0, (1,)))
+    ],
+)
+def _vector_norm(x: Any, *, order: float, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return norm_of(x, order, axes, keepdims)
+
+
+def vector_norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
+    """The norm of vectors.
+
+    Args:
+        x: tensor, of floats or complex numbers.
+        ord: the order: a number, ``inf`` or ``-inf``.
+        axis: the axes of a vector; None for all elements as one.
+        keepdims: leave the axes with size 1.
+        dtype: element type to compute in.
+
+    Returns:
+        Tensor: of floats, without the axes.
+
+    Raises:
+        TypeError: `ord` is no number.
+
+    Example:
+        >>> print(vector_norm(Tensor([[3.0, 4.0], [0.0, 1.0]]), axis=1))
+        [5. 1.]
+    """
+    if isinstance(ord, bool) or not isinstance(ord, (int, float)):
+        raise TypeError(f"vector_norm: ord must be a number, not {type(ord).__name__}")
+    x = x if dtype is None else x.astype(dtype)
+    axes = tuple(range(x.ndim)) if axis is None else all_axes("vector_norm", freeze(axis), x.ndim)
+    return _vector_norm(x, float(ord), axes, bool(keepdims))

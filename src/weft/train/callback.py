@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.core.tensor import Tensor
+from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
 from weft.train.serialization import save_checkpoint
 
@@ -490,3 +490,38 @@ class ModelCheckpoint(Callback):
         keep = self._config.keep_checkpoint_max
         while keep and len(self._saved) > keep:
             self._saved.pop(0).unlink(missing_ok=True)
+
+
+class LearningRateScheduler(Callback):
+    """Changes the learning rate before the next step.
+
+    Args:
+        learning_rate_function: called with the learning rate and the number of steps, gives the next learning rate.
+
+    Raises:
+        ValueError: the optimizer's learning rate is no number that can be assigned to (raised during training).
+
+    Example:
+        >>> scheduler = LearningRateScheduler(lambda rate, step: rate * 0.5 if step % 10 == 0 else rate)
+        >>> scheduler.learning_rate_function(1.0, 10)
+        0.5
+    """
+
+    def __init__(self, learning_rate_function: Callable[[float, int], float]) -> None:
+        if not callable(learning_rate_function):
+            raise TypeError(
+                f"LearningRateScheduler: {type(learning_rate_function).__name__} is no function of the rate and step"
+            )
+        self.learning_rate_function = learning_rate_function
+
+    def step_end(self, run_context: RunContext) -> None:
+        """Set the learning rate of the next step."""
+        facts = run_context.original_args()
+        rate = getattr(facts.optimizer, "learning_rate", None)
+        if not isinstance(rate, Parameter) or rate.ndim:
+            raise ValueError("LearningRateScheduler needs an optimizer whose learning rate is one number")
+        following = self.learning_rate_function(float(rate.asnumpy()), facts.cur_step_num)
+        rate.set_data(Tensor(float(following), rate.dtype))
+
+    def on_eval_step_end(self, run_context: RunContext) -> None:
+        """Evaluation changes no rate."""

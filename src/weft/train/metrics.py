@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -74,6 +76,37 @@ class Metric(ABC):
     @abstractmethod
     def eval(self) -> Any:
         """The result over all batches."""
+
+
+def rearrange_inputs(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the `update` of a metric get the outputs that `Metric.set_indexes` chose.
+
+    Args:
+        func: the method.
+
+    Returns:
+        The method that gets them.
+
+    Example:
+        >>> class First(Metric):
+        ...     def clear(self):
+        ...         self.seen = None
+        ...     @rearrange_inputs
+        ...     def update(self, *inputs):
+        ...         self.seen = inputs
+        ...     def eval(self):
+        ...         return self.seen
+        >>> metric = First().set_indexes([1, 0])
+        >>> metric("a", "b")
+        ('b', 'a')
+    """
+
+    @functools.wraps(func)
+    def update(self: Any, *inputs: Any) -> Any:
+        indexes = self.indexes
+        return func(self, *inputs) if indexes is None else func(self, *[inputs[place] for place in indexes])
+
+    return update
 
 
 class _Counting(Metric):
@@ -374,3 +407,110 @@ def metrics_of(metrics: Any) -> dict[str, Metric]:
     if isinstance(metrics, (set, list, tuple)):
         return {name: get_metric_fn(name) for name in metrics}
     raise TypeError(f"metrics must be a dict or a set of names, not {type(metrics).__name__}")
+
+
+class ROC(Metric):
+    """Points of the curve of true against false positives: false positive rates, true positive rates, thresholds.
+
+    Args:
+        class_num: how many classes there are; for two, it need not be said.
+        pos_label: which label is positive, of two; 1, if not said.
+
+    Example:
+        >>> metric = ROC(pos_label=1)
+        >>> metric.clear()
+        >>> metric.update(np.array([0.1, 0.9]), np.array([0, 1]))
+        >>> [part.tolist() for part in metric.eval()]
+        [[0.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.9, 0.9, 0.1]]
+    """
+
+    def __init__(self, class_num: int | None = None, pos_label: int | None = None) -> None:
+        super().__init__()
+        for what, value in (("class_num", class_num), ("pos_label", pos_label)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+                raise TypeError(f"ROC: {what} must be an int, not {type(value).__name__}")
+        self.class_num = class_num
+        self.pos_label = pos_label
+        self.clear()
+
+    def clear(self) -> None:
+        self._scores: list[np.ndarray[Any, Any]] = []
+        self._labels: list[np.ndarray[Any, Any]] = []
+
+    @rearrange_inputs
+    def update(self, *inputs: Any) -> None:
+        """Take one batch.
+
+        Args:
+            inputs: scores, (N,) or (N, classes), and labels, (N,).
+
+        Raises:
+            ValueError: there are not two inputs, or their shapes do not fit.
+        """
+        if len(inputs) != 2:
+            raise ValueError(f"ROC takes scores and labels, not {len(inputs)} inputs")
+        scores, labels = (self._convert_data(each) for each in inputs)
+        if scores.ndim not in (1, 2) or labels.ndim != 1 or len(scores) != len(labels):
+            raise ValueError(f"ROC: labels of shape {labels.shape} do not fit scores of shape {scores.shape}")
+        if scores.ndim == 2 and self.class_num not in (None, scores.shape[1]):
+            raise ValueError(f"ROC: there are scores of {scores.shape[1]} classes, not of {self.class_num}")
+        self._scores.append(scores)
+        self._labels.append(labels)
+
+    def eval(self) -> Any:
+        """The rates and thresholds; lists with one for each class where there are scores of classes.
+
+        Raises:
+            RuntimeError: there was no batch.
+        """
+        if not self._scores:
+            raise RuntimeError("ROC needs update before eval")
+        scores, labels = np.concatenate(self._scores), np.concatenate(self._labels)
+        if scores.ndim == 1:
+            return _curve(scores, labels == (1 if self.pos_label is None else self.pos_label))
+        curves = [_curve(scores[:, number], labels == number) for number in range(scores.shape[1])]
+        return tuple([list(parts) for parts in zip(*curves, strict=True)])
+
+
+def _curve(scores: np.ndarray[Any, Any], positive: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    order = np.argsort(-scores, kind="stable")
+    scores, positive = scores[order], positive[order]
+    # equal scores are one threshold
+    ends = np.append(np.flatnonzero(np.diff(scores)), len(scores) - 1)
+    hits = np.cumsum(positive)[ends]
+    false = ends + 1 - hits
+    rates = [np.append(0, part) / max(part[-1], 1) for part in (false, hits)]
+    return (*rates, np.append(scores[:1] + 1, scores[ends]))
+
+
+def auc(x: Any, y: Any, reorder: bool = False) -> float:
+    """The area under a curve, of trapezia.
+
+    Args:
+        x: (N,): where the points are.
+        y: (N,): how high they are.
+        reorder: whether the points are put in order first.
+
+    Returns:
+        float: the area.
+
+    Raises:
+        ValueError: the points are in no order.
+
+    Example:
+        >>> auc([0.0, 0.5, 1.0], [0.0, 1.0, 1.0])
+        0.75
+    """
+    places, heights = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if places.ndim != 1 or places.shape != heights.shape:
+        raise ValueError(f"auc: points of shapes {places.shape} and {heights.shape}")
+    if reorder:
+        order = np.lexsort((heights, places))
+        places, heights = places[order], heights[order]
+    steps = np.diff(places)
+    if (steps < 0).any() and (steps > 0).any():
+        raise ValueError(
+            "For 'auc', if the argument is False, the argument 'x' array must be increasing or decreasing, but got "
+            f"'x': {places}"
+        )
+    return float(abs(np.sum(steps * (heights[1:] + heights[:-1]) / 2)))

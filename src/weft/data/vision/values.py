@@ -34,8 +34,8 @@ class Decode(Operation):
             column = np.frombuffer(column, np.uint8)
         if not isinstance(column, np.ndarray):
             raise TypeError(f"The type of the encoded image should be {np.ndarray}, but got {type(column)}.")
-        if column.ndim == 0 and isinstance(column.item(), bytes):
-            column = np.frombuffer(column.item(), np.uint8)
+        if column.dtype.kind == "S" and column.size == 1:
+            column = np.frombuffer(column.tobytes(), np.uint8)
         if column.ndim != 1:
             raise TypeError(f"The number of array dimensions of the encoded image should be 1, but got {column.ndim}.")
         return column

@@ -8,6 +8,7 @@ from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
 from weft.nn.initializer import initializer
 from weft.ops import activation as ops
+from weft.ops.dropout import rrelu
 
 
 class ReLU(Cell):
@@ -115,6 +116,33 @@ class LeakyReLU(Cell):
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.leaky_relu(x, self.alpha)
+
+
+class RReLU(Cell):
+    """`rrelu` as a cell.
+
+    Args:
+        lower: the smallest slope of the negative side.
+        upper: the largest slope.
+
+    Raises:
+        TypeError: a slope is no number.
+        ValueError: a slope is not from 0 to 1, or `lower` is larger than `upper`.
+
+    Example:
+        >>> import weft
+        >>> print(RReLU(0.5, 0.5)(weft.Tensor([-1.0, 2.0])))
+        [-0.5  2. ]
+    """
+
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> None:
+        super().__init__()
+        rrelu(Tensor([0.0]), lower, upper)
+        self.lower = lower
+        self.upper = upper
+
+    def construct(self, x: Tensor) -> Tensor:
+        return rrelu(x, self.lower, self.upper)
 
 
 class ELU(Cell):

@@ -76,7 +76,12 @@ class EmbeddingLookup(Cell):
         vocab_size: number of rows.
         embedding_size: length of a row.
         param_init: initializer of the table.
+        target: kept: where MindSpore looks up.
+        slice_mode: kept: how MindSpore parts the table among devices; one of the constants of the class.
+        manual_shapes: kept.
         max_norm: rescale longer rows to this norm.
+        sparse: kept.
+        vocab_cache_size: kept.
         dtype: element type of the table.
 
     Example:
@@ -85,15 +90,30 @@ class EmbeddingLookup(Cell):
         (2, 4)
     """
 
+    BATCH_SLICE = "batch_slice"
+    FIELD_SLICE = "field_slice"
+    TABLE_ROW_SLICE = "table_row_slice"
+    TABLE_COLUMN_SLICE = "table_column_slice"
+
     def __init__(
         self,
         vocab_size: int,
         embedding_size: int,
         param_init: Any = "normal",
+        target: str = "CPU",
+        slice_mode: str = "batch_slice",
+        manual_shapes: Any = None,
         max_norm: float | None = None,
+        sparse: bool = True,
+        vocab_cache_size: int = 0,
         dtype: Any = dtypes.float32,
     ) -> None:
         super().__init__()
+        if target not in ("CPU", "DEVICE"):
+            raise ValueError(f"EmbeddingLookup: target must be 'CPU' or 'DEVICE', not {target!r}")
+        modes = (self.BATCH_SLICE, self.FIELD_SLICE, self.TABLE_ROW_SLICE, self.TABLE_COLUMN_SLICE)
+        if slice_mode not in modes:
+            raise ValueError(f"EmbeddingLookup: slice_mode must be one of {modes}, not {slice_mode!r}")
         self.vocab_size = positive_int("EmbeddingLookup", "vocab_size", vocab_size)
         self.embedding_size = positive_int("EmbeddingLookup", "embedding_size", embedding_size)
         self.max_norm = max_norm

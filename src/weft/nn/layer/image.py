@@ -5,10 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
+from weft.ops.conv import conv2d
 from weft.ops.elementwise import log
+from weft.ops.images import unfold
+from weft.ops.joining import stack
 from weft.ops.math import square
+from weft.ops.padding import pad
+from weft.ops.pool import avg_pool2d
 from weft.ops.reduce import reduce_mean
 
 
@@ -40,3 +47,186 @@ class PSNR(Cell):
             raise ValueError(f"PSNR: images must have 4 dimensions (N, C, H, W), not shape {img1.shape}")
         error = reduce_mean(square(img1 - img2), (1, 2, 3))
         return log(self.max_val**2 / error) * (10 / math.log(10))
+
+
+def _checked_number(name: str, what: str, value: Any, kinds: tuple[type, ...], least: float | None = None) -> Any:
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        raise TypeError(f"{name}: {what} must be {' or '.join(k.__name__ for k in kinds)}, not {type(value).__name__}")
+    number: Any = value
+    if least is not None and number <= least:
+        raise ValueError(f"{name}: {what} must be larger than {least}, not {value}")
+    return number
+
+
+class SSIM(Cell):
+    """How alike the structures of two images are: 1 where they are the same.
+
+    Means and variances are those of windows, weighted as a normal distribution.
+
+    Args:
+        max_val: the largest value of a pixel.
+        filter_size: side of a window.
+        filter_sigma: standard deviation of the weights.
+        k1: steadies the comparison of means.
+        k2: steadies the comparison of variances.
+
+    Raises:
+        TypeError: an argument is no number.
+        ValueError: a number is not positive, or an image is smaller than a window (raised when called).
+
+    Example:
+        >>> import weft
+        >>> x = weft.ops.ones((1, 1, 16, 16))
+        >>> print(SSIM()(x, x))
+        [1.]
+    """
+
+    def __init__(
+        self,
+        max_val: float = 1.0,
+        filter_size: int = 11,
+        filter_sigma: float = 1.5,
+        k1: float = 0.01,
+        k2: float = 0.03,
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        self.max_val = _checked_number(name, "max_val", max_val, (int, float), 0)
+        self.filter_size = _checked_number(name, "filter_size", filter_size, (int,), 0)
+        self.filter_sigma = _checked_number(name, "filter_sigma", filter_sigma, (float,), 0)
+        self.c1 = (_checked_number(name, "k1", k1, (float,)) * max_val) ** 2
+        self.c2 = (_checked_number(name, "k2", k2, (float,)) * max_val) ** 2
+        place = np.arange(filter_size) - (filter_size - 1) / 2
+        weights = np.exp(-np.square(place) / (2 * filter_sigma**2))
+        self._weights = np.outer(weights, weights) / weights.sum() ** 2
+
+    def _filtered(self, image: Tensor, kernel: Tensor) -> Tensor:
+        count, channels, height, width = image.shape
+        found = conv2d(image.reshape((count * channels, 1, height, width)), kernel)
+        return found.reshape((count, channels, *found.shape[2:]))
+
+    def _compared(self, img1: Tensor, img2: Tensor) -> tuple[Tensor, Tensor]:
+        """For each image the mean of the similarity, and of the part of it that the variances make."""
+        kernel = Tensor(self._weights[None, None].astype(img1.dtype.np_dtype))
+        first, second = self._filtered(img1, kernel), self._filtered(img2, kernel)
+        both = first * second
+        squares = square(first) + square(second)
+        products = self._filtered(img1 * img2, kernel)
+        spread = self._filtered(square(img1) + square(img2), kernel)
+        structure = (2.0 * (products - both) + self.c2) / (spread - squares + self.c2)
+        luminance = (2.0 * both + self.c1) / (squares + self.c1)
+        return reduce_mean(luminance * structure, (1, 2, 3)), reduce_mean(structure, (1, 2, 3))
+
+    def _check(self, img1: Tensor, img2: Tensor) -> None:
+        name = type(self).__name__
+        if img1.shape != img2.shape:
+            raise ValueError(f"{name}: the images have shapes {img1.shape} and {img2.shape}")
+        if img1.dtype != img2.dtype:
+            raise TypeError(f"{name}: the images have element types {img1.dtype} and {img2.dtype}")
+        if img1.ndim != 4:
+            raise ValueError(f"{name}: images must have 4 dimensions (N, C, H, W), not shape {img1.shape}")
+        if min(img1.shape[2:]) < self.filter_size:
+            raise ValueError(f"{name}: images of {img1.shape[2:]} are smaller than a window of {self.filter_size}")
+
+    def construct(self, img1: Tensor, img2: Tensor) -> Tensor:
+        self._check(img1, img2)
+        return self._compared(img1, img2)[0]
+
+
+class MSSSIM(SSIM):
+    """`SSIM` at several sizes of the images, each half of the one before, weighted.
+
+    Args:
+        max_val: the largest value of a pixel.
+        power_factors: the weights, the largest size first.
+        filter_size: side of a window.
+        filter_sigma: standard deviation of the weights of a window.
+        k1: steadies the comparison of means.
+        k2: steadies the comparison of variances.
+
+    Raises:
+        TypeError: an argument is no number.
+        ValueError: a number is not positive, or an image is smaller than a window (raised when called).
+
+    Example:
+        >>> import weft
+        >>> x = weft.ops.ones((1, 1, 32, 32))
+        >>> round(MSSSIM(power_factors=(0.5, 0.5))(x, x).item(), 4)
+        1.0
+    """
+
+    def __init__(
+        self,
+        max_val: float = 1.0,
+        power_factors: Any = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333),
+        filter_size: int = 11,
+        filter_sigma: float = 1.5,
+        k1: float = 0.01,
+        k2: float = 0.03,
+    ) -> None:
+        super().__init__(max_val, filter_size, filter_sigma, k1, k2)
+        if not isinstance(power_factors, (tuple, list)):
+            raise TypeError(f"MSSSIM: power_factors must be a tuple or list, not {type(power_factors).__name__}")
+        self.power_factors = tuple(float(each) for each in power_factors)
+
+    def construct(self, img1: Tensor, img2: Tensor) -> Tensor:
+        found = []
+        for size in range(len(self.power_factors)):
+            self._check(img1, img2)
+            similarity, structure = self._compared(img1, img2)
+            found.append(similarity if size == len(self.power_factors) - 1 else structure)
+            if size < len(self.power_factors) - 1:
+                img1, img2 = avg_pool2d(img1, 2, 2), avg_pool2d(img2, 2, 2)
+        powers = Tensor(np.asarray(self.power_factors, found[0].dtype.np_dtype))
+        # what is negative counts as 0, whose root has no slope
+        return (stack(found, -1).clip(0.0, None) ** powers).prod(-1)
+
+
+class Unfold(Cell):
+    """The patches of images, as channels.
+
+    Args:
+        ksizes: ``[1, height, width, 1]`` of a window.
+        strides: ``[1, rows, columns, 1]`` between the windows.
+        rates: ``[1, rows, columns, 1]`` between the elements of a window.
+        padding: ``"valid"``, or ``"same"``: with a border of zeros, as many windows as the strides go into the image.
+
+    Raises:
+        TypeError: an argument is no tuple or list.
+        ValueError: an argument has not that form.
+
+    Example:
+        >>> import weft
+        >>> Unfold([1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1])(weft.ops.ones((1, 3, 4, 5))).shape
+        (1, 12, 3, 4)
+    """
+
+    def __init__(self, ksizes: Any, strides: Any, rates: Any, padding: str = "valid") -> None:
+        super().__init__()
+        for what, value in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
+            if not isinstance(value, (tuple, list)):
+                raise TypeError(f"Unfold: {what} must be a tuple or list, not {type(value).__name__}")
+            if len(value) != 4 or value[0] != 1 or value[3] != 1:
+                raise ValueError(f"Unfold: {what} must be [1, rows, columns, 1], not {value}")
+            if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in value[1:3]):
+                raise ValueError(f"Unfold: {what} must hold positive ints, not {value}")
+        if not isinstance(padding, str) or padding.lower() not in ("same", "valid"):
+            raise ValueError(f"Unfold: padding must be 'same' or 'valid', not {padding!r}")
+        self.ksizes, self.strides, self.rates = (tuple(each[1:3]) for each in (ksizes, strides, rates))
+        self.padding = padding.lower()
+
+    def construct(self, input_x: Tensor) -> Tensor:
+        wide = [rate * (size - 1) + 1 for rate, size in zip(self.rates, self.ksizes, strict=True)]
+        if self.padding == "same":
+            border = []
+            for axis in (1, 0):
+                length, stride = input_x.shape[2 + axis], self.strides[axis]
+                missing = max((-(-length // stride) - 1) * stride + wide[axis] - length, 0)
+                border += [missing // 2, missing - missing // 2]
+            input_x = pad(input_x, tuple(border))
+        count, channels, *sizes = input_x.shape
+        patches = unfold(input_x, self.ksizes, self.rates, 0, self.strides)
+        windows = [(n - w) // s + 1 for n, w, s in zip(sizes, wide, self.strides, strict=True)]
+        # the places in a window come before the channels
+        parts = patches.reshape((count, channels, self.ksizes[0] * self.ksizes[1], *windows))
+        return parts.transpose((0, 2, 1, 3, 4)).reshape((count, -1, *windows))

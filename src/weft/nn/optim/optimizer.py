@@ -7,7 +7,9 @@ dispatch eagerly and is one node in a graph.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+import inspect
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -18,6 +20,7 @@ from weft.core.dispatch import apply
 from weft.core.parameters import ParameterTuple
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Parameter, Tensor
+from weft.core.transparency import transparent
 from weft.nn.cell import Cell
 from weft.nn.learning_rate_schedule import LearningRateSchedule
 from weft.ops.state import assign_add
@@ -225,6 +228,19 @@ class Optimizer(Cell):
                 raise ValueError(f"{one!r} is not optimized by this {type(self).__name__}")
         return found[0] if isinstance(param, Parameter) else found
 
+    @property
+    def target(self) -> str:
+        """Where parameters are updated, as MindSpore names it: ``"CPU"``, ``"GPU"`` or ``"Ascend"``; kept."""
+        return getattr(self, "_target", "CPU")
+
+    @target.setter
+    def target(self, value: str) -> None:
+        if not isinstance(value, str):
+            raise TypeError(f"target must be a str, not {type(value).__name__}")
+        if value not in ("CPU", "GPU", "Ascend"):
+            raise ValueError(f"target must be 'CPU', 'GPU' or 'Ascend', not {value!r}")
+        self.__dict__["_target"] = value
+
     # -- parts for optimizers written by users -------------------------------------------------------------
 
     def flatten_gradients(self, gradients: Any) -> Any:
@@ -375,6 +391,36 @@ class Optimizer(Cell):
             rate: Parameter or schedule.
         """
         return self._rate_now(rate) if isinstance(rate, Cell) else rate
+
+
+def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
+    """Let the constructor of an optimizer keep its arguments as ``init_args``, but the parameters and the rate.
+
+    Args:
+        fn: the constructor.
+
+    Returns:
+        The constructor that keeps them.
+
+    Example:
+        >>> class Named:
+        ...     @opt_init_args_register
+        ...     def __init__(self, params, momentum=0.5):
+        ...         pass
+        >>> Named([]).init_args
+        {'momentum': 0.5}
+    """
+    signature = inspect.signature(fn)
+
+    @functools.wraps(fn)
+    def constructor(self: Any, *args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        left_out = (next(iter(bound.arguments)), "params", "learning_rate")
+        object.__setattr__(self, "init_args", {k: v for k, v in bound.arguments.items() if k not in left_out})
+        fn(self, *args, **kwargs)
+
+    return transparent(constructor)
 
 
 def _rate_at(rates: Any, step: Any) -> Any:

@@ -1,0 +1,689 @@
+"""The optimizers that keep their parameters in groups: the arithmetic of each."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+
+from weft.nn.experimental.optimizer import Optimizer
+
+
+def _checked(
+    name: str, group: dict[str, Any], *numbers: str, flags: tuple[str, ...] = (), pairs: tuple[str, ...] = ()
+) -> None:
+    """Refuse options that are no numbers of at least 0, no bools, no pairs of numbers from 0 to below 1."""
+    for option in numbers:
+        value = group[option]
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError(
+                f"For '{name}', the type of '{option}' should be one of '['int', 'float']', but got type "
+                f"'{type(value).__name__}'."
+            )
+        if value < 0:
+            raise ValueError(f"Invalid {option} value: {value}")
+    for option in flags:
+        if not isinstance(group[option], bool):
+            raise TypeError(f"For '{name}', '{option}' must be a bool, not {type(group[option]).__name__}.")
+    for option in pairs:
+        value = group[option]
+        if not isinstance(value, (tuple, list)) or len(value) != 2:
+            raise TypeError(f"For '{name}', '{option}' must be a pair of numbers, not {value!r}.")
+        for place, each in enumerate(value):
+            if not isinstance(each, (int, float)) or not 0 <= each < 1:
+                raise ValueError(f"Invalid {option}[{place}] value: {each}")
+
+
+def _towards(g: Any, p: Any, options: dict[str, Any]) -> Any:
+    """The gradient of what is made smaller, with the weight decay."""
+    g = -g if options.get("maximize") else g
+    return g + options["weight_decay"] * p if options["weight_decay"] else g
+
+
+class Adadelta(Optimizer):
+    """Steps as large as those before, by the sizes of the gradients before.
+
+    Args:
+        params: Parameters, or groups: dicts of ``params`` and options.
+        lr: learning rate.
+        rho: share of the squares before that stays.
+        eps: added under the roots.
+        weight_decay: share of each parameter that is added to its gradient.
+        maximize: step along the gradient instead of against it.
+
+    Raises:
+        TypeError: an option has the wrong type.
+        ValueError: an option is out of range.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = Adadelta([p])((weft.Tensor([1.0]),))
+        >>> print(round(p.value().item(), 4))
+        0.9968
+    """
+
+    slots = (("accum", 0.0), ("accum_update", 0.0))
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0.0,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
+
+    def _check_options(self, group: dict[str, Any]) -> None:
+        _checked("Adadelta", group, "rho", "eps", "weight_decay", flags=("maximize",))
+        if group["rho"] > 1 or not group["eps"]:
+            raise ValueError("For 'Adadelta', rho must be in [0, 1] and eps be positive.")
+
+    @staticmethod
+    def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+        g = _towards(g, p, options)
+        rho, eps = options["rho"], options["eps"]
+        squares = state[0] * rho + jnp.square(g) * (1 - rho)
+        change = jnp.sqrt(state[1] + eps) / jnp.sqrt(squares + eps) * g
+        return p - lr * change, squares, state[1] * rho + jnp.square(change) * (1 - rho)
+
+
+class Adagrad(Optimizer):
+    """Steps by the root of the sum of the squares of all gradients.
+
+    Args:
+        params: Parameters, or groups: dicts of ``params`` and options.
+        lr: learning rate.
+        lr_decay: the learning rate is divided by 1 + (steps before) * this.
+        weight_decay: share of each parameter that is added to its gradient.
+        initial_accumulator_value: what the sums begin with.
+        eps: added to the denominator.
+        maximize: step along the gradient instead of against it.
+
+    Raises:
+        TypeError: an option has the wrong type.
+        ValueError: an option is out of range.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = Adagrad([p], 0.5)((weft.Tensor([2.0]),))
+        >>> print(p.value())
+        [0.5]
+    """
+
+    slots = (("accum", lambda group: group["initial_accumulator_value"]),)
+    counter = "step_t"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lr_decay: float = 0.0,
+        weight_decay: float = 0.0,
+        initial_accumulator_value: float = 0.0,
+        eps: float = 1e-10,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "lr_decay": lr_decay,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "initial_accumulator_value": initial_accumulator_value,
+                "maximize": maximize,
+            },
+        )
+
+    def _check_options(self, group: dict[str, Any]) -> None:
+        numbers = ("lr_decay", "weight_decay", "initial_accumulator_value", "eps")
+        _checked("Adagrad", group, *numbers, flags=("maximize",))
+
+    @staticmethod
+    def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+        g = _towards(g, p, options)
+        squares = state[0] + jnp.square(g)
+        rate = lr / (1 + (step - 1) * options["lr_decay"])
+        return p - rate * g / (jnp.sqrt(squares) + options["eps"]), squares
+
+
+class Adam(Optimizer):
+    """Adaptive moment estimation.
+
+    Args:
+        params: Parameters, or groups: dicts of ``params`` and options.
+        lr: learning rate.
+        betas: shares of the first and second moment that stay.
+        eps: added to the denominator.
+        weight_decay: share of each parameter that is added to its gradient.
+        amsgrad: divide by the largest second moment so far.
+        maximize: step along the gradient instead of against it.
+
+    Raises:
+        TypeError: an option has the wrong type.
+        ValueError: an option is out of range.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = Adam([p], 0.5)((weft.Tensor([1.0]),))
+        >>> print(round(p.value().item(), 4))
+        0.5
+    """
+
+    slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0), ("max_exp_avg_sq", 0.0))
+    counter = "state_step"
+    #: whether the decay is apart from the moments
+    decoupled: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
+                "maximize": maximize,
+            },
+        )
+
+    def _check_options(self, group: dict[str, Any]) -> None:
+        _checked(type(self).__name__, group, "eps", "weight_decay", flags=("amsgrad", "maximize"), pairs=("betas",))
+
+    def _options(self, group: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+        return (*super()._options(group), ("decoupled", self.decoupled))
+
+    @staticmethod
+    def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+        beta1, beta2 = options["betas"]
+        if options["decoupled"]:
+            g = -g if options["maximize"] else g
+            p = p - lr * options["weight_decay"] * p
+        else:
+            g = _towards(g, p, options)
+        first = state[0] * beta1 + g * (1 - beta1)
+        second = state[1] * beta2 + jnp.square(g) * (1 - beta2)
+        largest = jnp.maximum(state[2], second) if options["amsgrad"] else state[2]
+        root = jnp.sqrt(largest if options["amsgrad"] else second)
+        unbiased = jnp.sqrt(1 - beta2**step)
+        # the decoupled optimizer adds eps to the unbiased root
+        rate = lr * unbiased / (1 - beta1**step)
+        eps = options["eps"] * unbiased if options["decoupled"] else options["eps"]
+        return p - rate * first / (root + eps), first, second, largest
+
+
+class AdamW(Adam):
+    """`Adam` whose weight decay is apart from the moments.
+
+    Args:
+        params: Parameters, or groups: dicts of ``params`` and options.
+        lr: learning rate.
+        betas: shares of the first and second moment that stay.
+        eps: added to the denominator.
+        weight_decay: share of the parameter that each step removes, times the learning rate.
+        amsgrad: divide by the largest second moment so far.
+        maximize: step along the gradient instead of against it.
+
+    Raises:
+        TypeError: an option has the wrong type.
+        ValueError: an option is out of range.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = AdamW([p], 0.5, weight_decay=0.0)((weft.Tensor([1.0]),))
+        >>> print(round(p.value().item(), 4))
+        0.5
+    """
+
+    decoupled = True
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
+
+
+class Adamax(Optimizer):
+    """`Adam` with the largest gradient in place of the second moment.
+
+    Args:
+        params: Parameters, or groups: dicts of ``params`` and options.
+        lr: learning rate.
+        betas: shares of the first moment and of the largest gradient that stay.
+        eps: added to the size of the gradient.
+        weight_decay: share of each parameter that is added to its gradient.
+        maximize: step along the gradient instead of against it.
+
+    Raises:
+        TypeError: an option has the wrong type.
+        ValueError: an option is out of range.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = Adamax([p], 0.5)((weft.Tensor([1.0]),))
+        >>> print(round(p.value().item(), 4))
+        0.5
+    """
+
+    slots = (("exp_avg", 0.0), ("exp_inf", 0.0))
+    counter = "step_t"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+        )
+
+    def _check_options(self, group: dict[str, Any]) -> None:
+        _checked("Adamax", group, "eps", "weight_decay", flags=("maximize",), pairs=("betas",))
+
+    @staticmethod
+    def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+        g = _towards(g, p, options)
+        beta1, beta2 = options["betas"]
+        first = state[0] * beta1 + g * (1 - beta1)
+        largest = jnp.maximum(state[1] * beta2, jnp.abs(g) + options["eps"])
+        return p - lr / (1 - beta1**step) * first / largest, first, largest
+
+
+class ASGD(Optimizer):
+    """Gradient descent with the average of the parameters beside it.
+
+    Args:
+        params: Parameters, or groups: dicts of ``params`` and options.
+        lr: learning rate.
+        lambd: how fast the parameters decay.
+        alpha: power of the decay of the step's size.
+        t0: the step from which on the average counts.
+        weight_decay: share of each parameter that is added to its gradient.
+        maximize: step along the gradient instead of against it.
+
+    Raises:
+        TypeError: an option has the wrong type.
+        ValueError: an option is out of range.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = ASGD([p], 0.5, lambd=0.0)((weft.Tensor([1.0]),))
+        >>> print(p.value())
+        [0.5]
+    """
+
+    slots = (("eta", lambda group: float(group["lr"])), ("mu", 1.0), ("ax", 0.0))
+    counter = "step_t"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0.0,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "lambd": lambd,
+                "alpha": alpha,
+                "t0": t0,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+            },
+        )
+
+    def _check_options(self, group: dict[str, Any]) -> None:
+        _checked("ASGD", group, "lambd", "alpha", "t0", "weight_decay", flags=("maximize",))
+
+    @staticmethod
+    def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+        g = _towards(g, p, options)
+        eta, mu, average = state
+        p = p * (1 - options["lambd"] * eta) - eta * g
+        average = jnp.where(mu == 1, p, average + (p - average) * mu)
+        eta = jnp.full_like(p, lr / (1 + options["lambd"] * lr * step) ** options["alpha"])
+        return p, eta, jnp.full_like(p, 1 / jnp.maximum(1.0, step - options["t0"])), average
+
+
+class NAdam(Optimizer):
+    """`Adam` that looks ahead by one step.
+
+    Args:
+        params: Parameters, or groups: dicts of ``params`` and options.
+        lr: learning rate.
+        betas: shares of the first and second moment that stay.
+        eps: added to the denominator.
+        weight_decay: share of each parameter that is added to its gradient.
+        momentum_decay: how fast the share of the first moment comes to its value.
+
+    Raises:
+        TypeError: an option has the wrong type.
+        ValueError: an option is out of range.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = NAdam([p], 0.5)((weft.Tensor([1.0]),))
+        >>> print(p.value().item() < 1)
+        True
+    """
+
+    slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0), ("mu_product", 1.0))
+    counter = "step_t"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        momentum_decay: float = 4e-3,
+    ) -> None:
+        super().__init__(
+            params,
+            {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay},
+        )
+
+    def _check_options(self, group: dict[str, Any]) -> None:
+        _checked("NAdam", group, "eps", "weight_decay", "momentum_decay", pairs=("betas",))
+
+    @staticmethod
+    def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+        g = _towards(g, p, options)
+        beta1, beta2 = options["betas"]
+        now, ahead = [beta1 * (1 - 0.5 * 0.96 ** (each * options["momentum_decay"])) for each in (step, step + 1)]
+        product = state[2] * now
+        first = state[0] * beta1 + g * (1 - beta1)
+        second = state[1] * beta2 + jnp.square(g) * (1 - beta2)
+        root = jnp.sqrt(second / (1 - beta2**step)) + options["eps"]
+        p = p - lr * (1 - now) / (1 - product) * g / root - lr * ahead / (1 - product * ahead) * first / root
+        return p, first, second, product
+
+
+class RAdam(Optimizer):
+    """`Adam` whose second moment counts once its variance is known.
+
+    Args:
+        params: Parameters, or groups: dicts of ``params`` and options.
+        lr: learning rate.
+        betas: shares of the first and second moment that stay.
+        eps: added to the denominator.
+        weight_decay: share of each parameter that is added to its gradient.
+
+    Raises:
+        TypeError: an option has the wrong type.
+        ValueError: an option is out of range.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = RAdam([p], 0.5)((weft.Tensor([1.0]),))
+        >>> print(round(p.value().item(), 4))
+        0.5
+    """
+
+    slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0))
+    counter = "step_t"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+    def _check_options(self, group: dict[str, Any]) -> None:
+        _checked("RAdam", group, "eps", "weight_decay", pairs=("betas",))
+
+    @staticmethod
+    def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+        g = _towards(g, p, options)
+        beta1, beta2 = options["betas"]
+        first = state[0] * beta1 + g * (1 - beta1)
+        second = state[1] * beta2 + jnp.square(g) * (1 - beta2)
+        most = 2 / (1 - beta2) - 1
+        left = 1 - beta2**step
+        length = most - 2 * step * beta2**step / left
+        # where the length is too small the root is of no use, and must not be of a negative number
+        usable = jnp.maximum(length, 5.0)
+        factor = jnp.sqrt((usable - 4) * (usable - 2) * most / ((most - 4) * (most - 2) * usable))
+        adaptive = factor * jnp.sqrt(left) / (jnp.sqrt(second) + options["eps"])
+        return p - lr * first / (1 - beta1**step) * jnp.where(length > 5, adaptive, 1.0), first, second
+
+
+class RMSprop(Optimizer):
+    """Steps by the root of the mean of the squares of the gradients.
+
+    Args:
+        params: Parameters, or groups: dicts of ``params`` and options.
+        lr: learning rate.
+        alpha: share of the squares before that stays.
+        eps: added to the denominator.
+        weight_decay: share of each parameter that is added to its gradient.
+        momentum: share of the velocity that stays.
+        centered: divide by the deviation from the mean gradient.
+        maximize: step along the gradient instead of against it.
+
+    Raises:
+        TypeError: an option has the wrong type.
+        ValueError: an option is out of range.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = RMSprop([p], 0.05)((weft.Tensor([1.0]),))
+        >>> print(round(p.value().item(), 4))
+        0.5
+    """
+
+    slots = (("mean_grad", 0.0), ("mean_square", 0.0), ("moment", 0.0))
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        momentum: float = 0.0,
+        centered: bool = False,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "alpha": alpha,
+                "eps": eps,
+                "centered": centered,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+            },
+        )
+
+    def _check_options(self, group: dict[str, Any]) -> None:
+        _checked("RMSprop", group, "momentum", "alpha", "eps", "weight_decay", flags=("centered", "maximize"))
+
+    @staticmethod
+    def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+        g = _towards(g, p, options)
+        alpha = options["alpha"]
+        mean, squares, moment = state
+        squares = squares * alpha + jnp.square(g) * (1 - alpha)
+        spread = squares
+        if options["centered"]:
+            mean = mean * alpha + g * (1 - alpha)
+            spread = squares - jnp.square(mean)
+        moment = moment * options["momentum"] + g / (jnp.sqrt(spread) + options["eps"])
+        return p - lr * moment, mean, squares, moment
+
+
+class Rprop(Optimizer):
+    """Steps whose sizes grow while the gradient keeps its sign, and shrink where it changes.
+
+    Args:
+        params: Parameters, or groups: dicts of ``params`` and options.
+        lr: the first size.
+        etas: by how much the sizes shrink and grow.
+        step_sizes: the smallest and the largest size.
+        maximize: step along the gradient instead of against it.
+
+    Raises:
+        TypeError: an option has the wrong type.
+        ValueError: an option is out of range.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = Rprop([p], 0.5)((weft.Tensor([3.0]),))
+        >>> print(p.value())
+        [0.5]
+    """
+
+    slots = (("prev", 0.0), ("step_size", lambda group: float(group["lr"])))
+    counter = "step_t"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize, "weight_decay": 0.0},
+        )
+
+    def _check_options(self, group: dict[str, Any]) -> None:
+        _checked("Rprop", group, flags=("maximize",))
+        for option in ("etas", "step_sizes"):
+            if not isinstance(group[option], (tuple, list)) or len(group[option]) != 2:
+                raise TypeError(f"For 'Rprop', '{option}' must be a pair of numbers, not {group[option]!r}.")
+        if not 0 < group["etas"][0] < 1 < group["etas"][1]:
+            raise ValueError(f"Invalid eta values: {group['etas'][0]}, {group['etas'][1]}")
+
+    @staticmethod
+    def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+        g = _towards(g, p, options)
+        shrink, grow = options["etas"]
+        agreement = g * state[0]
+        factor = jnp.where(agreement > 0, grow, jnp.where(agreement < 0, shrink, 1.0))
+        size = jnp.clip(state[1] * factor, *options["step_sizes"])
+        g = jnp.where(agreement < 0, 0.0, g)
+        return p - jnp.sign(g) * size, g, size
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent: ``v = momentum * v + (1 - dampening) * g``, ``p = p - lr * v``.
+
+    Args:
+        params: Parameters, or groups: dicts of ``params`` and options.
+        lr: learning rate.
+        momentum: share of the velocity that stays.
+        dampening: share of the gradient that the velocity leaves out, the first one aside.
+        weight_decay: share of each parameter that is added to its gradient.
+        nesterov: look ahead by one step; needs momentum and no dampening.
+        maximize: step along the gradient instead of against it.
+
+    Raises:
+        TypeError: an option has the wrong type.
+        ValueError: an option is out of range.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = SGD([p], 0.5)((weft.Tensor([1.0]),))
+        >>> print(p.value())
+        [0.5]
+    """
+
+    slots = (("accum", 0.0), ("stat", 1.0))
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+                "grad_centralization": False,
+            },
+        )
+
+    def _check_options(self, group: dict[str, Any]) -> None:
+        _checked("SGD", group, "momentum", "dampening", "weight_decay", flags=("nesterov", "maximize"))
+        if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
+            raise ValueError(
+                "For 'SGD', if 'nesterov' is true, 'momentum' must be > 0.0 and 'dampening' must equal to 0.0, but got "
+                f"'momentum' {group['momentum']}, 'dampening' {group['dampening']}"
+            )
+
+    @staticmethod
+    def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+        g = _towards(g, p, options)
+        momentum = options["momentum"]
+        velocity, first = state
+        if momentum:
+            velocity = jnp.where(first > 0, g, velocity * momentum + g * (1 - options["dampening"]))
+            g = g + velocity * momentum if options["nesterov"] else velocity
+        return p - lr * g, velocity, jnp.zeros_like(first)

@@ -1,0 +1,345 @@
+"""Layers that add a border, and those that move pixels between channels and places."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from weft.core.tensor import Tensor
+from weft.nn.cell import Cell
+from weft.ops.images import pixel_shuffle, pixel_unshuffle
+from weft.ops.padding import pad
+
+
+class _Border(Cell):
+    """Base: a border of the last dimensions.
+
+    Args:
+        padding: an int for all sides, or (before, after) of the last dimension, then of the one before, and so on.
+    """
+
+    #: how many dimensions have a border
+    rank: ClassVar[int]
+    mode: ClassVar[str] = "constant"
+    #: whether a border can cut off
+    cuts: ClassVar[bool] = False
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        name = type(self).__name__
+        if isinstance(padding, int) and not isinstance(padding, bool):
+            padding = (padding,) * (2 * self.rank)
+        if not isinstance(padding, tuple) or any(isinstance(n, bool) or not isinstance(n, int) for n in padding):
+            raise TypeError(f"{name}: padding must be an int or a tuple of ints, not {padding!r}")
+        if not padding or len(padding) % 2 or len(padding) > 2 * self.rank:
+            raise ValueError(f"{name}: padding must hold pairs for at most {self.rank} dimensions, not {padding}")
+        if not self.cuts and min(padding) < 0:
+            raise ValueError(f"{name}: padding must not be negative, not {padding}")
+        self.padding = padding
+        self.value: Any = None
+
+    def construct(self, x: Tensor) -> Tensor:
+        return pad(x, self.padding, self.mode, self.value)
+
+
+class _Constant(_Border):
+    cuts = True
+
+    def __init__(self, padding: Any, value: Any) -> None:
+        super().__init__(padding)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError(f"{type(self).__name__}: value must be a number, not {type(value).__name__}")
+        self.value = value
+
+    def construct(self, x: Tensor) -> Tensor:
+        found = super().construct(x)
+        if 0 in found.shape:
+            raise ValueError(f"{type(self).__name__}: nothing is left of a shape {x.shape}")
+        return found
+
+
+class ConstantPad1d(_Constant):
+    """Adds a border of one number to the last dimension.
+
+    Args:
+        padding: an int for both sides, or (before, after); negative numbers cut off.
+        value: the number.
+
+    Raises:
+        TypeError: an argument is no number.
+        ValueError: `padding` has not so many numbers.
+
+    Example:
+        >>> import weft
+        >>> print(ConstantPad1d((1, 0), 5.0)(weft.Tensor([[1.0]])))
+        [[5. 1.]]
+    """
+
+    rank = 1
+
+
+class ConstantPad2d(_Constant):
+    """Adds a border of one number to the last two dimensions.
+
+    Args:
+        padding: an int for all sides, or (left, right, top, bottom); negative numbers cut off.
+        value: the number.
+
+    Raises:
+        TypeError: an argument is no number.
+        ValueError: `padding` has not so many numbers.
+
+    Example:
+        >>> import weft
+        >>> print(ConstantPad2d((1, 0, 0, 1), 5.0)(weft.Tensor([[1.0]])))
+        [[5. 1.]
+         [5. 5.]]
+    """
+
+    rank = 2
+
+
+class ConstantPad3d(_Constant):
+    """Adds a border of one number to the last three dimensions.
+
+    Args:
+        padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
+            before that; negative numbers cut off.
+        value: the number.
+
+    Raises:
+        TypeError: an argument is no number.
+        ValueError: `padding` has not so many numbers.
+
+    Example:
+        >>> import weft
+        >>> ConstantPad3d(1, 5.0)(weft.Tensor([[[1.0]]])).shape
+        (3, 3, 3)
+    """
+
+    rank = 3
+
+
+class ZeroPad2d(_Constant):
+    """Adds a border of zeros to the last two dimensions.
+
+    Args:
+        padding: an int for all sides, or (left, right, top, bottom); negative numbers cut off.
+
+    Raises:
+        TypeError: an argument is no number.
+        ValueError: `padding` has not so many numbers.
+
+    Example:
+        >>> import weft
+        >>> print(ZeroPad2d((1, 0, 0, 0))(weft.Tensor([[1.0]])))
+        [[0. 1.]]
+    """
+
+    rank = 2
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0)
+
+
+class ReflectionPad1d(_Border):
+    """Adds a border that mirrors the last dimension, without its edges.
+
+    Args:
+        padding: an int for both sides, or (before, after).
+
+    Raises:
+        TypeError: `padding` is no int, nor a tuple of ints.
+        ValueError: `padding` is negative, or has not so many numbers.
+
+    Example:
+        >>> import weft
+        >>> print(ReflectionPad1d((2, 0))(weft.Tensor([[1.0, 2.0, 3.0]])))
+        [[3. 2. 1. 2. 3.]]
+    """
+
+    rank = 1
+    mode = "reflect"
+
+
+class ReflectionPad2d(ReflectionPad1d):
+    """Adds a border that mirrors the last two dimensions, without their edges.
+
+    Args:
+        padding: an int for all sides, or (left, right, top, bottom).
+
+    Raises:
+        TypeError: `padding` is no int, nor a tuple of ints.
+        ValueError: `padding` is negative, or has not so many numbers.
+
+    Example:
+        >>> import weft
+        >>> ReflectionPad2d(1)(weft.Tensor([[[1.0, 2.0], [3.0, 4.0]]])).shape
+        (1, 4, 4)
+    """
+
+    rank = 2
+
+
+class ReflectionPad3d(ReflectionPad1d):
+    """Adds a border that mirrors the last three dimensions, without their edges.
+
+    Args:
+        padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
+            before that.
+
+    Raises:
+        TypeError: `padding` is no int, nor a tuple of ints.
+        ValueError: `padding` is negative, or has not so many numbers.
+
+    Example:
+        >>> import weft
+        >>> ReflectionPad3d(1)(weft.ops.ones((1, 2, 2, 2))).shape
+        (1, 4, 4, 4)
+    """
+
+    rank = 3
+
+
+class ReplicationPad1d(_Border):
+    """Adds a border that repeats the edges of the last dimension.
+
+    Args:
+        padding: an int for both sides, or (before, after).
+
+    Raises:
+        TypeError: `padding` is no int, nor a tuple of ints.
+        ValueError: `padding` is negative, or has not so many numbers.
+
+    Example:
+        >>> import weft
+        >>> print(ReplicationPad1d((2, 0))(weft.Tensor([[1.0, 2.0]])))
+        [[1. 1. 1. 2.]]
+    """
+
+    rank = 1
+    mode = "replicate"
+
+
+class ReplicationPad2d(ReplicationPad1d):
+    """Adds a border that repeats the edges of the last two dimensions.
+
+    Args:
+        padding: an int for all sides, or (left, right, top, bottom).
+
+    Raises:
+        TypeError: `padding` is no int, nor a tuple of ints.
+        ValueError: `padding` is negative, or has not so many numbers.
+
+    Example:
+        >>> import weft
+        >>> ReplicationPad2d(1)(weft.Tensor([[[1.0]]])).shape
+        (1, 3, 3)
+    """
+
+    rank = 2
+
+
+class ReplicationPad3d(ReplicationPad1d):
+    """Adds a border that repeats the edges of the last three dimensions.
+
+    Args:
+        padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
+            before that.
+
+    Raises:
+        TypeError: `padding` is no int, nor a tuple of ints.
+        ValueError: `padding` is negative, or has not so many numbers.
+
+    Example:
+        >>> import weft
+        >>> ReplicationPad3d(1)(weft.ops.ones((1, 1, 1, 1))).shape
+        (1, 3, 3, 3)
+    """
+
+    rank = 3
+
+
+def _positive(name: str, what: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
+    if value < 1:
+        raise ValueError(f"{name}: {what} must be positive, not {value}")
+    return value
+
+
+class PixelShuffle(Cell):
+    """Makes larger images of fewer channels; see `ops.pixel_shuffle`.
+
+    Args:
+        upscale_factor: the side of the squares of pixels that channels become.
+
+    Raises:
+        ValueError: it is not positive.
+
+    Example:
+        >>> import weft
+        >>> PixelShuffle(2)(weft.ops.ones((1, 4, 3, 3))).shape
+        (1, 1, 6, 6)
+    """
+
+    def __init__(self, upscale_factor: int) -> None:
+        super().__init__()
+        self.upscale_factor = _positive("PixelShuffle", "upscale_factor", upscale_factor)
+
+    def construct(self, input: Tensor) -> Tensor:
+        return pixel_shuffle(input, self.upscale_factor)
+
+
+class PixelUnshuffle(Cell):
+    """Makes smaller images of more channels; see `ops.pixel_unshuffle`.
+
+    Args:
+        downscale_factor: the side of the squares of pixels that become channels.
+
+    Raises:
+        ValueError: it is not positive.
+
+    Example:
+        >>> import weft
+        >>> PixelUnshuffle(2)(weft.ops.ones((1, 1, 6, 6))).shape
+        (1, 4, 3, 3)
+    """
+
+    def __init__(self, downscale_factor: int) -> None:
+        super().__init__()
+        self.downscale_factor = _positive("PixelUnshuffle", "downscale_factor", downscale_factor)
+
+    def construct(self, input: Tensor) -> Tensor:
+        return pixel_unshuffle(input, self.downscale_factor)
+
+
+class ChannelShuffle(Cell):
+    """Takes the channels of groups in turn.
+
+    Args:
+        groups: how many groups there are.
+
+    Raises:
+        TypeError: `groups` is no int.
+        ValueError: `groups` is not positive, or does not divide the number of channels (raised when called).
+
+    Example:
+        >>> import weft
+        >>> x = weft.Tensor([[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]])
+        >>> print(ChannelShuffle(2)(x).reshape(-1))
+        [1. 3. 2. 4.]
+    """
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = _positive("ChannelShuffle", "groups", groups)
+
+    def construct(self, x: Tensor) -> Tensor:
+        if x.ndim < 3:
+            raise ValueError(f"ChannelShuffle: images have at least 3 dimensions, not {x.ndim}")
+        *batch, channels, height, width = x.shape
+        if channels % self.groups:
+            raise ValueError(f"ChannelShuffle: {channels} channels cannot be divided by {self.groups}")
+        n = len(batch)
+        parts = x.reshape((*batch, self.groups, channels // self.groups, height, width))
+        return parts.transpose((*range(n), n + 1, n, n + 2, n + 3)).reshape(x.shape)

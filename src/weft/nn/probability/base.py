@@ -1,0 +1,276 @@
+"""Distribution: what all distributions share, and what of one function another is computed from."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from weft import dtypes
+from weft.core.tensor import Tensor
+from weft.nn.cell import Cell
+from weft.ops.elementwise import exp, log
+
+_FUNCTIONS = (
+    *("prob", "log_prob", "cdf", "log_cdf", "survival_function", "log_survival", "mean", "sd", "var", "mode"),
+    *("entropy", "kl_loss", "cross_entropy", "sample"),
+)
+
+
+class Distribution(Cell):
+    """Base of the distributions: a subclass defines some of `_prob`, `_log_prob`, `_cdf`, `_mean`, `_sd`, `_sample`...
+
+    Args:
+        seed: kept: numbers are drawn from the program's stream.
+        dtype: the element type of what is computed.
+        name: the name.
+        param: the arguments of the subclass, kept as `parameters`.
+
+    Raises:
+        TypeError: `name` is no text.
+
+    Example:
+        >>> import weft
+        >>> class Triangle(Distribution):
+        ...     def __init__(self):
+        ...         super().__init__(0, weft.float32, "Triangle", {})
+        ...     def _prob(self, value):
+        ...         return 2.0 * value
+        >>> print(round(Triangle().log_prob(weft.Tensor(0.5)).item(), 4))
+        0.0
+    """
+
+    #: names of the parameters of the distribution
+    taken: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, seed: Any = None, dtype: Any = None, name: str = "Distribution", param: Any = None) -> None:
+        super().__init__()
+        if not isinstance(name, str):
+            raise TypeError(f"{type(self).__name__}: name must be a str, not {type(name).__name__}")
+        self.seed = 0 if seed is None else seed
+        self.dtype = dtypes.float32 if dtype is None else dtype
+        self.distribution_name = name
+        self.parameters = dict(param or {})
+        #: the parameters as tensors; None for one that each call gives
+        self.default_parameters: list[Any] = [self._tensor(self.parameters.get(each)) for each in self.taken]
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self.distribution_name
+
+    @property
+    def batch_shape(self) -> Any:
+        """The shape of the parameters; None where each call gives some."""
+        if any(each is None for each in self.default_parameters):
+            return None
+        return np.broadcast_shapes(*[each.shape for each in self.default_parameters])
+
+    def _tensor(self, value: Any) -> Any:
+        if value is None or isinstance(value, Tensor):
+            return value
+        if isinstance(value, bool) or not isinstance(value, (int, float, list, tuple, np.ndarray, np.generic)):
+            raise TypeError(
+                f"{type(self).__name__}: a parameter must be a number or a Tensor, not {type(value).__name__}"
+            )
+        return Tensor(np.asarray(value), dtypes.float32 if not self.dtype.is_floating else self.dtype)
+
+    def _positive(self, *names: str) -> None:
+        for name in names:
+            value = self.parameters.get(name)
+            if value is not None and not np.all(
+                np.asarray(value.asnumpy() if isinstance(value, Tensor) else value) > 0
+            ):
+                raise ValueError(f"{type(self).__name__}: {name} must be positive")
+
+    def _given(self, given: tuple[Any, ...]) -> list[Any]:
+        """The parameters of a call: those that it gives, else those of the distribution."""
+        found = []
+        for place, default in enumerate(self.default_parameters):
+            value = self._tensor(given[place]) if place < len(given) and given[place] is not None else default
+            if value is None:
+                raise ValueError(f"{type(self).__name__}: {self.taken[place]} must be given, here or when it is made")
+            found.append(value)
+        return found
+
+    def _whole(self, value: Any, parameters: list[Any]) -> Any:
+        """A result in the shape of all parameters."""
+        return value.broadcast_to(np.broadcast_shapes(*[each.shape for each in parameters]))
+
+    def _call(self, function: str, *args: Any, **kwargs: Any) -> Any:
+        own = getattr(self, f"_{function}", None)
+        if own is None:
+            raise NotImplementedError(f"{function} is not implemented for {type(self).__name__} distribution.")
+        return own(*args, **kwargs)
+
+    def _has(self, function: str) -> bool:
+        return hasattr(self, f"_{function}")
+
+    def prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """The probability, or its density, of values.
+
+        Args:
+            value: the values.
+            args: parameters of the distribution for this call.
+            kwargs: likewise, by name.
+        """
+        if self._has("prob") or not self._has("log_prob"):
+            return self._call("prob", value, *args, **kwargs)
+        return exp(self._call("log_prob", value, *args, **kwargs))
+
+    def log_prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of `prob`.
+
+        Args:
+            value: the values.
+            args: parameters of the distribution for this call.
+            kwargs: likewise, by name.
+        """
+        if self._has("log_prob") or not self._has("prob"):
+            return self._call("log_prob", value, *args, **kwargs)
+        return log(self._call("prob", value, *args, **kwargs))
+
+    def cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """The probability of values at most as large.
+
+        Args:
+            value: the values.
+            args: parameters of the distribution for this call.
+            kwargs: likewise, by name.
+        """
+        return self._call("cdf", value, *args, **kwargs)
+
+    def log_cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of `cdf`.
+
+        Args:
+            value: the values.
+            args: parameters of the distribution for this call.
+            kwargs: likewise, by name.
+        """
+        if self._has("log_cdf"):
+            return self._call("log_cdf", value, *args, **kwargs)
+        return log(self.cdf(value, *args, **kwargs))
+
+    def survival_function(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """The probability of larger values.
+
+        Args:
+            value: the values.
+            args: parameters of the distribution for this call.
+            kwargs: likewise, by name.
+        """
+        if self._has("survival_function"):
+            return self._call("survival_function", value, *args, **kwargs)
+        return 1.0 - self.cdf(value, *args, **kwargs)
+
+    def log_survival(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """The logarithm of `survival_function`.
+
+        Args:
+            value: the values.
+            args: parameters of the distribution for this call.
+            kwargs: likewise, by name.
+        """
+        if self._has("log_survival"):
+            return self._call("log_survival", value, *args, **kwargs)
+        return log(self.survival_function(value, *args, **kwargs))
+
+    def mean(self, *args: Any, **kwargs: Any) -> Any:
+        """The mean.
+
+        Args:
+            args: parameters of the distribution for this call.
+            kwargs: likewise, by name.
+        """
+        return self._call("mean", *args, **kwargs)
+
+    def mode(self, *args: Any, **kwargs: Any) -> Any:
+        """The value of the largest probability.
+
+        Args:
+            args: parameters of the distribution for this call.
+            kwargs: likewise, by name.
+        """
+        return self._call("mode", *args, **kwargs)
+
+    def sd(self, *args: Any, **kwargs: Any) -> Any:
+        """The standard deviation.
+
+        Args:
+            args: parameters of the distribution for this call.
+            kwargs: likewise, by name.
+        """
+        if self._has("sd") or not self._has("var"):
+            return self._call("sd", *args, **kwargs)
+        return self._call("var", *args, **kwargs).sqrt()
+
+    def var(self, *args: Any, **kwargs: Any) -> Any:
+        """The variance.
+
+        Args:
+            args: parameters of the distribution for this call.
+            kwargs: likewise, by name.
+        """
+        if self._has("var") or not self._has("sd"):
+            return self._call("var", *args, **kwargs)
+        return self._call("sd", *args, **kwargs) ** 2
+
+    def entropy(self, *args: Any, **kwargs: Any) -> Any:
+        """The mean of minus `log_prob`.
+
+        Args:
+            args: parameters of the distribution for this call.
+            kwargs: likewise, by name.
+        """
+        return self._call("entropy", *args, **kwargs)
+
+    def kl_loss(self, dist: str, *args: Any, **kwargs: Any) -> Any:
+        """How far this distribution is from another one of the same kind (Kullback-Leibler).
+
+        Args:
+            dist: the name of the kind.
+            args: the parameters of the other, then those of this one for this call.
+            kwargs: likewise, by name.
+
+        Raises:
+            ValueError: `dist` is another kind.
+        """
+        if dist != type(self).__name__:
+            raise ValueError(f"{type(self).__name__}.kl_loss: the other distribution must be one, too, not {dist!r}")
+        return self._call("kl_loss", *args, **kwargs)
+
+    def cross_entropy(self, dist: str, *args: Any, **kwargs: Any) -> Any:
+        """`entropy` and `kl_loss` together.
+
+        Args:
+            dist: the name of the kind.
+            args: the parameters of the other, then those of this one for this call.
+            kwargs: likewise, by name.
+        """
+        own = args[len(self.taken) :]
+        return self.entropy(*own) + self.kl_loss(dist, *args, **kwargs)
+
+    def sample(self, shape: Any = (), *args: Any, **kwargs: Any) -> Any:
+        """Numbers by chance.
+
+        Args:
+            shape: the shape, before that of the parameters.
+            args: parameters of the distribution for this call.
+            kwargs: likewise, by name.
+        """
+        return self._call("sample", tuple(shape), *args, **kwargs)
+
+    def get_dist_args(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """The parameters of a call: those that it gives, else those of the distribution.
+
+        Args:
+            args: parameters.
+            kwargs: likewise, by name.
+        """
+        return tuple(self._given((*args, *[kwargs.get(each) for each in self.taken[len(args) :]])))
+
+    def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        if name not in _FUNCTIONS:
+            raise ValueError(f"{type(self).__name__}: {name!r} is none of {', '.join(_FUNCTIONS)}")
+        return getattr(self, name)(*args, **kwargs)

@@ -1,0 +1,447 @@
+"""Images and their parts: patches, crops, sampling at points, pixels from channels."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from weft.core.bounds import check_bounds
+from weft.core.declare import op, operator_class
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops._samples import one
+
+__all__ = [
+    "crop_and_resize", "diag_part", "fold", "grid_sample", "pixel_shuffle", "pixel_unshuffle", "unfold",
+]  # fmt: skip
+
+_IMAGE = np.sin(np.arange(40, dtype=np.float32)).reshape(1, 2, 4, 5)
+_POINTS = (np.cos(np.arange(12, dtype=np.float32)) * 0.9).reshape(1, 2, 3, 2)
+_VOLUME = np.sin(np.arange(24, dtype=np.float32)).reshape(1, 1, 2, 3, 4)
+_PLACES = (np.cos(np.arange(6, dtype=np.float32)) * 0.9).reshape(1, 1, 1, 2, 3)
+
+
+def _pair(name: str, what: str, value: Any, least: int = 1) -> tuple[int, int]:
+    listed = (value, value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(listed, (tuple, list)) or len(listed) not in (1, 2):
+        raise TypeError(f"{name}: {what} must be an int or two, not {value!r}")
+    for each in listed:
+        if isinstance(each, bool) or not isinstance(each, int):
+            raise TypeError(f"{name}: {what} must be an int or two, not {value!r}")
+        if each < least:
+            raise ValueError(f"{name}: {what} must be at least {least}, not {value!r}")
+    return (listed[0], listed[-1])
+
+
+# -- patches -------------------------------------------------------------------------------------------------------
+
+
+def _windows(size: Sequence[int], kernel: Any, dilation: Any, padding: Any, stride: Any) -> list[tuple[int, int]]:
+    """For each dimension the size with its border, and how many windows there are."""
+    found = []
+    for axis in range(2):
+        wide = size[axis] + 2 * padding[axis]
+        count = (wide - dilation[axis] * (kernel[axis] - 1) - 1) // stride[axis] + 1
+        if count < 1:
+            raise ValueError(f"the windows of {kernel} do not fit an image of {tuple(size)}")
+        found.append((wide, count))
+    return found
+
+
+def _slices(windows: list[tuple[int, int]], kernel: Any, dilation: Any, stride: Any) -> list[tuple[slice, slice]]:
+    """For each place in a window, where its elements stand."""
+
+    def along(axis: int, place: int) -> slice:
+        begin = place * dilation[axis]
+        return slice(begin, begin + stride[axis] * (windows[axis][1] - 1) + 1, stride[axis])
+
+    return [(along(0, row), along(1, column)) for row in range(kernel[0]) for column in range(kernel[1])]
+
+
+@op(
+    "Im2ColPatches",
+    classes=(),
+    samples=one(_IMAGE, kernel=(2, 3), dilation=(1, 2), padding=(1, 0), stride=(2, 1), vmap=False),
+)
+def _unfold(x: Any, *, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+    """Patches: (N, C, places in a window, windows)."""
+    windows = _windows(x.shape[2:], kernel, dilation, padding, stride)
+    wide = jnp.pad(x, ((0, 0), (0, 0), *[(border, border) for border in padding]))
+    parts = [wide[:, :, rows, columns] for rows, columns in _slices(windows, kernel, dilation, stride)]
+    return jnp.stack(parts, 2).reshape(*x.shape[:2], len(parts), -1)
+
+
+@op(
+    "Col2ImPatches",
+    classes=(),
+    samples=one(
+        np.sin(np.arange(64, dtype=np.float32)).reshape(1, 2, 4, 8),
+        size=(4, 5), kernel=(2, 2), dilation=(1, 1), padding=(0, 0), stride=(2, 1), vmap=False,
+    ),
+)  # fmt: skip
+def _fold(x: Any, *, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+    """The image whose patches are given; elements in several patches are added."""
+    windows = _windows(size, kernel, dilation, padding, stride)
+    counts = (windows[0][1], windows[1][1])
+    if x.shape[2] != kernel[0] * kernel[1] or x.shape[3] != counts[0] * counts[1]:
+        raise ValueError(
+            f"fold: an image of {tuple(size)} has {counts[0] * counts[1]} windows of {kernel[0] * kernel[1]} elements, "
+            f"not as many as a shape {tuple(x.shape)}"
+        )
+    image = jnp.zeros((*x.shape[:2], windows[0][0], windows[1][0]), x.dtype)
+    for place, (rows, columns) in enumerate(_slices(windows, kernel, dilation, stride)):
+        image = image.at[:, :, rows, columns].add(x[:, :, place].reshape(*x.shape[:2], *counts))
+    return image[:, :, padding[0] : padding[0] + size[0], padding[1] : padding[1] + size[1]]
+
+
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """The patches of images.
+
+    Args:
+        input: (N, C, H, W), of numbers.
+        kernel_size: height and width of a window; an int stands for both.
+        dilation: distance of the elements of a window.
+        padding: border of zeros.
+        stride: distance of the windows.
+
+    Returns:
+        Tensor: (N, C * height * width, windows), of the same element type.
+
+    Raises:
+        TypeError: an argument is no int, nor two.
+        ValueError: a number is too small, or a window does not fit the image.
+
+    Example:
+        >>> print(unfold(Tensor([[[[1.0, 2.0, 3.0]]]]), (1, 2)))
+        [[[1. 2.]
+          [2. 3.]]]
+    """
+    if input.ndim != 4:
+        raise ValueError(f"unfold: images have the shape (N, C, H, W), not {input.shape}")
+    patches = _unfold(
+        input,
+        _pair("unfold", "kernel_size", kernel_size),
+        _pair("unfold", "dilation", dilation),
+        _pair("unfold", "padding", padding, 0),
+        _pair("unfold", "stride", stride),
+    )
+    return patches.reshape((input.shape[0], -1, patches.shape[3]))
+
+
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """The images whose patches are given; elements in several patches are added.
+
+    Args:
+        input: (N, C, height * width of a window, windows), of numbers.
+        output_size: height and width of the images: two ints, or a Tensor of them.
+        kernel_size: height and width of a window; an int stands for both.
+        dilation: distance of the elements of a window.
+        padding: border of zeros that the images had.
+        stride: distance of the windows.
+
+    Returns:
+        Tensor: (N, C, H, W), of the same element type.
+
+    Raises:
+        TypeError: an argument is no int, nor two.
+        ValueError: the patches are not those of images of this size.
+
+    Example:
+        >>> print(fold(Tensor([[[[1.0, 2.0], [2.0, 3.0]]]]), (1, 3), (1, 2)))
+        [[[[1. 4. 3.]]]]
+    """
+    if input.ndim != 4:
+        raise ValueError(f"fold: patches have the shape (N, C, elements, windows), not {input.shape}")
+    size = output_size.asnumpy().tolist() if isinstance(output_size, Tensor) else output_size
+    return _fold(
+        input,
+        _pair("fold", "output_size", size),
+        _pair("fold", "kernel_size", kernel_size),
+        _pair("fold", "dilation", dilation),
+        _pair("fold", "padding", padding, 0),
+        _pair("fold", "stride", stride),
+    )
+
+
+# -- pixels and channels ---------------------------------------------------------------------------------------------
+
+
+def _factor(name: str, what: str, value: Any, input: Tensor) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
+    if value < 1:
+        raise ValueError(f"{name}: {what} must be positive, not {value}")
+    if input.ndim < 3:
+        raise ValueError(f"{name}: images have at least 3 dimensions, not {input.ndim}")
+    return value
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Larger images of fewer channels: each pixel becomes a square of pixels from as many channels.
+
+    Args:
+        input: (..., C * r * r, H, W).
+        upscale_factor: r, the side of the squares.
+
+    Returns:
+        Tensor: (..., C, H * r, W * r), of the same element type.
+
+    Raises:
+        ValueError: r is not positive, or r * r does not divide the number of channels.
+
+    Example:
+        >>> print(pixel_shuffle(Tensor([[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]]), 2))
+        [[[[1. 2.]
+           [3. 4.]]]]
+    """
+    r = _factor("pixel_shuffle", "upscale_factor", upscale_factor, input)
+    *batch, channels, height, width = input.shape
+    if channels % (r * r):
+        raise ValueError(f"pixel_shuffle: {channels} channels cannot be divided by {r * r}")
+    n = len(batch)
+    parts = input.reshape((*batch, channels // (r * r), r, r, height, width))
+    parts = parts.transpose((*range(n), n, n + 3, n + 1, n + 4, n + 2))
+    return parts.reshape((*batch, channels // (r * r), height * r, width * r))
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Smaller images of more channels: what `pixel_shuffle` undoes.
+
+    Args:
+        input: (..., C, H * r, W * r).
+        downscale_factor: r, the side of the squares of pixels that become channels.
+
+    Returns:
+        Tensor: (..., C * r * r, H, W), of the same element type.
+
+    Raises:
+        ValueError: r is not positive, or does not divide the height and width.
+
+    Example:
+        >>> pixel_unshuffle(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2).shape
+        (1, 4, 1, 1)
+    """
+    r = _factor("pixel_unshuffle", "downscale_factor", downscale_factor, input)
+    *batch, channels, height, width = input.shape
+    if height % r or width % r:
+        raise ValueError(f"pixel_unshuffle: an image of {height} x {width} cannot be divided by {r}")
+    n = len(batch)
+    parts = input.reshape((*batch, channels, height // r, r, width // r, r))
+    parts = parts.transpose((*range(n), n, n + 2, n + 4, n + 1, n + 3))
+    return parts.reshape((*batch, channels * r * r, height // r, width // r))
+
+
+def diag_part(input_x: Tensor) -> Tensor:
+    """The elements whose first half of indices is the second half.
+
+    Args:
+        input_x: (D1, ..., Dk, D1, ..., Dk).
+
+    Returns:
+        Tensor: (D1, ..., Dk), of the same element type.
+
+    Raises:
+        ValueError: the halves of the shape differ.
+
+    Example:
+        >>> print(diag_part(Tensor([[1, 2], [3, 4]])))
+        [1 4]
+    """
+    half = input_x.ndim // 2
+    shape = input_x.shape
+    if not shape or input_x.ndim % 2 or shape[:half] != shape[half:]:
+        raise ValueError(f"diag_part: the two halves of the shape must be alike, not {shape}")
+    size = int(np.prod(shape[:half]))
+    return input_x.reshape((size * size,))[:: size + 1].reshape(shape[:half])
+
+
+operator_class("DiagPart", diag_part)
+
+
+# -- sampling at points ----------------------------------------------------------------------------------------------
+
+
+def _reflected(at: Any, low: float, high: float) -> Any:
+    """Coordinates mirrored until they are between two bounds."""
+    span = high - low
+    if span == 0:
+        return jnp.zeros_like(at)
+    distance = jnp.abs(at - low)
+    rest = distance - jnp.floor(distance / span) * span
+    return jnp.where(jnp.floor(distance / span) % 2 == 0, rest + low, high - rest)
+
+
+def _positions(at: Any, size: int, padding_mode: str, align_corners: bool) -> Any:
+    """Coordinates from -1 to 1 as positions of pixels."""
+    at = (at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2
+    if padding_mode == "reflection":
+        at = _reflected(at, 0, size - 1) if align_corners else _reflected(at, -0.5, size - 0.5)
+    if padding_mode in ("reflection", "border"):
+        at = jnp.clip(at, 0, size - 1)
+    return at
+
+
+@op(
+    "GridSample",
+    classes=(),
+    samples=lambda: [
+        Sample((_IMAGE, _POINTS), {"mode": "bilinear", "padding_mode": "zeros", "align_corners": False}, vmap=False),
+        Sample((_VOLUME, _PLACES), {"mode": "bilinear", "padding_mode": "border", "align_corners": True}, vmap=False),
+    ],
+)
+def _grid_sample(x: Any, grid: Any, *, mode: str, padding_mode: str, align_corners: bool) -> Any:
+    sizes = x.shape[2:]
+    rank = len(sizes)
+    # the last coordinate of a point is that of the first dimension
+    places = [
+        _positions(grid[..., rank - 1 - axis].astype(x.dtype), sizes[axis], padding_mode, align_corners)
+        for axis in range(rank)
+    ]
+    batch = jnp.arange(x.shape[0]).reshape(-1, *[1] * (grid.ndim - 2))
+
+    def taken(index: Sequence[Any]) -> Any:
+        inside: Any = True
+        for place, size in zip(index, sizes, strict=True):
+            inside = inside & (place >= 0) & (place < size)
+        clipped = [jnp.clip(place, 0, size - 1).astype(jnp.int32) for place, size in zip(index, sizes, strict=True)]
+        # advanced indices around a slice come first
+        found = x[(batch, slice(None), *clipped)]
+        return jnp.where(inside[..., None], found, 0)
+
+    if mode == "nearest":
+        out = taken([jnp.round(place) for place in places])
+    else:
+        low = [jnp.floor(place) for place in places]
+        part = [place - floor for place, floor in zip(places, low, strict=True)]
+        out = jnp.zeros((), x.dtype)
+        for corner in itertools.product((0, 1), repeat=rank):
+            weight: Any = 1.0
+            for step, share in zip(corner, part, strict=True):
+                weight = weight * (share if step else 1 - share)
+            index = [floor + step for floor, step in zip(low, corner, strict=True)]
+            out = out + taken(index) * weight[..., None].astype(x.dtype)
+    return jnp.moveaxis(out, -1, 1)
+
+
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool = False
+) -> Tensor:
+    """The values of images at points.
+
+    Args:
+        input: (N, C, H, W), or (N, C, D, H, W), of floats.
+        grid: (N, H', W', 2): x and y of each point, from -1 to 1; or (N, D', H', W', 3).
+        mode: ``"bilinear"`` or ``"nearest"``.
+        padding_mode: what is outside: ``"zeros"``, ``"border"`` (the nearest pixel), or ``"reflection"``.
+        align_corners: whether -1 and 1 are the centres of the outermost pixels, and not their outer edges.
+
+    Returns:
+        Tensor: (N, C, H', W'), or (N, C, D', H', W'), of the element type of `input`.
+
+    Raises:
+        ValueError: there is no such mode, or the shapes do not fit.
+
+    Example:
+        >>> print(grid_sample(Tensor([[[[1.0, 3.0]]]]), Tensor([[[[0.0, 0.0]]]])))
+        [[[[2.]]]]
+    """
+    if mode not in ("bilinear", "nearest"):
+        raise ValueError(f"grid_sample: mode must be 'bilinear' or 'nearest', not {mode!r}")
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(f"grid_sample: padding_mode must be 'zeros', 'border' or 'reflection', not {padding_mode!r}")
+    if not isinstance(align_corners, bool):
+        raise TypeError(f"grid_sample: align_corners must be a bool, not {type(align_corners).__name__}")
+    fits = input.ndim in (4, 5) and grid.ndim == input.ndim and grid.shape[-1] == input.ndim - 2
+    if not fits or grid.shape[0] != input.shape[0]:
+        raise ValueError(f"grid_sample: points of shape {grid.shape} do not fit images of shape {input.shape}")
+    return _grid_sample(input, grid, mode, padding_mode, align_corners)
+
+
+_CROPS = np.array([[0.1, 0.2, 0.8, 0.9], [0.9, 0.0, 0.3, 1.2]], np.float32)
+_METHODS = ("bilinear", "nearest", "bilinear_v2")
+
+
+def _crop_bounds(x: Any, boxes: Any, box_indices: Any, *_: Any) -> None:
+    check_bounds(box_indices, x.shape[0], "crop_and_resize: there is no image {}", least=0)
+
+
+@op(
+    "CropAndResize",
+    init="method='bilinear', extrapolation_value=0.0",
+    bounds=_crop_bounds,
+    samples=lambda: [
+        Sample(
+            (_IMAGE.reshape(2, 4, 5, 1), _CROPS, np.array([1, 0], np.int32)),
+            {"crop_size": (3, 4), "method": method, "extrapolation_value": 0.5},
+            differentiable=False,
+            vmap=False,
+        )
+        for method in _METHODS
+    ],
+)
+def crop_and_resize(
+    image: Any,
+    boxes: Any,
+    box_indices: Any,
+    *,
+    crop_size: tuple[int, int],
+    method: str = "bilinear",
+    extrapolation_value: float = 0.0,
+) -> Any:
+    """Parts of images, all of one size.
+
+    Args:
+        image: (N, H, W, C), of numbers.
+        boxes: (R, 4), of floats: y1, x1, y2, x2, from 0 to 1; a part whose second corner comes first is mirrored.
+        box_indices: (R,), of ints: the image of each box.
+        crop_size: height and width of the results.
+        method: ``"bilinear"``, ``"bilinear_v2"`` (the same) or ``"nearest"``.
+        extrapolation_value: what is outside of an image.
+
+    Returns:
+        Tensor: (R, height, width, C), of float32.
+
+    Raises:
+        ValueError: there is no such method, or a shape does not fit.
+        IndexError: there is no such image.
+
+    Example:
+        >>> image, box = Tensor([[[[1.0], [3.0]]]]), Tensor([[0.0, 0.0, 0.0, 1.0]])
+        >>> print(crop_and_resize(image, box, Tensor([0]), (1, 3))[0, 0, :, 0])
+        [1. 2. 3.]
+    """
+    if method not in _METHODS:
+        raise ValueError(f"crop_and_resize: method must be one of {', '.join(map(repr, _METHODS))}, not {method!r}")
+    if image.ndim != 4:
+        raise ValueError(f"crop_and_resize: images have the shape (N, H, W, C), not {tuple(image.shape)}")
+    if boxes.ndim != 2 or boxes.shape[1] != 4 or box_indices.shape != boxes.shape[:1]:
+        raise ValueError("crop_and_resize: boxes must have the shape (R, 4), and box_indices (R,)")
+    if not isinstance(crop_size, tuple) or len(crop_size) != 2:
+        raise TypeError(f"crop_and_resize: crop_size must be a tuple of two ints, not {crop_size!r}")
+    if min(crop_size) < 1:
+        raise ValueError(f"crop_and_resize: crop_size must be positive, not {crop_size}")
+    values = image.astype(jnp.float32)[box_indices]
+    inside, weights = [], []
+    for axis, count in enumerate(crop_size):
+        length = image.shape[axis + 1]
+        first, last = boxes[:, axis, None], boxes[:, axis + 2, None]
+        if count > 1:
+            at = first * (length - 1) + jnp.arange(count) * ((last - first) * (length - 1) / (count - 1))
+        else:
+            at = 0.5 * (first + last) * (length - 1)
+        inside.append((at >= 0) & (at <= length - 1))
+        if method == "nearest":
+            weights.append(jax.nn.one_hot(jnp.round(at).astype(jnp.int32), length, dtype=jnp.float32))
+        else:
+            near = 1 - jnp.abs(at[..., None] - jnp.arange(length))
+            weights.append(jnp.maximum(near, 0).astype(jnp.float32))
+    found = jnp.einsum("rhwc,rph,rqw->rpqc", values, *weights, precision="highest")
+    shown = inside[0][:, :, None] & inside[1][:, None, :]
+    return jnp.where(shown[..., None], found, jnp.float32(extrapolation_value))

@@ -13,8 +13,9 @@ DEMO ?=
 BENCH ?=
 PYTEST ?=
 CPYTHON ?=
+CONFORMANCE ?=
 
-.PHONY: demo test test-all slow lint format types pytest cpython open-sizes bench clean
+.PHONY: demo test test-all slow lint format types pytest cpython conformance open-sizes bench clean
 .DEFAULT_GOAL := test
 
 $(TARGET)/bin/python:
@@ -59,6 +60,10 @@ cpython: $(TARGET)/.dev-installed
 	mkdir -p build
 	PYTHONPATH=src "$(BIN)/python" -m tests.cpython --jobs $(WORKERS) $(CPYTHON) \
 		--json build/cpython-$$("$(BIN)/python" -c 'import platform; print(platform.python_version())').json
+
+# weft's answers against those of MindSpore to all calls of tests/conformance; docs/conformance.md
+conformance: $(TARGET)/.dev-installed
+	PYTHONPATH=. "$(BIN)/python" -m tests.conformance --jobs $(WORKERS) $(CONFORMANCE)
 
 # the whole test suite under each supported interpreter that this machine has
 test-all:

@@ -69,7 +69,7 @@ FUNCTIONS: list[tuple[str, tuple[Any, ...], dict[str, Any], Callable[[], Any]]] 
     ("adaptive_avg_pool3d", (BLOCK, 2), {}, lambda: ops.adaptive_avg_pool3d(BLOCK, 2)),
     ("adaptive_max_pool1d", (LINE, 2), {}, lambda: ops.max_pool1d(LINE, 3)),
     ("adaptive_max_pool1d", (LINE, 2, True), {},
-     lambda: (LINE.reshape((2, 4, 2, 3)).max(-1), LINE.reshape((2, 4, 2, 3)).argmax(-1) + Tensor([0, 3]))),
+     lambda: (LINE.reshape((2, 4, 2, 3)).max(axis=-1), LINE.reshape((2, 4, 2, 3)).argmax(-1) + Tensor([0, 3]))),
     ("adaptive_max_pool2d", (IMAGE, 2), {}, lambda: ops.max_pool2d(IMAGE, 3)),
     ("avg_pool1d", (LINE, 2), {}, lambda: LINE.reshape((2, 4, 3, 2)).mean(-1)),
     ("avg_pool2d", (IMAGE, 2), {"stride": 1}, lambda: ops.avg_pool2d(IMAGE, 2, 1)),

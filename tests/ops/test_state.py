@@ -16,10 +16,12 @@ from weft.ir.types import TensorType
 
 def test_assign() -> None:
     p = Parameter(Tensor([1.0, 2.0]), name="w")
-    assert ops.assign(p, Tensor([3, 4])) is p
+    stored = ops.assign(p, Tensor([3, 4]))
+    assert type(stored) is Tensor
     assert p.value().tolist() == [3.0, 4.0]
     assert p.dtype is weft.float32
     ops.assign_add(p, Tensor([1.0, 1.0]))
+    assert stored.tolist() == [3.0, 4.0]
     ops.assign_sub(p, 0.5)
     assert p.value().tolist() == [3.5, 4.5]
     ops.Assign()(p, Tensor([0.0, 0.0]))
@@ -98,7 +100,7 @@ def test_scatter_writes_the_parameter(name: str, wanted: list[float]) -> None:
     title = name.capitalize()
     for write in (getattr(ops, f"scatter_{name}"), getattr(ops, f"Scatter{title}")()):
         p = Parameter(start)
-        assert write(p, index, updates) is p
+        np.testing.assert_allclose(write(p, index, updates).asnumpy(), wanted, 1e-6)
         np.testing.assert_allclose(p.asnumpy(), wanted, 1e-6)
     points = index.reshape(-1, 1)
     for write in (getattr(ops, f"scatter_nd_{name}"), getattr(ops, f"ScatterNd{title}")()):
@@ -207,3 +209,18 @@ def test_sizes_that_depend_on_symbolic_values_are_refused(use: Any) -> None:
         x = wrap(trace.root.add_param(TensorType.of(weft.int64, (2,))))
         with pytest.raises(weft.Unsupported, match="only the running graph knows"):
             use(x)
+
+
+def test_what_a_state_operation_gives_stays_as_it_was() -> None:
+    p = Parameter(Tensor([1.0, 2.0]), name="w")
+
+    def step(x: Tensor) -> Tensor:
+        stored = ops.assign_add(p, x)
+        ops.assign(p, x)
+        return stored * 2
+
+    for run in (step, weft.jit(step)):
+        ops.assign(p, Tensor([1.0, 2.0]))
+        for given, before in (([3.0, 4.0], [1.0, 2.0]), ([5.0, 6.0], [3.0, 4.0])):
+            assert run(Tensor(given)).tolist() == [2 * (a + b) for a, b in zip(given, before, strict=True)]
+            assert p.value().tolist() == given

@@ -101,6 +101,7 @@ def op(
             samples=samples,
             derivative=gradient,
             no_gradient=no_gradient,
+            required=len(parameters.operands) - len(parameters.defaults),
         )
         function = _functional(implementation, primitive, parameters, bounds, shares)
         function.primitive = primitive

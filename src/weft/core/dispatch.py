@@ -107,6 +107,8 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
                 followed = True
         except AttributeError:
             if t is None:
+                if len(datas) < primitive.required:
+                    raise TypeError(f"{primitive.name} takes tensors and numbers, not None") from None
                 datas.append(None)
             elif isinstance(t, Tensor):  # it shares memory with a NumPy array
                 datas.append(data_of(t))

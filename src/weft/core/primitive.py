@@ -123,12 +123,13 @@ class Primitive:
         derivative: ``rule(*inputs, out, dout, **attrs) -> gradients``, written with framework operations;
             None asks for the one that JAX derives from the implementation.
         no_gradient: why no derivative exists (integer result...), in place of a rule.
+        required: how many of the first operands may not be left out.
     """
 
     __slots__ = (
         "name", "implementation", "attr_names", "multiple", "effect", "promotes", "commutative", "elementwise",
         "samples", "derivative", "no_gradient", "rule_version", "executables", "types", "pullbacks", "generic",
-        "packs", "asks", "known_as", "__weakref__",
+        "packs", "asks", "known_as", "required", "__weakref__",
     )  # fmt: skip
     table: ClassVar[dict[str, Primitive]] = {}
     #: all primitives, those without a name in the table too
@@ -153,6 +154,7 @@ class Primitive:
         derivative: Callable[..., Any] | None = None,
         no_gradient: str = "",
         register: bool = True,
+        required: int = 0,
     ) -> None:
         if register and name in Primitive.table:
             raise ValueError(f"primitive {name!r} is declared twice")
@@ -167,6 +169,7 @@ class Primitive:
         self.samples = samples
         self.derivative = derivative
         self.no_gradient = no_gradient
+        self.required = required
         #: the name under which other processes know what it computes; None where code of the program's may take part
         self.known_as: str | None = None
         if register and str(getattr(implementation, "__module__", "")).startswith("weft."):

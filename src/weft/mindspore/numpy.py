@@ -46,9 +46,7 @@ __all__ = [
     "inf",
     "linspace",
     "logspace",
-    "max",
     "mean",
-    "min",
     "nan",
     "newaxis",
     "ones",
@@ -154,27 +152,33 @@ def empty(shape: Any, dtype: Any = dtypes.float32) -> Tensor:
     return zeros(shape, dtype)
 
 
-def zeros_like(a: Any, dtype: Any = None) -> Tensor:
+def _shaped(like: Tensor, shape: Any) -> Any:
+    return like.shape if shape is None else shape
+
+
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None) -> Tensor:
     """Zeros in the shape of another tensor.
 
     Example:
         >>> print(zeros_like(Tensor([1, 2])))
         [0 0]
     """
-    return ops.zeros_like(asarray(a), dtype=dtype)
+    like = asarray(a)
+    return zeros(_shaped(like, shape), dtype or like.dtype)
 
 
-def ones_like(a: Any, dtype: Any = None) -> Tensor:
+def ones_like(a: Any, dtype: Any = None, shape: Any = None) -> Tensor:
     """Ones in the shape of another tensor.
 
     Example:
         >>> print(ones_like(Tensor([1, 2])))
         [1 1]
     """
-    return ops.ones_like(asarray(a), dtype=dtype)
+    like = asarray(a)
+    return ones(_shaped(like, shape), dtype or like.dtype)
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Tensor:
     """One value in the shape of another tensor.
 
     Example:
@@ -182,7 +186,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Tensor:
         [5. 5.]
     """
     like = asarray(a)
-    return full(like.shape, fill_value, dtype or like.dtype)
+    return full(_shaped(like, shape), fill_value, dtype or like.dtype)
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
@@ -202,18 +206,38 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     return array(values, dtype)
 
 
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Tensor:
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
     """`num` evenly spaced numbers from `start` to `stop`.
 
     Example:
         >>> print(linspace(0, 1, 3))
         [0.  0.5 1. ]
     """
-    return array(_np.linspace(start, stop, num, endpoint), dtype or dtypes.float32)
+    kind = dtype or dtypes.float32
+    found, step = _np.linspace(_host(start), _host(stop), num, endpoint, retstep=True, axis=axis)
+    return (array(found, kind), array(step, kind)) if retstep else array(found, kind)
+
+
+def _host(value: Any) -> Any:
+    return value.asnumpy() if isinstance(value, Tensor) else value
 
 
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Any = None
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: float = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
 ) -> Tensor:
     """`num` numbers whose logarithms are evenly spaced.
 
@@ -221,7 +245,9 @@ def logspace(
         >>> print(logspace(0, 2, 3))
         [  1.  10. 100.]
     """
-    return array(_np.logspace(start, stop, num, endpoint, base), dtype or dtypes.float32)
+    return array(
+        _np.power(base, _np.linspace(_host(start), _host(stop), num, endpoint, axis=axis)), dtype or dtypes.float32
+    )
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = dtypes.float32) -> Tensor:
@@ -274,7 +300,7 @@ def randint(minval: int, maxval: int | None = None, shape: Any = None, dtype: An
         (2,)
     """
     low, high = (0, minval) if maxval is None else (minval, maxval)
-    size = () if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    size = (1,) if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
     return ops.randint(low, high, size, dtype=dtype)
 
 
@@ -289,15 +315,16 @@ def _flat(a: Any, axis: int | None) -> tuple[Tensor, int]:
     return (tensor.reshape((-1,)), 0) if axis is None else (tensor, axis)
 
 
-def sum(a: Any, axis: _Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The sum over axes (all of them by default).
+def sum(a: Any, axis: _Axis = None, dtype: Any = None, keepdims: bool = False, initial: Any = None) -> Tensor:
+    """The sum over axes (all of them by default), and of an initial value; of integers, int64.
 
     Example:
         >>> print(sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0))
         [4. 6.]
     """
     tensor = asarray(a)
-    found = reduce.reduce_sum(tensor, axis=_axes(axis, tensor.ndim), keep_dims=keepdims)
+    found = reduce.reduce_sum(reduce.counting(tensor, None), axis=_axes(axis, tensor.ndim), keep_dims=keepdims)
+    found = found if initial is None else found + initial
     return found if dtype is None else found.astype(dtype)
 
 
@@ -313,28 +340,6 @@ def mean(a: Any, axis: _Axis = None, keepdims: bool = False, dtype: Any = None) 
     return reduce.reduce_mean(tensor.astype(wanted), axis=_axes(axis, tensor.ndim), keep_dims=keepdims)
 
 
-def max(a: Any, axis: _Axis = None, keepdims: bool = False) -> Tensor:
-    """The largest element over axes (all of them by default).
-
-    Example:
-        >>> print(max(Tensor([[1.0, 5.0], [3.0, 4.0]]), axis=1))
-        [5. 4.]
-    """
-    tensor = asarray(a)
-    return reduce.reduce_max(tensor, axis=_axes(axis, tensor.ndim), keep_dims=keepdims)
-
-
-def min(a: Any, axis: _Axis = None, keepdims: bool = False) -> Tensor:
-    """The smallest element over axes (all of them by default).
-
-    Example:
-        >>> print(min(Tensor([[1.0, 5.0], [3.0, 4.0]]), axis=1))
-        [1. 3.]
-    """
-    tensor = asarray(a)
-    return reduce.reduce_min(tensor, axis=_axes(axis, tensor.ndim), keep_dims=keepdims)
-
-
 def prod(a: Any, axis: _Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """The product over axes (all of them by default).
 
@@ -346,28 +351,29 @@ def prod(a: Any, axis: _Axis = None, dtype: Any = None, keepdims: bool = False) 
     return reduce.reduce_prod(tensor, axis=_axes(axis, tensor.ndim), keep_dims=keepdims)
 
 
-def var(a: Any, axis: _Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+def var(x: Any, axis: _Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The variance over axes (all of them by default).
 
     Example:
         >>> print(var(Tensor([1.0, 3.0])))
         1.0
     """
-    tensor = asarray(a)
+    tensor = asarray(x)
+    tensor = tensor if tensor.dtype.category >= 2 else tensor.astype(dtypes.float32)
     axes = _axes(axis, tensor.ndim)
     count = math.prod(tensor.shape[i] for i in axes)
     distance = ops.square(tensor - mean(tensor, axes, keepdims=True))
     return sum(distance, axes, keepdims=keepdims) / (count - ddof)
 
 
-def std(a: Any, axis: _Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+def std(x: Any, axis: _Axis = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The standard deviation over axes (all of them by default).
 
     Example:
         >>> print(std(Tensor([1.0, 3.0])))
         1.0
     """
-    return norm_root(var(a, axis, ddof, keepdims))
+    return norm_root(var(x, axis, ddof, keepdims))
 
 
 def all(a: Any, axis: _Axis = None, keepdims: bool = False) -> Tensor:
@@ -419,8 +425,8 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
         >>> print(cumsum(Tensor([1.0, 2.0, 3.0])))
         [1. 3. 6.]
     """
-    found = ops.cumsum(*_flat(a, axis))
-    return found if dtype is None else found.astype(dtype)
+    tensor, along = _flat(a, axis)
+    return tensor.cumsum(along, dtype)
 
 
 def reshape(x: Any, new_shape: Any) -> Tensor:
@@ -477,7 +483,7 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Tensor:
     return ops.stack([asarray(a) for a in arrays], axis)
 
 
-def where(condition: Any, x: Any, y: Any) -> Tensor:
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Elements of `x` where the condition is true, of `y` elsewhere.
 
     Example:
@@ -517,22 +523,23 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Tensor:
     return tensor
 
 
-def clip(x: Any, xmin: Any, xmax: Any) -> Tensor:
+def clip(x: Any, xmin: Any, xmax: Any, dtype: Any = None) -> Tensor:
     """The elements limited to [xmin, xmax].
 
     Example:
         >>> print(clip(Tensor([1.0, 5.0, 9.0]), 2.0, 6.0))
         [2. 5. 6.]
     """
-    return ops.clip_by_value(asarray(x), xmin, xmax)
+    tensor = asarray(x)
+    return ops.clip_by_value(tensor, xmin, xmax).astype(dtype or tensor.dtype)
 
 
 def unique(x: Any, return_inverse: bool = False) -> Any:
-    """The distinct elements in ascending order; with `return_inverse` also where each element is among them.
+    """The distinct elements in the order of the tensor; with `return_inverse` also where each element is among them.
 
     Example:
         >>> print(unique(Tensor([3, 1, 3])))
-        [1 3]
+        [3 1]
     """
-    values, inverse = _np.unique(_np.asarray(asarray(x).concrete("unique()")), return_inverse=True)
-    return (Tensor(values), Tensor(inverse.reshape(asarray(x).shape))) if return_inverse else Tensor(values)
+    values, inverse = ops.unique(asarray(x))
+    return (values, inverse) if return_inverse else values

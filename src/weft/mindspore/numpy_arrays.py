@@ -9,26 +9,28 @@ import numpy as _np
 
 from weft import dtypes, ops
 from weft.core.tensor import Tensor
-from weft.mindspore.numpy import asarray, max, min, where
+from weft.mindspore.numpy import asarray, where
 
 __all__ = [
-    "amax", "amin", "array_split", "copy", "norm", "pad", "round", "split", "trace", "tril_indices", "triu_indices",
-    "unravel_index",
+    "amax", "amin", "array_split", "copy", "diag", "flip", "float_power", "isin", "meshgrid", "norm", "pad", "round",
+    "searchsorted",
+    "split", "tensordot", "trace", "tril_indices", "triu_indices", "unravel_index",
 ]  # fmt: skip
 
 
-def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    """Cut at indices, or into nearly equal pieces.
+def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """Cut at indices, which gives a list, or into nearly equal pieces, which gives a tuple.
 
     Example:
         >>> [piece.shape for piece in array_split(Tensor([1, 2, 3]), 2)]
         [(2,), (1,)]
     """
-    return list(ops.tensor_split(asarray(x), indices_or_sections, axis))
+    pieces = ops.tensor_split(asarray(x), indices_or_sections, axis)
+    return tuple(pieces) if isinstance(indices_or_sections, int) else list(pieces)
 
 
-def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    """Cut at indices, or into equal pieces.
+def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """Cut at indices, which gives a list, or into equal pieces, which gives a tuple.
 
     Raises:
         ValueError: there are no equal pieces.
@@ -83,7 +85,7 @@ def amax(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, 
         >>> print(amax(Tensor([[1.0, 5.0], [3.0, 4.0]]), axis=1, initial=4.5))
         [5.  4.5]
     """
-    return _limited(max, ops.maximum, _bound("min"), a, axis, keepdims, initial, where)
+    return _limited(ops.amax, ops.maximum, _bound("min"), a, axis, keepdims, initial, where)
 
 
 def amin(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
@@ -93,7 +95,7 @@ def amin(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, 
         >>> print(amin(Tensor([[1.0, 5.0], [3.0, 4.0]]), axis=1, initial=2.5))
         [1.  2.5]
     """
-    return _limited(min, ops.minimum, _bound("max"), a, axis, keepdims, initial, where)
+    return _limited(ops.amin, ops.minimum, _bound("max"), a, axis, keepdims, initial, where)
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
@@ -120,7 +122,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
         5
     """
     found = ops.diagonal(asarray(a), offset, axis1, axis2)
-    return (found if dtype is None else found.astype(dtype)).sum(-1)
+    return found.sum(-1, dtype=dtype)
 
 
 def round(a: Any, decimals: int = 0) -> Tensor:
@@ -208,3 +210,91 @@ def pad(arr: Any, pad_width: Any, mode: str = "constant", constant_values: Any =
         if builtins.any(pair):
             array = ops.gather(array, Tensor(_np.pad(_np.arange(array.shape[axis]), pair, kind)), axis)
     return array
+
+
+def diag(v: Any, k: int = 0) -> Tensor:
+    """A diagonal of a matrix, or the matrix with a vector on it.
+
+    Example:
+        >>> print(diag(Tensor([[1, 2], [3, 4]])))
+        [1 4]
+    """
+    array = asarray(v)
+    if array.ndim not in (1, 2):
+        raise ValueError(f"diag: v must have one or two dimensions, not {array.ndim}")
+    return ops.diag_embed(array, k) if array.ndim == 1 else ops.diagonal(array, k)
+
+
+def flip(m: Any, axis: Any = None) -> Tensor:
+    """The elements in reverse order along axes, all of them by default.
+
+    Example:
+        >>> print(flip(Tensor([1, 2, 3])))
+        [3 2 1]
+    """
+    array = asarray(m)
+    axes = tuple(range(array.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    return ops.flip(array, axes) if array.ndim else array
+
+
+def isin(element: Any, test_elements: Any, invert: bool = False) -> Tensor:
+    """Whether each element is among the others; with `invert` whether it is not.
+
+    Example:
+        >>> print(isin(Tensor([1, 2]), Tensor([2])))
+        [False  True]
+    """
+    found = ops.isin(asarray(element), asarray(test_elements))
+    return ops.logical_not(found) if invert else found
+
+
+def meshgrid(*xi: Any, sparse: bool = False, indexing: str = "xy") -> list[Tensor]:
+    """Coordinates of a grid, from those along each axis; with `sparse` each with one long dimension.
+
+    Example:
+        >>> [each.shape for each in meshgrid(Tensor([1, 2, 3]), Tensor([1, 2]))]
+        [(2, 3), (2, 3)]
+    """
+    grids = list(ops.meshgrid(*map(asarray, xi), indexing=indexing))
+    if not sparse:
+        return grids
+    places = [1, 0, *range(2, len(grids))] if indexing == "xy" and len(grids) > 1 else range(len(grids))
+    return [
+        asarray(one).reshape(tuple(-1 if at == place else 1 for at in range(len(grids))))
+        for one, place in zip(xi, places, strict=True)
+    ]
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+    """Where values would be inserted into sorted elements, as int32.
+
+    Example:
+        >>> print(searchsorted(Tensor([1.0, 2.0, 3.0]), 2.0))
+        1
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
+    array = asarray(a)
+    ordered = array if sorter is None else ops.gather(array, asarray(sorter), 0)
+    return ops.searchsorted(ordered, asarray(v), out_int32=True, right=side == "right")
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
+    """The product summed over axes of both.
+
+    Example:
+        >>> print(tensordot(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]])))
+        11.0
+    """
+    return ops.tensor_dot(asarray(a), asarray(b), axes)
+
+
+def float_power(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """Powers in float32.
+
+    Example:
+        >>> print(float_power(Tensor([2, 3]), 2))
+        [4. 9.]
+    """
+    found = ops.pow(asarray(x1).astype(dtypes.float32), asarray(x2).astype(dtypes.float32))
+    return found if dtype is None else found.astype(dtype)

@@ -79,19 +79,7 @@ _OPS: Final = {
     "weft.mindspore.custom_info": "CustomRegOp DataType",
 }
 #: names of NumPy whose operation takes the same arguments in the same order
-_NUMPY: Final = (
-    "abs absolute=abs exp exp2 expm1 log log10 log1p log2 sqrt cbrt square reciprocal sin cos tan sinh cosh tanh "
-    "arcsin=asin arccos=acos arctan=atan arcsinh=asinh arccosh=acosh arctanh=atanh arctan2=atan2 hypot sinc "
-    "add subtract=sub multiply=mul divide=div true_divide=div floor_divide=floor_div mod=floor_mod "
-    "remainder=floor_mod fmod power=pow float_power negative=neg positive sign floor ceil trunc rint fix=trunc "
-    "round around=round maximum minimum fmax fmin heaviside logaddexp logaddexp2 gcd lcm "
-    "deg2rad rad2deg radians=deg2rad degrees=rad2deg nan_to_num real imag conj "
-    "equal not_equal less less_equal greater greater_equal isnan isinf isfinite isclose isposinf isneginf "
-    "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert "
-    "matmul inner outer kron tensordot=tensor_dot squeeze tile repeat=repeat_interleave roll flip fliplr flipud rot90 "
-    "broadcast_to swapaxes moveaxis tril triu diagonal diag diff sort argsort searchsorted meshgrid "
-    "hstack vstack dstack column_stack isin in1d bincount"
-)
+_NUMPY: Final = "sinc fmax fmin degrees=rad2deg nan_to_num real imag conj sort argsort in1d"
 #: cells of parallel programs
 _PARALLEL_CELLS: Final = (
     "DistributedGradReducer MicroBatchInterleaved PipelineGradReducer SyncBatchNorm "
@@ -329,7 +317,8 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.numpy": {
             "weft.ops": _NUMPY,
             "weft.mindspore.numpy": "*",
-            "weft.mindspore.numpy_arrays": "*",
+            "weft.mindspore.numpy_arrays": "* max=amax min=amin",
+            "weft.mindspore.numpy_signatures": "*",
             "weft.dtypes": _DTYPES,
         },
         "mindspore.log": {"weft.mindspore.log": "*", "logging": "logging=."},

@@ -17,6 +17,9 @@ from weft.mint.reducing import *
 from weft.mint.rows import functions as _functions
 from weft.mint.shaping import *
 from weft.mint.table import FUNCTIONS as _FUNCTIONS
+from weft.ops._operands import refuse_strangers as _refuse_strangers
+
+_refuse_strangers(globals(), __name__)
 
 _ROWS = _functions(_FUNCTIONS, vars(_ops), __name__)
 globals().update(_ROWS)

@@ -11,6 +11,7 @@ from weft.mint.arithmetic import a_tensor
 from weft.mint.rows import functions
 from weft.mint.shaping import flatten as flatten
 from weft.mint.table import NN_FUNCTIONS
+from weft.ops._operands import refuse_strangers
 
 _ROWS = functions(NN_FUNCTIONS, vars(ops), __name__)
 globals().update(_ROWS)
@@ -430,3 +431,6 @@ def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = 
         total = ops.sum(found)
         return total if reduction == "sum" else ops.div(total, input.shape[0])
     raise ValueError(f"kl_div: reduction must be 'none', 'mean', 'batchmean' or 'sum', not {reduction!r}")
+
+
+refuse_strangers(globals(), __name__)

@@ -9,7 +9,8 @@ from weft.core.tensor import Tensor
 from weft.mint.arithmetic import a_tensor, summed_type
 
 __all__ = [
-    "argsort", "count_nonzero", "cummax", "cummin", "cumprod", "cumsum", "kthvalue", "max", "median", "min", "norm",
+    "argmin", "argsort", "bincount", "count_nonzero", "cummax", "cummin", "cumprod", "cumsum", "kthvalue", "max",
+    "median", "min", "norm",
     "prod", "searchsorted", "sort", "std", "std_mean", "sum", "topk", "unique", "var", "var_mean",
 ]  # fmt: skip
 
@@ -339,3 +340,24 @@ def searchsorted(
     if sorter is not None:
         sorted_sequence = ops.gather_elements(sorted_sequence, -1, sorter)
     return ops.searchsorted(sorted_sequence, values, out_int32=out_int32, right=right or side == "right")
+
+
+def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The position of the smallest element, as int64.
+
+    Example:
+        >>> print(argmin(Tensor([3, 1, 2])))
+        1
+    """
+    return ops.argmin(input, dim, keepdim).astype(dtypes.int64)
+
+
+def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each number occurs, as int64, or the sums of their weights.
+
+    Example:
+        >>> print(bincount(Tensor([0, 2, 2])))
+        [1 0 2]
+    """
+    found = ops.bincount(input, weights, minlength)
+    return found if weights is not None else found.astype(dtypes.int64)

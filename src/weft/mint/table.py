@@ -44,7 +44,6 @@ FUNCTIONS: Final = (
     "amax(input, dim=(), keepdim=False)",
     "amin(input, dim=(), keepdim=False)",
     "argmax(input, dim=None, keepdim=False)",
-    "argmin(input, dim=None, keepdim=False)",
     "logsumexp(input, dim, keepdim=False)",
     "mean(input, dim=None, keepdim=False, *, dtype=None) = mean_ext",
     "nansum(input, dim=None, keepdim=False, *, dtype=None)",
@@ -84,7 +83,6 @@ FUNCTIONS: Final = (
     "index_select(input, dim, index)",
     "masked_select(input, mask)",
     "nonzero(input, *, as_tuple=False)",
-    "bincount(input, weights=None, minlength=0)",
     "histc(input, bins=100, min=0, max=0)",
     "unique_consecutive(input, return_inverse=False, return_counts=False, dim=None)",
     # making

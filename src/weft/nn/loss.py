@@ -8,7 +8,8 @@ from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.nn.layer.activation import get_activation
 from weft.ops import loss as ops
-from weft.ops.activation import log_softmax, softmax
+from weft.ops.activation import log_softmax
+from weft.ops.gather import gather_elements
 
 
 class LossBase(Cell):
@@ -115,6 +116,8 @@ class SmoothL1Loss(LossBase):
 
     def __init__(self, beta: float = 1.0, reduction: str = "none") -> None:
         super().__init__(reduction)
+        if not isinstance(beta, (int, float)):
+            raise TypeError(f"SmoothL1Loss: beta must be a number, not {type(beta).__name__}")
         self.beta = float(beta)
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
@@ -368,6 +371,9 @@ class SoftMarginLoss(LossBase):
 class FocalLoss(LossBase):
     """Cross entropy that counts well-classified examples less.
 
+    Scores are (N, C, ...), labels classes (N, 1, ...) or probabilities of the shape of the scores. The loss is the mean
+    over the dimensions behind the second: (N,) for classes, (N, C) for probabilities, before the reduction.
+
     Args:
         weight: factor of each class, or None.
         gamma: how much less.
@@ -386,19 +392,21 @@ class FocalLoss(LossBase):
 
     def construct(self, logits: Any, labels: Any) -> Any:
         _require_tensors("FocalLoss", logits, labels)
-        if labels.ndim == logits.ndim and labels.shape[1] == 1:
-            labels = labels.squeeze(1)
-        if labels.ndim == logits.ndim:
-            log_p = (log_softmax(logits, 1) * labels).sum(1)
-            p = (softmax(logits, 1) * labels).sum(1)
+        rows, classes = logits.shape[:2]
+        scores = log_softmax(logits.reshape((rows, classes, -1)), 1)
+        if labels.ndim < logits.ndim:
+            labels = labels.expand_dims(1)
+        labels = labels.reshape((rows, labels.shape[1], -1))
+        if labels.shape[1] == 1:  # classes by number
+            log_p = gather_elements(scores, 1, labels)
+            factor = None if self.weight is None else self.weight.gather(labels, 0)
         else:
-            log_p = -ops.cross_entropy(logits, labels, None, -(1 << 31), "none")
-            p = log_p.exp()
-        loss = -((1 - p) ** self.gamma) * log_p
-        if self.weight is not None:
-            loss = loss * (
-                (self.weight * labels).sum(1) if labels.ndim == logits.ndim else self.weight.gather(labels, 0)
-            )
+            log_p = scores
+            factor = labels if self.weight is None else labels * self.weight.reshape((1, classes, 1))
+        loss = -((1 - log_p.exp()) ** self.gamma) * log_p
+        loss = (loss if factor is None else loss * factor).mean(-1)
+        if labels.shape[1] == 1:
+            loss = loss.squeeze(1)
         return self.get_loss(loss)
 
 

@@ -7,6 +7,7 @@ Importing the families attaches the Tensor methods. A name that is both a module
 from __future__ import annotations
 
 from weft.core.operators import OPERATOR_CLASSES as _OPERATOR_CLASSES
+from weft.ops import _operands
 from weft.ops import blocks as _blocks  # noqa: F401  (declares the operator classes)
 from weft.ops import methods as _methods  # noqa: F401  (attaches the methods)
 from weft.ops import optimizer as _optimizer  # noqa: F401  (declares the steps)
@@ -51,6 +52,7 @@ from weft.ops.statistics import *
 from weft.ops.summary import *
 from weft.ops.trigonometry import *
 
+_operands.refuse_strangers(globals(), __name__)
 globals().update(_OPERATOR_CLASSES)
 
 #: public names: the functions and the operator classes

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
+from weft.core.conversion import converted
 from weft.core.declare import op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
@@ -208,7 +209,7 @@ def selu(input_x: Any) -> Any:
         >>> print(selu(Tensor([0.0])))
         [0.]
     """
-    return jax.nn.selu(input_x)
+    return jax.nn.selu(floating(input_x))
 
 
 @op("HSwish", method="hardswish", samples=_values, elementwise=True)
@@ -219,7 +220,7 @@ def hardswish(input: Any) -> Any:
         >>> print(hardswish(Tensor([-4.0, 3.0])))
         [-0.  3.]
     """
-    return jax.nn.hard_swish(input)
+    return converted(jax.nn.hard_swish(floating(input)), input.dtype)
 
 
 @op("HSigmoid", method="hardsigmoid", samples=_values, elementwise=True)
@@ -230,7 +231,7 @@ def hardsigmoid(input: Any) -> Any:
         >>> print(hardsigmoid(Tensor([-4.0, 0.0, 4.0])))
         [0.  0.5 1. ]
     """
-    return jax.nn.hard_sigmoid(input)
+    return converted(jax.nn.hard_sigmoid(floating(input)), input.dtype)
 
 
 @op("HardTanh", classes=(), samples=_values, elementwise=True)
@@ -312,14 +313,14 @@ def logsigmoid(x: Any) -> Any:
 
 
 @op("HShrink", init="lambd=0.5", samples=_values, elementwise=True)
-def hardshrink(x: Any, *, lambd: float = 0.5) -> Any:
+def hardshrink(input: Any, *, lambd: float = 0.5) -> Any:
     """Replace elements within ``[-lambd, lambd]`` by zero.
 
     Example:
         >>> print(hardshrink(Tensor([0.25, 2.0])))
         [0. 2.]
     """
-    return jnp.where(jnp.abs(x) > lambd, x, jnp.zeros_like(x))
+    return jnp.where(jnp.abs(input) > lambd, input, jnp.zeros_like(input))
 
 
 @op("SoftShrink", init="lambd=0.5", samples=_values, elementwise=True)

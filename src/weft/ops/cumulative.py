@@ -10,10 +10,10 @@ from jax import lax
 
 from weft.core.declare import op
 from weft.core.primitive import Sample
-from weft.ops._rules import one_axis
+from weft.ops._rules import one_axis, tensor
 from weft.ops._samples import A
 from weft.ops.joining import concat
-from weft.ops.reduce import reduce_sum
+from weft.ops.reduce import counting, reduce_sum
 from weft.ops.shape import reshape
 
 __all__ = [
@@ -63,13 +63,13 @@ def cumsum(x: Any, axis: Any = 0, dtype: Any = None) -> Any:
 
 
 def cumprod(input: Any, dim: int, dtype: Any = None) -> Any:
-    """Running product along an axis.
+    """Running product along an axis; integers and bools give int64.
 
     Example:
         >>> print(cumprod(Tensor([1, 2, 3]), 0))
         [1 2 6]
     """
-    return _cumprod(input if dtype is None else input.astype(dtype), dim)
+    return _cumprod(counting(tensor(input), dtype), dim)
 
 
 def _running_extreme(better: Any, x: Any, axis: int) -> Any:
@@ -97,13 +97,14 @@ def cummax(input: Any, *, axis: int) -> Any:
 
 @op("Cummin", init="axis", multiple=True, samples=lambda: [Sample((A,), {"axis": 1})])
 def cummin(input: Any, *, axis: int) -> Any:
-    """Running minimum along an axis and its position.
+    """Running minimum along an axis and its position (int32, other than that of `cummax`).
 
     Example:
         >>> print(*cummin(Tensor([3, 1, 2]), 0))
         [3 1 1] [0 1 1]
     """
-    return _running_extreme(jnp.less_equal, input, axis)
+    values, positions = _running_extreme(jnp.less_equal, input, axis)
+    return values, positions.astype(jnp.int32)
 
 
 @op("LogCumSumExp", classes=(), samples=lambda: [Sample((A,), {"axis": 1})])
@@ -114,6 +115,8 @@ def logcumsumexp(input: Any, *, axis: int) -> Any:
         >>> print(logcumsumexp(Tensor([1000.0]), 0))
         [1000.]
     """
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        raise TypeError(f"logcumsumexp: needs floating point, not {input.dtype}")
     return lax.cumlogsumexp(input, axis=one_axis("logcumsumexp", axis, input.ndim))
 
 

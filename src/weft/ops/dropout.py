@@ -83,14 +83,14 @@ def _channels(name: str, x: Tensor, p: float, training: bool, rank: int) -> Tens
     return _drop(name, x, p, training, x.ndim - rank if isinstance(x, Tensor) else 0)
 
 
-def dropout1d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """Zero whole channels of (N, C, L) or (C, L) at random.
 
     Example:
         >>> print(dropout1d(Tensor([[1.0]]), training=False))
         [[1.]]
     """
-    return _channels("dropout1d", x, p, training, 1)
+    return _channels("dropout1d", input, p, training, 1)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:

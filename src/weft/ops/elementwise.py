@@ -168,14 +168,14 @@ def log10(input: Any) -> Any:
     samples=positive(),
     elementwise=True,
 )
-def sqrt(input: Any) -> Any:
+def sqrt(x: Any) -> Any:
     """Square root of each element.
 
     Example:
         >>> print(sqrt(Tensor([4.0, 9.0])))
         [2. 3.]
     """
-    return jnp.sqrt(floating(input))
+    return jnp.sqrt(floating(x))
 
 
 @op(

@@ -328,14 +328,14 @@ def hstack(tensors: Any) -> Any:
     return concat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
-def dstack(inputs: Any) -> Any:
+def dstack(tensors: Any) -> Any:
     """Join tensors along the third dimension.
 
     Example:
         >>> dstack([Tensor([1, 2]), Tensor([3, 4])]).shape
         (1, 2, 2)
     """
-    return concat([atleast_3d(x) for x in _several("dstack", inputs)], 2)
+    return concat([atleast_3d(x) for x in _several("dstack", tensors)], 2)
 
 
 def column_stack(tensors: Any) -> Any:

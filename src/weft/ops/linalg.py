@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -43,6 +44,16 @@ def _need_square(name: str, x: Any) -> Any:
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ValueError(f"{name}: needs square matrices, not shape {tuple(x.shape)}")
     return floating(x)
+
+
+def _with_room(compute: Any, *arrays: Any) -> Any:
+    """What LAPACK computes, which has no types of 16 bits: those in float32, the results in the type of the first."""
+    kind = arrays[0].dtype
+    if kind.itemsize > 2:
+        found = compute(*arrays)
+    else:
+        found = jax.tree.map(lambda x: x.astype(kind), compute(*[x.astype(jnp.float32) for x in arrays]))
+    return tuple(found) if isinstance(found, (tuple, list)) else found
 
 
 @op("MatrixInverse", method="inverse", samples=_square())
@@ -85,7 +96,7 @@ def slogdet(input: Any) -> Any:
         >>> print(*slogdet(Tensor([[1.0, 0.0], [0.0, 1.0]])))
         1.0 0.0
     """
-    return tuple(jnp.linalg.slogdet(_need_square("slogdet", input)))
+    return _with_room(jnp.linalg.slogdet, _need_square("slogdet", input))
 
 
 def logdet(input: Any) -> Any:
@@ -107,7 +118,7 @@ def cholesky(input_x: Any, *, upper: bool = False) -> Any:
         [[2. 0.]
          [0. 3.]]
     """
-    lower = jnp.linalg.cholesky(_need_square("cholesky", input_x))
+    lower = _with_room(jnp.linalg.cholesky, _need_square("cholesky", input_x))
     return jnp.swapaxes(lower, -1, -2).conj() if upper else lower
 
 
@@ -152,7 +163,7 @@ def matrix_solve(matrix: Any, rhs: Any, *, adjoint: bool = False) -> Any:
     """
     matrix = _need_square("matrix_solve", matrix)
     matrix, rhs = promoted(jnp.swapaxes(matrix, -1, -2).conj() if adjoint else matrix, floating(rhs))
-    return jnp.linalg.solve(matrix, rhs)
+    return _with_room(jnp.linalg.solve, matrix, rhs)
 
 
 def solve(matrix: Any, rhs: Any) -> Any:
@@ -238,7 +249,7 @@ def qr(input: Any, *, mode: str = "reduced") -> Any:
     """
     if mode not in ("reduced", "complete"):
         raise ValueError(f"qr: mode must be 'reduced' or 'complete', not {mode!r}")
-    return tuple(jnp.linalg.qr(floating(input), mode=mode))
+    return _with_room(lambda x: jnp.linalg.qr(x, mode=mode), floating(input))
 
 
 @op("Eigh", classes=(), multiple=True, samples=one(_DEFINITE))
@@ -287,7 +298,7 @@ def pinv(x: Any) -> Any:
         >>> pinv(Tensor([[3.0, 0.0]])).shape
         (2, 1)
     """
-    return jnp.linalg.pinv(floating(x))
+    return _with_room(jnp.linalg.pinv, floating(x))
 
 
 @op("MatrixPower", init="n", samples=_square(n=3))

@@ -17,7 +17,7 @@ from weft.core.primitive import Primitive, Sample
 from weft.core.run_number import shown
 from weft.core.tensor import Tensor
 from weft.ops._kinks import magnitude, rectified, vector_norm
-from weft.ops._rules import operands, wide
+from weft.ops._rules import floating, operands, wide
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
@@ -39,7 +39,7 @@ def _reduced(name: str, loss: Any, reduction: str, weight: Any = None) -> Any:
     if reduction == "sum":
         return jnp.sum(loss)
     if reduction == "mean":
-        return jnp.mean(loss) if weight is None else jnp.sum(loss) / jnp.sum(weight)
+        return jnp.mean(floating(loss)) if weight is None else jnp.sum(loss) / jnp.sum(weight)
     raise ValueError(f"{name}: reduction must be 'none', 'mean' or 'sum', not {reduction!r}")
 
 
@@ -95,7 +95,7 @@ def smooth_l1_loss(input: Any, target: Any, *, beta: float = 1.0, reduction: str
     if beta < 0:
         raise ValueError(f"smooth_l1_loss: beta must not be negative, got {beta}")
     input, target = operands("smooth_l1_loss", input, target)
-    gap = input - target
+    gap = floating(input - target)
     far = magnitude(gap)
     loss = far if beta == 0 else jnp.where(far < beta, 0.5 * jnp.square(gap) / beta, far - 0.5 * beta)
     return _reduced("smooth_l1_loss", loss, reduction)
@@ -112,7 +112,7 @@ def huber_loss(input: Any, target: Any, *, reduction: str = "mean", delta: float
     if delta <= 0:
         raise ValueError(f"huber_loss: delta must be positive, got {delta}")
     input, target = operands("huber_loss", input, target)
-    gap = input - target
+    gap = floating(input - target)
     far = magnitude(gap)
     loss = jnp.where(far <= delta, 0.5 * jnp.square(gap), delta * (far - 0.5 * delta))
     return _reduced("huber_loss", loss, reduction)
@@ -167,13 +167,13 @@ operator_class("BinaryCrossEntropy", binary_cross_entropy, "reduction='mean'")
 
 @op("BCEWithLogits", classes=(), samples=[Sample((_A, _Q, None, None)), Sample((_A, _Q, _P, np.abs(_B)))])
 def binary_cross_entropy_with_logits(
-    logits: Any, label: Any, weight: Any = None, pos_weight: Any = None, *, reduction: str = "mean"
+    input: Any, target: Any, weight: Any = None, pos_weight: Any = None, *, reduction: str = "mean"
 ) -> Any:
     """Cross entropy of the sigmoid of scores, computed without overflow.
 
     Args:
-        logits: scores.
-        label: true probabilities, of the same shape.
+        input: scores.
+        target: true probabilities, of the same shape.
         weight: factor of each element, or None.
         pos_weight: factor of the positive part, or None.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
@@ -182,12 +182,12 @@ def binary_cross_entropy_with_logits(
         >>> print(binary_cross_entropy_with_logits(Tensor([0.0]), Tensor([1.0])))
         0.6931472
     """
-    _same_shape("binary_cross_entropy_with_logits", logits, label)
-    logits, label = operands("binary_cross_entropy_with_logits", logits, label)
-    positive = jax.nn.log_sigmoid(logits)
-    negative = jax.nn.log_sigmoid(-logits)
-    factor = label if pos_weight is None else label * pos_weight.astype(logits.dtype)
-    loss = -(factor * positive + (1 - label) * negative)
+    _same_shape("binary_cross_entropy_with_logits", input, target)
+    input, target = operands("binary_cross_entropy_with_logits", input, target)
+    positive = jax.nn.log_sigmoid(input)
+    negative = jax.nn.log_sigmoid(-input)
+    factor = target if pos_weight is None else target * pos_weight.astype(input.dtype)
+    loss = -(factor * positive + (1 - target) * negative)
     if weight is not None:
         loss = loss * weight.astype(loss.dtype)
     return _reduced("binary_cross_entropy_with_logits", loss, reduction)
@@ -296,7 +296,7 @@ def nll_loss(
         2.0
     """
     _check_classes("nll_loss", inputs, target, weight)
-    loss, weights = _class_loss(inputs, target, weight, ignore_index, label_smoothing)
+    loss, weights = _class_loss(floating(inputs), target, weight, ignore_index, label_smoothing)
     return _reduced("nll_loss", loss, reduction, weights)
 
 
@@ -495,8 +495,7 @@ def softmax_cross_entropy_with_logits(logits: Any, labels: Any) -> Any:
     _same_shape("SoftmaxCrossEntropyWithLogits", logits, labels)
     labels = labels.astype(logits.dtype)
     loss = -jnp.sum(labels * jax.nn.log_softmax(logits, axis=-1), axis=-1)
-    total = jnp.sum(labels, axis=-1, keepdims=True)
-    return loss, jax.nn.softmax(logits, axis=-1) * total - labels
+    return loss, jax.nn.softmax(logits, axis=-1) - labels
 
 
 def _sparse_operator(logits: Tensor, labels: Tensor, *, is_grad: bool) -> Tensor:
@@ -537,6 +536,7 @@ def cosine_embedding_loss(
         1.0
     """
     _same_shape("cosine_embedding_loss", input1, input2)
+    input1, input2 = floating(input1), floating(input2)
     dot = jnp.sum(input1 * input2, axis=1)
     norms = jnp.sum(jnp.square(input1), axis=1) * jnp.sum(jnp.square(input2), axis=1)
     cosine = dot * jax.lax.rsqrt(jnp.maximum(norms, 1e-12))
@@ -626,6 +626,7 @@ def gaussian_nll_loss(
         >>> print(gaussian_nll_loss(Tensor([0.0]), Tensor([2.0]), Tensor([1.0])))
         2.0
     """
+    x, target, var = floating(x), floating(target), floating(var)
     var = var + jax.lax.stop_gradient(jnp.maximum(var, eps) - var)  # the floor is no path for gradients
     loss = 0.5 * (jnp.log(var) + jnp.square(x - target) / var)
     if full:

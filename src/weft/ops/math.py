@@ -33,7 +33,6 @@ def _exact(input: Any, other: Any) -> Any:
 
 @op(
     "Add",
-    method="add",
     operator="__add__",
     reflected="__radd__",
     classes=("Add", "TensorAdd"),
@@ -63,7 +62,7 @@ def add(input: Any, other: Any) -> Any:
 
 @op(
     "Sub",
-    method=("sub", "subtract"),
+    method="subtract",
     operator="__sub__",
     reflected="__rsub__",
     gradient=lambda x, y, out, dout: (dout, neg(dout)),
@@ -195,12 +194,12 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     promotes=True,
     elementwise=True,
 )
-def floor_div(input: Any, other: Any) -> Any:
+def floor_div(x: Any, y: Any) -> Any:
     """Divide and round down, elementwise.
 
     Args:
-        input: tensor or number.
-        other: tensor or number.
+        x: tensor or number.
+        y: tensor or number.
 
     Returns:
         Tensor: of the broadcast shape and promoted dtype.
@@ -209,8 +208,8 @@ def floor_div(input: Any, other: Any) -> Any:
         >>> print(floor_div(Tensor([7, -7]), 2))
         [ 3 -4]
     """
-    input, other = operands("floor_div", input, other)
-    return jnp.floor_divide(input, other)
+    x, y = operands("floor_div", x, y)
+    return jnp.floor_divide(x, y)
 
 
 @op(
@@ -275,12 +274,12 @@ def fmod(input: Any, other: Any) -> Any:
     promotes=True,
     elementwise=True,
 )
-def truncate_div(input: Any, other: Any) -> Any:
+def truncate_div(x: Any, y: Any) -> Any:
     """Divide and round toward zero, elementwise.
 
     Args:
-        input: tensor or number.
-        other: tensor or number.
+        x: tensor or number.
+        y: tensor or number.
 
     Returns:
         Tensor: of the broadcast shape and promoted dtype.
@@ -289,10 +288,10 @@ def truncate_div(input: Any, other: Any) -> Any:
         >>> print(truncate_div(Tensor([7, -7]), 2))
         [ 3 -3]
     """
-    input, other = operands("truncate_div", input, other)
-    if jnp.issubdtype(input.dtype, jnp.inexact):
-        return jnp.trunc(jnp.divide(input, other))
-    return jnp.sign(input) * jnp.sign(other) * (jnp.abs(input) // jnp.abs(other))
+    x, y = operands("truncate_div", x, y)
+    if jnp.issubdtype(x.dtype, jnp.inexact):
+        return jnp.trunc(jnp.divide(x, y))
+    return jnp.sign(x) * jnp.sign(y) * (jnp.abs(x) // jnp.abs(y))
 
 
 @op("DivNoNan", samples=pairs(), promotes=True, elementwise=True)
@@ -610,12 +609,23 @@ def remainder(input: Any, other: Any) -> Any:
 
 
 accumulate_n = addn
-divide = true_divide = real_div
+divide, true_divide = div, real_div
 floor_divide = floor_div
 mod = floor_mod
 multiply = mul
 negative = neg
-subtract = sub
+
+
+def subtract(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """``input - alpha * other``.
+
+    Example:
+        >>> print(subtract(Tensor([1, 2]), Tensor([10, 20]), alpha=2))
+        [-19 -38]
+    """
+    return sub(input, other if alpha == 1 else mul(tensor(other), alpha))
+
+
 truncate_mod = fmod
 
 add_method("div", div)

@@ -13,7 +13,7 @@ from weft.core.tensor import Tensor
 from weft.ops._rules import numbers, promoted, tensor
 from weft.ops._samples import A, B, one
 from weft.ops.math import add, mul
-from weft.ops.reduce import reduce_sum
+from weft.ops.reduce import counting, reduce_sum
 from weft.ops.shape import expand_dims, ravel, reshape, squeeze
 
 __all__ = [
@@ -388,7 +388,7 @@ def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
         >>> print(vecdot(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]])))
         [11.]
     """
-    return reduce_sum(mul(x, y), axis)
+    return reduce_sum(counting(mul(x, y), None), axis)
 
 
 def chain_matmul(*matrices: Any) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from math import prod as product
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from weft.core import choice, sharing
 from weft.core.declare import add_method
 from weft.core.lending import part
 from weft.core.tensor import Parameter, Tensor, data_of
+from weft.core.transparency import transparent
 from weft.ops import (
     binary,
     compare,
@@ -43,24 +45,24 @@ from weft.ops._rules import flat_numbers, one_axis, tensor
 
 _SAME: tuple[tuple[Any, str], ...] = (
     (binary, "addcdiv addcmul float_power squared_difference logaddexp logaddexp2 heaviside ldexp gcd lcm nextafter"),
-    (compare, "isclose allclose"),
+    (compare, "isclose"),
     (cumulative, "cummax cummin cumprod logcumsumexp diff"),
     (elementwise, "frac is_complex is_floating_point sgn"),
-    (gather, "gather gather_elements gather_nd index_add index_fill index_select scatter select_scatter slice_scatter"),
+    (gather, "gather_elements gather_nd index_add index_fill index_select scatter select_scatter slice_scatter"),
     (gather, "tensor_scatter_add tensor_scatter_div tensor_scatter_max tensor_scatter_min tensor_scatter_mul take"),
     (gather, "tensor_scatter_sub tensor_scatter_update diagonal_scatter"),
     (joining, "chunk split tensor_split unbind hsplit vsplit dsplit narrow"),
-    (linalg, "logdet trace adjoint matrix_power cholesky_inverse cholesky_solve svd"),
+    (linalg, "logdet adjoint matrix_power cholesky_inverse cholesky_solve svd"),
     (math, "div_no_nan fmod real_div positive"),
     (matmul, "addbmm addmm addmv addr baddbmm bmm matmul mm mv outer inner dot cross ger"),
     (random, "bernoulli multinomial"),
-    (reduce, "amax amin aminmax argmin ptp"),
+    (reduce, "amax amin aminmax ptp"),
     (select, "clamp masked_fill clip"),
     (shapes, "diag diagonal diag_embed expand_as expand_dims flip fliplr flipud moveaxis movedim repeat_interleave"),
     (shapes, "roll rot90 swapaxes swapdims t tril triu unsqueeze ravel"),
     (
         sorting,
-        "argsort argwhere bincount bucketize histc masked_scatter masked_select msort searchsorted topk kthvalue",
+        "argwhere bincount bucketize histc masked_scatter masked_select msort topk kthvalue",
     ),
     (sorting, "unique_consecutive nonzero mode kthvalue"),
     (statistics, "count_nonzero logsumexp median nanmean nanmedian nanquantile nansum norm quantile"),
@@ -87,82 +89,139 @@ def _method_sum(
     dim: Any = None,
     keepdim: bool = False,
 ) -> Any:
-    """Sum over axes; see `ops.sum`."""
+    """Sum over axes; see `ops.sum`; ``x.sum(axis, dtype, keepdims)`` or ``x.sum(dim, keepdim)``."""
+    if isinstance(dtype, builtins.bool):
+        dtype, keepdim = None, dtype
     total = reduce.sum(self, axis if dim is None else dim, keepdims or keepdim, dtype=dtype)
     return total if initial is None else total + initial
 
 
 def _method_prod(
-    self: Any, axis: Any = None, keep_dims: bool = False, dtype: Any = None, *, keepdims: bool = False
+    self: Any,
+    axis: Any = None,
+    keep_dims: bool = False,
+    dtype: Any = None,
+    *,
+    keepdims: bool = False,
+    dim: Any = None,
+    keepdim: bool = False,
 ) -> Any:
     """Product over axes; see `ops.prod`."""
-    return reduce.prod(self, axis, keep_dims or keepdims, dtype)
+    return reduce.prod(self, axis if dim is None else dim, keep_dims or keepdims or keepdim, dtype)
 
 
 def _method_mean(
-    self: Any, axis: Any = None, keep_dims: bool = False, *, keepdims: bool = False, dtype: Any = None
+    self: Any,
+    axis: Any = None,
+    keep_dims: bool = False,
+    *,
+    keepdims: bool = False,
+    dtype: Any = None,
+    dim: Any = None,
+    keepdim: bool = False,
 ) -> Any:
     """Mean over axes; see `ops.mean`."""
-    return reduce.mean_ext(self, axis, keep_dims or keepdims, dtype=dtype)
+    return reduce.mean_ext(self, axis if dim is None else dim, keep_dims or keepdims or keepdim, dtype=dtype)
 
 
-def _method_all(self: Any, axis: Any = None, keep_dims: bool = False, *, keepdims: bool = False) -> Any:
-    """Whether all elements are true, over axes; see `ops.all`."""
-    return reduce.all(self, axis, keep_dims or keepdims)
+def _truth(name: str) -> Any:
+    function = getattr(reduce, name)
+
+    def method(
+        self: Any,
+        axis: Any = None,
+        keep_dims: bool = False,
+        *,
+        keepdims: bool = False,
+        dim: Any = None,
+        keepdim: bool = False,
+    ) -> Any:
+        return function(self, axis if dim is None else dim, keep_dims or keepdims or keepdim)
+
+    method.__doc__ = f"Whether {name} of the elements are true, over axes; see `ops.{name}`."
+    return method
 
 
-def _method_any(self: Any, axis: Any = None, keep_dims: bool = False, *, keepdims: bool = False) -> Any:
-    """Whether any element is true, over axes; see `ops.any`."""
-    return reduce.any(self, axis, keep_dims or keepdims)
+_method_all, _method_any = _truth("all"), _truth("any")
 
 
-def _method_max(
-    self: Any,
-    axis: Any = None,
-    keepdims: bool = False,
-    *,
-    initial: Any = None,
-    where: Any = True,
-    return_indices: bool = False,
+def _extreme(name: str) -> Any:
+    """`Tensor.max` and `Tensor.min`: with an axis by position or as `dim` also where the element is."""
+    both, value = getattr(reduce, name), getattr(reduce, f"a{name}")
+
+    def method(
+        self: Any,
+        *dims: Any,
+        axis: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+        return_indices: bool = False,
+        dim: Any = None,
+        keepdim: bool = False,
+    ) -> Any:
+        if len(dims) > 2:
+            raise TypeError(f"{name}() takes an axis and whether to keep it by position, not {len(dims)} arguments")
+        kept = dims[1] if len(dims) == 2 else keepdims or keepdim
+        if dims and isinstance(dims[0], int):
+            dim = dims[0]
+        elif dims:
+            axis = dims[0]
+        if dim is not None:
+            return both(self, dim, kept)
+        if return_indices:
+            return both(self, axis, kept, initial=initial, where=None if where is True else where)
+        return value(self, axis, kept and axis is not None, initial=initial, where=where)
+
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__doc__ = (
+        f"The {name}imum over axes: ``x.{name}()``, ``x.{name}(axis=0)``; values and int64 positions along an axis: "
+        f"``x.{name}(0)``, ``x.{name}(dim=0)``, ``x.{name}(axis=0, return_indices=True)``."
+    )
+    return method
+
+
+_method_max, _method_min = _extreme("max"), _extreme("min")
+
+
+def _method_argmax(
+    self: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
 ) -> Any:
-    """Largest element over axes; with `return_indices` also its position along one axis."""
-    if return_indices:
-        return reduce.max(self, axis, keepdims, initial=initial, where=None if where is True else where)
-    return reduce.amax(self, axis, keepdims, initial=initial, where=where)
-
-
-def _method_min(
-    self: Any,
-    axis: Any = None,
-    keepdims: bool = False,
-    *,
-    initial: Any = None,
-    where: Any = True,
-    return_indices: bool = False,
-) -> Any:
-    """Smallest element over axes; with `return_indices` also its position along one axis."""
-    if return_indices:
-        return reduce.min(self, axis, keepdims, initial=initial, where=None if where is True else where)
-    return reduce.amin(self, axis, keepdims, initial=initial, where=where)
-
-
-def _method_argmax(self: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Position of the largest element; see `ops.argmax`."""
-    return reduce.argmax(self, axis, keepdims)
+    return reduce.argmax(self, axis if dim is None else dim, keepdims or keepdim)
 
 
-def _method_std(self: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+def _method_argmin(
+    self: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
+) -> Any:
+    """Position of the smallest element; see `ops.argmin`."""
+    return reduce.argmin(self, axis if dim is None else dim, keepdims or keepdim)
+
+
+def _method_trace(self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    """The sum of a diagonal; of integers, int64."""
+    return reduce.sum(shapes.diagonal(self, offset, axis1, axis2), -1, dtype=dtype)
+
+
+def _method_std(
+    self: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
+) -> Any:
     """Standard deviation over axes; see `ops.std`."""
-    return statistics.std(self, axis, ddof, keepdims)
+    return statistics.std(self, axis if dim is None else dim, ddof, keepdims or keepdim)
 
 
-def _method_var(self: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+def _method_var(
+    self: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
+) -> Any:
     """Variance over axes; see `ops.var`."""
-    return statistics.var(self, axis, ddof, keepdims)
+    return statistics.var(self, axis if dim is None else dim, ddof, keepdims or keepdim)
 
 
-def _method_cumsum(self: Any, axis: Any = None, dtype: Any = None) -> Any:
-    """Running sum along an axis; without one, of the flattened tensor."""
+def _method_cumsum(self: Any, axis: Any = None, dtype: Any = None, *, dim: Any = None) -> Any:
+    """Running sum along an axis; without one, of the flattened tensor. Bools and 8 and 16 bits give int32."""
+    axis = axis if dim is None else dim
+    if dtype is None and self.dtype.category < 2 and self.dtype.itemsize < 4:
+        dtype = dtypes.int32
     return cumulative.cumsum(shapes.ravel(self), 0, dtype) if axis is None else cumulative.cumsum(self, axis, dtype)
 
 
@@ -301,18 +360,19 @@ def _method_fill(self: Any, value: Any) -> Any:
     return create.full(self.shape, value, dtype=self.dtype)
 
 
-def _method_itemset(self: Any, *args: Any) -> None:
-    """Write one element: ``x.itemset(value)`` or ``x.itemset(index, value)``."""
+def _method_itemset(self: Any, *args: Any) -> Any:
+    """Write one element: ``x.itemset(value)`` or ``x.itemset(index, value)``; returns the tensor."""
     if len(args) == 1:
         if self.size != 1:
             raise ValueError(f"itemset(value) needs a tensor with one element, this one has shape {self.shape}")
         self[(0,) * self.ndim] = args[0]
-        return
+        return self
     index, value = args
     if isinstance(index, tuple):
         self[index] = value
     else:
         self[np.unravel_index(index, self.shape)] = value
+    return self
 
 
 def _in_place(name: str, function: Any) -> Any:
@@ -344,6 +404,7 @@ def _sub_scaled(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     return math.sub(self, other if alpha == 1 else math.mul(tensor(other), alpha))
 
 
+_method_add, _method_sub = _add_scaled, _sub_scaled
 _IN_PLACE = {
     "abs_": elementwise.abs,
     "add_": _add_scaled,
@@ -403,6 +464,14 @@ def _normal_in_place(self: Any, mean: float = 0.0, std: float = 1.0) -> Any:
     return random.randn(self.shape, dtype=self.dtype) * std + mean
 
 
+@transparent
+def _method_allclose(
+    self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: builtins.bool = False
+) -> Any:
+    """Whether all elements are close, as a bool."""
+    return compare.allclose(self, other, rtol, atol, equal_nan).item()
+
+
 # -- choosing ------------------------------------------------------------------------------------------------------
 
 
@@ -425,9 +494,32 @@ def _method_choose(self: Any, choices: Any, mode: str = "clip") -> Any:
     return select.choose(self.clip(0, len(choices) - 1) if mode == "clip" else self % len(choices), choices)
 
 
-def _method_sort(self: Any, axis: int = -1, descending: bool = False) -> Any:
+def _method_sort(self: Any, axis: int = -1, descending: bool = False, *, dim: int | None = None) -> Any:
     """Sort along an axis; returns the elements and their positions."""
-    return sorting.sort(self, axis, descending)
+    return sorting.sort(self, axis if dim is None else dim, descending)
+
+
+def _method_argsort(self: Any, axis: int = -1, descending: bool = False, *, dim: int | None = None) -> Any:
+    """The positions of the elements in ascending order; see `ops.argsort`."""
+    return sorting.argsort(self, axis if dim is None else dim, descending)
+
+
+def _method_searchsorted(self: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Where values would be inserted into this sorted tensor, as int32."""
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
+    ordered = self if sorter is None else gather.gather(self, sorter, 0)
+    return sorting.searchsorted(ordered, v, out_int32=True, right=side == "right")
+
+
+def _method_gather(self: Any, input_indices: Any = None, axis: Any = None, batch_dims: int = 0, **named: Any) -> Any:
+    """``x.gather(indices, axis)``: slices; ``x.gather(dim, index)``: single elements, see `ops.gather_elements`."""
+    dim, index = named.pop("dim", input_indices), named.pop("index", axis)
+    if named:
+        raise TypeError(f"gather() got an unexpected keyword argument {next(iter(named))!r}")
+    if isinstance(index, Tensor) and not isinstance(dim, Tensor):
+        return gather.gather_elements(self, dim, index)
+    return gather.gather(self, input_indices, axis, batch_dims)
 
 
 def _method_unique(self: Any) -> Any:
@@ -480,6 +572,22 @@ def _method_numel(self: Any) -> int:
     return builtins.int(self.size)
 
 
+def _method_stride(self: Any, dim: int | None = None) -> Any:
+    """Elements from one position of an axis to the next; of all axes, as a list, without an axis."""
+    steps = [product(self.shape[at + 1 :]) for at in builtins.range(self.ndim)]
+    return steps if dim is None else steps[one_axis("stride", dim, self.ndim)]
+
+
+def _method_storage_offset(self: Any) -> int:
+    """The first element's place among those that the tensor has: 0."""
+    return 0
+
+
+def _method_init_data(self: Any, *_: Any, **__: Any) -> Any:
+    """The tensor itself, which has its elements from the beginning."""
+    return self
+
+
 def _method_is_contiguous(self: Any) -> bool:
     """Whether the elements lie in order, one after the other; those of a view may lie otherwise in its base."""
     return sharing.is_contiguous(self)
@@ -525,7 +633,8 @@ def _invert(self: Any) -> Any:
 
 def _parameter_in_place(symbol: str, function: Any) -> Any:
     def write(self: Any, other: Any) -> Any:
-        return state.write(self, function(self, other), f"Parameter {symbol}")
+        state.write(self, function(self, other), f"Parameter {symbol}")
+        return self
 
     return write
 
@@ -556,6 +665,8 @@ def _attach() -> None:
         "T": (lambda self: shapes.transpose(self, tuple(reversed(builtins.range(self.ndim)))), "All axes reversed."),
         "mT": (lambda self: shapes.swapaxes(self, -1, -2), "Transpose of the last two axes."),
         "H": (linalg.adjoint, "Conjugate transpose of the last two axes."),
+        "has_init": (lambda self: False, "Whether an initializer waits: never, elements are there from the beginning."),
+        "init": (lambda self: None, "The initializer that waits: none."),
         "device": (_device, "Kind of device that holds the values: CPU, GPU or TPU."),
     }
     for name, (getter, sentence) in properties.items():

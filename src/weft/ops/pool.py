@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from weft import dtypes
 from weft.core.declare import operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
@@ -193,7 +194,7 @@ def _gathered_max(x: Any, index: list[Any], inside: list[Any]) -> Any:
     windows = windows.reshape((*lead, *outputs, -1))
     flat = np.broadcast_to(flat, windows.shape[len(lead) : -1] + tuple(t.shape[1] for t in index))
     best = jnp.argmax(windows, axis=-1)
-    positions = jnp.asarray(flat.reshape((*outputs, -1)), np.int32)
+    positions = jnp.asarray(flat.reshape((*outputs, -1)), np.int64)
     chosen = jnp.take_along_axis(jnp.broadcast_to(positions, windows.shape), best[..., None], axis=-1)[..., 0]
     return jnp.take_along_axis(windows, best[..., None], axis=-1)[..., 0], chosen
 
@@ -423,7 +424,7 @@ def max_pool2d(
         ceil_mode: also keep windows that reach over the border.
 
     Returns:
-        Tensor, or a tuple of it and the int32 positions.
+        Tensor, or a tuple of it and the int64 positions.
 
     Example:
         >>> print(max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2))
@@ -601,10 +602,12 @@ def _avg_pool_operator(x: Tensor, *, kernel_size: Any, strides: Any, pad_mode: s
 
 
 def _max_pool_indices_operator(x: Tensor, *, kernel_size: Any, strides: Any, pad_mode: str, data_format: str) -> Any:
-    """Maxima of windows and their flat positions: ``MaxPoolWithArgmax(kernel_size, strides, pad_mode)(x)``."""
+    """Maxima of windows and their positions in (C, H, W): ``MaxPoolWithArgmax(kernel_size, strides, pad_mode)(x)``."""
     if data_format != "NCHW":
         raise ValueError(f"MaxPoolWithArgmax: data_format must be 'NCHW', not {data_format!r}")
-    return max_pool("MaxPoolWithArgmax", 2, x, kernel_size, strides, pad_mode, 0, 1, False, True)
+    values, positions = max_pool("MaxPoolWithArgmax", 2, x, kernel_size, strides, pad_mode, 0, 1, False, True)
+    planes = np.arange(x.shape[1], dtype=np.int32).reshape((-1, 1, 1)) * (x.shape[2] * x.shape[3])
+    return values, positions.astype(dtypes.int32) + Tensor(planes)
 
 
 def _adaptive_avg_operator(x: Tensor, *, output_size: Any) -> Tensor:

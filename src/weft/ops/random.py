@@ -307,7 +307,7 @@ def randn_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Any
         >>> randn_like(Tensor([1.0, 2.0])).shape
         (2,)
     """
-    return _continuous(_normal, input.shape, input.dtype if dtype is None else dtype, seed)
+    return _continuous(_normal, input.shape, dtypes.float32 if dtype is None else dtype, seed)
 
 
 def rand_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Any:

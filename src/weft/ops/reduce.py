@@ -14,7 +14,7 @@ from weft.ops._kinks import magnitude, power, root
 from weft.ops._rules import all_axes, floating, one_axis, tensor
 from weft.ops._samples import FLAGS, INTEGERS, POSITIVE, A, Samples
 from weft.ops.math import real_div
-from weft.ops.shape import broadcast_to, reshape
+from weft.ops.shape import broadcast_to, reshape, zeros_of
 
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "aminmax", "max", "mean", "min", "prod", "reduce_all",
@@ -181,7 +181,7 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
         input: tensor.
         dim: an axis or a tuple of them; None for all.
         keepdim: leave the reduced axes with size 1.
-        dtype: element type to sum in.
+        dtype: element type to sum in; int64 for integers and bools by default.
 
     Returns:
         Tensor: the sums.
@@ -190,8 +190,15 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
         >>> print(sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 1))
         [3. 7.]
     """
-    input = tensor(input)
-    return reduce_sum(input if dtype is None else input.astype(dtype), dim, keepdim)
+    return reduce_sum(counting(tensor(input), dtype), dim, keepdim)
+
+
+def counting(input: Any, dtype: Any) -> Any:
+    """A tensor in the element type in which sums and products of its elements are taken: integers in int64."""
+    if dtype is not None:
+        return input.astype(dtype)
+    narrow = input.dtype.category == 1 and input.dtype.itemsize < 8
+    return input.astype(dtypes.int64) if narrow else input
 
 
 def mean(x: Any, axis: Any = None, keep_dims: bool = False) -> Any:
@@ -215,13 +222,13 @@ def mean_ext(input: Any, axis: Any = None, keep_dims: bool = False, *, dtype: An
 
 
 def prod(input: Any, axis: Any = None, keep_dims: bool = False, dtype: Any = None) -> Any:
-    """Product over axes.
+    """Product over axes; integers and bools give int64.
 
     Example:
         >>> print(prod(Tensor([[1.0, 2.0], [3.0, 4.0]])))
         24.0
     """
-    return reduce_prod(input if dtype is None else input.astype(dtype), axis, keep_dims)
+    return reduce_prod(counting(tensor(input), dtype), axis, keep_dims)
 
 
 def all(input: Any, axis: Any = None, keep_dims: bool = False) -> Any:
@@ -313,8 +320,7 @@ def _argmin(x: Any, *, axis: int = -1, output_type: Any = dtypes.int64) -> Any:
 
 def _position(find: Any, input: Any, dim: int | None, keepdim: bool) -> Any:
     if dim is None:
-        found = find(reshape(input, (-1,)), 0)
-        return reshape(found, (1,) * input.ndim) if keepdim else found
+        return find(reshape(input, (-1,)), 0)
     if input.ndim == 0:
         return reshape(find(reshape(input, (1,)), 0), ())
     found = find(input, dim)
@@ -327,7 +333,7 @@ def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     Args:
         input: tensor.
         dim: the axis; None for the flattened tensor.
-        keepdim: leave the axis with size 1.
+        keepdim: leave the axis with size 1; without one, there is nothing to keep.
 
     Returns:
         Tensor: int64.
@@ -348,13 +354,13 @@ def argmin(input: Any, axis: int | None = None, keepdims: bool = False) -> Any:
         keepdims: leave the axis with size 1.
 
     Returns:
-        Tensor: int64.
+        Tensor: int32, other than that of `argmax`.
 
     Example:
         >>> print(argmin(Tensor([4.0, 5.0, 3.0])))
         2
     """
-    return _position(_argmin, input, axis, keepdims)
+    return _position(_argmin, input, axis, keepdims).astype(dtypes.int32)
 
 
 def _with_value(find: Any, x: Any, axis: int, keep_dims: bool) -> Any:
@@ -363,7 +369,7 @@ def _with_value(find: Any, x: Any, axis: int, keep_dims: bool) -> Any:
     value = jnp.take_along_axis(x, index, axis=axis)
     if not keep_dims:
         index, value = jnp.squeeze(index, axis), jnp.squeeze(value, axis)
-    return index.astype(jnp.int32), value
+    return index, value
 
 
 def _with_value_samples() -> list[Sample]:
@@ -372,19 +378,19 @@ def _with_value_samples() -> list[Sample]:
 
 @op("ArgMaxWithValue", init="axis=0, keep_dims=False", multiple=True, samples=_with_value_samples)
 def _argmax_with_value(input: Any, *, axis: int = 0, keep_dims: bool = False) -> Any:
-    """Position (int32) and value of the largest element along an axis."""
+    """Position (int64) and value of the largest element along an axis."""
     return _with_value(jnp.argmax, input, axis, keep_dims)
 
 
 @op("ArgMinWithValue", init="axis=0, keep_dims=False", multiple=True, samples=_with_value_samples)
 def _argmin_with_value(input: Any, *, axis: int = 0, keep_dims: bool = False) -> Any:
-    """Position (int32) and value of the smallest element along an axis."""
+    """Position (int64) and value of the smallest element along an axis."""
     return _with_value(jnp.argmin, input, axis, keep_dims)
 
 
 def _extreme(find: Any, reduce: Any, input: Any, axis: int | None, keepdims: bool) -> Any:
     if axis is None or input.ndim == 0:  # equal elements share the gradient, as in the other reductions to one value
-        return reduce(input), find(reshape(input, (-1,)), 0, False)[0]
+        return reduce(input), zeros_of(find(reshape(input, (-1,)), 0, False)[0])
     index, value = find(input, axis, keepdims)
     return value, index
 
@@ -394,13 +400,13 @@ def max(input: Any, axis: int | None = None, keepdims: bool = False, *, initial:
 
     Args:
         input: tensor.
-        axis: the axis; None for the flattened tensor.
+        axis: the axis; None for all elements, whose largest has position 0.
         keepdims: leave the axis with size 1.
         initial: smallest value of the result.
         where: bool tensor, the elements to consider; needs `initial`.
 
     Returns:
-        tuple[Tensor, Tensor]: values and int32 positions.
+        tuple[Tensor, Tensor]: values and int64 positions.
 
     Example:
         >>> print(*max(Tensor([[1.0, 5.0, 3.0]]), 1))

@@ -295,13 +295,10 @@ def squeeze(input: Any, *, axis: Any = None) -> Any:
 
     Args:
         input: tensor.
-        axis: which ones; None or () for all of them.
+        axis: which ones, of which those of another size stay; None or () for all of them.
 
     Returns:
         Tensor: without those dimensions.
-
-    Raises:
-        ValueError: a named dimension is not of size 1.
 
     Example:
         >>> squeeze(Tensor([[[1.0, 2.0]]])).shape
@@ -309,11 +306,7 @@ def squeeze(input: Any, *, axis: Any = None) -> Any:
     """
     if axis is None or axis == ():
         return jnp.squeeze(input)
-    chosen = all_axes("squeeze", axis, input.ndim)
-    for a in chosen:
-        if input.shape[a] != 1:
-            raise ValueError(f"squeeze: dimension {a} of shape {tuple(input.shape)} has size {input.shape[a]}, not 1")
-    return jnp.squeeze(input, chosen)
+    return jnp.squeeze(input, tuple(a for a in all_axes("squeeze", axis, input.ndim) if input.shape[a] == 1))
 
 
 def ravel(input: Any) -> Any:
@@ -647,38 +640,49 @@ def diag(input: Any) -> Any:
     return made if input.ndim == 1 else reshape(made, input.shape * 2)
 
 
-def atleast_1d(input: Any) -> Any:
-    """A number becomes a vector of one element.
+def _each(function: Any, inputs: Any) -> Any:
+    return tuple([function(one) for one in inputs])
+
+
+def atleast_1d(inputs: Any) -> Any:
+    """A number becomes a vector of one element; a tuple or list of tensors gives a tuple.
 
     Example:
         >>> atleast_1d(Tensor(1.0)).shape
         (1,)
     """
-    input = tensor(input)
-    return reshape(input, (1,)) if input.ndim == 0 else input
+    if isinstance(inputs, (tuple, list)):
+        return _each(atleast_1d, inputs)
+    inputs = tensor(inputs)
+    return reshape(inputs, (1,)) if inputs.ndim == 0 else inputs
 
 
-def atleast_2d(input: Any) -> Any:
-    """Add leading dimensions until there are two.
+def atleast_2d(inputs: Any) -> Any:
+    """Add leading dimensions until there are two; a tuple or list of tensors gives a tuple.
 
     Example:
         >>> atleast_2d(Tensor([1.0, 2.0])).shape
         (1, 2)
     """
-    input = tensor(input)
-    return reshape(input, (1,) * (2 - input.ndim) + input.shape) if input.ndim < 2 else input
+    if isinstance(inputs, (tuple, list)):
+        return _each(atleast_2d, inputs)
+    inputs = tensor(inputs)
+    return reshape(inputs, (1,) * (2 - inputs.ndim) + inputs.shape) if inputs.ndim < 2 else inputs
 
 
-def atleast_3d(input: Any) -> Any:
-    """Add dimensions until there are three: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1).
+def atleast_3d(inputs: Any) -> Any:
+    """Add dimensions until there are three: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1);
+    a tuple or list of tensors gives a tuple.
 
     Example:
         >>> atleast_3d(Tensor([1.0, 2.0])).shape
         (1, 2, 1)
     """
-    input = tensor(input)
-    shapes = {0: (1, 1, 1), 1: (1, *input.shape, 1), 2: (*input.shape, 1)}
-    return reshape(input, shapes[input.ndim]) if input.ndim < 3 else input
+    if isinstance(inputs, (tuple, list)):
+        return _each(atleast_3d, inputs)
+    inputs = tensor(inputs)
+    shapes = {0: (1, 1, 1), 1: (1, *inputs.shape, 1), 2: (*inputs.shape, 1)}
+    return reshape(inputs, shapes[inputs.ndim]) if inputs.ndim < 3 else inputs
 
 
 @op("ViewAsReal", classes=(), samples=one(A[:, :2].astype(np.complex64), differentiable=False))
@@ -694,7 +698,17 @@ def view_as_real(input: Any) -> Any:
 
 _diagonal = diagonal
 movedim = moveaxis
-swapdims = swapaxes
+
+
+def swapdims(input: Any, dim0: int, dim1: int) -> Any:
+    """Exchange two dimensions; see `swapaxes`.
+
+    Example:
+        >>> swapdims(Tensor([[1, 2, 3]]), 0, 1).shape
+        (3, 1)
+    """
+    return swapaxes(input, dim0, dim1)
+
 
 operator_class("Flatten", flatten)
 operator_class("ReverseV2", reverse, "axis")

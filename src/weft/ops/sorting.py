@@ -13,6 +13,7 @@ from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._rules import one_axis, tensor
 from weft.ops._samples import INTEGERS, A
+from weft.ops.gather import gather_elements
 from weft.ops.index import getitem
 from weft.ops.shape import broadcast_to, swapaxes
 
@@ -129,7 +130,7 @@ def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorte
     return swapaxes(values, axis, -1), swapaxes(positions, axis, -1)
 
 
-def _top_k_operator(input_x: Any, k: int, sorted: bool = True) -> Any:
+def top_k(input_x: Any, k: int, sorted: bool = True) -> Any:
     """The `k` largest elements along the last axis."""
     return topk(input_x, k, sorted=sorted)
 
@@ -168,7 +169,15 @@ def _searchsorted(sorted_sequence: Any, values: Any, *, right: bool, dtype: Any)
     return jnp.stack(found).reshape(values.shape).astype(dtype.np_dtype)
 
 
-def searchsorted(sorted_sequence: Any, values: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+def searchsorted(
+    sorted_sequence: Any,
+    values: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Any = None,
+) -> Any:
     """Where values would be inserted to keep a sequence sorted.
 
     Args:
@@ -176,14 +185,24 @@ def searchsorted(sorted_sequence: Any, values: Any, *, out_int32: bool = False, 
         values: tensor or number.
         out_int32: int32 instead of int64 positions.
         right: after equal elements instead of before them.
+        side: ``"right"`` or ``"left"``, the same in words.
+        sorter: positions that sort the sequence along its last axis, if it is not sorted.
 
     Returns:
         Tensor: of the shape of `values`.
+
+    Raises:
+        ValueError: `side` is another word.
 
     Example:
         >>> print(searchsorted(Tensor([1, 3, 5]), Tensor([3, 6])))
         [1 3]
     """
+    if side not in (None, "left", "right"):
+        raise ValueError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
+    if sorter is not None:
+        sorted_sequence = gather_elements(sorted_sequence, -1, tensor(sorter))
+    right = right or side == "right"
     return _searchsorted(
         sorted_sequence, tensor(values), right=right, dtype=dtypes.int32 if out_int32 else dtypes.int64
     )
@@ -287,7 +306,7 @@ def unique(input: Any) -> Any:
         input: tensor.
 
     Returns:
-        tuple[Tensor, Tensor]: the 1-D values, and int32 positions in the shape of `input`.
+        tuple[Tensor, Tensor]: the 1-D values, and positions in the shape of `input`: int64 for int64, else int32.
 
     Example:
         >>> print(*unique(Tensor([5, 2, 5])))
@@ -296,7 +315,7 @@ def unique(input: Any) -> Any:
     values = _values(tensor(input), "unique()")
     found, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    place = np.argsort(order).astype(np.int32)
+    place = np.argsort(order).astype(np.int64 if values.dtype == np.int64 else np.int32)
     return Tensor(found[order]), Tensor(place[inverse].reshape(values.shape))
 
 
@@ -356,18 +375,18 @@ def unique_with_pad(x: Any, pad_num: Any) -> Any:
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each number occurs in a vector of non-negative integers.
+    """How often each number occurs in a vector of non-negative integers, as float32, or the sums of their weights.
 
     Example:
         >>> print(bincount(Tensor([0, 1, 1, 3])))
-        [1 2 0 1]
+        [1. 2. 0. 1.]
     """
     values = _values(tensor(input), "bincount()")
     if values.ndim != 1 or values.dtype.kind not in "iu":
         raise TypeError(f"bincount: needs a vector of integers, not shape {values.shape} of {input.dtype}")
     given = None if weights is None else _values(tensor(weights), "bincount()")
     counts = np.bincount(values, given, minlength)
-    return Tensor(counts if given is None else counts.astype(given.dtype))
+    return Tensor(counts.astype(np.float32 if given is None else given.dtype))
 
 
 @op(
@@ -415,9 +434,7 @@ def mode(input: Any, *, dim: int = -1, keepdim: bool = False) -> Any:
     return (value, index) if keepdim else (jnp.squeeze(value, axis), jnp.squeeze(index, axis))
 
 
-top_k = topk
-
-operator_class("TopK", _top_k_operator, "sorted=True")
+operator_class("TopK", top_k, "sorted=True")
 operator_class("Unique", unique)
 operator_class("NonZero", nonzero)
 operator_class("MaskedSelect", masked_select)

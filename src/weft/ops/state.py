@@ -41,6 +41,9 @@ def current_value(source: Tensor) -> Tensor:
 def write(variable: Any, value: Any, name: str) -> Any:
     """Store a value in a parameter, converted to its dtype.
 
+    Returns:
+        Tensor: what the parameter holds now; later writes to the parameter do not change it.
+
     Raises:
         TypeError: the target is no tensor.
         ValueError: the shapes differ.
@@ -56,7 +59,7 @@ def write(variable: Any, value: Any, name: str) -> Any:
             )
         value = value.reshape(variable.shape)
     variable.rebind(current_value(cast(value, variable.dtype)))
-    return variable
+    return current_value(variable) if isinstance(variable, Parameter) else variable
 
 
 def _named(variable: Tensor) -> str:
@@ -71,7 +74,7 @@ def assign(variable: Any, value: Any) -> Any:
         value: tensor or number of the parameter's shape, cast to its dtype.
 
     Returns:
-        Parameter: the variable.
+        Tensor: what the parameter holds now.
 
     Raises:
         ValueError: the shapes differ.
@@ -79,7 +82,7 @@ def assign(variable: Any, value: Any) -> Any:
     Example:
         >>> import weft
         >>> p = weft.Parameter(Tensor([1.0]))
-        >>> print(assign(p, Tensor([3.0])).value())
+        >>> print(assign(p, Tensor([3.0])))
         [3.]
     """
     return write(variable, value, "assign")
@@ -95,7 +98,7 @@ def assign_add(variable: Any, value: Any) -> Any:
     Example:
         >>> import weft
         >>> p = weft.Parameter(Tensor([1.0]))
-        >>> print(assign_add(p, Tensor([3.0])).value())
+        >>> print(assign_add(p, Tensor([3.0])))
         [4.]
     """
     return write(variable, variable + _like(variable, value), "assign_add")
@@ -107,7 +110,7 @@ def assign_sub(variable: Any, value: Any) -> Any:
     Example:
         >>> import weft
         >>> p = weft.Parameter(Tensor([1.0]))
-        >>> print(assign_sub(p, Tensor([3.0])).value())
+        >>> print(assign_sub(p, Tensor([3.0])))
         [-2.]
     """
     return write(variable, variable - _like(variable, value), "assign_sub")
@@ -256,14 +259,14 @@ def dyn_shape(input_x: Any) -> Any:
     return Tensor(np.asarray(input_x.shape, np.int64))
 
 
-def dtype(input_x: Any) -> Any:
+def dtype(x: Any) -> Any:
     """Element type of a tensor.
 
     Example:
         >>> dtype(Tensor([1]))
         mindspore.int64
     """
-    return tensor(input_x).dtype
+    return tensor(x).dtype
 
 
 def rank(input_x: Any) -> int:

@@ -86,17 +86,17 @@ def std_mean(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False
 @op(
     "LogSumExp",
     classes=(),
-    samples=lambda: [Sample((A,), {"axis": 1, "keep_dims": False}), Sample((A,), {"axis": None, "keep_dims": True})],
+    samples=lambda: [Sample((A,), {"dim": 1, "keepdim": False}), Sample((A,), {"dim": None, "keepdim": True})],
 )
-def logsumexp(input: Any, *, axis: Any = None, keep_dims: bool = False) -> Any:
+def logsumexp(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
     """Logarithm of the sum of exponentials over axes, without overflow.
 
     Example:
         >>> print(logsumexp(Tensor([1000.0]), 0))
         1000.0
     """
-    axes = all_axes("logsumexp", axis, input.ndim)
-    return jax.nn.logsumexp(floating(input), axis=axes, keepdims=keep_dims)
+    axes = all_axes("logsumexp", dim, input.ndim)
+    return jax.nn.logsumexp(floating(input), axis=axes, keepdims=keepdim)
 
 
 @op(

@@ -221,47 +221,47 @@ def _bessel_i0_rule(input: Any, out: Any, dout: Any) -> tuple[Any]:
 
 
 @op("BesselI0", method="i0", gradient=_bessel_i0_rule, samples=unary(), elementwise=True)
-def bessel_i0(input: Any) -> Any:
+def bessel_i0(x: Any) -> Any:
     """Modified Bessel function of order 0 of each element.
 
     Example:
         >>> print(bessel_i0(Tensor([0.0])).round(decimals=4))
         [1.]
     """
-    return special.i0(floating(input))
+    return special.i0(floating(x))
 
 
 @op("BesselI0e", samples=unary(), elementwise=True)
-def bessel_i0e(input: Any) -> Any:
+def bessel_i0e(x: Any) -> Any:
     """`bessel_i0`, scaled by ``exp(-abs(x))``.
 
     Example:
         >>> print(bessel_i0e(Tensor([0.0])).round(decimals=4))
         [1.]
     """
-    return special.i0e(floating(input))
+    return special.i0e(floating(x))
 
 
 @op("BesselI1", samples=unary(), elementwise=True)
-def bessel_i1(input: Any) -> Any:
+def bessel_i1(x: Any) -> Any:
     """Modified Bessel function of order 1 of each element.
 
     Example:
         >>> print(bessel_i1(Tensor([0.0])))
         [0.]
     """
-    return special.i1(floating(input))
+    return special.i1(floating(x))
 
 
 @op("BesselI1e", samples=unary(), elementwise=True)
-def bessel_i1e(input: Any) -> Any:
+def bessel_i1e(x: Any) -> Any:
     """`bessel_i1`, scaled by ``exp(-abs(x))``.
 
     Example:
         >>> print(bessel_i1e(Tensor([0.0])))
         [0.]
     """
-    return special.i1e(floating(input))
+    return special.i1e(floating(x))
 
 
 @op("Polygamma", classes=("Polygamma",), samples=one(np.array([1, 1, 2], np.int32), POSITIVE), elementwise=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -46,15 +47,12 @@ class _Recurrent(Cell):
         directions = 2 if bidirectional else 1
         gates = GATES[self._kind] * hidden_size
         init = Uniform(1 / math.sqrt(hidden_size))
-        for layer in range(num_layers):
-            width = input_size if layer == 0 else hidden_size * directions
-            for direction in range(directions):
-                suffix = f"_l{layer}" + ("_reverse" if direction else "")
-                shapes: dict[str, tuple[int, ...]] = {"weight_ih": (gates, width), "weight_hh": (gates, hidden_size)}
-                if has_bias:
-                    shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
-                for what, shape in shapes.items():
-                    setattr(self, what + suffix, Parameter(initializer(init, shape, dtype), name=what + suffix))
+        for what in ("weight_ih", "weight_hh", *(("bias_ih", "bias_hh") if has_bias else ())):
+            for layer, direction in itertools.product(range(num_layers), range(directions)):
+                width = input_size if layer == 0 else hidden_size * directions
+                columns = {"weight_ih": (width,), "weight_hh": (hidden_size,)}.get(what, ())
+                name = f"{what}_l{layer}" + ("_reverse" if direction else "")
+                setattr(self, name, Parameter(initializer(init, (gates, *columns), dtype), name=name))
 
     def construct(self, x: Tensor, hx: Any = None, seq_length: Any = None) -> Any:
         if x.ndim != 3:

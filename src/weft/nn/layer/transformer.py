@@ -10,11 +10,10 @@ from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
 from weft.nn.initializer import XavierUniform, initializer
-from weft.nn.layer.activation import get_activation
 from weft.nn.layer.basic import Dense, Dropout, positive_int
 from weft.nn.layer.container import CellList
 from weft.nn.layer.normalization import LayerNorm
-from weft.ops.activation import softmax
+from weft.ops.activation import gelu, relu, softmax
 from weft.ops.dropout import dropout as drop
 from weft.ops.linear import dense
 from weft.ops.matmul import matmul
@@ -132,6 +131,16 @@ def _masked(scores: Any, mask: Any) -> Any:
     return scores + mask.astype(scores.dtype)
 
 
+def _activation(given: Any) -> Any:
+    """The function that is meant: one is itself, names are ``"relu"`` and ``"gelu"`` (the exact one)."""
+    if not isinstance(given, str):
+        return given
+    found = {"relu": relu, "gelu": gelu}.get(given)
+    if found is None:
+        raise ValueError(f"activation must be 'relu', 'gelu' or a function, not {given!r}")
+    return found
+
+
 class TransformerEncoderLayer(Cell):
     """Self-attention and two dense layers, each with a residual and a normalisation.
 
@@ -166,15 +175,15 @@ class TransformerEncoderLayer(Cell):
     ) -> None:
         super().__init__()
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
-        self.linear1 = Dense(d_model, dim_feedforward, dtype=dtype)
+        self.dense1 = Dense(d_model, dim_feedforward, dtype=dtype)
         self.dropout = Dropout(p=dropout)
-        self.linear2 = Dense(dim_feedforward, d_model, dtype=dtype)
+        self.dense2 = Dense(dim_feedforward, d_model, dtype=dtype)
         self.norm_first = norm_first
         self.norm1 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
         self.norm2 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
         self.dropout1 = Dropout(p=dropout)
         self.dropout2 = Dropout(p=dropout)
-        self.activation: Any = get_activation(activation) if isinstance(activation, str) else activation
+        self.activation: Any = _activation(activation)
 
     def construct(self, src: Tensor, src_mask: Any = None, src_key_padding_mask: Any = None) -> Tensor:
         if self.norm_first:
@@ -187,7 +196,7 @@ class TransformerEncoderLayer(Cell):
         return self.dropout1(self.self_attn(x, x, x, padding, False, mask)[0])
 
     def _feed_forward(self, x: Tensor) -> Any:
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return self.dropout2(self.dense2(self.dropout(self.activation(self.dense1(x)))))
 
 
 class TransformerEncoder(Cell):

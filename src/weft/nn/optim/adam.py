@@ -153,6 +153,17 @@ class Lamb(AdamWeightDecay):
 
     slots = (("moments1", "lamb_m", "zeros"), ("moments2", "lamb_v", "zeros"))
 
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-6,
+        weight_decay: Any = 0.0,
+    ) -> None:
+        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay)
+
     @staticmethod
     def update(
         p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any

@@ -1,0 +1,61 @@
+"""An operand that is no tensor is a `TypeError`, wherever in a function its first attribute is read."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from types import FunctionType
+from typing import Any
+
+from weft.core.tensor import Tensor
+from weft.core.transparency import FRAMELESS, KEEPING, PYTHON_ONLY, STAND_INS, TRANSPARENT, UNBROKEN
+
+_KNOWN = (TRANSPARENT, UNBROKEN, KEEPING, STAND_INS, PYTHON_ONLY, FRAMELESS)
+
+
+def refusing(function: Any, module: str) -> Any:
+    """A function that refuses operands which lack what tensors have, with a `TypeError`.
+
+    Args:
+        function: a plain function over operations.
+        module: the module that offers it.
+
+    Example:
+        >>> def rows(input):
+        ...     return input.shape[0]
+        >>> refusing(rows, __name__)("abc")
+        Traceback (most recent call last):
+            ...
+        TypeError: rows() takes tensors, not str ('abc')
+    """
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except AttributeError as error:
+            given = (*args, *kwargs.values())
+            if error.name is None or isinstance(error.obj, Tensor) or not any(error.obj is one for one in given):
+                raise
+            what = f"{type(error.obj).__name__} ({error.obj!r:.60})"
+            raise TypeError(f"{function.__name__}() takes tensors, not {what}") from None
+
+    checked.__module__ = module
+    return checked
+
+
+def refuse_strangers(names: dict[str, Any], module: str) -> None:
+    """Have the plain functions among the names of a module refuse operands that are no tensors.
+
+    Functions of one operation refuse them in any case; those that captures know by their code are left as they are.
+    """
+    for name, value in _plain(names):
+        names[name] = refusing(value, module)
+
+
+def _plain(names: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    for name, value in [*names.items()]:
+        if not isinstance(value, FunctionType) or name.startswith("_") or vars(value):
+            continue
+        if not any(value.__code__ in known for known in _KNOWN):
+            yield name, value

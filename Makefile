@@ -14,8 +14,9 @@ BENCH ?=
 PYTEST ?=
 CPYTHON ?=
 CONFORMANCE ?=
+ZOO ?=
 
-.PHONY: demo test test-all slow lint format types pytest cpython conformance open-sizes bench clean
+.PHONY: demo test test-all slow lint format types pytest cpython conformance zoo open-sizes bench clean
 .DEFAULT_GOAL := test
 
 $(TARGET)/bin/python:
@@ -64,6 +65,11 @@ cpython: $(TARGET)/.dev-installed
 # weft's answers against those of MindSpore to all calls of tests/conformance; docs/conformance.md
 conformance: $(TARGET)/.dev-installed
 	PYTHONPATH=. "$(BIN)/python" -m tests.conformance --jobs $(WORKERS) $(CONFORMANCE)
+
+# the models of mindcv, eagerly, in Graph mode and with jit; results are kept in build/zoo.json, so that a run goes on where
+# the one before ended; docs/zoo.md has them
+zoo: $(TARGET)/.zoo-installed
+	"$(BIN)/python" -m tests.zoo $(ZOO)
 
 # the whole test suite under each supported interpreter that this machine has
 test-all:

@@ -133,10 +133,36 @@ def test_a_tensor_assigned_to_a_parameter_becomes_its_value() -> None:
     np.testing.assert_array_equal(w.asnumpy(), 7.0)
     with pytest.raises(ValueError, match="shape"):
         net.w = Tensor([1.0])
-    with pytest.raises(TypeError, match="can become another Parameter"):
-        net.w = 3
+    for wrong in (3, "a", (1.0,)):
+        with pytest.raises(TypeError, match="can become another Parameter"):
+            net.w = wrong
     with pytest.raises(TypeError, match="is a cell"):
         net.act = 3
+
+
+class Counting(nn.Cell):
+    def __init__(self, start: Any) -> None:
+        super().__init__()
+        self.count = Parameter(start, name="count")
+
+    def construct(self, x: Any, restart: Any) -> Any:
+        self.count += 1
+        if self.count >= 5:
+            self.count = restart
+        return x + self.count
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_number_assigned_to_a_parameter_without_dimensions_becomes_its_value(compiled: bool) -> None:
+    net = Counting(Tensor(3, weft.int32))
+    count = net.count
+    run = weft.jit(lambda x, restart: net(x, restart)) if compiled else net
+    found = [run(Tensor(0.0), restart).item() for restart in (0, 0, 0, 0, 0, 2, 2, 1, True)]
+    assert found == [4, 0, 1, 2, 3, 4, 2, 3, 4]
+    assert net.count is count
+    assert count.dtype is weft.int32
+    with pytest.raises(TypeError, match="lose information"):
+        run(Tensor(0.0), 1.5)
 
 
 def test_replacing_a_parameter_moves_it_between_registries() -> None:

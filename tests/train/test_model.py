@@ -77,6 +77,32 @@ def test_callbacks_see_every_moment_in_order() -> None:
     assert seen == ["begin", "epoch 1", *steps[:4], "epoch 2", *steps[4:], "end"]
 
 
+def test_runs_are_within_their_callbacks() -> None:
+    seen: list[str] = []
+
+    class Opening(Callback):
+        def __enter__(self) -> Callback:
+            seen.append("enter")
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            seen.append("exit" if error[0] is None else "failed")
+
+        def on_eval_end(self, run_context: Any) -> None:
+            seen.append("evaluated")
+
+    one, callback = model(), Opening()
+    one.train(1, DATA, callback)
+    one.fit(2, DATA, DATA, callbacks=callback)
+    one.eval(DATA, callback)
+    assert seen == ["enter", "exit", "enter", "evaluated", "evaluated", "exit", "enter", "evaluated", "exit"]
+    seen.clear()
+    failing = LambdaCallback(on_train_step_end=lambda context: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        one.train(1, DATA, [callback, failing])
+    assert seen == ["enter", "failed"]
+
+
 def test_lambda_callback_and_fit() -> None:
     epochs: list[Any] = []
     history = History()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from weft.core.transparency import keeps
 
+
+@keeps
 class Home:
     """Things that an object owns by its identity, such as the graphs compiled for it.
 

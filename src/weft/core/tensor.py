@@ -447,6 +447,8 @@ class Parameter(Tensor, metaclass=_ParameterClass):
     """
 
     __slots__ = ("__dict__",)
+    #: whether rows of it are fetched from a larger copy elsewhere; kept for programs that ask
+    cache_enable: bool = False
 
     name: str
     requires_grad: bool

@@ -92,7 +92,7 @@ _NN: Final = {**_CELLS, "weft.train.metrics": _METRICS, "weft.nn.loss": "MAELoss
 _CELL_MODULES: Final = (
     *("layer.activation", "layer.basic", "layer.combined", "layer.container", "layer.conv", "layer.embedding"),
     *("layer.image", "layer.math", "layer.normalization", "layer.pooling", "layer.rnns"),
-    *("optim.adam", "optim.ftrl", "optim.momentum", "optim.optimizer", "optim.rmsprop", "optim.sgd"),
+    *("optim.adam", "optim.ftrl", "optim.momentum", "optim.rmsprop", "optim.sgd"),
 )
 _OPERATION_MODULES: Final = (
     *("_inner_ops", "_scalar_ops", "array_ops", "comm_ops", "control_ops", "debug_ops", "math_ops", "nn_ops"),
@@ -309,6 +309,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.nn.loss": _NN,
         "mindspore.nn.loss.loss": _NN,
         "mindspore.nn.optim": _CELLS,
+        "mindspore.nn.optim.optimizer": {**_CELLS, "weft.nn.optim.optimizer": "opt_init_args_register"},
         "mindspore.nn.wrap": _CELLS,
         "mindspore.nn.wrap.cell_wrapper": _CELLS,
         "mindspore.nn.wrap.loss_scale": _CELLS,
@@ -321,6 +322,8 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.mindspore.numpy_signatures": "*",
             "weft.dtypes": _DTYPES,
         },
+        "mindspore.boost": {"weft.nn.accumulation": "GradientAccumulation"},
+        "mindspore.boost.grad_accumulation": {"weft.nn.accumulation": "*"},
         "mindspore.log": {"weft.mindspore.log": "*", "logging": "logging=."},
         "mindspore.amp": {"weft.train.amp": "*", "weft.train": _SCALES},
         "mindspore.dataset": _DATA,

@@ -320,7 +320,7 @@ class Cell(Remarks):
             self._params[name] = None
             object.__setattr__(self, name, None)
             self._count_change()
-        elif isinstance(value, Tensor) and current is not None:
+        elif current is not None and isinstance(value, Tensor if current.ndim else (Tensor, int, float)):
             current.set_data(value)  # the parameter stays, its value changes
         else:
             raise TypeError(

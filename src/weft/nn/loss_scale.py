@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
+from weft.autodiff.composite import HyperMap
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Parameter, Tensor
@@ -166,6 +167,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
 
     def __init__(self, network: Cell, optimizer: Any, scale_sense: Any) -> None:
         super().__init__(network, optimizer)
+        self.hyper_map = HyperMap()
         self.loss_scaling_manager: Any = None
         if isinstance(scale_sense, Cell):
             self.loss_scaling_manager = scale_sense
@@ -193,6 +195,45 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         if new.size != 1:
             raise ValueError(f"the scale must have one element, not shape {new.shape}")
         self.scale_sense.set_data(new.reshape(self.scale_sense.shape))
+
+    # -- parts for subclasses that write out the step ------------------------------------------------------
+
+    def start_overflow_check(self, pre_cond: Any, compute_input: Any) -> tuple[Any, Any]:
+        """Begin to look for overflows; here what was computed is looked at afterwards.
+
+        Args:
+            pre_cond: what comes before.
+            compute_input: what is computed with.
+
+        Returns:
+            tuple: a status for `get_overflow_status`, and `compute_input`.
+        """
+        del pre_cond
+        return False, compute_input
+
+    def get_overflow_status(self, status: Any, compute_output: Any) -> Tensor:
+        """Whether something that was computed is not finite.
+
+        Args:
+            status: what `start_overflow_check` gave.
+            compute_output: a Tensor, or a tuple of them.
+        """
+        del status
+        found = (compute_output,) if isinstance(compute_output, Tensor) else tuple(compute_output)
+        return apply(ALL_FINITE, found).logical_not()
+
+    def process_loss_scale(self, overflow: Tensor) -> Tensor:
+        """Move the scale, where a cell does that.
+
+        Args:
+            overflow: whether the step overflowed.
+
+        Returns:
+            Tensor: `overflow`.
+        """
+        if self.loss_scaling_manager is not None:
+            return self.loss_scaling_manager(current_value(self.scale_sense), overflow.logical_not())
+        return overflow
 
     def construct(self, *inputs: Any) -> Any:
         scale = current_value(self.scale_sense)

@@ -36,7 +36,9 @@ def _pad(x: Any, *, pads: tuple[tuple[int, int], ...], mode: str, value: Any) ->
     return jnp.pad(x, pads, mode=_MODES[mode])
 
 
-def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None) -> Tensor:
+def pad(
+    input_x: Tensor, padding: Any = None, mode: str = "constant", value: Any = None, *, paddings: Any = None
+) -> Tensor:
     """Add a border.
 
     Args:
@@ -45,17 +47,22 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
             cut off. A nested tuple holds a pair for each dimension, first dimension first.
         mode: ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
         value: the constant, 0 by default.
+        paddings: what older programs call `padding`.
 
     Returns:
         Tensor: larger by the border.
 
     Raises:
+        TypeError: there is no padding, or it is given by both names.
         ValueError: the border does not fit the tensor.
 
     Example:
         >>> print(pad(Tensor([1.0]), (1, 2)))
         [0. 1. 0. 0.]
     """
+    if (padding is None) == (paddings is None):
+        raise TypeError("pad takes one padding")
+    padding = paddings if padding is None else padding
     flat = freeze(padding)
     if not isinstance(flat, tuple):
         raise TypeError(f"pad: padding must be a tuple of ints, not {type(padding).__name__}")

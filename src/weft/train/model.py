@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -172,7 +173,19 @@ class Model:
             raise ValueError(f"Model.train: initial_epoch must be in [0, {epoch}), not {initial_epoch}")
         if iter(dataset) is dataset and epoch - initial_epoch > 1:
             raise ValueError("Model.train: the data can be iterated only once; pass a list or a dataset")
-        listed = _callbacks(callbacks)
+        with _entered(callbacks) as listed:
+            self._train(epoch, dataset, listed, sink_size, initial_epoch, valid_dataset, valid_frequency)
+
+    def _train(
+        self,
+        epoch: int,
+        dataset: Iterable[Any],
+        listed: list[Callback],
+        sink_size: int,
+        initial_epoch: int,
+        valid_dataset: Iterable[Any] | None,
+        valid_frequency: int | list[int],
+    ) -> None:
         network = self.train_network
         network.set_train()
         epochs = Epochs(dataset)
@@ -198,7 +211,7 @@ class Model:
                 if context.get_stop_requested():
                     break
             if valid_dataset is not None and _is_due(number, valid_frequency):
-                facts.eval_results = self.eval(valid_dataset, listed)
+                facts.eval_results = self._evaluate(valid_dataset, listed)
                 facts.metrics = facts.eval_results
             _call(listed, "on_train_epoch_end", context)
             if context.get_stop_requested():
@@ -251,9 +264,12 @@ class Model:
             ValueError: the model has no metrics.
         """
         del dataset_sink_mode
+        with _entered(callbacks) as listed:
+            return self._evaluate(valid_dataset, listed)
+
+    def _evaluate(self, valid_dataset: Iterable[Any], listed: list[Callback]) -> dict[str, Any]:
         if not self._metric_fns:
             raise ValueError("Model.eval needs metrics: Model(..., metrics={'accuracy'})")
-        listed = _callbacks(callbacks)
         network = self.eval_network
         training = self._network.training
         network.set_train(False)
@@ -314,6 +330,16 @@ def _chosen(name: str, metric: Metric, values: Sequence[Any], places: list[int] 
 
 def _is_due(epoch: int, frequency: int | list[int]) -> bool:
     return epoch in frequency if isinstance(frequency, (list, tuple)) else epoch % frequency == 0
+
+
+@contextlib.contextmanager
+def _entered(callbacks: Any) -> Iterator[list[Callback]]:
+    """The callbacks of a run; each is a context, in which the run is."""
+    with contextlib.ExitStack() as stack:
+        listed = _callbacks(callbacks)
+        for callback in listed:
+            stack.enter_context(callback)
+        yield listed
 
 
 def _callbacks(callbacks: Any) -> list[Callback]:

@@ -27,6 +27,7 @@ from weft.capture.sources.numbers import CallNumber, is_open
 from weft.capture.state.frame import Frame
 from weft.capture.state.journal import Journaled
 from weft.capture.state.lazytext import LazyText, needs_characters
+from weft.capture.state.memory import owner_of_memory
 from weft.core.choice import Case, Choice, choose
 from weft.core.choice import refuse as refuse_choice
 from weft.core.number import GraphNumber, require
@@ -502,6 +503,8 @@ class Objects(Part):
     def touch_if_mutable(self, obj: Any) -> None:
         """Note an object in the journal before native code writes to it."""
         if isinstance(obj, (np.ndarray, array.array, memoryview)):
+            if type(obj) is np.ndarray and not obj.dtype.hasobject and self.journal.is_of_now(owner_of_memory(obj)):
+                return  # it goes with the capture
             kind = "a NumPy array" if isinstance(obj, np.ndarray) else f"a {type(obj).__name__}"
             raise Unsupported(
                 Refusal.UNKNOWN_CALL, f"{kind} is written inside a graph", "use a Tensor for values of the graph"

@@ -565,6 +565,10 @@ class Journal:
         begun = max((layer.begun for layer in self.layers if layer.side), default=-2)
         return id(obj) in self.created and self.births[id(obj)] > begun
 
+    def is_of_now(self, obj: Any) -> bool:
+        """Whether the capture made an object, and nothing that it may still take back began since."""
+        return id(obj) in self.created and self.births[id(obj)] > max(layer.begun for layer in self.layers)
+
     def push(self, side: bool = True) -> Layer:
         """Begin a layer; what is written holds on one side of a branch only, unless `side` is False."""
         layer = Layer(side, self.clock())

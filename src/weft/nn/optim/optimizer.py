@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
+from weft.autodiff.composite import HyperMap, Map
 from weft.core.dispatch import apply
 from weft.core.parameters import ParameterTuple
 from weft.core.primitive import Primitive, Sample
@@ -120,6 +121,8 @@ class Optimizer(Cell):
         self.param_length = len(chosen)
         self.params = self.parameters
         self.weight_decay = weight_decay
+        if self.is_group and not self._decays:
+            self.weight_decay = tuple(Tensor(decay * self.loss_scale, dtypes.float32) for _, decay, _ in self._plan)
         self.is_group_lr = any(rate != default_rate for rate, _, _ in self._plan)
         self.dynamic_lr = any(_is_dynamic(rate) for rate in self._rates)
         self.dynamic_weight_decay = bool(self._decays)
@@ -127,9 +130,12 @@ class Optimizer(Cell):
         self.exec_weight_decay = any(decay != 0.0 for _, decay, _ in self._plan)
         self.decay_flags = tuple(decay != 0.0 for _, decay, _ in self._plan)
         # a plain attribute: the rates are registered already
-        self.__dict__["learning_rate"] = (
-            tuple(self._rates[r] for r, _, _ in self._plan) if self.is_group_lr else self._rates[0]
-        )
+        rates = [_Rates(rate) if isinstance(rate, Parameter) and rate.ndim else rate for rate in self._rates]
+        self.__dict__["learning_rate"] = tuple(rates[r] for r, _, _ in self._plan) if self.is_group_lr else rates[0]
+        self.hyper_map, self.map_ = HyperMap(), Map()
+        self.optim_filter = (True,) * self.param_length
+        self.use_parallel = False
+        self.need_scale = self.loss_scale != 1.0
         for attribute in self.scalars:
             value = np.asarray(self.initial_scalar(attribute), np.float32)
             setattr(self, attribute, Parameter(Tensor(value), name=attribute, requires_grad=False))
@@ -235,6 +241,9 @@ class Optimizer(Cell):
 
     @target.setter
     def target(self, value: str) -> None:
+        self._set_target(value)
+
+    def _set_target(self, value: str) -> None:
         if not isinstance(value, str):
             raise TypeError(f"target must be a str, not {type(value).__name__}")
         if value not in ("CPU", "GPU", "Ascend"):
@@ -289,6 +298,14 @@ class Optimizer(Cell):
             found.append(gradient)
         return tuple(found)
 
+    def broadcast_params(self, optim_result: Any) -> Any:
+        """The parameters as all processes have them; each process has all of them.
+
+        Args:
+            optim_result: what the updates gave.
+        """
+        return optim_result
+
     def assignadd(self, variable: Parameter, value: Any) -> Any:
         """Add to a parameter in place.
 
@@ -297,6 +314,16 @@ class Optimizer(Cell):
             value: what to add.
         """
         return assign_add(variable, value)
+
+    def _grad_sparse_indices_deduplicate(self, gradients: Any) -> Any:
+        # gradients have all rows here, each once
+        return gradients
+
+    def _is_dynamic_lr_or_weight_decay(self) -> bool:
+        return self.dynamic_lr or self.dynamic_weight_decay
+
+    def _set_base_target(self, value: str) -> None:
+        self._set_target(value)
 
     # -- the step --------------------------------------------------------------------------------------------
 
@@ -394,10 +421,11 @@ class Optimizer(Cell):
 
 
 def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
-    """Let the constructor of an optimizer keep its arguments as ``init_args``, but the parameters and the rate.
+    """Let the constructor of an optimizer keep what it was given.
 
     Args:
-        fn: the constructor.
+        fn: the constructor. The parameters are in the attribute `init_params`, the learning rate in
+            `init_learning_rate`, everything else in `init_args`, by name.
 
     Returns:
         The constructor that keeps them.
@@ -405,7 +433,7 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
     Example:
         >>> class Named:
         ...     @opt_init_args_register
-        ...     def __init__(self, params, momentum=0.5):
+        ...     def __init__(self, params, learning_rate=0.1, momentum=0.5):
         ...         pass
         >>> Named([]).init_args
         {'momentum': 0.5}
@@ -416,8 +444,10 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
     def constructor(self: Any, *args: Any, **kwargs: Any) -> None:
         bound = signature.bind(self, *args, **kwargs)
         bound.apply_defaults()
-        left_out = (next(iter(bound.arguments)), "params", "learning_rate")
-        object.__setattr__(self, "init_args", {k: v for k, v in bound.arguments.items() if k not in left_out})
+        given = dict(list(bound.arguments.items())[1:])
+        object.__setattr__(self, "init_params", {"params": given.pop("params", None)})
+        object.__setattr__(self, "init_learning_rate", given.pop("learning_rate", None))
+        object.__setattr__(self, "init_args", given)
         fn(self, *args, **kwargs)
 
     return transparent(constructor)
@@ -425,6 +455,21 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
 
 def _rate_at(rates: Any, step: Any) -> Any:
     return rates if rates.ndim == 0 else rates[jnp.minimum(step.reshape(()), rates.shape[0] - 1)]
+
+
+class _Rates(Cell):
+    """A rate for each step, as a schedule: the last one holds for all steps behind it.
+
+    Args:
+        rates: the rates.
+    """
+
+    def __init__(self, rates: Parameter) -> None:
+        super().__init__(auto_prefix=False)
+        self.rates = rates
+
+    def construct(self, global_step: Any) -> Any:
+        return apply(_RATE_AT, (self.rates, global_step)).reshape(global_step.shape)
 
 
 _RATE_AT = Primitive(

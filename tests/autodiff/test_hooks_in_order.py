@@ -210,3 +210,87 @@ def test_of_tensors_with_which_graphs_have_computed() -> None:
                 found.append((result, [(name, g.asnumpy().tolist()) for name, g in SEEN]))
         assert [name for name, _ in found[0][1]] == ["w", "z", "y"]
         assert found[:2] == found[2:]
+
+
+def _in_the_middle(x: Any) -> Any:
+    y = x * 2
+    z = y * y
+
+    def registers(g: Any) -> None:
+        y.register_hook(lambda g: g * 5)
+
+    z.register_hook(registers)
+    return (z * y).sum()
+
+
+def _made_in_the_call(x: Any) -> Any:
+    def counting(name: str) -> Callable[[Any], Any]:
+        def counts(g: Any) -> Any:
+            SEEN.append((name, g))
+            return g * len(SEEN)
+
+        return counts
+
+    a = x * 3
+    b = x * 4
+    c = a * b
+    for tensor, name in ((a, "a"), (c, "c"), (b, "b"), (a, "a again")):
+        tensor.register_hook(counting(name))
+    return (a * a).sum() + (b * c).sum()
+
+
+def _by_the_caller(x: Any) -> Any:
+    a, b, c = _three(x)
+    for tensor, name in ((a, "a"), (b, "b"), (c, "c")):
+        tensor.register_hook(_doubles(name))
+    return (a * b * c).sum()
+
+
+@jit
+def _three(x: Any) -> Any:
+    return x * 3, x * 4, x * 5
+
+
+@pytest.mark.parametrize("f", [_in_the_middle, _made_in_the_call, _by_the_caller])
+def test_registered_while_or_after_other_code_runs(f: Callable[[Any], Any]) -> None:
+    compiled = jit(f)
+    for values in ([1.0, 2.0], [3.0, 0.5], [0.25, -1.0]):
+        found = []
+        for gradient in (grad(f), grad(compiled), jit(grad(f))):
+            SEEN.clear()
+            result = gradient(Tensor(values)).asnumpy().tolist()
+            found.append((result, [name for name, _ in SEEN]))
+        assert found[0] == found[1] == found[2]
+        if f is _by_the_caller:
+            assert found[0][1] == ["c", "b", "a"]
+
+
+class _UsesItsResult(nn.Cell):
+    def construct(self, x: Any) -> Any:
+        return x * x
+
+    def bprop(self, x: Any, out: Any, dout: Any) -> Any:
+        SEEN.append(("rule", dout))
+        return (dout * x + out,)
+
+
+def test_a_hook_that_only_looks_changes_nothing() -> None:
+    """A rule that computes with its result is called once in a second derivative, with the whole gradient."""
+    rule = _UsesItsResult()
+
+    def program(looks: bool) -> Callable[[Any], Any]:
+        def f(x: Any) -> Any:
+            y = rule(x * 1.5)
+            if looks:
+                y.register_hook(_sees("looks"))
+            return (y * y).sum()
+
+        return f
+
+    for looks in (False, True):
+        f = program(looks)
+        for first in (grad(f), grad(jit(f)), jit(grad(f))):
+            SEEN.clear()
+            found = grad(lambda x, first=first: (first(x) * x).sum())(Tensor([1.0, 2.0]))
+            assert found.asnumpy().tolist() == [40.5, 283.5]
+            assert [name for name, _ in SEEN] == (["looks", "rule"] if looks else ["rule"]) * 2

@@ -19,7 +19,7 @@ from weft.cache.programs import compiled
 from weft.core import trace as trace_module
 from weft.core.primitive import Primitive
 from weft.core.recording import GraphNode, KnownNode, PrimitiveNode, Recording
-from weft.core.tape import RELEASED, SYMBOL, ConditionalNode, TapeNode
+from weft.core.tape import RELEASED, SPLITS, SYMBOL, ConditionalNode, Hooks, TapeNode
 from weft.core.tensor import Tensor, data_of, wrap
 from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
@@ -87,7 +87,7 @@ class Tape:
         relevant: they and the targets.
     """
 
-    __slots__ = ("targets", "record", "release", "seen", "order", "relevant", "compiled")
+    __slots__ = ("targets", "record", "release", "seen", "order", "relevant", "compiled", "splits")
 
     def __init__(
         self,
@@ -106,6 +106,23 @@ class Tape:
         self.relevant = relevant
         #: on a tape that another computation builds on, or under a trace, gradients are computed by operations
         self.compiled = not record and trace_module.current() is None
+        self.splits = SPLITS.count
+
+    @classmethod
+    def leading(cls, pending: _Pending, targets: Sequence[TapeNode], record: bool, release: bool) -> Tape:
+        """The part of a tape from where gradients arrived to the targets."""
+        wanted = set(targets)
+        seen = _reachable(pending, wanted) if targets else []
+        relevant = set(wanted)
+        order: list[TapeNode] = []
+        for node in seen:
+            if node not in wanted:
+                for edge in node.edges:
+                    if edge is not None and edge[0] in relevant:
+                        relevant.add(node)
+                        order.append(node)
+                        break
+        return cls(targets, record, release, seen, order, relevant)
 
 
 class Walk:
@@ -159,12 +176,27 @@ class Walk:
             assert self.hooked is not None
             index, _ = self.hooks[0]
             pending[self.hooked][index] = given
-            return Walk(self.tape, pending, self.position, self.hooks[1:], self.hooked)
+            tape, position = self._found_again(pending, self.position)
+            return Walk(tape, pending, position, self.hooks[1:], self.hooked)
         node: Any = self.tape.order[self.position]
         needs = self._needs(node)
         del pending[node]
         _give(pending, node, needs, fitted(given, node.inputs, needs))
-        return Walk(self.tape, pending, self.position - 1)
+        tape, position = self._found_again(pending, self.position - 1)
+        return Walk(tape, pending, position)
+
+    def _found_again(self, pending: _Pending, position: int) -> tuple[Tape, int]:
+        """The tape and the position on it, after code of the program's may have split entries."""
+        tape = self.tape
+        if tape.splits == SPLITS.count:
+            return tape, position
+        found = Tape.leading(pending, tape.targets, tape.record, tape.release)
+        found.seen = list({*tape.seen, *found.seen})
+        if position < 0:
+            return found, position
+        here = tape.order[position]
+        # entries that are younger than this one have given what they had
+        return found, sum(node.sequence <= here.sequence for node in found.order) - 1
 
     def _needs(self, node: TapeNode) -> tuple[bool, ...]:
         relevant = self.tape.relevant
@@ -173,7 +205,9 @@ class Walk:
     def _ask_hooks(self, node: TapeNode) -> bool:
         """Ask for the next hook of an entry; False if there is none any more."""
         if self.hooks is None:
-            self.hooks, self.hooked = _one_by_one(node.hooks or ()), node
+            self.hooks, self.hooked = _one_by_one(node), node
+            if node.hooks.__class__ is Hooks:
+                node.hooks.called = True
         douts = self.pending[node]
         while self.hooks:
             index, hook = self.hooks[0]
@@ -192,11 +226,20 @@ class Walk:
         while self.position >= 0:
             node = order[self.position]
             douts = pending.get(node)
-            if douts is None:
+            past = node.hooks.past if node.hooks.__class__ is Hooks else None
+            if past is not None and past in pending:
+                if douts is None:
+                    douts = pending[node] = [None] * node.output_count
+            elif douts is None:
+                self.position -= 1
+                continue
+            if node.pullback is None and node.__class__ is TapeNode:  # its gradients wait for those that pass hooks
                 self.position -= 1
                 continue
             if (node.hooks or self.hooks is not None) and self._ask_hooks(node):
                 return
+            if past is not None and past in pending:
+                douts = pending[node] = [joined(*both) for both in zip(douts, pending.pop(past), strict=True)]
             if node.__class__ is PrimitiveNode:
                 primitive = node.primitive
                 if primitive.asks:
@@ -237,11 +280,13 @@ class Walk:
             _cut(tape.seen)
 
 
-def _one_by_one(hooks: Iterable[tuple[int, Any]]) -> tuple[tuple[int, Any], ...]:
-    """The hooks of an entry, those in lists among them."""
+def _one_by_one(node: TapeNode) -> tuple[tuple[int, Any], ...]:
+    """The hooks of an entry, those in lists among them, in the order in which they run."""
     found: list[tuple[int, Any]] = []
-    for index, hook in hooks:
+    for index, hook in node.hooks or ():
         found += [(index, inner) for _, inner in hook] if isinstance(hook, list) else [(index, hook)]
+    if node.__class__ is GraphNode and len({index for index, _ in found}) > 1:
+        found.sort(key=lambda entry: -node.age(entry[0]))
     return tuple(found)
 
 
@@ -335,19 +380,8 @@ def start_walk(
             node = output._node
             if dout is not None and node is not None and node is not SYMBOL:
                 _accumulate(pending, node, output._index, dout)  # type: ignore[arg-type]
-    wanted = set(targets)
-    seen = _reachable(pending, wanted) if targets else []
-    relevant = set(wanted)
-    order: list[TapeNode] = []
-    for node in seen:
-        if node not in wanted:
-            for edge in node.edges:
-                if edge is not None and edge[0] in relevant:
-                    relevant.add(node)
-                    order.append(node)
-                    break
-    tape = Tape(targets, record, release, seen, order, relevant)
-    if tape.compiled and len(order) > 1 and _pull_all(order, relevant, pending, targets, begin):
+    tape = Tape.leading(pending, targets, record, release)
+    if tape.compiled and len(tape.order) > 1 and _pull_all(tape.order, tape.relevant, pending, targets, begin):
         tape.order = []
     return Walk(tape, pending, len(tape.order) - 1)
 

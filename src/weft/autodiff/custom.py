@@ -31,7 +31,7 @@ from weft.core.dispatch import edges_of, pass_on, refuse_in_regions
 from weft.core.operators import install
 from weft.core.recording import GraphNode, PrimitiveNode
 from weft.core.run_number import settled
-from weft.core.tape import TapeNode, next_sequence
+from weft.core.tape import SPLITS, Hooks, TapeNode, next_sequence
 from weft.core.tensor import LiteralTensor, Tensor, data_of
 from weft.core.trace import Trace
 from weft.core.transparency import keeps, transparent, unbroken
@@ -387,10 +387,9 @@ def _add_hook(node: TapeNode, entry: tuple[int, Any]) -> list[tuple[int, Any]]:
     """Add a hook, or a list of hooks, to an output of a tape node; all hooks of the node."""
     if node.recording is not None:
         node.recording.form = None
-    if node.hooks is None:
-        node.hooks = []
-    elif node.hooks in HANDLE_HOOKS.values():
-        node.hooks = list(node.hooks)
+    if node.hooks.__class__ is not Hooks:
+        node.hooks = Hooks(node.hooks or ())  # those of a leaf are of the tensor at which it starts
+    assert node.hooks is not None
     node.hooks.append(entry)
     return node.hooks
 
@@ -421,13 +420,15 @@ def _split(node: GraphNode, index: int) -> bool:
     if outputs is None:
         return False
     ended = next_sequence()
-    hooks = node.hooks
+    hooks: Any = node.hooks
+    stays = hooks.__class__ is Hooks and hooks.called  # a pass may be in the middle of them
     if node.recording is not None:
         node.recording.form = node.recording = None
     node.edges = [(t._node, t._index) if t is not None and isinstance(t._node, TapeNode) else None for t in outputs]
-    node.pullback, node.hooks, node.split, node.rule = pass_on, None, None, None
+    node.pullback, node.split, node.rule = pass_on, None, None
     node.operands = node.results = ()
     node.pieces = True
+    SPLITS.count += 1
     stack = [edge[0] for edge in node.edges if edge is not None]
     seen: set[TapeNode] = set()
     while stack:  # the pieces are as old as the graph
@@ -436,7 +437,9 @@ def _split(node: GraphNode, index: int) -> bool:
             seen.add(made)
             made.sequence = oldest + (node.sequence - oldest) * (made.sequence - begun) / (ended - begun)
             stack += [edge[0] for edge in made.edges if edge is not None]
-    for place, hook in hooks or ():
+    if not stays:
+        node.hooks = None
+    for place, hook in () if stays else hooks or ():
         edge = node.edges[place]
         if edge is not None:
             _add_hook(edge[0], (edge[1], hook))

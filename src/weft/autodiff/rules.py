@@ -30,7 +30,7 @@ from weft.core import trace as trace_module
 from weft.core.dispatch import CAST, apply
 from weft.core.primitive import Primitive
 from weft.core.recording import PrimitiveNode
-from weft.core.tape import TapeNode
+from weft.core.tape import Hooks, TapeNode
 from weft.core.tensor import Tensor, data_of, tracked, wrap
 from weft.core.trace import detached
 from weft.ir.types import TensorType
@@ -50,17 +50,21 @@ def operands_of(node: PrimitiveNode, record: bool) -> tuple[Sequence[Tensor | No
     """What a primitive was computed from, and its results, as its rule gets them."""
     if record:
         # a hook sees what the program computed with a result, not what the rule computes with it
-        maker = node if node.hooks is None else _without_hooks(node)
+        maker = _past_hooks(node) if node.hooks.__class__ is Hooks else node
         return node.inputs, tuple([tracked(data, maker, index) for index, data in enumerate(node.results)])
     # nothing follows this gradient, so it leaves no entries
     return [t if t is None or t._node is None else detached(t) for t in node.inputs], tuple(map(wrap, node.results))
 
 
-def _without_hooks(node: PrimitiveNode) -> PrimitiveNode:
-    """An entry that computed the same."""
-    made = PrimitiveNode(node.primitive, node.attrs, node.operands, node.edges, node.results, node.level)
-    made.sequence = node.sequence
-    return made
+def _past_hooks(node: TapeNode) -> TapeNode:
+    """What stands for an entry where gradients that arrive do not pass its hooks, see `Hooks`."""
+    hooks: Any = node.hooks
+    if hooks.past is None:
+        edges = [(node, index) for index in range(node.output_count)]
+        hooks.past = TapeNode(edges, node.output_count, None, node.level)
+        hooks.past.sequence = node.sequence + 0.5
+    found: TapeNode = hooks.past
+    return found
 
 
 def call_of_rule(

@@ -171,7 +171,7 @@ class Derivative:
             return None if pieces is None else pieces.run(frozen)
 
         node = GraphNode(edges, count, pull)
-        node.split, node.pieces = split, False
+        node.split, node.pieces, node.age = split, False, self._age
         node.rule, node.operands, node.results = self._rule, arrays, results
         if self._rule is not None:
             enter(node, inputs, self)
@@ -195,6 +195,12 @@ class Derivative:
     def _rule_for(self, pattern: Pattern) -> tuple[Callable[..., Any], tuple[Place, ...]]:
         _, places, run = self._backward_for(pattern)
         return run, places
+
+    def _age(self, place: int) -> int:
+        """The number of the operation that computes an output; -1 for a parameter."""
+        graph = as_captured(self.graph)
+        maker = graph.outputs[place].node
+        return -1 if maker is None else graph.nodes.index(maker)
 
     def _cut_behind(self, place: int) -> Pieces | None:
         """The graph in pieces of which one ends with an output; None if it computes nothing else with that output."""

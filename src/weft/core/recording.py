@@ -299,13 +299,15 @@ class GraphNode(KnownNode):
         split: ``split(index)`` computes the outputs again in pieces, each with an entry, of which one ends with an
             output; gives None if nothing else was computed with that output.
         pieces: whether the entry leads to those of pieces, which take its place.
+        age: the place of an output among those that the graph computes, for the order of hooks.
     """
 
-    __slots__ = ("rule", "split", "pieces")
+    __slots__ = ("rule", "split", "pieces", "age")
 
     rule: Any
     split: Callable[[int], Sequence[Tensor | None] | None] | None
     pieces: bool
+    age: Callable[[int], int]
 
 
 class PrimitiveNode(KnownNode):

@@ -51,6 +51,32 @@ class TapeNode:
         self.recording: Any = None
 
 
+class Hooks(list[tuple[int, Any]]):
+    """The hooks of an entry that computes something: the number of an output with a hook or a list of hooks.
+
+    Attributes:
+        past: stands for the entry where its own rule computes with its results: gradients that arrive there do not pass
+            the hooks. None as long as no rule did.
+        called: whether a pass has come to them.
+    """
+
+    __slots__ = ("called", "past")
+
+    def __init__(self, hooks: Sequence[tuple[int, Any]] = ()) -> None:
+        super().__init__(hooks)
+        self.past: TapeNode | None = None
+        self.called = False
+
+
+class _Splits:
+    """How many entries were replaced by entries of pieces, so that a pass in progress looks for its way again."""
+
+    count = 0
+
+
+SPLITS = _Splits()
+
+
 class ConditionalNode(TapeNode):
     """An entry at which a gradient may arrive under a condition, and which knows which gradients it gives.
 

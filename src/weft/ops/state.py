@@ -59,7 +59,7 @@ def write(variable: Any, value: Any, name: str) -> Any:
             )
         value = value.reshape(variable.shape)
     variable.rebind(current_value(cast(value, variable.dtype)))
-    return current_value(variable) if isinstance(variable, Parameter) else variable
+    return current_value(variable)
 
 
 def _named(variable: Tensor) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import logging
@@ -10,7 +11,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import jax
@@ -293,6 +294,20 @@ def compiler_settings() -> str:
     return f"{sorted(states.items())} {within} {os.environ.get('XLA_FLAGS')}"
 
 
+@contextlib.contextmanager
+def without_notes() -> Iterator[None]:
+    """Within this block exceptions are those of the operation, without the note that JAX adds on its own frames."""
+    try:
+        yield
+    except Exception as error:
+        notes = [note for note in getattr(error, "__notes__", ()) if "JAX_TRACEBACK_FILTERING" not in note]
+        if notes:
+            error.__notes__ = notes
+        elif hasattr(error, "__notes__"):
+            del error.__notes__
+        raise
+
+
 def loading(
     jitted: Any, find: Callable[[str], Program | None], keep: Callable[[str, Program], None]
 ) -> Callable[..., Any]:
@@ -309,13 +324,15 @@ def loading(
         plain = _kept_in is not None and jax_core.trace_state_clean() and not jax.config.values["jax_debug_nans"]
         types = operand_types(operands) if plain else None
         if types is None:
-            return miss(*operands)
+            with without_notes():
+                return miss(*operands)
         known = find(types)
         made = None if known is None else _loaded(jitted, known, operands)
         if made is not None:
             return made
         _local.asked = None
-        result = miss(*operands)
+        with without_notes():
+            result = miss(*operands)
         found = None if _local.asked is None else _program(_local.asked, *result[:2])
         if found is not None:
             keep(types, found)

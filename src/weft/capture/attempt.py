@@ -226,6 +226,9 @@ class Attempt:
         writer.lines = [f"return left_to_python({self.call})"]
         reason = refused.reason
         location = reason.location if isinstance(reason, Unsupported) else None
+        if location is None and isinstance(reason, Unsupported) and reason.kind is Refusal.OUTPUT:
+            first = next(iter(self.interpreter.ran), None)  # what is needed was made in no step that is known
+            location = None if first is None else first.location(0)
         site = refused.site(location) if location is not None else None
         if reason.in_callback if isinstance(reason, Unsupported) else refused.inside:
             site = None  # the function that is called back is captured by itself, and its breaks count

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 import jax
 
 from weft import dtypes, lazily
-from weft._jax_compat import compiled_programs, on_compilation
+from weft._jax_compat import compiled_programs, on_compilation, without_notes
 from weft.cache import inferred
 from weft.cache.programs import compiled
 from weft.ir.sizes import has_open, is_open_size
@@ -285,7 +285,8 @@ class Primitive:
 
     def _ask_jax(self, attrs: tuple[Any, ...], inputs: tuple[TensorType | None, ...]) -> tuple[TensorType, ...]:
         structs = [None if t is None else jax.ShapeDtypeStruct(t.shape, t.dtype.np_dtype) for t in inputs]
-        result = jax.eval_shape(self.bound(attrs), *structs)
+        with without_notes():
+            result = jax.eval_shape(self.bound(attrs), *structs)
         outputs = result if self.multiple else (result,)
         weak = bool(inputs) and all(t is not None and t.weak is not None for t in inputs)
         return tuple(

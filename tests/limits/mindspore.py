@@ -341,8 +341,7 @@ def other_builtins(x, number):
     SYNTAX,
     "An item of a NumPy array cannot be assigned.",
     calls=[(f32(1, 2, 3), 1), (f32(4, 5, 6), 1), (f32(7, 8, 9), 2)],
-    graphs=3,
-    breaks=2,
+    graphs=2,
 )
 def numpy_item_assignment(x, keep):
     mask = np.zeros(3, np.float32)

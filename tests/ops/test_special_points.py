@@ -30,9 +30,11 @@ from weft.core.tensor import Tensor, wrap
 ELSEWHERE = {
     "BinaryCrossEntropyLoss": "its slope at 0 and 1 is that of torch and MindSpore; see the table below",
     "CopySign": "at 0 its slope in a direction depends on the sign that comes with it; see the table below",
+    "CropAndResize": "it computes in single precision, and jumps where a box leaves the image",
     "DropoutByBits": "the probability is no path for gradients",
     "Eigh": "vectors of equal eigenvalues have no derivative, which the values' gradient shares",
     "GaussianNLL": "the smallest variance is no path for gradients, as in torch",
+    "GridSample": "on a pixel it has a kink in each coordinate, of which the gradient takes one side",
     "LarsScale": "it jumps where a norm is 0: there nothing is scaled",
     "MaxPoolingGrad": "it jumps to another element where those of a window are equal",
     "Median": "of equal elements one is taken, which is none of the sides; see the table below",
@@ -47,11 +49,13 @@ ELSEWHERE = {
 }
 #: primitives whose integers cannot be others, or whose first dimension cannot be 1, and why
 RIGID = {
+    "CropAndResize": "its images stay in range only as declared",
     "GatherNd": "its coordinates stay in range only as declared",
     "GetItem": "its positions stay in range only as declared",
     "IndexAdd": "its positions stay in range only as declared",
     "LastWritten": "its positions stay in range only as declared",
     "IndexSet": "its positions stay in range only as declared",
+    "TakeFromDense": "its positions stay in range only as declared",
 }
 #: distances of the slopes' second point: where they disagree, the function is too curved or jumps
 STEPS = (1e-5, 1e-7)

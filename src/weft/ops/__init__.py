@@ -52,7 +52,7 @@ from weft.ops.statistics import *
 from weft.ops.summary import *
 from weft.ops.trigonometry import *
 
-_operands.refuse_strangers(globals(), __name__)
+_operands.refuse_strangers(globals(), __name__, "host_call")
 globals().update(_OPERATOR_CLASSES)
 
 #: public names: the functions and the operator classes

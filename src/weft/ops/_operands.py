@@ -44,13 +44,19 @@ def refusing(function: Any, module: str) -> Any:
     return checked
 
 
-def refuse_strangers(names: dict[str, Any], module: str) -> None:
+def refuse_strangers(names: dict[str, Any], module: str, *besides: str) -> None:
     """Have the plain functions among the names of a module refuse operands that are no tensors.
 
     Functions of one operation refuse them in any case; those that captures know by their code are left as they are.
+
+    Args:
+        names: the names of the module.
+        module: what it is called.
+        besides: names of functions that take anything.
     """
     for name, value in _plain(names):
-        names[name] = refusing(value, module)
+        if name not in besides:
+            names[name] = refusing(value, module)
 
 
 def _plain(names: dict[str, Any]) -> Iterable[tuple[str, Any]]:

@@ -131,7 +131,12 @@ def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorte
 
 
 def top_k(input_x: Any, k: int, sorted: bool = True) -> Any:
-    """The `k` largest elements along the last axis."""
+    """The `k` largest elements along the last axis, and their positions.
+
+    Example:
+        >>> print(*top_k(Tensor([1.0, 3.0, 2.0]), 2))
+        [3. 2.] [1 2]
+    """
     return topk(input_x, k, sorted=sorted)
 
 

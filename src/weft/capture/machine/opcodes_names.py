@@ -238,6 +238,7 @@ def _store_global(machine: Machine, frame: Frame, instr: Instr) -> None:
         held, name = frame.globals, instr.arg
         read = lambda old: machine.sources.global_(held, name, old)  # noqa: E731
         machine.objects.read_old(held, name, held.get(name, MISSING), value, read)
+    machine.sources.globals_written(frame.globals)
     machine.journal.touch(frame.globals)
     frame.globals[instr.arg] = value
 
@@ -247,5 +248,6 @@ def _delete_global(machine: Machine, frame: Frame, instr: Instr) -> None:
     machine.sources.is_defined(frame.globals, instr.arg, instr.arg in frame.globals)
     if instr.arg not in frame.globals:
         raise NameError(f"name '{instr.arg}' is not defined", name=instr.arg)
+    machine.sources.globals_written(frame.globals)
     machine.journal.touch(frame.globals)
     del frame.globals[instr.arg]

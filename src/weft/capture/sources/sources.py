@@ -168,6 +168,11 @@ class Sources(LookedUp):
             return value
         return self._load(f"{self.name(namespace, 'globals')}[{name!r}]", value, f"global {name!r}")
 
+    def globals_written(self, namespace: dict[str, Any]) -> None:
+        """Globals are written, which are those of a function that the call has come to."""
+        if id(namespace) not in self.known:
+            self._know(namespace, self.name(namespace, "globals"), "globals")
+
     def builtin(self, namespace: dict[str, Any], builtins: dict[str, Any], name: str, value: Any) -> None:
         """A builtin was read, since no global has its name."""
         self.is_defined(namespace, name, False)

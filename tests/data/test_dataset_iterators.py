@@ -323,7 +323,7 @@ def test_an_interrupted_program_leaves_no_process(tmp_path: Path, kind: signal.S
     assert [process.stdout.readline() for _ in range(2)] == ["main\n", "first 100\n"]
     group = os.getpgid(process.pid)
     process.send_signal(kind)
-    process.communicate(timeout=60)
+    process.communicate(timeout=180)
     end = time.monotonic() + 30
     while time.monotonic() < end:
         try:

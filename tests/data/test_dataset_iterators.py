@@ -322,8 +322,13 @@ def test_an_interrupted_program_leaves_no_process(tmp_path: Path, kind: signal.S
     assert process.stdout is not None
     assert [process.stdout.readline() for _ in range(2)] == ["main\n", "first 100\n"]
     group = os.getpgid(process.pid)
-    process.send_signal(kind)
-    process.communicate(timeout=180)
+    for _ in range(3):  # Python drops a KeyboardInterrupt that comes while a destructor runs
+        process.send_signal(kind)
+        try:
+            process.communicate(timeout=60)
+            break
+        except subprocess.TimeoutExpired:
+            pass
     end = time.monotonic() + 30
     while time.monotonic() < end:
         try:

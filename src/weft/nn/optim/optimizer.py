@@ -420,6 +420,7 @@ class Optimizer(Cell):
         return self._rate_now(rate) if isinstance(rate, Cell) else rate
 
 
+@transparent
 def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
     """Let the constructor of an optimizer keep what it was given.
 
@@ -450,7 +451,7 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
         object.__setattr__(self, "init_args", given)
         fn(self, *args, **kwargs)
 
-    return transparent(constructor)
+    return constructor
 
 
 def _rate_at(rates: Any, step: Any) -> Any:

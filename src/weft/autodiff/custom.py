@@ -76,7 +76,7 @@ HOLE = object.__new__(Hole)
 HOLE._data = HOLE._node = HOLE._type = HOLE._member = None
 
 
-def label_of(function: Any) -> str:
+def _label(function: Any) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
@@ -131,7 +131,7 @@ class BpropRule(Rule):
         self.bprop = bprop
         self.args = args
         self.out = out
-        self.label = label_of(bprop)
+        self.label = _label(bprop)
 
     @transparent
     def pull(self, operands: Any, results: Any, douts: Any) -> Sequence[Any]:
@@ -269,7 +269,7 @@ class HookRule(Rule):
 
     def __init__(self, hook: Callable[..., Any]) -> None:
         self.hook = hook
-        self.label = label_of(hook)
+        self.label = _label(hook)
 
     @transparent
     def pull(self, operands: Any, results: Any, douts: Any) -> Sequence[Any]:
@@ -295,7 +295,7 @@ class TensorHookRule(Rule):
 
     @property
     def label(self) -> str:  # type: ignore[override]
-        return ", ".join([label_of(hook) for _, hook in self.hooks])
+        return ", ".join([_label(hook) for _, hook in self.hooks])
 
     @keeps
     def user_code(self) -> tuple[Any, ...]:
@@ -451,7 +451,7 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
     will be computed with the tensor passes the hook, and hooks run in the order in which tensors were made.
     """
     value: Any = data_of(tensor)
-    refuse_in_regions(trace, label_of(entry[1]))
+    refuse_in_regions(trace, _label(entry[1]))
     if value.graph is not trace.graph or value.node is None:
         refused = Unsupported(
             Refusal.IMPURE_CALL,
@@ -462,7 +462,7 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
         raise refused
     node = tensor._node
     rule = next((attr for attr in value.node.attrs if isinstance(attr, TensorHookRule)), None)
-    refuse_unwatched(trace, (entry[1],), label_of(entry[1]))
+    refuse_unwatched(trace, (entry[1],), _label(entry[1]))
     if rule is not None:  # hooks of one tensor run in the order in which they were registered
         rule.hooks.append(entry)
         return HookHandle(rule.hooks, entry)

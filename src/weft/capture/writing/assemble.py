@@ -24,7 +24,7 @@ from weft.ir.types import TOKEN, TensorType
 from weft.ops.random import draws_in_turn, random_state
 from weft.ops.select import WHERE
 from weft.passes.drop_dead import DropDead
-from weft.passes.rewrite import copy_graph
+from weft.passes.rewrite import copy_graph, renumber
 
 
 def assemble(
@@ -209,8 +209,7 @@ def drop_unused(graph: Graph) -> None:
     for node in graph.nodes:
         used.update(node.inputs)
     graph.params[:] = [param for param in graph.params if param in used]
-    for index, param in enumerate(graph.params):
-        param.index = index
+    renumber(graph.params)
 
 
 def kept_apart(graph: Graph) -> Graph | None:
@@ -235,8 +234,7 @@ def keep_params(graph: Graph, numbers: Sequence[int]) -> bool:
     if not needed.isdisjoint(set(graph.params) - set(params)):
         return False
     graph.params[:] = params
-    for index, param in enumerate(params):
-        param.index = index
+    renumber(params)
     return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
+from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -193,6 +194,13 @@ def test_no_file_is_too_long(file: Path) -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
 def test_every_module_says_what_it_is(file: Path) -> None:
     assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))), "a module starts with a docstring"
+
+
+def test_names_of_test_files_are_their_own() -> None:
+    """pytest imports files of folders that are no packages by their names alone."""
+    alone = [file for file in (ROOT / "tests").rglob("test_*.py") if not (file.parent / "__init__.py").exists()]
+    names = Counter(file.name for file in alone)
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_jax_internals_stay_in_one_file() -> None:

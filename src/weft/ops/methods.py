@@ -17,7 +17,7 @@ from weft.core import choice, sharing
 from weft.core.declare import add_method
 from weft.core.lending import part
 from weft.core.tensor import Parameter, Tensor, data_of
-from weft.core.transparency import transparent
+from weft.core.transparency import keeps, transparent
 from weft.ops import (
     binary,
     compare,
@@ -332,6 +332,7 @@ def _method_copy(self: Any) -> Any:
     return state.deepcopy(self)
 
 
+@keeps
 def _method___deepcopy__(self: Any, memo: Any) -> Any:
     """The same for `copy.deepcopy`, through which gradients flow as through `copy`."""
     del memo

@@ -418,7 +418,7 @@ def _id(machine: Machine, args: list[Any], kwargs: dict[str, Any]) -> Any:
     made = not known and (isinstance(obj, Tensor) or id(obj) in machine.created)
     ours = str(machine.frame.globals.get("__name__")).startswith("weft.")
     copying = machine.frame.transparent and not ours  # its memo leaves where a copy is left half way
-    if (known and (copying or isinstance(obj, Tensor))) or (made and not ours):
+    if copying or (known and isinstance(obj, Tensor)) or (made and not ours):
         return ObjectId.of(obj)
     if known and not machine.frame.transparent:
         expression = machine.sources.known[id(obj)][1]

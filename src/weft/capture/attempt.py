@@ -226,7 +226,7 @@ class Attempt:
         writer.lines = [f"return left_to_python({self.call})"]
         reason = refused.reason
         location = reason.location if isinstance(reason, Unsupported) else None
-        if location is None and isinstance(reason, Unsupported) and reason.kind is Refusal.OUTPUT:
+        if location is None and isinstance(reason, Unsupported) and not reason.quiet:
             first = next(iter(self.interpreter.ran), None)  # what is needed was made in no step that is known
             location = None if first is None else first.location(0)
         site = refused.site(location) if location is not None else None

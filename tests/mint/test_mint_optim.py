@@ -87,9 +87,36 @@ def test_groups() -> None:
     np.testing.assert_allclose(a.asnumpy(), 0.25)
 
 
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_group_that_comes_later_keeps_its_largest_moment(jit: bool) -> None:
+    alone, first, later = (Parameter(Tensor(START), name=name) for name in ("alone", "first", "later"))
+    settings = {"lr": 0.1, "amsgrad": True}
+    optimizer = optim.Adam([first], lr=0.1)
+    assert [each.name for each in optimizer.get_parameters()][1:] == ["exp_avg.first", "exp_avg_sq.first", "state_step"]
+    optimizer.add_param_group({"params": [later], "amsgrad": True})
+    single = optim.Adam([alone], **settings)
+    step = weft.jit(lambda g: (optimizer((g, g)), single((g,))), fullgraph=True) if jit else None
+    for gradient in (*GRADIENTS, *GRADIENTS / 100):
+        g = Tensor(gradient)
+        _ = step(g) if step is not None else (optimizer((g, g)), single((g,)))
+    np.testing.assert_allclose(later.asnumpy(), alone.asnumpy(), rtol=1e-6)
+    assert not np.allclose(later.asnumpy(), first.asnumpy())
+
+
+def test_a_schedule_changes_the_rate() -> None:
+    parameter = Parameter(Tensor(np.ones(2, np.float32)), name="p")
+    optimizer = optim.SGD([parameter], lr=1.0)
+    schedule = weft.nn.experimental.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+    step = weft.jit(lambda g: optimizer((g,)), fullgraph=True)
+    for _ in range(3):
+        step(Tensor(np.ones(2, np.float32)))
+        schedule.step()
+    np.testing.assert_allclose(parameter.asnumpy(), 1 - 1.75)
+
+
 def test_wrong_settings() -> None:
     parameter = Parameter(Tensor([1.0]), name="p")
-    with pytest.raises(TypeError, match="takes Parameters"):
+    with pytest.raises(TypeError, match="must be Iterable"):
         optim.Adam(parameter)
     with pytest.raises(TypeError):
         optim.SGD([parameter])

@@ -19,6 +19,9 @@ from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
 from weft.ops.state import assign_add
 
+#: state with the shape of the parameters: attribute, initial value, or what gives it for a group
+Slots = tuple[tuple[str, Any], ...]
+
 
 class Optimizer(Cell):
     """Base of the optimizers that keep their parameters in groups: ``optimizer(gradients)`` updates the parameters.
@@ -51,8 +54,8 @@ class Optimizer(Cell):
         [0.5]
     """
 
-    #: state with the shape of the parameters: attribute, initial value, or what gives it for a group
-    slots: ClassVar[tuple[tuple[str, Any], ...]] = ()
+    #: the state of each parameter
+    slots: Slots = ()
     #: the attribute of the number of steps, where there is one
     counter: ClassVar[str | None] = None
     _primitive: ClassVar[Primitive | None] = None
@@ -88,7 +91,7 @@ class Optimizer(Cell):
         self.parameters = ParameterTuple(())
         for group in listed if isinstance(listed[0], dict) else [{"params": listed}]:
             self._add_group(group)
-        self._add_state(self.parameters)
+        self._add_state()
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters.
@@ -101,9 +104,8 @@ class Optimizer(Cell):
             KeyError: there is no ``params``.
             ValueError: a parameter is in a group already, or an option has no possible value.
         """
-        before = len(self.parameters)
         self._add_group(param_group)
-        self._add_state(self.parameters[before:])
+        self._add_state()
 
     def _add_group(self, param_group: Any) -> None:
         if not isinstance(param_group, dict):
@@ -132,10 +134,12 @@ class Optimizer(Cell):
         self.group_start_id.append(len(known))
         self.parameters = ParameterTuple(known)
 
-    def _add_state(self, params: Iterable[Parameter]) -> None:
+    def _add_state(self) -> None:
+        """Make the state of the parameters that have none yet."""
         for attribute, initial in self.slots:
-            made = [self._state_of(each, attribute, initial) for each in params]
-            setattr(self, attribute, ParameterTuple([*getattr(self, attribute, ()), *made]))
+            known = getattr(self, attribute, ())
+            made = [self._state_of(each, attribute, initial) for each in self.parameters[len(known) :]]
+            setattr(self, attribute, ParameterTuple([*known, *made]))
         if self.counter is not None and not hasattr(self, self.counter):
             setattr(self, self.counter, Parameter(Tensor([0], dtypes.int32), name=self.counter, requires_grad=False))
 

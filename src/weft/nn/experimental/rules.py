@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from weft.nn.experimental.optimizer import Optimizer
+from weft.nn.experimental.optimizer import Optimizer, Slots
 
 
 def _checked(
@@ -63,7 +63,7 @@ class Adadelta(Optimizer):
         0.9968
     """
 
-    slots = (("accum", 0.0), ("accum_update", 0.0))
+    slots: Slots = (("accum", 0.0), ("accum_update", 0.0))
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Adagrad(Optimizer):
         [0.5]
     """
 
-    slots = (("accum", lambda group: group["initial_accumulator_value"]),)
+    slots: Slots = (("accum", lambda group: group["initial_accumulator_value"]),)
     counter = "step_t"
 
     def __init__(
@@ -177,10 +177,12 @@ class Adam(Optimizer):
         0.5
     """
 
-    slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0), ("max_exp_avg_sq", 0.0))
+    slots: Slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0), ("max_exp_avg_sq", 0.0))
     counter = "state_step"
     #: whether the decay is apart from the moments
     decoupled: ClassVar[bool] = False
+    #: whether eps is added to the root before it is unbiased
+    eps_in_biased: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -209,7 +211,8 @@ class Adam(Optimizer):
         _checked(type(self).__name__, group, "eps", "weight_decay", flags=("amsgrad", "maximize"), pairs=("betas",))
 
     def _options(self, group: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-        return (*super()._options(group), ("decoupled", self.decoupled))
+        own = ("decoupled", self.decoupled), ("eps_in_biased", self.eps_in_biased)
+        return (*super()._options(group), *own)
 
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
@@ -221,13 +224,12 @@ class Adam(Optimizer):
             g = _towards(g, p, options)
         first = state[0] * beta1 + g * (1 - beta1)
         second = state[1] * beta2 + jnp.square(g) * (1 - beta2)
-        largest = jnp.maximum(state[2], second) if options["amsgrad"] else state[2]
+        largest = jnp.maximum(state[2], second) if options["amsgrad"] else state[-1]
         root = jnp.sqrt(largest if options["amsgrad"] else second)
         unbiased = jnp.sqrt(1 - beta2**step)
-        # the decoupled optimizer adds eps to the unbiased root
         rate = lr * unbiased / (1 - beta1**step)
-        eps = options["eps"] * unbiased if options["decoupled"] else options["eps"]
-        return p - rate * first / (root + eps), first, second, largest
+        eps = options["eps"] if options["eps_in_biased"] else options["eps"] * unbiased
+        return (p - rate * first / (root + eps), first, second, largest)[: len(state) + 1]
 
 
 class AdamW(Adam):
@@ -255,6 +257,7 @@ class AdamW(Adam):
     """
 
     decoupled = True
+    eps_in_biased = False
 
     def __init__(
         self,
@@ -293,7 +296,7 @@ class Adamax(Optimizer):
         0.5
     """
 
-    slots = (("exp_avg", 0.0), ("exp_inf", 0.0))
+    slots: Slots = (("exp_avg", 0.0), ("exp_inf", 0.0))
     counter = "step_t"
 
     def __init__(
@@ -346,7 +349,7 @@ class ASGD(Optimizer):
         [0.5]
     """
 
-    slots = (("eta", lambda group: float(group["lr"])), ("mu", 1.0), ("ax", 0.0))
+    slots: Slots = (("eta", lambda group: float(group["lr"])), ("mu", 1.0), ("ax", 0.0))
     counter = "step_t"
 
     def __init__(
@@ -407,7 +410,7 @@ class NAdam(Optimizer):
         True
     """
 
-    slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0), ("mu_product", 1.0))
+    slots: Slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0), ("mu_product", 1.0))
     counter = "step_t"
 
     def __init__(
@@ -462,7 +465,7 @@ class RAdam(Optimizer):
         0.5
     """
 
-    slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0))
+    slots: Slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0))
     counter = "step_t"
 
     def __init__(
@@ -519,7 +522,7 @@ class RMSprop(Optimizer):
         0.5
     """
 
-    slots = (("mean_grad", 0.0), ("mean_square", 0.0), ("moment", 0.0))
+    slots: Slots = (("mean_grad", 0.0), ("mean_square", 0.0), ("moment", 0.0))
 
     def __init__(
         self,
@@ -584,7 +587,7 @@ class Rprop(Optimizer):
         [0.5]
     """
 
-    slots = (("prev", 0.0), ("step_size", lambda group: float(group["lr"])))
+    slots: Slots = (("prev", 0.0), ("step_size", lambda group: float(group["lr"])))
     counter = "step_t"
 
     def __init__(
@@ -644,7 +647,7 @@ class SGD(Optimizer):
         [0.5]
     """
 
-    slots = (("accum", 0.0), ("stat", 1.0))
+    slots: Slots = (("accum", 0.0), ("stat", 1.0))
 
     def __init__(
         self,

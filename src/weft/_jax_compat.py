@@ -43,6 +43,8 @@ _LOADED: Final = "/jax/compilation_cache/cache_hits"
 
 #: the versions of JAX and of its compiled part
 JAX_VERSIONS: Final = (jax.__version__, jaxlib.version.__version__)
+#: where their source lies
+JAX_FOLDERS: Final = tuple(os.path.join(os.path.dirname(str(m.__file__)), "") for m in (jax, jaxlib.version))
 
 Array = jax.Array
 Tracer = jax.core.Tracer

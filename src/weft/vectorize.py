@@ -103,6 +103,8 @@ VMAP = _Vmap(
 class _ExampleTrace(Trace):
     """A trace inside which the values of an enclosing capture count as outside tensors."""
 
+    looks_at_errors = False
+
     def __init__(self, name: str) -> None:
         super().__init__(name, self._before_write)
         self.one_of_many = True

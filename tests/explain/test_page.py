@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import linecache
 import re
 import shutil
@@ -252,6 +253,15 @@ def test_source_that_is_not_there() -> None:
 )
 def test_functions_around_lines(text: str, wanted: list[int], found: list[tuple[int, int]]) -> None:
     assert ranges(text.splitlines(keepends=True), wanted) == found
+
+
+def test_a_notebook_shows_the_page_in_a_frame() -> None:
+    compiled = weft.jit(lambda x: x * 2)
+    compiled(Tensor([1.0]))
+    report = compiled.report()
+    found = re.fullmatch(r'<iframe srcdoc="([^"<>]*)" style="[^"<>]*"></iframe>', report._repr_html_())
+    assert found is not None
+    assert html.unescape(found[1]) == report.to_html()
 
 
 def test_a_page_is_written_to_a_file(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from weft.core.dispatch import apply, binary_method, reflected_method
 from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.primitive import PURE, Primitive, Sample
 from weft.core.tensor import Tensor
+from weft.core.tracebacks import hide_operation
 
 _DTYPE_ATTRS: Final = frozenset({"dtype", "output_type"})
 
@@ -168,13 +169,13 @@ def _functional(
     template = _template(len(operands), bool(variadic), kinds, bounds is not None)
     names = (*operands, *attributes, variadic) if variadic else (*operands, *attributes)
     code = template.replace(
-        co_name=name, co_qualname=name, co_varnames=names, co_filename=f"<weft operation {primitive.name}>"
+        co_name=name, co_qualname=name, co_varnames=(*names, "error"), co_filename=f"<weft operation {primitive.name}>"
     )
     if not variadic:
         defaults += tuple([keyword_defaults[a] for a in attributes if a in keyword_defaults])
     compute = apply if shares is None else _applied_and_shared(shares)
     scope: dict[str, Any] = {"_apply": compute, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of}
-    scope["_bounds"] = bounds
+    scope["_bounds"], scope["_hide"] = bounds, hide_operation
     scope["__name__"] = implementation.__module__
     function = FunctionType(code, scope, name, defaults)
     if variadic:
@@ -212,11 +213,12 @@ def _template(operands: int, variadic: bool, attributes: tuple[bool, ...], bound
     ]
     signature = ", ".join([*given, *(["*xs"] if variadic else []), *fixed])
     inputs = "".join(x + ", " for x in given) + ("*xs, " if variadic else "")
-    source = f"def form({signature}):\n"
+    source = f"def form({signature}):\n    try:\n"
     if bounded:
-        source += f"    _bounds({', '.join(given + fixed)})\n"
-    source += f"    return _apply(_primitive, ({inputs})"
+        source += f"        _bounds({', '.join(given + fixed)})\n"
+    source += f"        return _apply(_primitive, ({inputs})"
     source += f", ({''.join(a + ', ' for a in attrs)}))\n" if attrs else ")\n"
+    source += "    except Exception as error:\n        _hide(error)\n        raise\n"
     scope: dict[str, Any] = {}
     exec(compile(source, "<weft operation>", "exec"), scope)
     return scope["form"].__code__

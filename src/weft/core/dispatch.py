@@ -25,6 +25,7 @@ from weft.core.run_number import RunNumber, attributes
 from weft.core.tape import SYMBOL, Edge, TapeNode
 from weft.core.tensor import LiteralTensor, Tensor, data_of, tracked, view, wrap
 from weft.core.trace import Trace
+from weft.core.tracebacks import hide_operation
 from weft.dtypes import DType
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
@@ -99,6 +100,7 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
     """
     plain = not _careful
     followed = False
+    foreign = False
     datas = []
     for t in inputs:
         try:
@@ -114,7 +116,10 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
                 datas.append(data_of(t))
                 followed = followed or t._node is not None
             else:
-                return apply(primitive, coerce(primitive, inputs), attrs)
+                foreign = True
+                break
+    if foreign:
+        return apply(primitive, coerce(primitive, inputs), attrs)
     if not plain:
         return _apply_general(primitive, inputs, attrs, datas)
     try:
@@ -419,25 +424,29 @@ def binary_method(primitive: Primitive) -> Any:
         return run(*arrays)
 
     def method(self: Tensor, other: Any) -> Any:
-        if type(other) is Tensor and not _careful:
-            try:
-                data, beside = self._data, other._data
-            except AttributeError:  # one shares memory with a NumPy array
-                data, beside = data_of(self), data_of(other)
-            if self._node is None and other._node is None:
-                tensor = _new(Tensor)
-                tensor._data = run(data, beside)
-                tensor._node = None
-                tensor._type = None
-                tensor._member = None
-                return tensor
-            if recordable:
-                result = run(data, beside)
-                outputs = recorded(primitive, (), (), (self, other), [data, beside], (result,))
-                return wrap(result) if outputs is None else outputs[0]
-        if isinstance(other, _OPERANDS):
-            return apply(primitive, (self, other))
-        return NotImplemented
+        try:
+            if type(other) is Tensor and not _careful:
+                try:
+                    data, beside = self._data, other._data
+                except AttributeError:  # one shares memory with a NumPy array
+                    data, beside = data_of(self), data_of(other)
+                if self._node is None and other._node is None:
+                    tensor = _new(Tensor)
+                    tensor._data = run(data, beside)
+                    tensor._node = None
+                    tensor._type = None
+                    tensor._member = None
+                    return tensor
+                if recordable:
+                    result = run(data, beside)
+                    outputs = recorded(primitive, (), (), (self, other), [data, beside], (result,))
+                    return wrap(result) if outputs is None else outputs[0]
+            if isinstance(other, _OPERANDS):
+                return apply(primitive, (self, other))
+            return NotImplemented
+        except Exception as error:
+            hide_operation(error)
+            raise
 
     return method
 
@@ -446,9 +455,13 @@ def reflected_method(primitive: Primitive) -> Any:
     """The right-hand operator method of a two-operand primitive."""
 
     def method(self: Tensor, other: Any) -> Any:
-        if isinstance(other, _OPERANDS):
-            return apply(primitive, (other, self))
-        return NotImplemented
+        try:
+            if isinstance(other, _OPERANDS):
+                return apply(primitive, (other, self))
+            return NotImplemented
+        except Exception as error:
+            hide_operation(error)
+            raise
 
     return method
 

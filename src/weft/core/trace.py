@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -116,6 +116,9 @@ class Trace:
         name: name of the graph.
         on_write: called with a tensor handle before it is written, so that the write can be undone or merged.
     """
+
+    #: whether the capture looks at where an exception was raised
+    looks_at_errors: ClassVar[bool] = True
 
     def __init__(self, name: str = "graph", on_write: Callable[[Tensor], None] | None = None) -> None:
         self.root = Graph(name)

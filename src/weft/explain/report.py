@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,10 @@ class Report(Findings):
     def __repr__(self) -> str:
         return f"<Report: {text.totals(self)}>"
 
+    def _repr_html_(self) -> str:
+        """The page within a frame of its own: what notebooks show."""
+        return f'<iframe srcdoc="{html.escape(self.to_html())}" style="width: 100%; height: 40em; border: 0"></iframe>'
+
     def print(self) -> None:
         """Print the report; with colours and frames if `rich` is installed."""
         console.print_report(self)
@@ -54,7 +59,7 @@ class Report(Findings):
         Returns:
             str: the page.
         """
-        html = page.page_of(self)
+        made = page.page_of(self)
         if path is not None:
-            Path(path).write_text(html, encoding="utf-8")
-        return html
+            Path(path).write_text(made, encoding="utf-8")
+        return made

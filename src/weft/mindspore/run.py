@@ -11,6 +11,7 @@ from importlib.machinery import SourceFileLoader
 from types import ModuleType, TracebackType
 from typing import Any, Final
 
+from weft.core.tracebacks import is_full, kept
 from weft.mindspore.finder import install
 
 _OWN_FILES: Final = frozenset({__file__, runpy.__file__, "<frozen runpy>"})
@@ -108,4 +109,4 @@ def _run(body: Any) -> int:
 def _users(traceback: TracebackType | None) -> TracebackType | None:
     while traceback is not None and traceback.tb_frame.f_code.co_filename in _OWN_FILES:
         traceback = traceback.tb_next
-    return traceback
+    return traceback if is_full() else kept(traceback) or traceback

@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from weft.core.tensor import Tensor
+from weft.core.tracebacks import hide_operation
 from weft.core.transparency import FRAMELESS, KEEPING, PYTHON_ONLY, STAND_INS, TRANSPARENT, UNBROKEN
 
 _KNOWN = (TRANSPARENT, UNBROKEN, KEEPING, STAND_INS, PYTHON_ONLY, FRAMELESS)
@@ -32,13 +33,17 @@ def refusing(function: Any, module: str) -> Any:
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         try:
-            return function(*args, **kwargs)
-        except AttributeError as error:
-            given = (*args, *kwargs.values())
-            if error.name is None or isinstance(error.obj, Tensor) or not any(error.obj is one for one in given):
-                raise
-            what = f"{type(error.obj).__name__} ({error.obj!r:.60})"
-            raise TypeError(f"{function.__name__}() takes tensors, not {what}") from None
+            try:
+                return function(*args, **kwargs)
+            except AttributeError as error:
+                given = (*args, *kwargs.values())
+                if error.name is None or isinstance(error.obj, Tensor) or not any(error.obj is one for one in given):
+                    raise
+                what = f"{type(error.obj).__name__} ({error.obj!r:.60})"
+                raise TypeError(f"{function.__name__}() takes tensors, not {what}") from None
+        except Exception as error:
+            hide_operation(error)
+            raise
 
     checked.__module__ = module
     return checked

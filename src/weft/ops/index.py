@@ -26,6 +26,7 @@ from weft.core.primitive import Primitive, Sample
 from weft.core.run_number import RunNumber, is_size, settled, shown, whole
 from weft.core.sharing import KINDS, Kind, Layout, share
 from weft.core.tensor import Tensor, wrap
+from weft.core.tracebacks import hide_operation
 from weft.ir.sizes import has_open, is_open_size
 from weft.ir.types import TensorType
 from weft.ops._rules import wide
@@ -544,11 +545,15 @@ def getitem(self: Any, index: Any) -> Any:
         >>> print(Tensor([[1, 2], [3, 4]])[:, -1])
         [2 4]
     """
-    spec, operands = parse(index, self.shape)
-    made = _selected(self, spec, operands)
-    if is_basic(index):  # the operands are positions that only the running graph knows
-        return share(made, self, ("index", spec, tuple(operands)))
-    return made
+    try:
+        spec, operands = parse(index, self.shape)
+        made = _selected(self, spec, operands)
+        if is_basic(index):  # the operands are positions that only the running graph knows
+            return share(made, self, ("index", spec, tuple(operands)))
+        return made
+    except Exception as error:
+        hide_operation(error)
+        raise
 
 
 def _selected(x: Any, spec: Spec, operands: Any) -> Any:
@@ -598,14 +603,18 @@ def setitem(self: Any, index: Any, value: Any) -> None:
         >>> print(x)
         [1 0 0]
     """
-    if self._member is None:
-        self.rebind(updated(self, index, value))
-        return
-    region = None
-    if is_basic(index):
-        spec, operands = parse(index, self.shape)
-        region = None if operands else ("index", spec, ())
-    self.rebind(updated(self, index, value), region)
+    try:
+        if self._member is None:
+            self.rebind(updated(self, index, value))
+            return
+        region = None
+        if is_basic(index):
+            spec, operands = parse(index, self.shape)
+            region = None if operands else ("index", spec, ())
+        self.rebind(updated(self, index, value), region)
+    except Exception as error:
+        hide_operation(error)
+        raise
 
 
 def _value_for(x: Any, value: Any) -> Tensor:

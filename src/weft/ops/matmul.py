@@ -10,6 +10,7 @@ import numpy as np
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.core.tracebacks import hide_operation
 from weft.ops._rules import numbers, promoted, tensor
 from weft.ops._samples import A, B, one
 from weft.ops.math import add, mul
@@ -424,13 +425,21 @@ ger = outer
 
 def _matmul_method(self: Tensor, other: Any) -> Any:
     if isinstance(other, (Tensor, np.ndarray, list, tuple)):
-        return matmul(self, other)
+        try:
+            return matmul(self, other)
+        except Exception as error:
+            hide_operation(error)
+            raise
     return NotImplemented
 
 
 def _rmatmul_method(self: Tensor, other: Any) -> Any:
     if isinstance(other, (np.ndarray, list, tuple)):
-        return matmul(other, self)
+        try:
+            return matmul(other, self)
+        except Exception as error:
+            hide_operation(error)
+            raise
     return NotImplemented
 
 

@@ -12,6 +12,7 @@ from weft.capture.leaving.step_functions import raising_step, waiting_step
 from weft.capture.python.exceptions import contexts_before, restore_contexts
 from weft.capture.python.packages import CAPTURE, WEFT
 from weft.core.frames import PASSED_OVER
+from weft.core.tracebacks import entries, is_full, kept, linked
 
 #: the file that generated code of the runtime claims to be from
 RUNNER: Final = f"<weft step>{PASSED_OVER}"
@@ -27,38 +28,27 @@ def keep_user_frames(error: BaseException, skip: int, again: int | None) -> None
         skip: how many of the outermost user's frames are left out too: those outside the frame that handles it.
         again: a further frame to leave out: one that raised the exception again, which has its entry already.
     """
-    entries = []
-    traceback = error.__traceback__
-    while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(OURS):
-            entries.append(traceback)
-        traceback = traceback.tb_next
+    shown = [entry for entry in entries(error.__traceback__) if not _is_ours(entry)]
     if again is not None:
-        del entries[again : again + 1]
-    kept: types.TracebackType | None = None
-    for entry in reversed(entries[skip:]):
-        if entry.tb_next is kept:
-            kept = entry  # as it is: somebody may hold it
-            continue
-        kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    error.__traceback__ = kept
+        del shown[again : again + 1]
+    error.__traceback__ = linked(shown[skip:])
+
+
+def _is_ours(entry: types.TracebackType) -> bool:
+    return entry.tb_frame.f_code.co_filename.startswith(OURS)
 
 
 def hide_runtime(error: BaseException) -> None:
-    """Take the runtime's own frames out of the traceback of what a compiled function raises.
+    """Take the library's frames out of the traceback of what a compiled function raises.
 
-    What ends in them is an error of the runtime itself, which stays as it is; so does everything if the environment
-    variable `WEFT_TRACEBACK` is ``full``.
+    What ends in those of the runtime is an error of the runtime itself, which stays as it is.
 
     Args:
         error: the exception.
     """
-    innermost = error.__traceback__
-    while innermost is not None and innermost.tb_next is not None:
-        innermost = innermost.tb_next
-    runtimes = innermost is None or innermost.tb_frame.f_code.co_filename.startswith(OURS)
-    if not runtimes and os.environ.get("WEFT_TRACEBACK") != "full":
-        keep_user_frames(error, 0, None)
+    *_, innermost = (None, *entries(error.__traceback__))
+    if innermost is not None and not _is_ours(innermost) and not is_full():
+        error.__traceback__ = kept(error.__traceback__)
 
 
 class Place:

@@ -201,8 +201,11 @@ def test_the_least_recently_used_entry_makes_room(limit: int, caplog: pytest.Log
     compiled(tensor(1), "a")
     compiled(tensor(1), "ccc")
     assert len(reasons(compiled)) == made
-    assert compiled(tensor(1), "bb").tolist() == [2.0]
+    with caplog.at_level(logging.WARNING, "weft.jit"):
+        assert compiled(tensor(1), "bb").tolist() == [2.0]
     assert len(reasons(compiled)) == made + 1
+    assert compiled.compiled.history.evicted == 2
+    assert caplog.records == [record]  # one warning is enough
 
 
 def test_the_cap_counts_all_forms_of_calls(limit: int) -> None:

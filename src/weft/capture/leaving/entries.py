@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import types
@@ -207,16 +208,18 @@ class Entries:
         return describe(closest) or "the closest entry was captured at the same time", needed_by
 
     def _evict(self, why: str) -> None:
-        """Drop the least recently used entries above the limit, saying so in the log."""
+        """Drop the least recently used entries above the limit; the log says so, the first time as a warning."""
         with _order_lock:
             dropped = self.recency.evict()
         if dropped:
-            self.owner.history.evicted += dropped
-            logger.warning(
+            history = self.owner.history
+            logger.log(
+                logging.INFO if history.evicted else logging.WARNING,
                 "%s: more than %d compiled versions (jit_cache_limit), so the least recently used was dropped; "
-                "the newest was needed because %s",
+                "the newest was needed because %s; numbers that go on to differ can be passed as Tensors",
                 self.owner.name, context.get_context("jit_cache_limit"), why,
             )  # fmt: skip
+            history.evicted += dropped
 
 
 class Owner:

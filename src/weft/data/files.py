@@ -160,7 +160,7 @@ class MnistDataset(_InMemory):
 
     Args:
         dataset_dir: the folder of the four files.
-        usage: ``"train"``, ``"test"`` or ``"all"``.
+        usage: ``"train"``, ``"test"``, or ``"all"``, which are those that are there.
         num_samples: how many rows at most.
         num_parallel_workers: how many workers it has.
         shuffle: whether in random order, which it is if not said.

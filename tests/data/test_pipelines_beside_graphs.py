@@ -71,7 +71,7 @@ def test_a_step_over_functions_of_the_program_has_no_breaks(digits: Path) -> Non
     scale = [2.0]
     data = pipeline(digits, lambda image: image * scale[0])
     step = training()
-    with assert_no_breaks():
+    with assert_no_breaks(), assert_compiles(max=1):
         found = losses(data, jit(step))
     assert found[-1] < found[0]
 
@@ -105,7 +105,7 @@ def test_a_step_over_several_workers_has_no_breaks(digits: Path) -> None:
     data = ds.MnistDataset(str(digits), shuffle=False)
     data = data.map(lambda image: (image / 255).astype(np.float32), "image", num_parallel_workers=4).batch(8)
     step = training()
-    with assert_no_breaks():
+    with assert_no_breaks(), assert_compiles(max=1):
         found = losses(data, jit(step))
     assert found[-1] < found[0]
 

@@ -191,14 +191,15 @@ class TestStandingStill:
                     steps[0] += 1
 
         thread = threading.Thread(target=work)
+        workers.enlist(thread)
         thread.start()
         try:
             while not steps[0]:
                 time.sleep(0.001)
-            assert not workers.is_harmless(thread.ident or 0)
+            assert not workers.is_harmless(thread)
             with workers.standing_still():
                 before = steps[0]
-                assert workers.is_harmless(thread.ident or 0)
+                assert workers.is_harmless(thread)
                 time.sleep(0.05)
                 assert steps[0] == before
             while steps[0] == before:
@@ -206,7 +207,7 @@ class TestStandingStill:
         finally:
             stopped.set()
             thread.join()
-        assert not workers.is_harmless(thread.ident or 0)
+        assert not workers.is_harmless(thread)
 
     def test_a_worker_that_begins_waits_for_the_end_of_the_block(self) -> None:
         begun, first, freed = threading.Event(), threading.Event(), threading.Event()
@@ -223,6 +224,7 @@ class TestStandingStill:
         waiting, thread = threading.Thread(target=wait), threading.Thread(target=work)
         waiting.start()
         first.wait(20)
+        workers.enlist(thread)
         with workers.standing_still():
             thread.start()
             assert not begun.wait(0.05)
@@ -235,15 +237,16 @@ class TestStandingStill:
         begun, freed = threading.Event(), threading.Event()
 
         def work() -> None:
-            with workers.at_work(quiet=True):
+            with workers.at_work():
                 begun.set()
                 freed.wait(20)
 
         thread = threading.Thread(target=work)
+        workers.enlist(thread, quiet=True)
         thread.start()
         begun.wait(20)
         try:
-            assert workers.is_harmless(thread.ident or 0)
+            assert workers.is_harmless(thread)
             began = time.monotonic()
             with workers.standing_still():
                 assert time.monotonic() - began < 2
@@ -260,6 +263,7 @@ class TestStandingStill:
                 freed.wait(20)
 
         thread = threading.Thread(target=work)
+        workers.enlist(thread)
         thread.start()
         begun.wait(20)
         with pytest.raises(KeyError), workers.standing_still():

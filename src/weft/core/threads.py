@@ -66,9 +66,9 @@ def others_run() -> bool:
     if not _thread._count() and threading.current_thread() is threading.main_thread():
         return False
     me = threading.get_ident()
-    idle = {thread.ident for thread in threading.enumerate() if _is_library_timer(thread)}
+    idle = {thread.ident for thread in threading.enumerate() if _is_library_timer(thread) or is_harmless(thread)}
     return any(
-        thread != me and thread not in idle and not is_harmless(thread) and not _is_bystander(frame)
+        thread != me and thread not in idle and not _is_bystander(frame)
         for thread, frame in sys._current_frames().items()
     )
 

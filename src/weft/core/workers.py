@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -20,50 +21,58 @@ _FOR_WORKERS: Final = 5.0
 _STANDING: Final = 60.0
 
 _changed: Final = threading.Condition(threading.Lock())
-#: threads that are workers, and whether each is at work
-_workers: dict[int, bool] = {}
+#: threads that are workers for all of their life
+_enlisted: Final[weakref.WeakSet[threading.Thread]] = weakref.WeakSet()
 #: those that run nothing of the program
-_quiet: set[int] = set()
+_quiet: Final[weakref.WeakSet[threading.Thread]] = weakref.WeakSet()
+#: threads that have begun to work, and whether each is at work now
+_workers: Final[dict[int, bool]] = {}
 #: the thread that needs them to stand still
 _needed_by: int | None = None
 #: until when nobody waits for workers, since some did not stand still in time
 _hopeless: float = 0.0
 
 
-def is_harmless(thread: int) -> bool:
+def enlist(thread: threading.Thread, quiet: bool = False) -> None:
+    """Make a worker of a thread.
+
+    Args:
+        thread: the thread, perhaps not started. It touches something of the program in `at_work` only.
+        quiet: whether it never does.
+    """
+    _enlisted.add(thread)
+    if quiet:
+        _quiet.add(thread)
+
+
+def is_harmless(thread: threading.Thread) -> bool:
     """Whether a thread is a worker that touches nothing of the program now, and will not while this thread needs it.
 
     Args:
-        thread: its identifier.
+        thread: the thread.
     """
-    return thread in _quiet or (_needed_by == threading.get_ident() and _workers.get(thread) is False)
+    if _needed_by == threading.get_ident() and thread in _enlisted:
+        return not _workers.get(thread.ident or 0)
+    return thread in _quiet
 
 
 def is_quiet() -> bool:
     """Whether this thread is a worker that runs nothing of the program."""
-    return threading.get_ident() in _quiet
+    return threading.current_thread() in _quiet
 
 
 @contextmanager
-def at_work(quiet: bool = False) -> Iterator[None]:
-    """The block is what a worker does.
-
-    Args:
-        quiet: whether nothing of the program is run by it.
-    """
+def at_work() -> Iterator[None]:
+    """The block is what a worker does: this thread, which was enlisted."""
     me = threading.get_ident()
-    if me in _workers:
+    if me in _workers or is_quiet():
         yield
         return
-    if quiet:
-        _quiet.add(me)
     _workers[me] = False
     try:
-        if not quiet:
-            _begin(me)
+        _begin(me)
         yield
     finally:
-        _quiet.discard(me)
         with _changed:
             del _workers[me]
             _changed.notify_all()
@@ -110,7 +119,7 @@ def standing_still() -> Iterator[None]:
     """Run a block while workers stand still: all but this thread, if it is one, and if they do so in time."""
     global _needed_by
     me = threading.get_ident()
-    if not _workers or me in _workers or _needed_by is not None:
+    if not _enlisted or me in _workers or _needed_by is not None:
         yield
         return
     try:

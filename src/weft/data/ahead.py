@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from weft.core.workers import at_work, pause, waiting
+from weft.core.workers import at_work, enlist, pause, waiting
 
 _ENDED: Final = object()
 #: how long to wait before looking again whether somebody reads, in seconds
@@ -35,9 +35,9 @@ class _Making:
         self.error: BaseException | None = None
         self.thread: threading.Thread | None = None
 
-    def make(self, begin: Callable[[], Iterator[Any]], quiet: bool) -> None:
+    def make(self, begin: Callable[[], Iterator[Any]]) -> None:
         """What the thread does: rows, then their end, or what was raised."""
-        with at_work(quiet):
+        with at_work():
             self._make(begin)
 
     def _make(self, begin: Callable[[], Iterator[Any]]) -> None:
@@ -107,7 +107,8 @@ class Ahead:
     ) -> None:
         making = self._making = _Making(limit, stopped)
         self._ended = False
-        making.thread = threading.Thread(target=making.make, args=(begin, quiet), name="weft-data-ahead", daemon=True)
+        making.thread = threading.Thread(target=making.make, args=(begin,), name="weft-data-ahead", daemon=True)
+        enlist(making.thread, quiet)
         _running.add(making)
         weakref.finalize(self, stopped.set)
         making.thread.start()

@@ -28,7 +28,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft._jax_compat import compute_on_host_only
-from weft.core.workers import at_work, is_quiet, pause, waiting
+from weft.core.workers import at_work, enlist, is_quiet, pause, waiting
 from weft.data.randomness import Draws, drawing_from
 from weft.lazily import deferred
 
@@ -82,8 +82,8 @@ class Job:
                 yield found
 
 
-def _by_thread(quiet: bool, job: Job, first: int, items: list[Any]) -> tuple[list[Any], float]:
-    with at_work(quiet):
+def _by_thread(job: Job, first: int, items: list[Any]) -> tuple[list[Any], float]:
+    with at_work():
         return _timed(job, first, items)
 
 
@@ -121,10 +121,12 @@ def in_order(job: Job, items: Iterable[Any], first: int, workers: int, processes
 
 
 def _by_threads(job: Job, items: Iterable[Any], first: int, workers: int) -> Iterator[Any]:
-    pool = concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="weft-data")
     quiet = is_quiet()
+    pool = concurrent.futures.ThreadPoolExecutor(
+        workers, thread_name_prefix="weft-data", initializer=lambda: enlist(threading.current_thread(), quiet)
+    )
     try:
-        yield from _windowed(lambda *chunk: pool.submit(_by_thread, quiet, job, *chunk), items, first, workers)
+        yield from _windowed(lambda *chunk: pool.submit(_by_thread, job, *chunk), items, first, workers)
     finally:
         with waiting():
             pool.shutdown(wait=True, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Compiled functions beside the threads of a pipeline: writes stay in the graph, and no thread sees what it has there."""
+"""Compiled functions beside the threads of a pipeline: writes stay in the graph, no thread sees what it has there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Parameter, Tensor, data as ds, nn, value_and_grad
+from weft import Parameter, Tensor, nn, value_and_grad
+from weft import data as ds
 from weft.core import workers
 from weft.data import vision
 from weft.jit import jit

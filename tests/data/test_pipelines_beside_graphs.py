@@ -18,6 +18,7 @@ from weft.core import workers
 from weft.data import vision
 from weft.jit import jit
 from weft.testing import assert_compiles, assert_no_breaks
+from weft.train import amp
 
 
 @pytest.fixture
@@ -75,6 +76,32 @@ def test_a_step_over_functions_of_the_program_has_no_breaks(digits: Path) -> Non
     with assert_no_breaks(), assert_compiles(max=1):
         found = losses(data, jit(step))
     assert found[-1] < found[0]
+
+
+def scaled_training() -> Callable[[Tensor, Tensor], Tensor]:
+    network = amp.auto_mixed_precision(nn.SequentialCell(nn.Flatten(), nn.Dense(784, 10, weight_init="zeros")), "O2")
+    loss_fn, optimizer = nn.CrossEntropyLoss(), nn.Momentum(network.trainable_params(), 0.001, 0.9)
+    scaler = amp.DynamicLossScaler(2.0**12, 2, 50)
+    gradient = value_and_grad(lambda x, y: scaler.scale(loss_fn(network(x), y)), None, optimizer.parameters)
+
+    def step(x: Tensor, y: Tensor) -> Tensor:
+        loss, grads = gradient(x, y)
+        finite = amp.all_finite(grads)
+        if finite:
+            optimizer(scaler.unscale(grads))
+        scaler.adjust(finite)
+        return scaler.unscale(loss)
+
+    return step
+
+
+def test_a_step_with_mixed_precision_and_a_loss_scale_is_one_graph(digits: Path) -> None:
+    data = pipeline(digits)
+    eager = losses(data, scaled_training())
+    with assert_no_breaks(), assert_compiles(max=1):
+        compiled = losses(data, jit(scaled_training()))
+    np.testing.assert_allclose(compiled, eager, rtol=2e-3)
+    assert compiled[-1] < compiled[0]
 
 
 def test_a_step_over_an_object_of_the_program_has_no_breaks() -> None:

@@ -16,6 +16,7 @@ from weft.data import config
 from weft.data.checks import integer, names_of, places
 from weft.data.conversion import Row, array_of
 from weft.data.dataset import Dataset
+from weft.data.kinds import UnionBaseDataset
 from weft.data.node import Run
 from weft.data.samplers import DistributedSampler
 from weft.data.workers import LEFT_OUT, Job, in_order
@@ -84,7 +85,7 @@ class _Mapped:
         return tuple(found)
 
 
-class MapDataset(Dataset):
+class MapDataset(UnionBaseDataset):
     """See `Dataset.map`."""
 
     def __init__(
@@ -202,7 +203,7 @@ class _Chosen:
         return row if found else LEFT_OUT
 
 
-class FilterDataset(Dataset):
+class FilterDataset(UnionBaseDataset):
     """See `Dataset.filter`."""
 
     def __init__(
@@ -250,7 +251,7 @@ def drawn_from(rows: Iterator[Row], count: int, generator: np.random.Generator) 
         yield held[place]
 
 
-class ShuffleDataset(Dataset):
+class ShuffleDataset(UnionBaseDataset):
     """See `Dataset.shuffle`."""
 
     def __init__(self, input_dataset: Dataset, buffer_size: int) -> None:
@@ -264,7 +265,7 @@ class ShuffleDataset(Dataset):
         return True
 
 
-class RepeatDataset(Dataset):
+class RepeatDataset(UnionBaseDataset):
     """See `Dataset.repeat`."""
 
     def __init__(self, input_dataset: Dataset, count: int | None = None) -> None:
@@ -297,7 +298,7 @@ class RepeatDataset(Dataset):
         return self.children[0].size() * max(1, self.count)
 
 
-class TakeDataset(Dataset):
+class TakeDataset(UnionBaseDataset):
     """See `Dataset.take`."""
 
     def __init__(self, input_dataset: Dataset, count: int = -1) -> None:
@@ -315,7 +316,7 @@ class TakeDataset(Dataset):
         return size if self.count == -1 else min(size, self.count)
 
 
-class SkipDataset(Dataset):
+class SkipDataset(UnionBaseDataset):
     """See `Dataset.skip`."""
 
     def __init__(self, input_dataset: Dataset, count: int) -> None:
@@ -373,7 +374,7 @@ class SplitPart(Dataset):
         return self.order is not None or super().is_shuffled()
 
 
-class ProjectDataset(Dataset):
+class ProjectDataset(UnionBaseDataset):
     """See `Dataset.project`."""
 
     def __init__(self, input_dataset: Dataset, columns: Any) -> None:
@@ -388,7 +389,7 @@ class ProjectDataset(Dataset):
         return (tuple([row[place] for place in found]) for row in self.children[0].rows(run, begin))
 
 
-class RenameDataset(Dataset):
+class RenameDataset(UnionBaseDataset):
     """See `Dataset.rename`."""
 
     def __init__(self, input_dataset: Dataset, input_columns: Any, output_columns: Any) -> None:
@@ -412,7 +413,7 @@ class RenameDataset(Dataset):
         return self.children[0].rows(run, begin)
 
 
-class ZipDataset(Dataset):
+class ZipDataset(UnionBaseDataset):
     """See `Dataset.zip`."""
 
     def __init__(self, datasets: Any) -> None:
@@ -436,7 +437,7 @@ class ZipDataset(Dataset):
         return min(child.size() for child in self.children)
 
 
-class ConcatDataset(Dataset):
+class ConcatDataset(UnionBaseDataset):
     """See `Dataset.concat`."""
 
     def __init__(self, datasets: Any) -> None:
@@ -497,7 +498,7 @@ def _differs(left: np.dtype[Any], right: np.dtype[Any]) -> bool:
     return left != right and not left.kind == right.kind in "US"
 
 
-class SyncWaitDataset(Dataset):
+class SyncWaitDataset(UnionBaseDataset):
     """See `Dataset.sync_wait`."""
 
     def __init__(self, input_dataset: Dataset, condition_name: str, num_batch: int = 1, callback: Any = None) -> None:

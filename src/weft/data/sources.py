@@ -13,6 +13,7 @@ from weft.data import config
 from weft.data.checks import names_of
 from weft.data.conversion import Row, array_of, row_of, stacked
 from weft.data.dataset import Dataset
+from weft.data.kinds import UnionBaseDataset
 from weft.data.node import Run
 from weft.data.operations import called
 from weft.data.samplers import PKSampler, chosen_sampler, sampler_of
@@ -154,7 +155,7 @@ class _Getter:
         return row
 
 
-class GeneratorDataset(MappableDataset):
+class GeneratorDataset(MappableDataset, UnionBaseDataset):
     """Rows that an object or function of the program gives.
 
     Args:

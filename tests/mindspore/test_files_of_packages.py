@@ -166,3 +166,13 @@ def test_resizing_lines_gives_what_mindspore_gives(mode: str, size: int, expecte
         assert jitted(x, (size,))[0, 0].tolist() == wanted
     with pytest.raises(ValueError, match="coordinate_transformation_mode"):
         ResizeLinear1D("asymmetric")(x, (3,))
+
+
+def test_the_size_of_a_dataset_is_an_attribute_once_it_was_asked() -> None:
+    import mindspore.dataset as ds
+
+    batches = ds.NumpySlicesDataset([1, 2, 3]).batch(2)
+    repeated = batches.repeat(2)
+    assert repeated.dataset_size is None
+    assert repeated.get_dataset_size() == repeated.dataset_size == 4
+    assert batches.dataset_size is None

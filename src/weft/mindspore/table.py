@@ -85,7 +85,12 @@ _PARALLEL_CELLS: Final = (
     "DistributedGradReducer MicroBatchInterleaved PipelineGradReducer SyncBatchNorm "
     "PipelineCell=Pipeline GradAccumulationCell=GradAccumulation"
 )
-_CELLS: Final = {"weft.nn": "*", "weft.mindir": "GraphCell", "weft.nn.parallel": _PARALLEL_CELLS}
+_CELLS: Final = {
+    "weft.nn": "*",
+    "weft.mint.layers": "Linear",
+    "weft.mindir": "GraphCell",
+    "weft.nn.parallel": _PARALLEL_CELLS,
+}
 #: what `mindspore.nn` itself offers besides: metrics, which moved to `mindspore.train` later
 _NN: Final = {**_CELLS, "weft.train.metrics": _METRICS, "weft.nn.loss": "MAELoss=L1Loss"}
 _METRIC_FILES: Final = (

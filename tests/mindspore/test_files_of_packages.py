@@ -176,3 +176,23 @@ def test_the_size_of_a_dataset_is_an_attribute_once_it_was_asked() -> None:
     assert repeated.dataset_size is None
     assert repeated.get_dataset_size() == repeated.dataset_size == 4
     assert batches.dataset_size is None
+
+
+def test_all_of_mnist_is_what_the_folder_has(tmp_path: Path) -> None:
+    import mindspore.dataset as ds
+
+    def write(part: str, count: int) -> None:
+        sizes = [(2051).to_bytes(4, "big"), *(n.to_bytes(4, "big") for n in (count, 28, 28))]
+        (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(b"".join(sizes) + bytes(count * 784))
+        labels = (2049).to_bytes(4, "big") + count.to_bytes(4, "big") + bytes(count)
+        (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(labels)
+
+    with pytest.raises(RuntimeError, match="there is no file"):
+        ds.MnistDataset(str(tmp_path)).get_dataset_size()
+    write("train", 3)
+    assert ds.MnistDataset(str(tmp_path)).get_dataset_size() == 3
+    assert ds.MnistDataset(str(tmp_path), "train").get_dataset_size() == 3
+    with pytest.raises(RuntimeError, match="there is no file t10k"):
+        ds.MnistDataset(str(tmp_path), "test").get_dataset_size()
+    write("t10k", 2)
+    assert ds.MnistDataset(str(tmp_path)).get_dataset_size() == 5

@@ -156,12 +156,16 @@ def read_idx(path: str) -> np.ndarray[Any, Any]:
     return np.frombuffer(content, np.uint8, offset=4 + 4 * rank).reshape(shape)
 
 
+def _names(part: str, what: str, rank: int) -> tuple[str, str]:
+    return f"{part}-{what}-idx{rank}-ubyte", f"{part}-{what}.idx{rank}-ubyte"
+
+
 class MnistDataset(_InMemory):
     """MNIST: images of digits of 28 x 28 x 1, and labels.
 
     Args:
         dataset_dir: the folder of the four files.
-        usage: ``"train"``, ``"test"`` or ``"all"``.
+        usage: ``"train"``, ``"test"`` or ``"all"``, which is what there is of both.
         num_samples: how many rows at most.
         num_parallel_workers: how many workers it has.
         shuffle: whether in random order, which it is if not said.
@@ -173,20 +177,24 @@ class MnistDataset(_InMemory):
 
     def read(self) -> tuple[np.ndarray[Any, Any], ...]:
         images, labels = [], []
-        for part in ("t10k", "train"):
-            if self.usage == "all" or (part == "train") == (self.usage == "train"):
-                images.append(self._one(f"{part}-images-idx3-ubyte", f"{part}-images.idx3-ubyte"))
-                labels.append(self._one(f"{part}-labels-idx1-ubyte", f"{part}-labels.idx1-ubyte"))
-                if len(images[-1]) != len(labels[-1]):
-                    raise RuntimeError(f"{type(self).__name__}: as many images as labels are expected")
+        parts = {"train": ("train",), "test": ("t10k",)}.get(self.usage)
+        if parts is None:  # all that there is
+            parts = tuple(part for part in ("t10k", "train") if self._paths(*_names(part, "images", 3)))
+        for part in parts or ("train",):
+            images.append(self._one(*_names(part, "images", 3)))
+            labels.append(self._one(*_names(part, "labels", 1)))
+            if len(images[-1]) != len(labels[-1]):
+                raise RuntimeError(f"{type(self).__name__}: as many images as labels are expected")
         return np.concatenate(images)[..., None], np.concatenate(labels).astype(np.uint32)
 
+    def _paths(self, *names: str) -> list[str]:
+        """The files that there are of these names."""
+        paths = (os.path.join(self.dataset_dir, name + ending) for name in names for ending in ("", ".gz"))
+        return [path for path in paths if os.path.isfile(path)]
+
     def _one(self, *names: str) -> np.ndarray[Any, Any]:
-        for name in names:
-            for ending in ("", ".gz"):
-                path = os.path.join(self.dataset_dir, name + ending)
-                if os.path.isfile(path):
-                    return read_idx(path)
+        for path in self._paths(*names):
+            return read_idx(path)
         raise RuntimeError(f"{type(self).__name__}: there is no file {names[0]} in {self.dataset_dir}")
 
 

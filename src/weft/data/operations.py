@@ -456,7 +456,7 @@ class ConcatDataset(UnionBaseDataset):
         self._sampler = copy.copy(sampler)
         if isinstance(sampler, DistributedSampler):
             self._sampler.wraps = False
-        self._size = None
+        self.dataset_size = None
 
     def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
         names = self.children[0].columns()

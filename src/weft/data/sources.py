@@ -100,7 +100,7 @@ class MappableDataset(SourceDataset):
         self.sampler = (
             chosen_sampler(None, None, False, None, None, False) if new_sampler is None else sampler_of(new_sampler)
         )
-        self._size = None
+        self.dataset_size = None
 
     def add_sampler(self, new_sampler: Any) -> None:
         """Let another sampler choose first, among whose rows the one there is chooses.
@@ -109,7 +109,7 @@ class MappableDataset(SourceDataset):
             new_sampler: the sampler.
         """
         self.sampler.add_child(new_sampler)
-        self._size = None
+        self.dataset_size = None
 
     def is_shuffled(self) -> bool:
         return bool(self.sampler.is_shuffled())

@@ -177,7 +177,8 @@ class MnistDataset(_InMemory):
 
     def read(self) -> tuple[np.ndarray[Any, Any], ...]:
         images, labels = [], []
-        parts = {"train": ("train",), "test": ("t10k",)}.get(self.usage)
+        chosen: dict[str, tuple[str, ...]] = {"train": ("train",), "test": ("t10k",)}
+        parts = chosen.get(self.usage)
         if parts is None:  # all that there is
             parts = tuple(part for part in ("t10k", "train") if self._paths(*_names(part, "images", 3)))
         for part in parts or ("train",):

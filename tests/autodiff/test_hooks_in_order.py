@@ -323,4 +323,4 @@ def test_of_graphs_one_after_the_other() -> None:
             SEEN.clear()
             gradient = compute(Tensor(values))
             assert [name for name, _ in SEEN] == ["r", "w", "v"]
-            assert gradient.tolist() == [4.5, 4.5, 2.5]
+            assert gradient.tolist() == [3.0, 4.5, 2.5]

@@ -111,6 +111,18 @@ if TYPE_CHECKING:
         MaxPool3d,
     )
     from weft.nn.layer.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+    from weft.nn.layer.single import (
+        LRN,
+        BiDense,
+        CentralCrop,
+        L1Regularizer,
+        ReduceLogSumExp,
+        Roll,
+        Tril,
+        Triu,
+        Unflatten,
+        Upsample,
+    )
     from weft.nn.layer.transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
     from weft.nn.learning_rate_schedule import (
         CosineDecayLR,
@@ -140,6 +152,14 @@ if TYPE_CHECKING:
         SmoothL1Loss,
         SoftMarginLoss,
         SoftmaxCrossEntropyWithLogits,
+    )
+    from weft.nn.loss_functions import (
+        CTCLoss,
+        GaussianNLLLoss,
+        HingeEmbeddingLoss,
+        MultiLabelSoftMarginLoss,
+        PoissonNLLLoss,
+        TripletMarginLoss,
     )
     from weft.nn.loss_scale import (
         DynamicLossScaleUpdateCell,
@@ -202,6 +222,9 @@ else:
                 "AdaptiveMaxPool2d AvgPool1d AvgPool2d AvgPool3d MaxPool1d MaxPool2d MaxPool3d"
             ),
             "weft.nn.layer.recurrent": "GRU LSTM RNN GRUCell LSTMCell RNNCell",
+            "weft.nn.layer.single": (
+                "BiDense CentralCrop L1Regularizer LRN ReduceLogSumExp Roll Tril Triu Unflatten Upsample"
+            ),
             "weft.nn.layer.transformer": "MultiheadAttention TransformerEncoder TransformerEncoderLayer",
             "weft.nn.learning_rate_schedule": (
                 "CosineDecayLR ExponentialDecayLR InverseDecayLR LearningRateSchedule NaturalExpDecayLR "
@@ -211,6 +234,9 @@ else:
                 "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss DiceLoss FocalLoss HuberLoss "
                 "MultiClassDiceLoss RMSELoss KLDivLoss L1Loss LossBase MarginRankingLoss MSELoss NLLLoss SmoothL1Loss "
                 "SoftMarginLoss SoftmaxCrossEntropyWithLogits"
+            ),
+            "weft.nn.loss_functions": (
+                "CTCLoss GaussianNLLLoss HingeEmbeddingLoss MultiLabelSoftMarginLoss PoissonNLLLoss TripletMarginLoss"
             ),
             "weft.nn.loss_scale": ("DynamicLossScaleUpdateCell FixedLossScaleUpdateCell TrainOneStepWithLossScaleCell"),
             "weft.nn.optim": (
@@ -253,6 +279,10 @@ __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "FocalLoss", "HuberLoss", "KLDivLoss",
     "L1Loss", "LossBase", "MSELoss", "MarginRankingLoss", "NLLLoss", "SmoothL1Loss", "SoftMarginLoss",
     "SoftmaxCrossEntropyWithLogits", "DiceLoss", "MultiClassDiceLoss", "RMSELoss",
+    "CTCLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "MultiLabelSoftMarginLoss", "PoissonNLLLoss",
+    "TripletMarginLoss",
+    "BiDense", "CentralCrop", "L1Regularizer", "LRN", "ReduceLogSumExp", "Roll", "Tril", "Triu", "Unflatten",
+    "Upsample",
     "FTRL", "LARS", "SGD", "AdaMax", "Adadelta", "Adagrad", "Adam", "AdamWeightDecay", "Lamb", "Momentum", "Optimizer",
     "RMSProp",
     "CosineDecayLR", "ExponentialDecayLR", "InverseDecayLR", "LearningRateSchedule", "NaturalExpDecayLR",

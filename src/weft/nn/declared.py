@@ -20,7 +20,7 @@ _P = ParamSpec("_P")
 #: given the name of a class, of a parameter and its value: the value to keep, or an error
 Check = Callable[[str, str, Any], Any]
 #: makes an instance of a class from what its constructor was given, by name
-Build = Callable[[Any, type, dict[str, Any]], None]
+Build = Callable[[Any, Any, dict[str, Any]], None]
 
 # -- descriptions ----------------------------------------------------------------------------------------------
 
@@ -30,16 +30,22 @@ _SECTIONS: Final = ("Args:", "Returns:", "Raises:", "Example:")
 
 
 class Described:
-    """Base of a family, of which a docstring says what is a member's own.
+    """Base of a family: ``class MaxPool1d(_MaxPool, rank=1)`` says what is a member's own.
 
-    Parameters of its constructor that it does not describe are described as in the nearest base that does, and so is
-    what it raises. Classes of programs keep their docstrings.
+    Such a keyword gives the attribute of that name, perhaps behind an underscore. Parameters of the constructor that a
+    docstring does not describe are described as in the nearest base that does, and so is what it raises; classes of
+    programs keep their docstrings.
     """
 
     _meanings: ClassVar[dict[str, str]] = {}
     _raises: ClassVar[str] = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        for name in [*kwargs]:
+            for attribute in (name, f"_{name}"):
+                if hasattr(cls, attribute):
+                    setattr(cls, attribute, kwargs.pop(name))
+                    break
         super().__init_subclass__(**kwargs)
         if cls.__module__.startswith("weft.") and cls.__dict__.get("__doc__"):
             _describe(cls)
@@ -49,7 +55,7 @@ def _describe(cls: Any) -> None:
     """Complete the docstring of a member of a family."""
     sections: dict[str, str] = {}
     text = []
-    for part in cls.__doc__.split("\n\n"):
+    for part in cls.__doc__.rstrip().split("\n\n"):
         head = part.lstrip().partition("\n")[0]
         if head in _SECTIONS:
             sections[head] = part
@@ -65,7 +71,7 @@ def _describe(cls: Any) -> None:
     described = [cls._meanings[name] for name in names if name in cls._meanings]
     if described and not cls.__name__.startswith("_"):
         sections["Args:"] = "\n".join([f"{_INDENT}Args:", *described])
-    cls.__doc__ = "\n\n".join([*text, *[sections[head] for head in _SECTIONS if sections.get(head)]])
+    cls.__doc__ = "\n\n".join([*text, *[sections[head] for head in _SECTIONS if sections.get(head)]]) + "\n" + _INDENT
 
 
 def _entries(section: str) -> dict[str, str]:
@@ -140,7 +146,7 @@ def declared(**checks: Check) -> Callable[[Callable[_P, None]], Callable[_P, Non
         2.0
     """
 
-    def build(self: Any, owner: type, given: dict[str, Any]) -> None:
+    def build(self: Any, owner: Any, given: dict[str, Any]) -> None:
         base: Any = super(owner, self).__init__
         code = base.__code__
         taken = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
@@ -176,6 +182,17 @@ def flag(cell: str, what: str, value: Any) -> bool:
     return value
 
 
+def integer(cell: str, what: str, value: Any) -> int:
+    """An int.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{cell}: {what} must be an int, not {type(value).__name__} ({value!r})")
+    return value
+
+
 def positive_int(cell: str, what: str, value: Any) -> int:
     """A size that must be a positive int.
 
@@ -183,9 +200,7 @@ def positive_int(cell: str, what: str, value: Any) -> int:
         TypeError: it is no int.
         ValueError: it is not positive.
     """
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{cell}: {what} must be an int, not {type(value).__name__} ({value!r})")
-    if value < 1:
+    if integer(cell, what, value) < 1:
         raise ValueError(f"{cell}: {what} must be positive, not {value}")
     return value
 

@@ -107,7 +107,7 @@ class _Constructor:
         made = FunctionType(template.replace(co_varnames=("self", *names)), scope, name, stub.__defaults__)
         made.__kwdefaults__, made.__annotations__ = stub.__kwdefaults__, stub.__annotations__
         made.__qualname__, made.__module__ = stub.__qualname__, stub.__module__
-        owner.__init__ = made
+        owner.__init__, owner._declared = made, stub.__annotations__
 
 
 def constructor(build: Build) -> Callable[[Callable[_P, None]], Callable[_P, None]]:

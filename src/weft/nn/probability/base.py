@@ -95,7 +95,8 @@ class Distribution(Cell):
 
     def _whole(self, value: Any, parameters: list[Any]) -> Any:
         """A result in the shape of all parameters."""
-        return value.broadcast_to(np.broadcast_shapes(*[each.shape for each in parameters]))
+        shape = np.broadcast_shapes(*[each.shape for each in parameters])
+        return value if value.shape == shape else value.broadcast_to(shape)
 
     def _call(self, function: str, *args: Any, **kwargs: Any) -> Any:
         own = getattr(self, f"_{function}", None)

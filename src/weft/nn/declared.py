@@ -6,13 +6,13 @@ docstring says what is a member's own.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from operator import attrgetter
 from types import FunctionType
-from typing import Any, ClassVar, Final, ParamSpec
+from typing import Any, ClassVar, ParamSpec
 
 from weft.core.declare import constructor_template
+from weft.core.describing import completed, indent_of, meanings, sections
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 
@@ -23,10 +23,6 @@ Check = Callable[[str, str, Any], Any]
 Build = Callable[[Any, Any, dict[str, Any]], None]
 
 # -- descriptions ----------------------------------------------------------------------------------------------
-
-#: how far the sections of a class's docstring are indented
-_INDENT: Final = "" if sys.version_info >= (3, 13) else "    "
-_SECTIONS: Final = ("Args:", "Returns:", "Raises:", "Example:")
 
 
 class Described:
@@ -53,38 +49,13 @@ class Described:
 
 def _describe(cls: Any) -> None:
     """Complete the docstring of a member of a family."""
-    sections: dict[str, str] = {}
-    text = []
-    for part in cls.__doc__.rstrip().split("\n\n"):
-        head = part.lstrip().partition("\n")[0]
-        if head in _SECTIONS:
-            sections[head] = part
-        elif sections:  # an example may hold empty lines
-            sections[next(reversed(sections))] += "\n\n" + part
-        else:
-            text.append(part)
-    own = _entries(sections.get("Args:", ""))
-    cls._meanings = {**cls._meanings, **own}
-    cls._raises = sections.setdefault("Raises:", cls._raises)
-    code = cls.__init__.__code__
-    names = dict.fromkeys((*code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount], *own))
-    described = [cls._meanings[name] for name in names if name in cls._meanings]
-    if described and not cls.__name__.startswith("_"):
-        sections["Args:"] = "\n".join([f"{_INDENT}Args:", *described])
-    cls.__doc__ = "\n\n".join([*text, *[sections[head] for head in _SECTIONS if sections.get(head)]]) + "\n" + _INDENT
-
-
-def _entries(section: str) -> dict[str, str]:
-    """The lines of each parameter in a section of parameters."""
-    found: dict[str, str] = {}
-    name = ""
-    for line in section.split("\n")[1:]:
-        if line.startswith(_INDENT + "     "):
-            found[name] += "\n" + line
-        elif line.strip():
-            name = line.strip().partition(":")[0]
-            found[name] = line
-    return found
+    found = sections(cls.__doc__)[1]
+    cls._meanings = {**cls._meanings, **meanings(found.get("Args:", ""))}
+    cls._raises = found.get("Raises:", cls._raises)
+    if not cls.__name__.startswith("_"):
+        code = cls.__init__.__code__
+        names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+        cls.__doc__ = completed(cls.__doc__, names, cls._meanings, {"Raises:": cls._raises}, indent_of(1))
 
 
 # -- constructors ----------------------------------------------------------------------------------------------

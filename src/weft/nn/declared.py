@@ -142,6 +142,17 @@ def real(cell: str, what: str, value: Any) -> float:
     return float(value)
 
 
+def number(cell: str, what: str, value: Any) -> float:
+    """An int or a float, as a float.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"{cell}: {what} must be a number, not {type(value).__name__}")
+    return float(value)
+
+
 def flag(cell: str, what: str, value: Any) -> bool:
     """A bool.
 

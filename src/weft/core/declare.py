@@ -17,6 +17,9 @@ from weft.core.primitive import PURE, Primitive, Sample
 from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
 
+#: makes of an implementation the functional form
+Declaration = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 _DTYPE_ATTRS: Final = frozenset({"dtype", "output_type"})
 
 
@@ -49,7 +52,8 @@ def op(
     multiple: bool = False,
     bounds: Callable[..., None] | None = None,
     shares: Callable[..., None] | None = None,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    describe: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
+) -> Declaration:
     """Declare a primitive by its JAX implementation.
 
     The decorated function takes the tensor operands first and the static attributes as keyword-only parameters.
@@ -75,6 +79,7 @@ def op(
             (see `weft.core.bounds`), and leaves other mistakes to the implementation.
         shares: for a result that is a view of the first operand: ``shares(operand, result, *attributes)`` says how,
             see `weft.core.sharing`.
+        describe: what `weft.core.describing.described` gives for the family of operations.
 
     Returns:
         A decorator; the functional form carries the primitive as ``.primitive``.
@@ -89,6 +94,8 @@ def op(
     """
 
     def decorate(implementation: Callable[..., Any]) -> Callable[..., Any]:
+        if describe is not None:
+            implementation = describe(implementation)
         parameters = _parameters(implementation)
         primitive = Primitive(
             name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -113,3 +113,36 @@ def described(*, returns: str = "", raises: str = "", **known: str) -> Callable[
         return function
 
     return decorate
+
+
+class Described:
+    """Base of a family: ``class MaxPool1d(_MaxPool, rank=1)`` says what is a member's own.
+
+    Such a keyword gives the attribute of that name, perhaps behind an underscore. Parameters of the constructor that a
+    docstring does not describe are described as in the nearest base that does, and so is what it raises; classes of
+    programs keep their docstrings.
+    """
+
+    _meanings: ClassVar[dict[str, str]] = {}
+    _raises: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        for name in [*kwargs]:
+            for attribute in (name, f"_{name}"):
+                if hasattr(cls, attribute):
+                    setattr(cls, attribute, kwargs.pop(name))
+                    break
+        super().__init_subclass__(**kwargs)
+        if cls.__module__.startswith("weft.") and cls.__dict__.get("__doc__"):
+            _describe(cls)
+
+
+def _describe(cls: Any) -> None:
+    """Complete the docstring of a member of a family."""
+    found = sections(cls.__doc__)[1]
+    cls._meanings = {**cls._meanings, **meanings(found.get("Args:", ""))}
+    cls._raises = found.get("Raises:", cls._raises)
+    if not cls.__name__.startswith("_"):
+        code = cls.__init__.__code__
+        names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+        cls.__doc__ = completed(cls.__doc__, names, cls._meanings, {"Raises:": cls._raises}, indent_of(1))

@@ -9,54 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import attrgetter
 from types import FunctionType
-from typing import Any, ClassVar, ParamSpec
+from typing import Any, ParamSpec
 
 from weft.core.declare import constructor_template
-from weft.core.describing import completed, indent_of, meanings, sections
+from weft.core.describing import Described
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
+
+__all__ = [
+    "Applied", "Build", "Check", "Described", "constructor", "declared", "flag", "integer", "keep", "number",
+    "positive_int", "real",
+]  # fmt: skip
 
 _P = ParamSpec("_P")
 #: given the name of a class, of a parameter and its value: the value to keep, or an error
 Check = Callable[[str, str, Any], Any]
 #: makes an instance of a class from what its constructor was given, by name
 Build = Callable[[Any, Any, dict[str, Any]], None]
-
-# -- descriptions ----------------------------------------------------------------------------------------------
-
-
-class Described:
-    """Base of a family: ``class MaxPool1d(_MaxPool, rank=1)`` says what is a member's own.
-
-    Such a keyword gives the attribute of that name, perhaps behind an underscore. Parameters of the constructor that a
-    docstring does not describe are described as in the nearest base that does, and so is what it raises; classes of
-    programs keep their docstrings.
-    """
-
-    _meanings: ClassVar[dict[str, str]] = {}
-    _raises: ClassVar[str] = ""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        for name in [*kwargs]:
-            for attribute in (name, f"_{name}"):
-                if hasattr(cls, attribute):
-                    setattr(cls, attribute, kwargs.pop(name))
-                    break
-        super().__init_subclass__(**kwargs)
-        if cls.__module__.startswith("weft.") and cls.__dict__.get("__doc__"):
-            _describe(cls)
-
-
-def _describe(cls: Any) -> None:
-    """Complete the docstring of a member of a family."""
-    found = sections(cls.__doc__)[1]
-    cls._meanings = {**cls._meanings, **meanings(found.get("Args:", ""))}
-    cls._raises = found.get("Raises:", cls._raises)
-    if not cls.__name__.startswith("_"):
-        code = cls.__init__.__code__
-        names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-        cls.__doc__ = completed(cls.__doc__, names, cls._meanings, {"Raises:": cls._raises}, indent_of(1))
-
 
 # -- constructors ----------------------------------------------------------------------------------------------
 

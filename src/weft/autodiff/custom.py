@@ -20,18 +20,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.autodiff.backward import replaced
+from weft.autodiff.histories import add_hook, keep_history, passed_by_all
 from weft.autodiff.marks import MARK, Rule, mark, refuse_unwatched
 from weft.autodiff.rules import fit
-from weft.autodiff.session import HANDLE_HOOKS, cut, followed, stopped, zeros_like
+from weft.autodiff.session import HANDLE_HOOKS, cut, stopped, zeros_like
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.choice import Choice, refuse
 from weft.core.declare import add_method
-from weft.core.dispatch import edges_of, pass_on, refuse_in_regions
+from weft.core.dispatch import edges_of, refuse_in_regions
 from weft.core.operators import install
-from weft.core.recording import GraphNode, PrimitiveNode
+from weft.core.recording import PrimitiveNode
 from weft.core.run_number import settled
-from weft.core.tape import SPLITS, Hooks, TapeNode, next_sequence
+from weft.core.tape import TapeNode
 from weft.core.tensor import LiteralTensor, Tensor, data_of
 from weft.core.trace import Trace
 from weft.core.transparency import keeps, transparent, unbroken
@@ -370,10 +371,10 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
         "a hook is registered on a tensor from outside, where it stays after the call",
         "register the hook outside the compiled function",
     )
-    if isinstance(node, TapeNode):
-        node, index = _passed_by_all(node, tensor._index)
+    if isinstance(node, TapeNode) and keep_history(tensor):
+        node, index = passed_by_all(node, tensor._index)
         entry = (index, hook)
-        return HookHandle(_add_hook(node, entry), entry)
+        return HookHandle(add_hook(node, entry), entry)
     key = id(tensor)
     if key not in HANDLE_HOOKS:
         HANDLE_HOOKS[key] = []
@@ -381,69 +382,6 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     hooks = HANDLE_HOOKS[key]
     hooks.append(entry)
     return HookHandle(hooks, entry)
-
-
-def _add_hook(node: TapeNode, entry: tuple[int, Any]) -> list[tuple[int, Any]]:
-    """Add a hook, or a list of hooks, to an output of a tape node; all hooks of the node."""
-    if node.recording is not None:
-        node.recording.form = None
-    if node.hooks.__class__ is not Hooks:
-        node.hooks = Hooks(node.hooks or ())  # those of a leaf are of the tensor at which it starts
-    assert node.hooks is not None
-    node.hooks.append(entry)
-    return node.hooks
-
-
-def _passed_by_all(node: TapeNode, index: int) -> tuple[TapeNode, int]:
-    """The entry, and its output, that gradients of a tensor pass, whatever was computed with the tensor.
-
-    A compiled graph has one entry. Where it computed more with one of its results, it is run again in pieces, whose
-    entries take the place of the one.
-    """
-    while isinstance(node, GraphNode) and (node.pieces or _split(node, index)):
-        edge = node.edges[index]
-        assert edge is not None
-        node, index = edge
-    return node, index
-
-
-def _split(node: GraphNode, index: int) -> bool:
-    """Let the entry of a graph lead to entries of pieces of the graph, of which one ends with an output; whether more
-    was computed with that output.
-    """
-    if node.split is None:
-        return False
-    oldest = max([edge[0].sequence for edge in node.edges if edge is not None])
-    begun = next_sequence()
-    with followed():
-        outputs = node.split(index)
-    if outputs is None:
-        return False
-    ended = next_sequence()
-    hooks: Any = node.hooks
-    stays = hooks.__class__ is Hooks and hooks.called  # a pass may be in the middle of them
-    if node.recording is not None:
-        node.recording.form = node.recording = None
-    node.edges = [(t._node, t._index) if t is not None and isinstance(t._node, TapeNode) else None for t in outputs]
-    node.pullback, node.split, node.rule = pass_on, None, None
-    node.operands = node.results = ()
-    node.pieces = True
-    SPLITS.count += 1
-    stack = [edge[0] for edge in node.edges if edge is not None]
-    seen: set[TapeNode] = set()
-    while stack:  # the pieces are as old as the graph
-        made = stack.pop()
-        if made not in seen and begun < made.sequence < ended:
-            seen.add(made)
-            made.sequence = oldest + (node.sequence - oldest) * (made.sequence - begun) / (ended - begun)
-            stack += [edge[0] for edge in made.edges if edge is not None]
-    if not stays:
-        node.hooks = None
-    for place, hook in () if stays else hooks or ():
-        edge = node.edges[place]
-        if edge is not None:
-            _add_hook(edge[0], (edge[1], hook))
-    return True
 
 
 def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> HookHandle:
@@ -470,7 +408,7 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
     made = trace.graph.insert_behind(value, MARK, (rule, 1), None if trace.location is None else trace.location())
     handle = HookHandle(rule.hooks, entry)
     if isinstance(node, TapeNode):
-        _add_hook(node, (tensor._index, rule.hooks))
+        add_hook(node, (tensor._index, rule.hooks))
         if isinstance(node, PrimitiveNode):
             node.results = [made if result is value else result for result in node.results]
     else:

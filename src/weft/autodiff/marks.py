@@ -14,7 +14,7 @@ from typing import Any
 from weft.core import trace as trace_module
 from weft.core.dispatch import append, edges_of, note_edges, pass_on, record
 from weft.core.primitive import Primitive
-from weft.core.tape import TapeNode
+from weft.core.tape import UNSURE, TapeNode
 from weft.core.tensor import Tensor, data_of, present, tracked, wrap
 from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
@@ -124,6 +124,9 @@ def enter(rule: Rule, inputs: Sequence[Any], marked: Sequence[Any], level: Any) 
         marked: the arrays or IR values that it gives.
         level: the graph under construction, None in eager code.
     """
+    if level is None and UNSURE.count:
+        for operand in inputs:
+            UNSURE.settle(operand)
     if rule.hooks is None:
         made: tuple[Tensor, ...] = record(MARK, (rule, len(marked)), tuple(inputs), marked, level)
         return made

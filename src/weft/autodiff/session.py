@@ -61,7 +61,8 @@ class Session:
         #: the differentiated arguments as the function gets them
         self.templates: list[Any] = []
         self.positions: Sequence[int] = ()
-        #: differentiated tensors of the caller, the handle that the function gets for each, and the data of both then
+        #: differentiated tensors of the caller, the handle that the function gets for each, and the data of both then;
+        #: None for that of the caller's where both share memory with an array
         self.rebound: list[tuple[Tensor, Tensor, Any, Any]] = []
         #: the leaf of each weight
         self.weights: list[TapeNode] = []
@@ -99,7 +100,31 @@ class Session:
 def call(session: Session, fn: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
     """Call the differentiated function on the tracked arguments."""
     run = session.run
-    return fn(*session.args, **kwargs) if run is None else run(fn, *session.args, **kwargs)
+    out = fn(*session.args, **kwargs) if run is None else run(fn, *session.args, **kwargs)
+    refuse_shared_writes(session)
+    return out
+
+
+@keeps
+def refuse_shared_writes(session: Session) -> None:
+    """Refuse a function that wrote to elements which a differentiated argument and another tensor that it uses have.
+
+    Inside the function each such argument is a tensor of its own, with a gradient of its own.
+    """
+    given: list[Tensor] = []
+    for original, handle, data, before in session.rebound:
+        found = before is not None and data_of(original) is not before  # it was written under another name
+        if not found and data_of(handle) is not data:
+            given = given or [tensor for arg in session.given for tensor in tensors_of(arg)]
+            at = next(i for i, tensor in enumerate(given) if tensor is original)
+            found = any(share_elements(original, other) for other in (*given[:at], *given[at + 1 :]))
+        if found:
+            what = (
+                "a differentiated function writes to an argument that shares elements with another tensor that it uses"
+            )
+            if session.trace is not None:  # the run may not come to the write
+                raise Unsupported(Refusal.IMPURE_CALL, what, "pass a copy of one")
+            raise ValueError(f"{what}; pass a copy of one: x.copy()")
 
 
 #: gradients outside of any capture that track weights in place: one thread at a time, unless it takes very long
@@ -216,9 +241,10 @@ def _track(session: Session, value: Any) -> Any:
         session.leaves.append(leaf)
         handle = tracked(data_of(value) if trace is None else _own_value(trace, value, leaf), leaf, 0)
         handle._type = value._type
-        if trace is None and lends(value):
+        both = trace is None and lends(value)
+        if both:
             share(handle, value)  # what the function writes to the array is seen by its argument
-        session.rebound.append((value, handle, data_of(handle), data_of(value)))
+        session.rebound.append((value, handle, data_of(handle), None if both else data_of(value)))
         return handle
     if isinstance(value, Parameter):
         if id(value) not in session.saved:
@@ -409,7 +435,6 @@ def walk_of(
     record: bool | None = None,
 ) -> Walk:
     """The backward pass from outputs to all leaves of a session; where `douts` is None the gradients are ones."""
-    _refuse_shared_writes(session)
     record = session.followed if record is None else record
     release = release and not session.keeps_tape
     targets = session.leaves + session.weights if session.weights else session.leaves
@@ -420,28 +445,6 @@ def walk_of(
     if douts is None:
         douts = [ones_of(output) for output in outputs]
     return start_walk(outputs, douts, targets, record, release, begin)
-
-
-def _refuse_shared_writes(session: Session) -> None:
-    """Refuse a function that wrote to a differentiated argument with elements that another argument has as well.
-
-    Inside the function each such argument is a tensor of its own, with a gradient of its own.
-    """
-    given: list[Tensor] = []
-    for original, handle, data, before in session.rebound:
-        # it was written under another name, unless the two share memory with an array
-        found = handle._member is None and data_of(original) is not before
-        if not found and data_of(handle) is not data:
-            given = given or [tensor for arg in session.given for tensor in tensors_of(arg)]
-            at = next(i for i, tensor in enumerate(given) if tensor is original)
-            found = any(share_elements(original, other) for other in (*given[:at], *given[at + 1 :]))
-        if found:
-            what = (
-                "a differentiated function writes to an argument that shares elements with another tensor that it uses"
-            )
-            if session.trace is not None:  # the run may not come to the write
-                raise Unsupported(Refusal.IMPURE_CALL, what, "pass a copy of one")
-            raise ValueError(f"{what}; pass a copy of one: x.copy()")
 
 
 @keeps

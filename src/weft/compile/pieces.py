@@ -145,19 +145,20 @@ def as_captured(graph: Graph) -> Graph:
     return graph if graph.captured is None else graph.captured()
 
 
-def cut_behind(graph: Graph, place: int, compiled: Callable[[Graph], Run]) -> Pieces | None:
+def cut_behind(graph: Graph, place: int, compiled: Callable[[Graph], Run], unsure: bool) -> Pieces | None:
     """A graph in pieces of which one ends with an output, so that all that is computed with it passes its tape entry.
 
     Args:
         graph: the graph.
         place: the number of the output.
         compiled: see `Pieces`.
+        unsure: whether only a run knows if a gradient follows the output.
 
     Returns:
-        Pieces: None if nothing else is computed with the output.
+        Pieces: None if the entry of the whole graph does as well: nothing else is computed with the output.
     """
     value = graph.outputs[place]
-    if value.node is None or not any(value in node.inputs for node in graph.nodes):
+    if value.node is None or not (unsure or any(value in node.inputs for node in graph.nodes)):
         return None
     again = silenced(graph)
     again.insert_behind(again.outputs[place], MARK, (TensorHookRule([]), 1))

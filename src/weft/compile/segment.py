@@ -11,6 +11,7 @@ from weft.autodiff.perhaps import Gradient, Pattern, Perhaps, Place, gradient_at
 from weft.autodiff.rules import GraphRule
 from weft.compile.chain import KeptGraph
 from weft.compile.compilations import BACKWARD, FORWARD, RUN, Compilations
+from weft.compile.dependence import always_dependent
 from weft.compile.differentiate import Conditional, differentiate, joint_graph
 from weft.compile.executable import Executable
 from weft.compile.lower import lower
@@ -19,7 +20,7 @@ from weft.context import GRADIENTS as PAUSE
 from weft.core import trace
 from weft.core.primitive import Primitive
 from weft.core.recording import Form, GraphNode, enter
-from weft.core.tape import GRADIENTS, SYMBOL, Edge
+from weft.core.tape import GRADIENTS, SYMBOL, UNSURE, Edge
 from weft.core.tensor import Tensor, data_of, tracked, view, wrap
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN
@@ -118,6 +119,8 @@ class Derivative:
         self._places = [place for place, kind in enumerate(self.output_types) if kind is not TOKEN]
         #: the outputs that depend on a followed input; the others have no gradient history
         self.reached = {self._places[i] for i in _leading(pair.backward, pair.saved)}
+        #: those of them that only some runs compute from a followed input
+        self.unsure = frozenset(self.reached.difference(always_dependent(graph, followed)))
         self._forward = self._compiled(optimize(pair.forward, passes=self._passes), FORWARD)
         self._conditional = pair.backward
         self._backward: dict[Pattern, tuple[Executable, tuple[Place, ...], Callable[..., Any]]] = {}
@@ -173,6 +176,8 @@ class Derivative:
         node = GraphNode(edges, count, pull)
         node.split, node.pieces, node.age = split, False, self._age
         node.rule, node.operands, node.results = self._rule, arrays, results
+        node.unsure = self.unsure
+        UNSURE.count += bool(self.unsure)
         if self._rule is not None:
             enter(node, inputs, self)
         return [
@@ -205,7 +210,9 @@ class Derivative:
     def _cut_behind(self, place: int) -> Pieces | None:
         """The graph in pieces of which one ends with an output; None if it computes nothing else with that output."""
         if place not in self._cut:
-            self._cut[place] = cut_behind(as_captured(self.graph), place, lambda graph: Segment(graph).follow)
+            self._cut[place] = cut_behind(
+                as_captured(self.graph), place, lambda graph: Segment(graph).follow, place in self.unsure
+            )
         return self._cut[place]
 
     def joint(self, pattern: Pattern) -> tuple[Segment, tuple[Place, ...]]:

@@ -299,14 +299,16 @@ class GraphNode(KnownNode):
         split: ``split(index)`` computes the outputs again in pieces, each with an entry, of which one ends with an
             output; gives None if nothing else was computed with that output.
         pieces: whether the entry leads to those of pieces, which take its place.
+        unsure: the outputs that only some runs compute from what a gradient follows.
         age: the place of an output among those that the graph computes, for the order of hooks.
     """
 
-    __slots__ = ("rule", "split", "pieces", "age")
+    __slots__ = ("rule", "split", "pieces", "unsure", "age")
 
     rule: Any
     split: Callable[[int], Sequence[Tensor | None] | None] | None
     pieces: bool
+    unsure: frozenset[int]
     age: Callable[[int], int]
 
 

@@ -77,6 +77,21 @@ class _Splits:
 SPLITS = _Splits()
 
 
+class _Unsure:
+    """Entries of graphs of which only the run knows whether a result was computed from what is differentiated.
+
+    Attributes:
+        count: how many there were so far.
+        settle: ``settle(tensor)`` takes away the history of a tensor that leads nowhere; set by `weft.autodiff`.
+    """
+
+    count = 0
+    settle: Callable[[Any], Any]
+
+
+UNSURE = _Unsure()
+
+
 class ConditionalNode(TapeNode):
     """An entry at which a gradient may arrive under a condition, and which knows which gradients it gives.
 

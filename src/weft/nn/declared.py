@@ -6,7 +6,7 @@ docstring says what is a member's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from types import FunctionType
 from typing import Any, ParamSpec
@@ -174,22 +174,18 @@ class Applied(Cell):
         super().__init_subclass__(**kwargs)
 
 
-def _applying(operation: Callable[..., Any], names: tuple[str, ...]) -> Any:
+def _applying(operation: Callable[..., Any], names: Sequence[str]) -> Any:
     if not names:
 
         def construct(self: Cell, x: Tensor) -> Tensor:
             return operation(x)
 
-    elif len(names) == 1:
-        setting = attrgetter(names[0])
-
-        def construct(self: Cell, x: Tensor) -> Tensor:
-            return operation(x, setting(self))
-
     else:
         settings = attrgetter(*names)
+        several = len(names) > 1
 
         def construct(self: Cell, x: Tensor) -> Tensor:
-            return operation(x, *settings(self))
+            found = settings(self)
+            return operation(x, *found) if several else operation(x, found)
 
     return construct

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from weft.core.tensor import Tensor
@@ -80,10 +81,14 @@ class _Compared(LossBase):
             given: Any = cls.__init__
             kept = given.__code__.co_varnames[: given.__code__.co_argcount]
             names = [name for name in operation.__code__.co_varnames[2:] if name in kept]
+            settings = attrgetter(*names)
+            several = len(names) > 1
 
             def construct(self: LossBase, logits: Tensor, labels: Tensor) -> Tensor:
-                _require_tensors(type(self).__name__, logits, labels)
-                return operation(logits, labels, *[getattr(self, name) for name in names])
+                if not isinstance(logits, Tensor) or not isinstance(labels, Tensor):
+                    _require_tensors(type(self).__name__, logits, labels)
+                found = settings(self)
+                return operation(logits, labels, *found) if several else operation(logits, labels, found)
 
             construct.__qualname__ = f"{cls.__qualname__}.construct"
             cls.construct = construct  # type: ignore[method-assign]

@@ -12,6 +12,8 @@ import jax
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.helpers.sampling import take_samples
+
 # compiling makes the first example slow, so a deadline would measure XLA
 settings.register_profile("weft", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("weft")
@@ -25,6 +27,12 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["MS_COMPILER_CACHE_PATH"] = str(config.cache.mkdir("compiled"))
     else:
         os.environ["MS_COMPILER_CACHE_ENABLE"] = "0"
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of long families of tests a sample runs, the rest with `make slow`."""
+    take_samples(items)
 
 
 #: growth of a worker's peak memory after which it forgets its compiled programs

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from typing import Any
 
@@ -160,6 +161,28 @@ def test_a_second_variant_is_compiled_when_it_could_have_served_before() -> None
         assert len(compiled(executable)) == count
         assert w._data.is_deleted() == (count == 2)
         w = fresh()[0]
+
+
+def test_beside_other_threads_one_variant_serves_until_there_are_more_calls_without() -> None:
+    executable = Executable(step_graph(), donatable=(0,))
+    stopped = threading.Event()
+    thread = threading.Thread(target=stopped.wait)
+    thread.start()
+    try:
+        for _ in range(3):
+            w, x = fresh()
+            new, out = call(executable, w, x)
+            assert (float(new[0]), float(out[0])) == (5.0, 6.0)
+            assert not w._data.is_deleted()
+    finally:
+        stopped.set()
+        thread.join()
+    assert compiled(executable) == [RUN]
+    for count in range(6):
+        w, x = fresh()
+        call(executable, w, x)
+        assert w._data.is_deleted() == (count >= 4)
+    assert compiled(executable) == [RUN, IN_PLACE]
 
 
 def test_a_copy_compiles_nothing() -> None:

@@ -26,18 +26,18 @@ SETUP: Final = "from tests.containers.prelude import *"
 _NAMES: Final = {**NAMES, **{name: getattr(prelude, name) for name in prelude.__all__}}
 #: of each subject one program in so many, in a quick round
 SAMPLE: Final = {
-    "methods of sequences": 8,
-    "methods of dictionaries": 8,
-    "methods of arrays": 16,
-    "methods of NumPy's numbers": 16,
-    "methods of sets, objects, views, texts and numbers": 12,
-    "operators and statements": 12,
-    "two containers": 5,
-    "builtins": 3,
-    "exceptions": 5,
-    "attributes": 2,
-    "writes on sides of branches": 3,
-    "arrays, results, named operators": 3,
+    "methods of sequences": 32,
+    "methods of dictionaries": 32,
+    "methods of arrays": 64,
+    "methods of NumPy's numbers": 64,
+    "methods of sets, objects, views, texts and numbers": 48,
+    "operators and statements": 48,
+    "two containers": 20,
+    "builtins": 12,
+    "exceptions": 20,
+    "attributes": 8,
+    "writes on sides of branches": 12,
+    "arrays, results, named operators": 12,
 }
 #: seconds that a call may take in Python
 _LIMIT: Final = 2

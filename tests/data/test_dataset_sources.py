@@ -215,6 +215,22 @@ class TestImages:
         with pytest.raises(ValueError, match="usage"):
             ds.MnistDataset(mnist, "valid")
 
+    def test_parts_of_mnist_in_folders_of_their_own(self, mnist: Path) -> None:
+        apart = mnist / "test"
+        apart.mkdir()
+        for name in ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
+            (mnist / name).rename(apart / name)
+        assert ds.MnistDataset(mnist).get_dataset_size() == ds.MnistDataset(mnist, "all").get_dataset_size() == 4
+        assert ds.MnistDataset(apart).get_dataset_size() == 2
+        with pytest.raises(RuntimeError, match="t10k-images"):
+            list(ds.MnistDataset(mnist, "test"))
+        (apart / "t10k-labels-idx1-ubyte").unlink()
+        with pytest.raises(RuntimeError, match="t10k-labels"):
+            list(ds.MnistDataset(apart))
+        (apart / "t10k-images-idx3-ubyte").unlink()
+        with pytest.raises(RuntimeError, match="t10k-images"):
+            list(ds.MnistDataset(apart))
+
     def test_damaged_mnist(self, mnist: Path) -> None:
         path = mnist / "t10k-images-idx3-ubyte"
         path.write_bytes(path.read_bytes()[:-1])

@@ -108,6 +108,7 @@ class Executable:
         "_first_calls",
         "_copies",
         "_spared",
+        "_beside",
         "plain",
         "__weakref__",
     )
@@ -135,6 +136,8 @@ class Executable:
         self._copies = 0
         #: calls that could have donated
         self._spared = 0
+        #: calls beside other threads while the donating variant was not compiled
+        self._beside = 0
 
         def finished(call: Callable[..., Any]) -> Callable[..., Any]:
             call = supplied(call, carried)
@@ -160,7 +163,8 @@ class Executable:
 
         So that a graph is compiled once if possible, the other variant serves while it is the only one that is
         compiled: a few calls get copies of arrays that others hold, and one call leaves memory unused. While other
-        threads run all arrays count as held, since one may read a handle at any moment.
+        threads run all arrays count as held, since one may read a handle at any moment; threads stay longer than a
+        few calls, so then memory is left unused until more calls could take it over than could not.
 
         Args:
             arrays: one array for each parameter of the graph; see `exclusively_held` for who may hold the items.
@@ -176,10 +180,13 @@ class Executable:
         exclusive = alone and exclusively_held(arrays, donatable, holders)
         first_calls = self._first_calls
         if exclusive:
-            if "run_donating" in first_calls and "run" not in first_calls and self._spared < _SPARED:
+            if "run_donating" in first_calls and "run" not in first_calls and self._spared < self._beside + _SPARED:
                 self._spared += 1
                 return self.run(*arrays)
             return self.run_donating(*arrays)
+        if not alone and "run_donating" in first_calls:
+            self._beside += 1
+            return self.run(*arrays)
         if "run" in first_calls and self._copies < _COPIED:
             self._copies += 1
             for position in donatable:

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from weft.core.workers import is_harmless
+
 #: packages with threads of their own that touch none of a program's objects: of notebooks, debuggers, test runners
 _BYSTANDERS: Final = frozenset(
     {"ipykernel", "IPython", "zmq", "debugpy", "pydevd", "_pydevd_bundle", "execnet", "tqdm", "jax"}
@@ -64,7 +66,7 @@ def others_run() -> bool:
     if not _thread._count() and threading.current_thread() is threading.main_thread():
         return False
     me = threading.get_ident()
-    idle = {thread.ident for thread in threading.enumerate() if _is_library_timer(thread)}
+    idle = {thread.ident for thread in threading.enumerate() if _is_library_timer(thread) or is_harmless(thread)}
     return any(
         thread != me and thread not in idle and not _is_bystander(frame)
         for thread, frame in sys._current_frames().items()

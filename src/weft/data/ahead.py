@@ -9,6 +9,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from weft.core.workers import at_work, enlist, pause, waiting
+
 _ENDED: Final = object()
 #: how long to wait before looking again whether somebody reads, in seconds
 _PATIENCE: Final = 0.1
@@ -35,6 +37,10 @@ class _Making:
 
     def make(self, begin: Callable[[], Iterator[Any]]) -> None:
         """What the thread does: rows, then their end, or what was raised."""
+        with at_work():
+            self._make(begin)
+
+    def _make(self, begin: Callable[[], Iterator[Any]]) -> None:
         rows: Any = None
         try:
             rows = begin()
@@ -51,12 +57,13 @@ class _Making:
 
     def put(self, row: Any) -> None:
         """Give a row to the reader, and wait while there are enough."""
+        pause()
         self.rows.append(row)
         if self.reader_waits:
             with self.changed:
                 self.changed.notify_all()
         if len(self.rows) >= self.limit and row is not _ENDED:
-            with self.changed:
+            with waiting(), self.changed:
                 self.maker_waits = True
                 while len(self.rows) >= self.limit and not self.stopped.is_set():
                     self.changed.wait(_PATIENCE)
@@ -65,7 +72,7 @@ class _Making:
     def take(self) -> Any:
         """The next row, as soon as there is one."""
         if not self.rows:
-            with self.changed:
+            with waiting(), self.changed:
                 self.reader_waits = True
                 while not self.rows:
                     self.changed.wait(_PATIENCE)
@@ -81,7 +88,8 @@ class _Making:
         self.stopped.set()
         thread = self.thread
         if thread is not None and thread is not threading.current_thread():
-            thread.join()
+            with waiting():
+                thread.join()
 
 
 class Ahead:
@@ -91,12 +99,16 @@ class Ahead:
         begin: gives the iterator, in the thread.
         limit: how many rows it may be ahead.
         stopped: set when nobody reads any more.
+        quiet: whether the iterator runs nothing of the program.
     """
 
-    def __init__(self, begin: Callable[[], Iterator[Any]], limit: int, stopped: threading.Event) -> None:
+    def __init__(
+        self, begin: Callable[[], Iterator[Any]], limit: int, stopped: threading.Event, quiet: bool = False
+    ) -> None:
         making = self._making = _Making(limit, stopped)
         self._ended = False
         making.thread = threading.Thread(target=making.make, args=(begin,), name="weft-data-ahead", daemon=True)
+        enlist(making.thread, quiet)
         _running.add(making)
         weakref.finalize(self, stopped.set)
         making.thread.start()

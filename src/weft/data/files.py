@@ -160,7 +160,7 @@ class MnistDataset(_InMemory):
 
     Args:
         dataset_dir: the folder of the four files.
-        usage: ``"train"``, ``"test"`` or ``"all"``.
+        usage: ``"train"``, ``"test"``, or ``"all"``, which are those that are there.
         num_samples: how many rows at most.
         num_parallel_workers: how many workers it has.
         shuffle: whether in random order, which it is if not said.
@@ -171,22 +171,31 @@ class MnistDataset(_InMemory):
     """
 
     def read(self) -> tuple[np.ndarray[Any, Any], ...]:
+        wanted = [part for part in ("t10k", "train") if self.usage in ("all", "train" if part == "train" else "test")]
+        # of all parts those that are there: each may have a folder of its own
+        present = [part for part in wanted if self._path(part, "images", 3) or self._path(part, "labels", 1)]
         images, labels = [], []
-        for part in ("t10k", "train"):
-            if self.usage == "all" or (part == "train") == (self.usage == "train"):
-                images.append(self._one(f"{part}-images-idx3-ubyte", f"{part}-images.idx3-ubyte"))
-                labels.append(self._one(f"{part}-labels-idx1-ubyte", f"{part}-labels.idx1-ubyte"))
-                if len(images[-1]) != len(labels[-1]):
-                    raise RuntimeError(f"{type(self).__name__}: as many images as labels are expected")
+        for part in present or wanted:
+            images.append(self._one(part, "images", 3))
+            labels.append(self._one(part, "labels", 1))
+            if len(images[-1]) != len(labels[-1]):
+                raise RuntimeError(f"{type(self).__name__}: as many images as labels are expected")
         return np.concatenate(images)[..., None], np.concatenate(labels).astype(np.uint32)
 
-    def _one(self, *names: str) -> np.ndarray[Any, Any]:
-        for name in names:
+    def _path(self, part: str, what: str, rank: int) -> str | None:
+        for name in (f"{part}-{what}-idx{rank}-ubyte", f"{part}-{what}.idx{rank}-ubyte"):
             for ending in ("", ".gz"):
                 path = os.path.join(self.dataset_dir, name + ending)
                 if os.path.isfile(path):
-                    return read_idx(path)
-        raise RuntimeError(f"{type(self).__name__}: there is no file {names[0]} in {self.dataset_dir}")
+                    return path
+        return None
+
+    def _one(self, part: str, what: str, rank: int) -> np.ndarray[Any, Any]:
+        path = self._path(part, what, rank)
+        if path is None:
+            name = f"{part}-{what}-idx{rank}-ubyte"
+            raise RuntimeError(f"{type(self).__name__}: there is no file {name} in {self.dataset_dir}")
+        return read_idx(path)
 
 
 class FashionMnistDataset(MnistDataset):

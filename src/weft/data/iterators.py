@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from weft.capture.python.users import users_code
 from weft.data import config
 from weft.data.ahead import Ahead
 from weft.data.conversion import Row, given
@@ -35,6 +36,8 @@ class DatasetIterator:
         self._num_epochs = num_epochs
         self._as_arrays = bool(output_numpy)
         self._run = Run.through(dataset)
+        #: whether nothing of the program is run for the rows
+        self._quiet = dataset.reads_alone() and users_code((dataset,)) is None
         self._epoch = 0
         self._row = 0
         self._rows: Any = None
@@ -68,7 +71,7 @@ class DatasetIterator:
         if config.get_debug_mode():
             self._rows = dataset.rows(run, begin)
         else:
-            self._rows = Ahead(lambda: dataset.rows(run, begin), config.get_prefetch_size(), run.stopped)
+            self._rows = Ahead(lambda: dataset.rows(run, begin), config.get_prefetch_size(), run.stopped, self._quiet)
 
     def _end(self) -> None:
         rows, self._rows = self._rows, None

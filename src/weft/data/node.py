@@ -122,6 +122,10 @@ class Node:
         """The number of rows of one epoch."""
         return self.children[0].size()
 
+    def reads_alone(self) -> bool:
+        """Whether it reads files, and arrays of its own: no objects of the program."""
+        return all(child.reads_alone() for child in self.children)
+
     def counted(self) -> int:
         """The number of rows, by counting them."""
         return sum(1 for _ in self.rows(Run.through(self)))

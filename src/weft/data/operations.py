@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from weft.core.workers import waiting
 from weft.data import config
 from weft.data.checks import integer, names_of, places
 from weft.data.conversion import Row, array_of
@@ -510,9 +511,10 @@ class SyncWaitDataset(Dataset):
 
     def all_rows(self, run: Run) -> Iterator[Row]:
         for row in self.children[0].rows(run):
-            while not self._disabled and not self._free.acquire(timeout=0.05):
-                if run.stopped.is_set():
-                    return
+            with waiting():
+                while not self._disabled and not self._free.acquire(timeout=0.05):
+                    if run.stopped.is_set():
+                        return
             yield row
 
     def release(self, num_batch: int | None, data: Any) -> None:

@@ -241,6 +241,9 @@ class GeneratorDataset(MappableDataset):
     def total(self) -> int:
         return len(self.source)
 
+    def reads_alone(self) -> bool:
+        return False
+
     def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
         if self.batch_sampler is not None:
             return itertools.islice(self._batches(), begin, None)

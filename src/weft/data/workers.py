@@ -28,6 +28,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft._jax_compat import compute_on_host_only
+from weft.core.workers import at_work, enlist, is_quiet, pause, waiting
 from weft.data.randomness import Draws, drawing_from
 from weft.lazily import deferred
 
@@ -68,6 +69,7 @@ class Job:
         """
         draws = Draws(self.entropy)
         for place, item in enumerate(items, first):
+            pause()
             draws.at(place)
             if self.seeds_globals:
                 state = draws.generator().bit_generator.seed_seq.generate_state(1)
@@ -78,6 +80,11 @@ class Job:
                 found = self.function(item)
             if found is not LEFT_OUT:
                 yield found
+
+
+def _by_thread(job: Job, first: int, items: list[Any]) -> tuple[list[Any], float]:
+    with at_work():
+        return _timed(job, first, items)
 
 
 def _timed(job: Job, first: int, items: list[Any]) -> tuple[list[Any], float]:
@@ -114,11 +121,15 @@ def in_order(job: Job, items: Iterable[Any], first: int, workers: int, processes
 
 
 def _by_threads(job: Job, items: Iterable[Any], first: int, workers: int) -> Iterator[Any]:
-    pool = concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="weft-data")
+    quiet = is_quiet()
+    pool = concurrent.futures.ThreadPoolExecutor(
+        workers, thread_name_prefix="weft-data", initializer=lambda: enlist(threading.current_thread(), quiet)
+    )
     try:
-        yield from _windowed(lambda *chunk: pool.submit(_timed, job, *chunk), items, first, workers)
+        yield from _windowed(lambda *chunk: pool.submit(_by_thread, job, *chunk), items, first, workers)
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        with waiting():
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _by_processes(text: bytes, items: Iterable[Any], first: int, workers: int) -> Iterator[Any]:
@@ -135,7 +146,8 @@ def _by_processes(text: bytes, items: Iterable[Any], first: int, workers: int) -
     except concurrent.futures.process.BrokenProcessPool as broken:
         raise RuntimeError("a worker process ended unexpectedly (killed, or out of memory)") from broken
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        with waiting():
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _windowed(
@@ -166,7 +178,8 @@ def _windowed(
         if not pending:
             break
         count, future = pending.popleft()
-        found, seconds = future.result()
+        with waiting():
+            found, seconds = future.result()
         if count == size and seconds < _LONG_ENOUGH and size < _LARGEST_CHUNK:
             size *= 2
         yield from _Packed.opened(found)

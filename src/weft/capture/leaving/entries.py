@@ -20,6 +20,7 @@ from weft.compile.sized import SizedSegment
 from weft.core.frames import passed_over
 from weft.core.garbage import freed_after
 from weft.core.threads import others_run
+from weft.core.workers import standing_still
 from weft.errors import WeftError
 
 #: one capture at a time: it reads and writes the program's own objects
@@ -108,7 +109,11 @@ class Entries:
             self.recency.used(self, entry)
 
     def _capture_and_call(self, values: tuple[Any, ...], tried: Collection[Entry]) -> Any:
-        with freed_after(), capture_lock:  # in which nothing of the program runs: it may wait for locks of its own
+        with (
+            freed_after(),
+            capture_lock,
+            standing_still(),
+        ):  # in which nothing of the program runs: it may wait for locks of its own
             others = [entry for entry in self.entries if entry not in tried]
             if not others:
                 why, needed_by = self._compare(values)
@@ -155,7 +160,7 @@ class Entries:
         """Capture a call again whose entry does not accept it: what was made when it was first read, as caches are, is
         there now. Returns the entry and what it gives.
         """
-        with freed_after(), capture_lock:
+        with freed_after(), capture_lock, standing_still():
             self.entries = [entry for entry in self.entries if entry is not refused]
             entry = self.capture(values, "what the call reads was made when it was read")
             self._use(entry)
@@ -163,7 +168,7 @@ class Entries:
 
     def _capture_once(self, values: tuple[Any, ...]) -> Entry:
         """An entry for one call, in which other threads change what it reads before the guards look at it."""
-        with freed_after(), capture_lock:
+        with freed_after(), capture_lock, standing_still():
             before, self.owner.once = self.owner.once, True
             try:
                 return self.capture(values, "another thread changes what the call reads")

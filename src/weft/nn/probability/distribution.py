@@ -322,7 +322,7 @@ class Gumbel(_Located):
     def __init__(self, loc: Any, scale: Any, seed: Any = 0, dtype: Any = None, name: str = "Gumbel") -> None: ...
 
     def _call(self, function: str, *args: Any, **kwargs: Any) -> Any:
-        if len(args) > (function in _OF_ONE):
+        if self._has(function) and len(args) > (function in _OF_ONE):
             raise TypeError(f"Gumbel.{function}: the parameters are given when the distribution is made")
         return super()._call(function, *args, **kwargs)
 

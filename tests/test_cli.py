@@ -157,3 +157,20 @@ def test_demo_trains_the_same_in_every_mode(tmp_path: Path) -> None:
     assert min(accuracies) >= 97
     assert "Last losses agree to 0.0001" in done.stdout
     assert image.read_bytes().startswith(b"\x89PNG")
+
+
+def test_mode_and_device_win_over_what_the_program_sets(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys, mindspore as ms\n"
+        "ms.set_context(mode=ms.GRAPH_MODE, device_target='GPU', device_id=6, max_call_depth=77)\n"
+        "print(*map(ms.get_context, ('mode', 'device_target', 'max_call_depth')), sys.argv[1:])\n"
+    )
+    done = weft_command("run", "--mode", "pynative", "--device", "CPU", str(script), "--mode", "x")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 CPU 77 ['--mode', 'x']\n", "")
+    done = weft_command("run", "--mode", "graph", "--device", "CPU", "-m", "script", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "0 CPU 77 []\n")
+    for wrong in (("--mode", "fast"), ("--device", "abacus")):
+        done = weft_at_once("run", *wrong, str(script))
+        assert done.returncode == 2
+        assert wrong[1] in done.stderr

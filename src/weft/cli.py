@@ -14,15 +14,20 @@ from weft import __version__
 from weft.cache import executables
 from weft.cache.files import Files
 from weft.cache.folder import Unusable, opened
+from weft.context import GRAPH_MODE, PYNATIVE_MODE, pin
 from weft.explain.recorder import Recorder
 from weft.explain.report import Report
 from weft.mindspore.run import CannotRun, run_module, run_script
 
 INTERRUPTED: Final = 130
-_RUN_USAGE: Final = "weft run [-h] (SCRIPT | -m MODULE) [ARGUMENT ...]"
-_EXPLAIN_USAGE: Final = "weft explain [-h] [--html FILE] [--json FILE] (SCRIPT | -m MODULE) [ARGUMENT ...]"
+_RUN_USAGE: Final = "weft run [-h] [--mode MODE] [--device TARGET] (SCRIPT | -m MODULE) [ARGUMENT ...]"
+_EXPLAIN_USAGE: Final = (
+    "weft explain [-h] [--html FILE] [--json FILE] [--mode MODE] [--device TARGET] (SCRIPT | -m MODULE) [ARGUMENT ...]"
+)
+_MODES: Final = {"graph": GRAPH_MODE, "pynative": PYNATIVE_MODE}
 #: commands that run a program, with those of their options that take a value
-_RUNNERS: Final = {"run": (), "explain": ("--html", "--json")}
+_SETTINGS: Final = ("--mode", "--device")
+_RUNNERS: Final = {"run": _SETTINGS, "explain": ("--html", "--json", *_SETTINGS)}
 
 
 def version() -> str:
@@ -111,6 +116,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_program(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--mode", choices=tuple(_MODES), help="the mode, in place of the one that the program sets (%(choices)s)"
+    )
+    command.add_argument("--device", metavar="TARGET", help="the device target, in place of the program's; e.g. CPU")
     command.add_argument("-m", dest="module", action="store_true", help="the program is a module, as in `python -m`")
     command.add_argument("program", metavar="SCRIPT", help="file to run, or module with -m")
 
@@ -153,6 +162,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace, rest: list[str]) -> int:
+    chosen = {"mode": _MODES.get(options.mode), "device_target": options.device}
+    try:
+        pin(**{name: value for name, value in chosen.items() if value is not None})
+    except ValueError as error:
+        print(f"weft: --device {options.device}: {error}", file=sys.stderr)
+        return 2
     return (run_module if options.module else run_script)(options.program, rest)
 
 

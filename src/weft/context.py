@@ -403,6 +403,8 @@ _context = Store("context", SETTINGS)
 _parallel = Store("parallel context", PARALLEL_SETTINGS)
 _servers = Store("parameter server context", PS_SETTINGS)
 _listeners: list[Listener] = []
+#: the settings that `set_context` leaves as they are
+_pinned: set[str] = set()
 #: settings that say how a program is run, where files go, what is recorded and how much is kept
 _WITHOUT_EFFECT: Final = frozenset(
     {
@@ -456,7 +458,39 @@ def set_context(**kwargs: Any) -> None:
         >>> get_context("mode") == PYNATIVE_MODE
         True
     """
-    checked = _context.checked(kwargs)
+    _change(_context.checked({key: value for key, value in kwargs.items() if key not in _pinned}))
+
+
+def pin(**kwargs: Any) -> None:
+    """Choose settings for the program, which its own `set_context` leaves as they are from then on.
+
+    Args:
+        kwargs: settings by name; a pinned device target pins the number of the device too.
+
+    Raises:
+        ValueError: a setting is unknown, or a value is not allowed.
+        TypeError: a value has the wrong type.
+
+    Example:
+        >>> pin(max_call_depth=500)
+        >>> set_context(max_call_depth=2000)
+        >>> get_context("max_call_depth")
+        500
+        >>> unpin()
+        >>> set_context(max_call_depth=1000)
+    """
+    _change(_context.checked(kwargs))
+    _pinned.update(kwargs)
+    if "device_target" in kwargs:
+        _pinned.add("device_id")
+
+
+def unpin() -> None:
+    """Let the program change all settings again; their values stay."""
+    _pinned.clear()
+
+
+def _change(checked: dict[str, Any]) -> None:
     with _context.lock:
         if "device_target" in checked or "device_id" in checked:
             _place(checked)

@@ -294,3 +294,33 @@ def test_a_hook_that_only_looks_changes_nothing() -> None:
             found = grad(lambda x, first=first: (first(x) * x).sum())(Tensor([1.0, 2.0]))
             assert found.asnumpy().tolist() == [40.5, 283.5]
             assert [name for name, _ in SEEN] == (["looks", "rule"] if looks else ["rule"]) * 2
+
+
+def test_of_graphs_one_after_the_other() -> None:
+    """A graph that is run again in pieces keeps its place between others that share nothing with it but the input."""
+
+    def sees(name: str) -> Callable[[Any], Any]:
+        return lambda g: SEEN.append((name, g * 1))  # made in each call, so that registering it is a break
+
+    def f(x: Any) -> Any:
+        t, c = x * 1, 0
+        while t.sum() < 2 and c < 3:
+            t = t * 1.3 + 0.2
+            c += 1
+        p = (x + x * 0.5) * 1
+        v = p[1:]
+        v.register_hook(sees("v"))
+        q = x * 1
+        w = q[1:]
+        w.add_(1.0)
+        w.register_hook(sees("w"))
+        r = (q * 2)[:2]
+        r.register_hook(sees("r"))
+        return v.sum() + q.sum() + r.sum()
+
+    for compute in (grad(f), grad(jit(f)), jit(grad(f))):
+        for values in ([0.5, -0.3, 0.8], [3.0, 1.0, 2.0]):
+            SEEN.clear()
+            gradient = compute(Tensor(values))
+            assert [name for name, _ in SEEN] == ["r", "w", "v"]
+            assert gradient.tolist() == [3.0, 4.5, 2.5]

@@ -109,3 +109,29 @@ def test_gradients() -> None:
         found, [2 + 1, 8, 12 + 3 / 5, 8 + 4 / 5 + 1] + np.array([0, 4, 6, 0]) - [0, 0, 0, 0], rtol=1e-5
     )
     np.testing.assert_allclose(weft.jit(weft.grad(loss))(x).asnumpy(), found, rtol=1e-6)
+
+
+def test_what_is_made_can_be_written_and_shares_with_nothing() -> None:
+    import mindspore.numpy as mnp
+
+    value = weft.Tensor([1.0, 2.0])
+    makers = (
+        lambda: mnp.full((3, 2), 0.5),
+        lambda: mnp.full((2,), value),
+        lambda: mnp.full((3, 2), value),
+        lambda: mnp.full_like(value, 3.0),
+        lambda: mnp.zeros((3, 2)),
+        lambda: mnp.ones((3, 2)),
+    )
+
+    def written(make: Any) -> Any:
+        made = make()
+        made[0] = 9.0
+        return made
+
+    for make in makers:
+        for function in (written, weft.jit(written)):
+            made = function(make)
+            assert (made[0] == 9.0).all()
+            assert not (made[1:] == 9.0).any()
+    assert value.tolist() == [1.0, 2.0]

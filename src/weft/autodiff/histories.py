@@ -47,7 +47,6 @@ def _split(node: GraphNode, index: int) -> bool:
     """
     if node.split is None:
         return False
-    oldest = max([edge[0].sequence for edge in node.edges if edge is not None])
     begun = next_sequence()
     with followed():
         outputs = node.split(index)
@@ -65,11 +64,14 @@ def _split(node: GraphNode, index: int) -> bool:
     SPLITS.count += 1
     stack = [edge[0] for edge in node.edges if edge is not None]
     seen: set[TapeNode] = set()
-    while stack:  # the pieces are as old as the graph
+    share = node.span / (ended - begun)
+    while stack:  # the pieces come where the graph came: after all that was computed before
         made = stack.pop()
         if made not in seen and begun < made.sequence < ended:
             seen.add(made)
-            made.sequence = oldest + (node.sequence - oldest) * (made.sequence - begun) / (ended - begun)
+            made.sequence = node.sequence - (ended - made.sequence) * share
+            if isinstance(made, GraphNode):
+                made.span = share
             stack += [edge[0] for edge in made.edges if edge is not None]
     if not stays:
         node.hooks = None

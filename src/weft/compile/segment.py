@@ -176,7 +176,7 @@ class Derivative:
         node = GraphNode(edges, count, pull)
         node.split, node.pieces, node.age = split, False, self._age
         node.rule, node.operands, node.results = self._rule, arrays, results
-        node.unsure = self.unsure
+        node.span, node.unsure = 1.0, self.unsure
         UNSURE.count += bool(self.unsure)
         if self._rule is not None:
             enter(node, inputs, self)

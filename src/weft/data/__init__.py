@@ -34,6 +34,7 @@ from weft.data.iterators import (
     DictIterator,
     TupleIterator,
 )
+from weft.data.kinds import AudioBaseDataset, TextBaseDataset, UnionBaseDataset, VisionBaseDataset
 from weft.data.listed import CelebADataset, ManifestDataset
 from weft.data.mindrecords import MindDataset
 from weft.data.operations import (
@@ -138,5 +139,9 @@ __all__ = [
     "ManifestDataset",
     "Schema",
     "TFRecordDataset",
+    "AudioBaseDataset",
+    "TextBaseDataset",
+    "UnionBaseDataset",
+    "VisionBaseDataset",
     "zip",
 ]

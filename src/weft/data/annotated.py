@@ -12,13 +12,14 @@ import numpy as np
 
 from weft.data.conversion import Row
 from weft.data.files import decoded, folder_of, one_of, read_bytes
+from weft.data.kinds import VisionBaseDataset
 from weft.data.sources import MappableDataset
 
 #: columns whose names begin so are not given by iterators until they are renamed
 META = "_meta-"
 
 
-class _Annotated(MappableDataset):
+class _Annotated(MappableDataset, VisionBaseDataset):
     """Images in files, each with arrays."""
 
     def __init__(

@@ -12,6 +12,7 @@ from weft.data import config
 from weft.data.checks import integer, names_of, places
 from weft.data.conversion import Row, array_of, stacked
 from weft.data.dataset import Dataset
+from weft.data.kinds import UnionBaseDataset
 from weft.data.node import Run
 from weft.data.operations import called, takes
 from weft.data.workers import Job, in_order
@@ -90,7 +91,7 @@ class _Batched:
         return array_of(value, what)
 
 
-class BatchDataset(Dataset):
+class BatchDataset(UnionBaseDataset):
     """See `Dataset.batch`."""
 
     def __init__(
@@ -265,7 +266,7 @@ def padded(arrays: list[np.ndarray[Any, Any]], shape: Any, value: Any, column: s
     return made
 
 
-class BucketBatchByLengthDataset(Dataset):
+class BucketBatchByLengthDataset(UnionBaseDataset):
     """See `Dataset.bucket_batch_by_length`."""
 
     def __init__(

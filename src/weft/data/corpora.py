@@ -10,6 +10,7 @@ import numpy as np
 
 from weft.data.conversion import Row
 from weft.data.files import folder_of, one_of
+from weft.data.kinds import TextBaseDataset
 from weft.data.samplers import Shuffle
 from weft.data.sources import MappableDataset
 from weft.data.texts import CSVDataset, FilesDataset
@@ -133,7 +134,7 @@ class YelpReviewDataset(_Labelled):
         super().__init__(dataset_dir, usage, num_samples, num_parallel_workers, shuffle, num_shards, shard_id, cache)
 
 
-class _Running(FilesDataset):
+class _Running(FilesDataset, TextBaseDataset):
     """The lines of running text that are not empty."""
 
     files: ClassVar[dict[str, str]]
@@ -181,7 +182,7 @@ class PennTreebankDataset(_Running):
     files = {part: f"ptb.{part}.txt" for part in ("test", "train", "valid")}
 
 
-class IMDBDataset(MappableDataset):
+class IMDBDataset(MappableDataset, TextBaseDataset):
     """IMDB: reviews of films, columns text and label (1 for good, 0 for bad).
 
     Args:

@@ -31,7 +31,8 @@ class Dataset(Node):
         self.cache = cache
         self._shapes: list[list[int]] | None = None
         self._types: list[Any] | None = None
-        self._size: int | None = None
+        #: the number of rows of one epoch, once `get_dataset_size` was asked
+        self.dataset_size: int | None = None
         self._init_step = 0
         #: the number of batches that the training loop takes at once
         self.sink_size = -1
@@ -392,9 +393,9 @@ class Dataset(Node):
 
     def get_dataset_size(self) -> int:
         """The number of rows of one epoch."""
-        if self._size is None:
-            self._size = self.size()
-        return self._size
+        if self.dataset_size is None:
+            self.dataset_size = self.size()
+        return self.dataset_size
 
     def get_batch_size(self) -> int:
         """The number of elements in a row: that of the last `batch`, 1 without one."""

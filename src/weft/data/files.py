@@ -11,6 +11,7 @@ import numpy as np
 
 from weft.data.checks import names_of
 from weft.data.conversion import Row
+from weft.data.kinds import VisionBaseDataset
 from weft.data.sources import MappableDataset
 from weft.data.workers import needs
 from weft.lazily import deferred
@@ -79,7 +80,7 @@ def decoded(content: Bytes, path: str) -> Bytes:
     return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
 
 
-class _InMemory(MappableDataset):
+class _InMemory(MappableDataset, VisionBaseDataset):
     """Images that are read at once and stay in memory."""
 
     names: ClassVar[tuple[str, ...]] = ("image", "label")
@@ -255,7 +256,7 @@ class Cifar100Dataset(Cifar10Dataset):
         return self._columns()[2]
 
 
-class ImageFolderDataset(MappableDataset):
+class ImageFolderDataset(MappableDataset, VisionBaseDataset):
     """Images in folders, one for each class.
 
     Args:

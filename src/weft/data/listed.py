@@ -12,10 +12,11 @@ import numpy as np
 from weft.data.checks import names_of
 from weft.data.conversion import Row
 from weft.data.files import decoded, folder_of, read_bytes
+from weft.data.kinds import VisionBaseDataset
 from weft.data.sources import MappableDataset
 
 
-class CelebADataset(MappableDataset):
+class CelebADataset(MappableDataset, VisionBaseDataset):
     """CelebA: images of faces, and for each attribute whether it is there: columns image and attr (uint32).
 
     Args:
@@ -108,7 +109,7 @@ class CelebADataset(MappableDataset):
         return (decoded(content, path) if self.decode else content), np.asarray(values, np.uint32)
 
 
-class ManifestDataset(MappableDataset):
+class ManifestDataset(MappableDataset, VisionBaseDataset):
     """Images that a manifest lists, with the numbers of their labels: columns image and label (int32).
 
     Args:

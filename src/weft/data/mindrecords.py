@@ -9,6 +9,7 @@ import numpy as np
 
 from weft.data.checks import integer
 from weft.data.conversion import Row
+from weft.data.kinds import UnionBaseDataset
 from weft.data.mindrecord.reader import Records
 from weft.data.samplers import (
     BuiltinSampler,
@@ -57,7 +58,7 @@ def _checked(dataset_files: Any) -> str | list[str]:
     return dataset_files if isinstance(dataset_files, (str, list)) else listed
 
 
-class MindDataset(MappableDataset):
+class MindDataset(MappableDataset, UnionBaseDataset):
     """The rows of MindRecord files, which `mindrecord.FileWriter` writes.
 
     A number is an array of no dimension, a text too; bytes are an array of one element of an element type as long.

@@ -17,6 +17,7 @@ from weft.data import config
 from weft.data.checks import integer, names_of, places
 from weft.data.conversion import Row, array_of
 from weft.data.dataset import Dataset
+from weft.data.kinds import UnionBaseDataset
 from weft.data.node import Run
 from weft.data.samplers import DistributedSampler
 from weft.data.workers import LEFT_OUT, Job, in_order
@@ -85,7 +86,7 @@ class _Mapped:
         return tuple(found)
 
 
-class MapDataset(Dataset):
+class MapDataset(UnionBaseDataset):
     """See `Dataset.map`."""
 
     def __init__(
@@ -203,7 +204,7 @@ class _Chosen:
         return row if found else LEFT_OUT
 
 
-class FilterDataset(Dataset):
+class FilterDataset(UnionBaseDataset):
     """See `Dataset.filter`."""
 
     def __init__(
@@ -251,7 +252,7 @@ def drawn_from(rows: Iterator[Row], count: int, generator: np.random.Generator) 
         yield held[place]
 
 
-class ShuffleDataset(Dataset):
+class ShuffleDataset(UnionBaseDataset):
     """See `Dataset.shuffle`."""
 
     def __init__(self, input_dataset: Dataset, buffer_size: int) -> None:
@@ -265,7 +266,7 @@ class ShuffleDataset(Dataset):
         return True
 
 
-class RepeatDataset(Dataset):
+class RepeatDataset(UnionBaseDataset):
     """See `Dataset.repeat`."""
 
     def __init__(self, input_dataset: Dataset, count: int | None = None) -> None:
@@ -298,7 +299,7 @@ class RepeatDataset(Dataset):
         return self.children[0].size() * max(1, self.count)
 
 
-class TakeDataset(Dataset):
+class TakeDataset(UnionBaseDataset):
     """See `Dataset.take`."""
 
     def __init__(self, input_dataset: Dataset, count: int = -1) -> None:
@@ -316,7 +317,7 @@ class TakeDataset(Dataset):
         return size if self.count == -1 else min(size, self.count)
 
 
-class SkipDataset(Dataset):
+class SkipDataset(UnionBaseDataset):
     """See `Dataset.skip`."""
 
     def __init__(self, input_dataset: Dataset, count: int) -> None:
@@ -374,7 +375,7 @@ class SplitPart(Dataset):
         return self.order is not None or super().is_shuffled()
 
 
-class ProjectDataset(Dataset):
+class ProjectDataset(UnionBaseDataset):
     """See `Dataset.project`."""
 
     def __init__(self, input_dataset: Dataset, columns: Any) -> None:
@@ -389,7 +390,7 @@ class ProjectDataset(Dataset):
         return (tuple([row[place] for place in found]) for row in self.children[0].rows(run, begin))
 
 
-class RenameDataset(Dataset):
+class RenameDataset(UnionBaseDataset):
     """See `Dataset.rename`."""
 
     def __init__(self, input_dataset: Dataset, input_columns: Any, output_columns: Any) -> None:
@@ -413,7 +414,7 @@ class RenameDataset(Dataset):
         return self.children[0].rows(run, begin)
 
 
-class ZipDataset(Dataset):
+class ZipDataset(UnionBaseDataset):
     """See `Dataset.zip`."""
 
     def __init__(self, datasets: Any) -> None:
@@ -437,7 +438,7 @@ class ZipDataset(Dataset):
         return min(child.size() for child in self.children)
 
 
-class ConcatDataset(Dataset):
+class ConcatDataset(UnionBaseDataset):
     """See `Dataset.concat`."""
 
     def __init__(self, datasets: Any) -> None:
@@ -456,7 +457,7 @@ class ConcatDataset(Dataset):
         self._sampler = copy.copy(sampler)
         if isinstance(sampler, DistributedSampler):
             self._sampler.wraps = False
-        self._size = None
+        self.dataset_size = None
 
     def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
         names = self.children[0].columns()
@@ -498,7 +499,7 @@ def _differs(left: np.dtype[Any], right: np.dtype[Any]) -> bool:
     return left != right and not left.kind == right.kind in "US"
 
 
-class SyncWaitDataset(Dataset):
+class SyncWaitDataset(UnionBaseDataset):
     """See `Dataset.sync_wait`."""
 
     def __init__(self, input_dataset: Dataset, condition_name: str, num_batch: int = 1, callback: Any = None) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from weft.data.checks import names_of
 from weft.data.conversion import Row
 from weft.data.files import one_of
+from weft.data.kinds import UnionBaseDataset
 from weft.data.samplers import Shuffle
 from weft.data.schema import Schema
 from weft.data.texts import FilesDataset
@@ -171,7 +172,7 @@ def _values(kind: int, content: bytes) -> Any:
     return np.asarray(numbers, np.uint64).astype(np.int64)
 
 
-class TFRecordDataset(FilesDataset):
+class TFRecordDataset(FilesDataset, UnionBaseDataset):
     """Records of TFRecord files.
 
     Args:

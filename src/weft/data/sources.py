@@ -13,6 +13,7 @@ from weft.data import config
 from weft.data.checks import names_of
 from weft.data.conversion import Row, array_of, row_of, stacked
 from weft.data.dataset import Dataset
+from weft.data.kinds import UnionBaseDataset
 from weft.data.node import Run
 from weft.data.operations import called
 from weft.data.samplers import PKSampler, chosen_sampler, sampler_of
@@ -99,7 +100,7 @@ class MappableDataset(SourceDataset):
         self.sampler = (
             chosen_sampler(None, None, False, None, None, False) if new_sampler is None else sampler_of(new_sampler)
         )
-        self._size = None
+        self.dataset_size = None
 
     def add_sampler(self, new_sampler: Any) -> None:
         """Let another sampler choose first, among whose rows the one there is chooses.
@@ -108,7 +109,7 @@ class MappableDataset(SourceDataset):
             new_sampler: the sampler.
         """
         self.sampler.add_child(new_sampler)
-        self._size = None
+        self.dataset_size = None
 
     def is_shuffled(self) -> bool:
         return bool(self.sampler.is_shuffled())
@@ -154,7 +155,7 @@ class _Getter:
         return row
 
 
-class GeneratorDataset(MappableDataset):
+class GeneratorDataset(MappableDataset, UnionBaseDataset):
     """Rows that an object or function of the program gives.
 
     Args:

@@ -14,6 +14,7 @@ import numpy as np
 from weft.data import config
 from weft.data.checks import integer, names_of
 from weft.data.conversion import Row
+from weft.data.kinds import TextBaseDataset, UnionBaseDataset
 from weft.data.node import Run
 from weft.data.operations import drawn_from
 from weft.data.samplers import Shuffle
@@ -155,7 +156,7 @@ def _in_turn(lines: list[Iterator[Row]], workers: int) -> Iterator[Row]:
         waiting = left
 
 
-class TextFileDataset(FilesDataset):
+class TextFileDataset(FilesDataset, TextBaseDataset):
     """The lines of text files that are not empty, in the column ``text``.
 
     Args:
@@ -179,7 +180,7 @@ class TextFileDataset(FilesDataset):
                     yield (np.asarray(text),)
 
 
-class CSVDataset(FilesDataset):
+class CSVDataset(FilesDataset, UnionBaseDataset):
     """The lines of files of values separated by commas.
 
     Args:

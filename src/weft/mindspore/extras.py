@@ -161,7 +161,13 @@ def mixed_precision_cast(dtype: Any, value: Any) -> Any:
     return cast_floating(value, dtypes.of(dtype))
 
 
-def constexpr(fn: Any = None, get_instance: bool = True, name: str | None = None) -> Callable[..., Any]:
+def constexpr(
+    fn: Any = None,
+    get_instance: bool = True,
+    name: str | None = None,
+    reuse_result: bool = True,
+    check: bool = True,
+) -> Callable[..., Any]:
     """Mark a function that is computed while compiling; every function of Python values is, here.
 
     Example:
@@ -171,7 +177,7 @@ def constexpr(fn: Any = None, get_instance: bool = True, name: str | None = None
         >>> double(3)
         6
     """
-    del get_instance, name
+    del get_instance, name, reuse_result, check
     return fn if fn is not None else lambda function: function
 
 

@@ -91,7 +91,7 @@ class DoorModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         module = self.__name__
-        if name.startswith("__") and name != "__all__":
+        if name.startswith("__") and name != "__all__" and name not in names_of(module):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         if name == "__all__":
             value: Any = [known for known in dir(self) if not known.startswith("_") and known not in _TYPES]

@@ -139,7 +139,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
         [7 7]
     """
     value = array(fill_value, dtype)
-    return ops.broadcast_to(value, (shape,) if isinstance(shape, int) else tuple(shape))
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    return ops.broadcast_to(value, sizes).copy()  # a tensor with elements of its own
 
 
 def empty(shape: Any, dtype: Any = dtypes.float32) -> Tensor:

@@ -54,7 +54,7 @@ _TRAIN: Final = {"weft.train": "*"}
 
 _PRIMITIVE: Final = {
     "weft.core.operators": "Primitive=Operator PrimitiveWithCheck PrimitiveWithInfer prim_attr_register",
-    "weft.mindspore.extras": "constexpr",
+    "weft.mindspore.extras": "constexpr _primexpr=constexpr",
 }
 _OPERATIONS: Final = {
     "weft.ops.operations": "* Gelu=GeLU SparseGatherV2=Gather",
@@ -85,19 +85,47 @@ _PARALLEL_CELLS: Final = (
     "DistributedGradReducer MicroBatchInterleaved PipelineGradReducer SyncBatchNorm "
     "PipelineCell=Pipeline GradAccumulationCell=GradAccumulation"
 )
-_CELLS: Final = {"weft.nn": "*", "weft.mindir": "GraphCell", "weft.nn.parallel": _PARALLEL_CELLS}
+_CELLS: Final = {
+    "weft.nn": "*",
+    "weft.mint.layers": "Linear",
+    "weft.mindir": "GraphCell",
+    "weft.nn.parallel": _PARALLEL_CELLS,
+}
 #: what `mindspore.nn` itself offers besides: metrics, which moved to `mindspore.train` later
 _NN: Final = {**_CELLS, "weft.train.metrics": _METRICS, "weft.nn.loss": "MAELoss=L1Loss"}
-#: files of MindSpore's `nn` and `ops.operations` that programs import from
-_CELL_MODULES: Final = (
-    *("layer.activation", "layer.basic", "layer.combined", "layer.container", "layer.conv", "layer.embedding"),
-    *("layer.image", "layer.math", "layer.normalization", "layer.pooling", "layer.rnns"),
-    *("optim.adam", "optim.ftrl", "optim.momentum", "optim.rmsprop", "optim.sgd"),
+_METRIC_FILES: Final = (
+    "accuracy auc bleu_score confusion_matrix cosine_similarity dice error evaluation fbeta hausdorff_distance loss "
+    "mean_surface_distance metric occlusion_sensitivity perplexity precision recall roc "
+    "root_mean_square_surface_distance topk"
 )
-_OPERATION_MODULES: Final = (
-    *("_inner_ops", "_scalar_ops", "array_ops", "comm_ops", "control_ops", "debug_ops", "math_ops", "nn_ops"),
-    *("other_ops", "random_ops"),
-)
+#: files of MindSpore's packages: programs import from them what the package offers
+_FILES: Final[dict[str, str]] = {
+    "mindspore.experimental.optim": "adadelta adagrad adam adamax adamw asgd nadam radam rmsprop rprop sgd",
+    "mindspore.nn.layer": (
+        "activation basic channel_shuffle combined container conv dense embedding image math normalization padding "
+        "pooling rnn_cells rnns thor_layer timedistributed transformer"
+    ),
+    "mindspore.nn.metrics": _METRIC_FILES,
+    "mindspore.nn.optim": (
+        "ada_grad adadelta adafactor adam adamax adasum asgd ftrl lamb lars lazyadam momentum proximal_ada_grad "
+        "rmsprop rprop sgd thor"
+    ),
+    "mindspore.nn.probability.distribution": (
+        "bernoulli beta categorical cauchy distribution exponential gamma geometric gumbel half_normal laplace "
+        "log_normal logistic normal poisson student_t transformed_distribution uniform"
+    ),
+    "mindspore.nn.wrap": "cell_wrapper grad_reducer loss_scale",
+    "mindspore.numpy": "array_creations array_ops dtypes fft logic_ops math_ops utils",
+    "mindspore.ops.operations": (
+        "_inner_ops _scalar_ops array_ops comm_ops control_ops custom_ops debug_ops image_ops inner_ops linalg_ops "
+        "math_ops nn_ops other_ops random_ops sparse_ops spectral_ops"
+    ),
+    "mindspore.train.callback": (
+        "_callback _checkpoint _early_stop _history _lambda_callback _landscape _loss_monitor _lr_scheduler_callback "
+        "_summary_collector _time_monitor"
+    ),
+    "mindspore.train.metrics": _METRIC_FILES,
+}
 #: settings are read where they are set
 _DATA: Final = {"weft.data": "*"}
 _RECORDS: Final = {"weft.data.mindrecord": "*", "weft.data.mindrecord.errors": "*"}
@@ -163,6 +191,7 @@ _VISION: Final = {"weft.data.vision": "*"}
 _FORMER_VISION: Final = {**_VISION, "weft.data.vision.py_transforms": "CutOut Cutout Decode Normalize NormalizePad"}
 _TRANSFORMS: Final = {"weft.data.transforms": "*"}
 _BASES: Final = {"weft.data.operation": "PyTensorOperation TensorOperation=Operation"}
+_IMAGE_BASES: Final = {"weft.data.vision.image_operation": "ImageTensorOperation=ImageOperation"}
 _TEXT: Final = {"weft.data.text": "*"}
 #: operations on data, also where older releases had them; there, those that Python computed let channels come first
 _DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
@@ -178,7 +207,7 @@ _DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "mindspore.dataset.transforms.vision.c_transforms": _VISION,
     "mindspore.dataset.transforms.vision.py_transforms": _FORMER_VISION,
     "mindspore.dataset.vision": _VISION,
-    "mindspore.dataset.vision.c_transforms": _VISION,
+    "mindspore.dataset.vision.c_transforms": {**_VISION, **_IMAGE_BASES},
     "mindspore.dataset.vision.py_transforms": _FORMER_VISION,
     "mindspore.dataset.vision.py_transforms_util": {
         "weft.data.operation": "is_pil",
@@ -187,11 +216,11 @@ _DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
             "adjust_brightness=brightness adjust_contrast=contrast adjust_hue=hue adjust_saturation=saturation"
         ),
     },
-    "mindspore.dataset.vision.transforms": {**_VISION, **_BASES},
+    "mindspore.dataset.vision.transforms": {**_VISION, **_BASES, **_IMAGE_BASES},
     "mindspore.dataset.vision.utils": {"weft.data.vision.enums": "*", "weft.data.vision.files": "*"},
 }
 
-MODULES: Final[dict[str, dict[str, str]]] = (
+_ROWS: Final[dict[str, dict[str, str]]] = (
     _DATA_OPERATIONS
     | {
         "mindspore": {
@@ -200,7 +229,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.core.parameters": "Parameter ParameterTuple",
             "weft.core.containers": "mutable",
             "weft.context": _CONTEXT,
-            "weft.jit": "jit jit_class ms_function",
+            "weft.jit": "jit jit_class ms_class=jit_class ms_function",
             "weft.mindspore.extras": _EXTRAS,
             "weft.train": f"Model {_FEEDING} {_SERIALIZATION} {_SCALES} {_CALLBACKS} SummaryCollector SummaryRecord",
             "weft.core.symbol": "Symbol",
@@ -217,6 +246,8 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "weft.nn.parallel": "shard",
         },
         "mindspore.dtype": {"weft.dtypes": _DTYPES},
+        "mindspore._checkparam": {"weft.mindspore.checkparam": "*"},
+        "mindspore.version": {"weft.mindspore.table": "__version__=API_VERSION"},
         "mindspore.common": {
             "weft.dtypes": _DTYPES,
             "weft.core.tensor": "Tensor",
@@ -235,7 +266,9 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.common.np_dtype": {"ml_dtypes": "bfloat16"},
         "mindspore.common.symbol": {"weft.core.symbol": "Symbol"},
         "mindspore.common.parameter": {"weft.core.parameters": "Parameter ParameterTuple"},
-        "mindspore.common.initializer": {"weft.nn.initializer": "*"},
+        "mindspore.common.initializer": {
+            "weft.nn.initializer": "* _calculate_fan_in_and_fan_out=fans _calculate_gain=calculate_gain"
+        },
         "mindspore.common.api": {**_JIT, "weft.mindspore.executor": "_pynative_executor"},
         "mindspore.common.mutable": {"weft.core.containers": "mutable"},
         "mindspore.common.lazy_inline": _LAZY,
@@ -292,6 +325,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             "mindspore.ops.functional": "F=.",
             "mindspore.ops.composite": "C=.",
         },
+        "mindspore.ops._primitive_cache": {"weft.mindspore.helpers": "_get_cache_prim=cached_operator"},
         "mindspore.ops.operations": _OPERATIONS,
         "mindspore.ops.functional": _OPS,
         "mindspore.ops.composite": _OPS,
@@ -311,8 +345,6 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.nn.optim": _CELLS,
         "mindspore.nn.optim.optimizer": {**_CELLS, "weft.nn.optim.optimizer": "opt_init_args_register"},
         "mindspore.nn.wrap": _CELLS,
-        "mindspore.nn.wrap.cell_wrapper": _CELLS,
-        "mindspore.nn.wrap.loss_scale": _CELLS,
         "mindspore.nn.learning_rate_schedule": _CELLS,
         "mindspore.nn.dynamic_lr": _CELLS,
         "mindspore.numpy": {
@@ -347,6 +379,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.train.callback": {
             "weft.train.callback": _CALLBACKS,
             "weft.train.summary": "SummaryCollector",
+            "weft.mindspore.helpers": "_handle_loss=loss_to_show",
         },
         "mindspore.train.summary": {"weft.train.summary": "SummaryRecord"},
         "mindspore.train.summary.summary_record": {"weft.train.summary": "SummaryRecord"},
@@ -354,7 +387,8 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         "mindspore.train.dataset_helper": {"weft.train": _FEEDING},
         "mindspore.train.loss_scale_manager": {"weft.train": _SCALES},
         "mindspore.train.metrics": {"weft.train.metrics": _METRICS},
-        "mindspore.train.model": {"weft.train": "Model", "weft.context": "ParallelMode"},
+        "mindspore.train._utils": {"weft.mindspore.helpers": "_make_directory=make_directory"},
+        "mindspore.train.model": {"weft.train": "Model RunContext", "weft.context": "ParallelMode"},
         "mindspore.train.serialization": {
             "weft.train": _SERIALIZATION,
             "weft.core.tensor": "Tensor",
@@ -363,10 +397,7 @@ MODULES: Final[dict[str, dict[str, str]]] = (
             **_MINDIR,
         },
     }
-    | {f"mindspore.nn.{part}": _CELLS for part in _CELL_MODULES}
-    | {"mindspore.nn.optim.optimizer": {**_CELLS, "weft.nn.optim.optimizer": "opt_init_args_register"}}
     | {f"mindspore.dataset.engine{part}": _DATA for part in _DATA_MODULES}
-    | {f"mindspore.ops.operations.{part}": _OPERATIONS for part in _OPERATION_MODULES}
     | {f"mindspore.ops.{part}": _OPS for part in _FUNCTION_MODULES}
     | {
         f"mindspore.device_context.{kind}": {
@@ -381,3 +412,8 @@ MODULES: Final[dict[str, dict[str, str]]] = (
         for file, names in files.items()
     }
 )
+
+#: every module
+MODULES: Final[dict[str, dict[str, str]]] = {
+    f"{package}.{file}": _ROWS[package] for package, files in _FILES.items() for file in files.split()
+} | _ROWS

@@ -24,9 +24,11 @@ if TYPE_CHECKING:  # the names in `__all__`
     from weft.nn.layer.padding import *
     from weft.nn.layer.pooling import *
     from weft.nn.layer.recurrent import *
+    from weft.nn.layer.single import *
     from weft.nn.layer.transformer import *
     from weft.nn.learning_rate_schedule import *
     from weft.nn.loss import *
+    from weft.nn.loss_functions import *
     from weft.nn.loss_scale import *
     from weft.nn.optim import *
     from weft.nn.wrap import *
@@ -64,6 +66,9 @@ else:
                 "AdaptiveMaxPool2d AvgPool1d AvgPool2d AvgPool3d MaxPool1d MaxPool2d MaxPool3d"
             ),
             "weft.nn.layer.recurrent": "GRU LSTM RNN GRUCell LSTMCell RNNCell",
+            "weft.nn.layer.single": (
+                "BiDense CentralCrop L1Regularizer LRN ReduceLogSumExp Roll Tril Triu Unflatten Upsample"
+            ),
             "weft.nn.layer.transformer": "MultiheadAttention TransformerEncoder TransformerEncoderLayer",
             "weft.nn.learning_rate_schedule": (
                 "CosineDecayLR ExponentialDecayLR InverseDecayLR LearningRateSchedule NaturalExpDecayLR "
@@ -73,6 +78,9 @@ else:
                 "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss DiceLoss FocalLoss HuberLoss "
                 "MultiClassDiceLoss RMSELoss KLDivLoss L1Loss LossBase MarginRankingLoss MSELoss NLLLoss SmoothL1Loss "
                 "SoftMarginLoss SoftmaxCrossEntropyWithLogits"
+            ),
+            "weft.nn.loss_functions": (
+                "CTCLoss GaussianNLLLoss HingeEmbeddingLoss MultiLabelSoftMarginLoss PoissonNLLLoss TripletMarginLoss"
             ),
             "weft.nn.loss_scale": ("DynamicLossScaleUpdateCell FixedLossScaleUpdateCell TrainOneStepWithLossScaleCell"),
             "weft.nn.optim": (
@@ -115,6 +123,10 @@ __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "FocalLoss", "HuberLoss", "KLDivLoss",
     "L1Loss", "LossBase", "MSELoss", "MarginRankingLoss", "NLLLoss", "SmoothL1Loss", "SoftMarginLoss",
     "SoftmaxCrossEntropyWithLogits", "DiceLoss", "MultiClassDiceLoss", "RMSELoss",
+    "CTCLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "MultiLabelSoftMarginLoss", "PoissonNLLLoss",
+    "TripletMarginLoss",
+    "BiDense", "CentralCrop", "L1Regularizer", "LRN", "ReduceLogSumExp", "Roll", "Tril", "Triu", "Unflatten",
+    "Upsample",
     "FTRL", "LARS", "SGD", "AdaMax", "Adadelta", "Adagrad", "Adam", "AdamWeightDecay", "Lamb", "Momentum", "Optimizer",
     "RMSProp",
     "CosineDecayLR", "ExponentialDecayLR", "InverseDecayLR", "LearningRateSchedule", "NaturalExpDecayLR",

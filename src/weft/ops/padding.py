@@ -290,6 +290,34 @@ def resize_bilinear(x: Tensor, size: Any, align_corners: bool = False, half_pixe
     return _resize(x, tuple(freeze(size)), "linear", align)
 
 
+def resize_linear_1d(x: Tensor, size: Any, coordinate_transformation_mode: str = "align_corners") -> Tensor:
+    """Resize (N, C, L) by linear interpolation.
+
+    Args:
+        x: the tensor.
+        size: the wanted length, an int, or a sequence or tensor of one.
+        coordinate_transformation_mode: ``"align_corners"`` or ``"half_pixel"``; a result of length 1 is the first
+            element with either.
+
+    Raises:
+        ValueError: there is no such mode.
+
+    Example:
+        >>> print(resize_linear_1d(Tensor([[[1.0, 3.0]]]), [3]))
+        [[[1. 2. 3.]]]
+    """
+    if coordinate_transformation_mode not in ("align_corners", "half_pixel"):
+        raise ValueError(
+            "resize_linear_1d: coordinate_transformation_mode must be 'align_corners' or 'half_pixel', not "
+            f"{coordinate_transformation_mode!r}"
+        )
+    frozen = freeze(size)
+    sizes = tuple(frozen) if isinstance(frozen, tuple) else (frozen,)
+    corners = coordinate_transformation_mode == "align_corners" or sizes == (1,)
+    return _resize(x, sizes, "linear", "corners" if corners else "half")
+
+
 operator_class("ResizeNearestNeighbor", resize_nearest_neighbor, "size, align_corners=False")
 operator_class("ResizeBilinear", resize_bilinear, "size, align_corners=False, half_pixel_centers=False")
 operator_class("ResizeBilinearV2", resize_bilinear, "align_corners=False, half_pixel_centers=False")
+operator_class("ResizeLinear1D", resize_linear_1d, 'coordinate_transformation_mode="align_corners"')

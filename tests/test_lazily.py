@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 import threading
@@ -43,6 +44,12 @@ def test_type_checkers_and_programs_see_the_same_names(package: str) -> None:
     for module in table.pop(package).split():
         assert static.pop(module, package) == package
         assert (path.parent / f"{module}.py").exists() or (path.parent / module / "__init__.py").exists()
+    if "*" in static:  # all names of the modules, of which `__all__` lists those that are meant
+        modules = [node.module for node in branch.body if isinstance(node, ast.ImportFrom)]
+        static = {name: module for module in modules for name in table[str(module)].split()}
+        for name, module in static.items():
+            assert name in vars(importlib.import_module(str(module))), (module, name)
+            assert name in importlib.import_module(package).__all__
     assert static == {name: module for module, names in table.items() for name in names.split()}
 
 

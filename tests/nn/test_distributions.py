@@ -106,3 +106,21 @@ def test_distributions_of_programs() -> None:
 def test_wrong_arguments(make: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         make()
+
+
+def test_gumbel_takes_its_parameters_only_when_it_is_made() -> None:
+    gumbel = D.Gumbel(0.5, 2.0)
+    with pytest.raises(TypeError, match="when the distribution is made"):
+        gumbel.prob(Tensor([1.0]), 0.0)
+    with pytest.raises(TypeError, match="when the distribution is made"):
+        gumbel.mean(0.0)
+    with pytest.raises(NotImplementedError):
+        gumbel.kl_loss("Gumbel", 0.0, 1.0)
+
+
+def test_the_other_distribution_is_given_by_name_too() -> None:
+    normal = D.Normal(0.5, 2.0)
+    wanted = normal.kl_loss("Normal", 0.0, 1.0).item()
+    assert normal.kl_loss("Normal", mean_b=0.0, sd_b=1.0).item() == wanted
+    assert normal.kl_loss("Normal", 0.0, sd_b=1.0).item() == wanted
+    assert normal.kl_loss("Normal", 0.0, 1.0, 0.5, 2.0).item() == wanted

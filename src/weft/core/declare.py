@@ -17,6 +17,9 @@ from weft.core.primitive import PURE, Primitive, Sample
 from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
 
+#: makes of an implementation the functional form
+Declaration = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 _DTYPE_ATTRS: Final = frozenset({"dtype", "output_type"})
 
 
@@ -49,7 +52,8 @@ def op(
     multiple: bool = False,
     bounds: Callable[..., None] | None = None,
     shares: Callable[..., None] | None = None,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    describe: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
+) -> Declaration:
     """Declare a primitive by its JAX implementation.
 
     The decorated function takes the tensor operands first and the static attributes as keyword-only parameters.
@@ -75,6 +79,7 @@ def op(
             (see `weft.core.bounds`), and leaves other mistakes to the implementation.
         shares: for a result that is a view of the first operand: ``shares(operand, result, *attributes)`` says how,
             see `weft.core.sharing`.
+        describe: what `weft.core.describing.described` gives for the family of operations.
 
     Returns:
         A decorator; the functional form carries the primitive as ``.primitive``.
@@ -89,6 +94,8 @@ def op(
     """
 
     def decorate(implementation: Callable[..., Any]) -> Callable[..., Any]:
+        if describe is not None:
+            implementation = describe(implementation)
         parameters = _parameters(implementation)
         primitive = Primitive(
             name,
@@ -263,7 +270,9 @@ def _constructor(init: str) -> tuple[FunctionType, tuple[str, ...]]:
     """The constructor of operator classes with these parameters (a template: globals are missing), and their names."""
     given: Any = eval(f"lambda self{', ' + init if init else ''}: None", {"dtypes": dtypes})
     names: tuple[str, ...] = given.__code__.co_varnames[1:]
-    template = _constructor_template(len(names) - given.__code__.co_kwonlyargcount, given.__code__.co_kwonlyargcount)
+    keyword = given.__code__.co_kwonlyargcount
+    body = "self.fixed = dict(zip(_fields, {values})); self.__dict__.update(zip(_names, {values}))"
+    template = constructor_template(len(names) - keyword, keyword, body if names else "self.fixed = {{}}")
     code = template.replace(co_varnames=("self", *names))
     constructor = FunctionType(code, {}, "__init__", given.__defaults__)
     constructor.__kwdefaults__ = given.__kwdefaults__
@@ -271,18 +280,23 @@ def _constructor(init: str) -> tuple[FunctionType, tuple[str, ...]]:
 
 
 @cache
-def _constructor_template(positional: int, keyword: int) -> CodeType:
-    """The code of a constructor that keeps its arguments, for a number of parameters."""
+def constructor_template(positional: int, keyword: int, body: str) -> CodeType:
+    """The code of a constructor for a number of parameters.
+
+    Args:
+        positional: how many may be given by position.
+        keyword: how many are given by name only.
+        body: what it does, a line in which ``{values}`` are its arguments.
+
+    Returns:
+        Code whose variables are `self` and the parameters; the other names of `body` are globals.
+    """
     names = [f"p{i}" for i in range(positional + keyword)]
     signature = ["self", *names[:positional], *(["*"] if keyword else []), *names[positional:]]
     values = f"({''.join(n + ', ' for n in names)})"
-    source = f"def __init__({', '.join(signature)}):\n"
-    if names:
-        source += f"    self.fixed = dict(zip(_fields, {values}))\n    self.__dict__.update(zip(_names, {values}))\n"
-    else:
-        source += "    self.fixed = {}\n"
     scope: dict[str, Any] = {}
-    exec(compile(source, "<weft operator>", "exec"), scope)
+    source = f"def __init__({', '.join(signature)}):\n    {body.format(values=values)}\n"
+    exec(compile(source, "<weft constructor>", "exec"), scope)
     return scope["__init__"].__code__
 
 

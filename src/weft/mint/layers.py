@@ -11,8 +11,8 @@ from weft import dtypes, ops
 from weft.core.tensor import Parameter, Tensor
 from weft.mint import functional
 from weft.nn.cell import Cell
+from weft.nn.declared import positive_int
 from weft.nn.initializer import HeUniform, Normal, Uniform, initializer
-from weft.nn.layer.basic import positive_int
 from weft.ops.conv import per_dimension
 
 __all__ = [

@@ -15,19 +15,6 @@ __all__ = ["Adam", "AdamW", "FusedAdamW", "SGD"]
 class Adam(rules.Adam):
     """Adaptive moment estimation.
 
-    Args:
-        params: Parameters, or groups: dicts of ``params`` and options.
-        lr: learning rate.
-        betas: shares of the first and second moment that stay.
-        eps: added to the denominator.
-        weight_decay: share of each parameter that is added to its gradient.
-        amsgrad: divide by the largest second moment so far.
-        maximize: step along the gradient instead of against it.
-
-    Raises:
-        TypeError: an option has the wrong type.
-        ValueError: an option is out of range.
-
     Example:
         >>> import weft
         >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
@@ -49,17 +36,7 @@ class AdamW(Adam, rules.AdamW):
     """`Adam` whose weight decay is apart from the moments.
 
     Args:
-        params: Parameters, or groups: dicts of ``params`` and options.
-        lr: learning rate.
-        betas: shares of the first and second moment that stay.
-        eps: added to the denominator.
         weight_decay: share of the parameter that each step removes, times the learning rate.
-        amsgrad: divide by the largest second moment so far.
-        maximize: step along the gradient instead of against it.
-
-    Raises:
-        TypeError: an option has the wrong type.
-        ValueError: an option is out of range.
 
     Example:
         >>> import weft
@@ -77,19 +54,6 @@ class FusedAdamW(AdamW):
 class SGD(rules.SGD):
     """Stochastic gradient descent: ``v = momentum * v + (1 - dampening) * g``, ``p = p - lr * v``.
 
-    Args:
-        params: Parameters, or groups: dicts of ``params`` and options.
-        lr: learning rate.
-        momentum: share of the velocity that stays.
-        dampening: share of the gradient that the velocity leaves out, the first one aside.
-        weight_decay: share of each parameter that is added to its gradient.
-        nesterov: look ahead by one step; needs momentum and no dampening.
-        maximize: step along the gradient instead of against it.
-
-    Raises:
-        TypeError: an option has the wrong type.
-        ValueError: an option is out of range.
-
     Example:
         >>> import weft
         >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
@@ -101,6 +65,7 @@ class SGD(rules.SGD):
     slots: Slots = (("momentum_buf", 0.0),)
     counter = "step_t"
 
+    @rules.options
     def __init__(
         self,
         params: Any,
@@ -111,8 +76,7 @@ class SGD(rules.SGD):
         nesterov: bool = False,
         *,
         maximize: bool = False,
-    ) -> None:
-        super().__init__(params, lr, momentum, dampening, weight_decay, nesterov, maximize=maximize)
+    ) -> None: ...
 
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:

@@ -11,183 +11,27 @@ from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.nn.hooks import HookHandle
 
-if TYPE_CHECKING:
-    from weft.nn.dynamic_lr import (
-        cosine_decay_lr,
-        exponential_decay_lr,
-        inverse_decay_lr,
-        natural_exp_decay_lr,
-        piecewise_constant_lr,
-        polynomial_decay_lr,
-        warmup_lr,
-    )
-    from weft.nn.layer.activation import (
-        CELU,
-        ELU,
-        GELU,
-        GLU,
-        FastGelu,
-        Hardtanh,
-        HShrink,
-        HSigmoid,
-        HSwish,
-        LeakyReLU,
-        LogSigmoid,
-        LogSoftmax,
-        Mish,
-        PReLU,
-        ReLU,
-        ReLU6,
-        RReLU,
-        SeLU,
-        Sigmoid,
-        SiLU,
-        Softmax,
-        Softmax2d,
-        Softmin,
-        Softplus,
-        SoftShrink,
-        Softsign,
-        Tanh,
-        Tanhshrink,
-        Threshold,
-        get_activation,
-    )
-    from weft.nn.layer.basic import (
-        ClipByNorm,
-        Dense,
-        Dropout,
-        Dropout1d,
-        Dropout2d,
-        Dropout3d,
-        Flatten,
-        Identity,
-        MatMul,
-        Norm,
-        OneHot,
-        Pad,
-    )
-    from weft.nn.layer.combined import Conv2dBnAct, DenseBnAct
-    from weft.nn.layer.container import CellDict, CellList, SequentialCell
-    from weft.nn.layer.conv import Conv1d, Conv1dTranspose, Conv2d, Conv2dTranspose, Conv3d, Conv3dTranspose
-    from weft.nn.layer.embedding import Embedding, EmbeddingLookup
-    from weft.nn.layer.image import MSSSIM, PSNR, SSIM, Unfold
-    from weft.nn.layer.normalization import (
-        BatchNorm1d,
-        BatchNorm2d,
-        BatchNorm3d,
-        GroupNorm,
-        InstanceNorm1d,
-        InstanceNorm2d,
-        InstanceNorm3d,
-        LayerNorm,
-    )
-    from weft.nn.layer.padding import (
-        ChannelShuffle,
-        ConstantPad1d,
-        ConstantPad2d,
-        ConstantPad3d,
-        PixelShuffle,
-        PixelUnshuffle,
-        ReflectionPad1d,
-        ReflectionPad2d,
-        ReflectionPad3d,
-        ReplicationPad1d,
-        ReplicationPad2d,
-        ReplicationPad3d,
-        ZeroPad2d,
-    )
-    from weft.nn.layer.pooling import (
-        AdaptiveAvgPool1d,
-        AdaptiveAvgPool2d,
-        AdaptiveAvgPool3d,
-        AdaptiveMaxPool1d,
-        AdaptiveMaxPool2d,
-        AvgPool1d,
-        AvgPool2d,
-        AvgPool3d,
-        MaxPool1d,
-        MaxPool2d,
-        MaxPool3d,
-    )
-    from weft.nn.layer.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
-    from weft.nn.layer.single import (
-        LRN,
-        BiDense,
-        CentralCrop,
-        L1Regularizer,
-        ReduceLogSumExp,
-        Roll,
-        Tril,
-        Triu,
-        Unflatten,
-        Upsample,
-    )
-    from weft.nn.layer.transformer import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
-    from weft.nn.learning_rate_schedule import (
-        CosineDecayLR,
-        ExponentialDecayLR,
-        InverseDecayLR,
-        LearningRateSchedule,
-        NaturalExpDecayLR,
-        PolynomialDecayLR,
-        WarmUpLR,
-    )
-    from weft.nn.loss import (
-        BCELoss,
-        BCEWithLogitsLoss,
-        CosineEmbeddingLoss,
-        CrossEntropyLoss,
-        DiceLoss,
-        FocalLoss,
-        HuberLoss,
-        KLDivLoss,
-        L1Loss,
-        LossBase,
-        MarginRankingLoss,
-        MSELoss,
-        MultiClassDiceLoss,
-        NLLLoss,
-        RMSELoss,
-        SmoothL1Loss,
-        SoftMarginLoss,
-        SoftmaxCrossEntropyWithLogits,
-    )
-    from weft.nn.loss_functions import (
-        CTCLoss,
-        GaussianNLLLoss,
-        HingeEmbeddingLoss,
-        MultiLabelSoftMarginLoss,
-        PoissonNLLLoss,
-        TripletMarginLoss,
-    )
-    from weft.nn.loss_scale import (
-        DynamicLossScaleUpdateCell,
-        FixedLossScaleUpdateCell,
-        TrainOneStepWithLossScaleCell,
-    )
-    from weft.nn.optim import (
-        FTRL,
-        LARS,
-        SGD,
-        Adadelta,
-        Adagrad,
-        Adam,
-        AdaMax,
-        AdamWeightDecay,
-        Lamb,
-        Momentum,
-        Optimizer,
-        RMSProp,
-    )
-    from weft.nn.wrap import (
-        ForwardValueAndGrad,
-        ParameterUpdate,
-        TrainOneStepCell,
-        WithEvalCell,
-        WithGradCell,
-        WithLossCell,
-    )
+if TYPE_CHECKING:  # the names in `__all__`
+    from weft.nn.dynamic_lr import *
+    from weft.nn.layer.activation import *
+    from weft.nn.layer.basic import *
+    from weft.nn.layer.combined import *
+    from weft.nn.layer.container import *
+    from weft.nn.layer.conv import *
+    from weft.nn.layer.embedding import *
+    from weft.nn.layer.image import *
+    from weft.nn.layer.normalization import *
+    from weft.nn.layer.padding import *
+    from weft.nn.layer.pooling import *
+    from weft.nn.layer.recurrent import *
+    from weft.nn.layer.single import *
+    from weft.nn.layer.transformer import *
+    from weft.nn.learning_rate_schedule import *
+    from weft.nn.loss import *
+    from weft.nn.loss_functions import *
+    from weft.nn.loss_scale import *
+    from weft.nn.optim import *
+    from weft.nn.wrap import *
 else:
     __getattr__, __dir__ = lazily.lazily(
         __name__,

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from weft.core.describing import described
+
 
 def _positive(what: str, value: Any, integer: bool = False, zero: bool = False) -> None:
     kinds = int if integer else (int, float)
@@ -13,6 +15,16 @@ def _positive(what: str, value: Any, integer: bool = False, zero: bool = False) 
         raise TypeError(f"{what} must be {'an int' if integer else 'a float'}, not {type(value).__name__}")
     if value < 0 or (value == 0 and not zero):
         raise ValueError(f"{what} must be positive, not {value}")
+
+
+_described = described(
+    learning_rate="initial rate.",
+    decay_rate="speed.",
+    total_step="number of steps.",
+    step_per_epoch="steps in an epoch.",
+    decay_epoch="length of the decay.",
+    is_stair="decay in whole steps only.",
+)
 
 
 def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[float]) -> list[float]:
@@ -55,6 +67,7 @@ def _decay(
     return rates
 
 
+@_described
 def exponential_decay_lr(
     learning_rate: float,
     decay_rate: float,
@@ -66,12 +79,7 @@ def exponential_decay_lr(
     """``learning_rate * decay_rate ** (epoch / decay_epoch)`` for each step.
 
     Args:
-        learning_rate: initial rate.
         decay_rate: factor for each `decay_epoch`.
-        total_step: number of steps.
-        step_per_epoch: steps in an epoch.
-        decay_epoch: length of the decay.
-        is_stair: decay in whole steps only.
 
     Example:
         >>> exponential_decay_lr(0.5, 0.5, 3, 1, 1)
@@ -82,6 +90,7 @@ def exponential_decay_lr(
     return _decay(lambda n: learning_rate * decay_rate**n, total_step, step_per_epoch, decay_epoch, is_stair)
 
 
+@_described
 def natural_exp_decay_lr(
     learning_rate: float,
     decay_rate: float,
@@ -93,10 +102,6 @@ def natural_exp_decay_lr(
     """``learning_rate * exp(-decay_rate * epoch)`` for each step.
 
     Args:
-        learning_rate: initial rate.
-        decay_rate: speed.
-        total_step: number of steps.
-        step_per_epoch: steps in an epoch.
         decay_epoch: with `is_stair`, how many epochs have one rate.
         is_stair: take the last multiple of `decay_epoch` for the epoch.
 
@@ -115,6 +120,7 @@ def natural_exp_decay_lr(
     )
 
 
+@_described
 def inverse_decay_lr(
     learning_rate: float,
     decay_rate: float,
@@ -125,14 +131,6 @@ def inverse_decay_lr(
 ) -> list[float]:
     """``learning_rate / (1 + decay_rate * epoch / decay_epoch)`` for each step.
 
-    Args:
-        learning_rate: initial rate.
-        decay_rate: speed.
-        total_step: number of steps.
-        step_per_epoch: steps in an epoch.
-        decay_epoch: length of the decay.
-        is_stair: decay in whole steps only.
-
     Example:
         >>> inverse_decay_lr(0.5, 1.0, 2, 1, 1)
         [0.5, 0.25]
@@ -142,6 +140,7 @@ def inverse_decay_lr(
     return _decay(lambda n: learning_rate / (1 + decay_rate * n), total_step, step_per_epoch, decay_epoch, is_stair)
 
 
+@_described
 def cosine_decay_lr(
     min_lr: float, max_lr: float, total_step: int, step_per_epoch: int, decay_epoch: int
 ) -> list[float]:
@@ -150,9 +149,6 @@ def cosine_decay_lr(
     Args:
         min_lr: last rate.
         max_lr: first rate.
-        total_step: number of steps.
-        step_per_epoch: steps in an epoch.
-        decay_epoch: length of the decay.
 
     Example:
         >>> [round(v, 3) for v in cosine_decay_lr(0.0, 0.1, 3, 1, 2)]
@@ -166,6 +162,7 @@ def cosine_decay_lr(
     return [min_lr + 0.5 * (max_lr - min_lr) * (1 + math.cos(math.pi * min(n, 1.0))) for n in rates]
 
 
+@_described
 def polynomial_decay_lr(
     learning_rate: float,
     end_learning_rate: float,
@@ -180,9 +177,6 @@ def polynomial_decay_lr(
     Args:
         learning_rate: first rate.
         end_learning_rate: last rate.
-        total_step: number of steps.
-        step_per_epoch: steps in an epoch.
-        decay_epoch: length of the decay.
         power: exponent.
         update_decay_epoch: start over with a longer decay once it has ended.
 
@@ -203,13 +197,12 @@ def polynomial_decay_lr(
     return _decay(formula, total_step, step_per_epoch, decay_epoch, False)
 
 
+@_described
 def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup_epoch: int) -> list[float]:
     """A line from 0 to `learning_rate`, for each step.
 
     Args:
         learning_rate: last rate.
-        total_step: number of steps.
-        step_per_epoch: steps in an epoch.
         warmup_epoch: length of the rise.
 
     Example:

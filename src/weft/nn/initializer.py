@@ -14,6 +14,7 @@ import numpy as np
 from weft import dtypes
 from weft.core.tensor import Tensor
 from weft.dtypes import DType
+from weft.nn.declared import Described
 from weft.ops.random import numpy_generator
 
 Shape = tuple[int, ...]
@@ -222,7 +223,15 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
-class _He(Initializer):
+class _He(Described, Initializer):
+    """Base: the variance that keeps activations' scale through rectifiers (He et al.).
+
+    Args:
+        negative_slope: slope of the rectifier's negative side.
+        mode: ``"fan_in"`` keeps the forward scale, ``"fan_out"`` the backward one.
+        nonlinearity: the activation that follows.
+    """
+
     def __init__(self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> None:
         super().__init__(negative_slope=negative_slope, mode=mode, nonlinearity=nonlinearity)
         if mode not in ("fan_in", "fan_out"):
@@ -237,11 +246,6 @@ class _He(Initializer):
 class HeUniform(_He):
     """Uniform with the variance that keeps activations' scale through rectifiers (He et al.).
 
-    Args:
-        negative_slope: slope of the rectifier's negative side.
-        mode: ``"fan_in"`` keeps the forward scale, ``"fan_out"`` the backward one.
-        nonlinearity: the activation that follows.
-
     Example:
         >>> initializer(HeUniform(), [4, 3]).shape
         (4, 3)
@@ -255,11 +259,6 @@ class HeUniform(_He):
 class HeNormal(_He):
     """Normal with the variance that keeps activations' scale through rectifiers (He et al.).
 
-    Args:
-        negative_slope: slope of the rectifier's negative side.
-        mode: ``"fan_in"`` keeps the forward scale, ``"fan_out"`` the backward one.
-        nonlinearity: the activation that follows.
-
     Example:
         >>> initializer(HeNormal(), [4, 3]).shape
         (4, 3)
@@ -269,40 +268,38 @@ class HeNormal(_He):
         return numpy_generator().normal(0.0, self._std(shape), shape)
 
 
-class XavierUniform(Initializer):
-    """Uniform with the variance that balances forward and backward scale (Glorot).
+class _Xavier(Described, Initializer):
+    """Base: the variance that balances forward and backward scale (Glorot).
 
     Args:
         gain: scaling factor.
+    """
+
+    def __init__(self, gain: float = 1) -> None:
+        super().__init__(gain=gain)
+        self.gain = gain
+
+
+class XavierUniform(_Xavier):
+    """Uniform with the variance that balances forward and backward scale (Glorot).
 
     Example:
         >>> initializer(XavierUniform(), [4, 3]).shape
         (4, 3)
     """
 
-    def __init__(self, gain: float = 1) -> None:
-        super().__init__(gain=gain)
-        self.gain = gain
-
     def _fill(self, shape: Shape) -> Values:
         bound = self.gain * math.sqrt(6.0 / sum(fans(shape)))
         return numpy_generator().uniform(-bound, bound, shape)
 
 
-class XavierNormal(Initializer):
+class XavierNormal(_Xavier):
     """Normal with the variance that balances forward and backward scale (Glorot).
-
-    Args:
-        gain: scaling factor.
 
     Example:
         >>> initializer(XavierNormal(), [4, 3]).shape
         (4, 3)
     """
-
-    def __init__(self, gain: float = 1) -> None:
-        super().__init__(gain=gain)
-        self.gain = gain
 
     def _fill(self, shape: Shape) -> Values:
         return numpy_generator().normal(0.0, self.gain * math.sqrt(2.0 / sum(fans(shape))), shape)

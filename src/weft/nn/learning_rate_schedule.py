@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +11,7 @@ from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import Described, declared, flag, positive_int
 
 
 class LearningRateSchedule(Cell):
@@ -84,48 +85,48 @@ POLYNOMIAL = _schedule("PolynomialDecay", _polynomial, rate=0.1, end=0.01, steps
 WARMUP = _schedule("WarmUp", _warmup, rate=0.1, steps=4)
 
 
-def _check_number(cell: str, what: str, value: Any, least: float = 0.0, strict: bool = True) -> float:
+def _rate(cell: str, what: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"{cell}: {what} must be a float, not {type(value).__name__}")
-    if value < least or (strict and value == least):
-        raise ValueError(f"{cell}: {what} must be {'above' if strict else 'at least'} {least}, not {value}")
+    if value < 0:
+        raise ValueError(f"{cell}: {what} must be at least 0.0, not {value}")
     return float(value)
 
 
-def _check_steps(cell: str, what: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{cell}: {what} must be an int, not {type(value).__name__}")
-    if value < 1:
-        raise ValueError(f"{cell}: {what} must be positive, not {value}")
-    return value
+def _positive(cell: str, what: str, value: Any) -> float:
+    if _rate(cell, what, value) == 0:
+        raise ValueError(f"{cell}: {what} must be above 0.0, not {value}")
+    return float(value)
 
 
-class _Decay(LearningRateSchedule):
-    _primitive: Primitive
-
-    def __init__(self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False) -> None:
-        super().__init__()
-        name = type(self).__name__
-        self.learning_rate = _check_number(name, "learning_rate", learning_rate)
-        self.decay_rate = _check_number(name, "decay_rate", decay_rate)
-        self.decay_steps = _check_steps(name, "decay_steps", decay_steps)
-        if not isinstance(is_stair, bool):
-            raise TypeError(f"{name}: is_stair must be a bool, not {type(is_stair).__name__}")
-        self.is_stair = is_stair
-
-    def construct(self, global_step: Any) -> Tensor:
-        settings = (self.learning_rate, self.decay_rate, self.decay_steps, self.is_stair)
-        return apply(type(self)._primitive, (global_step,), settings)
-
-
-class ExponentialDecayLR(_Decay):
-    """``learning_rate * decay_rate ** (step / decay_steps)``.
+class _Formula(Described, LearningRateSchedule):
+    """Base of the schedules that a primitive computes: it is given what the constructor keeps.
 
     Args:
         learning_rate: initial rate.
-        decay_rate: factor for each `decay_steps`.
+        decay_rate: speed.
         decay_steps: length of the decay.
         is_stair: decay in whole steps only.
+    """
+
+    _primitive: ClassVar[Any] = None
+
+    def construct(self, global_step: Any) -> Tensor:
+        code = type(self).__init__.__code__
+        settings = tuple([getattr(self, name) for name in code.co_varnames[1 : code.co_argcount]])
+        return apply(self._primitive, (global_step,), settings)
+
+
+class _Decay(_Formula):
+    @declared(learning_rate=_positive, decay_rate=_positive, decay_steps=positive_int, is_stair=flag)
+    def __init__(self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False) -> None: ...
+
+
+class ExponentialDecayLR(_Decay, primitive=EXPONENTIAL):
+    """``learning_rate * decay_rate ** (step / decay_steps)``.
+
+    Args:
+        decay_rate: factor for each `decay_steps`.
 
     Example:
         >>> import weft
@@ -133,15 +134,11 @@ class ExponentialDecayLR(_Decay):
         0.25
     """
 
-    _primitive = EXPONENTIAL
 
-
-class NaturalExpDecayLR(_Decay):
+class NaturalExpDecayLR(_Decay, primitive=NATURAL):
     """``learning_rate * exp(-decay_rate * step)``.
 
     Args:
-        learning_rate: initial rate.
-        decay_rate: speed.
         decay_steps: with `is_stair`, how many steps have one rate.
         is_stair: take the last multiple of `decay_steps` for the step.
 
@@ -151,17 +148,9 @@ class NaturalExpDecayLR(_Decay):
         0.5
     """
 
-    _primitive = NATURAL
 
-
-class InverseDecayLR(_Decay):
+class InverseDecayLR(_Decay, primitive=INVERSE):
     """``learning_rate / (1 + decay_rate * step / decay_steps)``.
-
-    Args:
-        learning_rate: initial rate.
-        decay_rate: speed.
-        decay_steps: length of the decay.
-        is_stair: decay in whole steps only.
 
     Example:
         >>> import weft
@@ -169,16 +158,13 @@ class InverseDecayLR(_Decay):
         0.25
     """
 
-    _primitive = INVERSE
 
-
-class CosineDecayLR(LearningRateSchedule):
+class CosineDecayLR(_Formula, primitive=COSINE):
     """Half a cosine from `max_lr` to `min_lr`.
 
     Args:
         min_lr: last rate.
         max_lr: first rate.
-        decay_steps: length of the decay.
 
     Example:
         >>> import weft
@@ -186,25 +172,20 @@ class CosineDecayLR(LearningRateSchedule):
         0.5
     """
 
-    def __init__(self, min_lr: float, max_lr: float, decay_steps: int) -> None:
-        super().__init__()
-        self.min_lr = _check_number("CosineDecayLR", "min_lr", min_lr, strict=False)
-        self.max_lr = _check_number("CosineDecayLR", "max_lr", max_lr)
-        if min_lr >= max_lr:
-            raise ValueError(f"CosineDecayLR: max_lr must be above min_lr, got {max_lr} and {min_lr}")
-        self.decay_steps = _check_steps("CosineDecayLR", "decay_steps", decay_steps)
+    @declared(min_lr=_rate, max_lr=_positive, decay_steps=positive_int)
+    def __init__(self, min_lr: float, max_lr: float, decay_steps: int) -> None: ...
 
-    def construct(self, global_step: Any) -> Tensor:
-        return apply(COSINE, (global_step,), (self.min_lr, self.max_lr, self.decay_steps))
+    def _made(self) -> None:
+        if self.min_lr >= self.max_lr:
+            raise ValueError(f"CosineDecayLR: max_lr must be above min_lr, got {self.max_lr} and {self.min_lr}")
 
 
-class PolynomialDecayLR(LearningRateSchedule):
+class PolynomialDecayLR(_Formula, primitive=POLYNOMIAL):
     """A power of the remaining share of the steps, from `learning_rate` to `end_learning_rate`.
 
     Args:
         learning_rate: first rate.
         end_learning_rate: last rate.
-        decay_steps: length of the decay.
         power: exponent.
         update_decay_steps: start over with a longer decay once it has ended.
 
@@ -214,6 +195,10 @@ class PolynomialDecayLR(LearningRateSchedule):
         0.25
     """
 
+    @declared(
+        learning_rate=_positive, end_learning_rate=_rate, decay_steps=positive_int, power=_positive,
+        update_decay_steps=lambda cell, what, value: bool(value),
+    )  # fmt: skip
     def __init__(
         self,
         learning_rate: float,
@@ -221,25 +206,14 @@ class PolynomialDecayLR(LearningRateSchedule):
         decay_steps: int,
         power: float,
         update_decay_steps: bool = False,
-    ) -> None:
-        super().__init__()
-        name = "PolynomialDecayLR"
-        self.learning_rate = _check_number(name, "learning_rate", learning_rate)
-        self.end_learning_rate = _check_number(name, "end_learning_rate", end_learning_rate, strict=False)
-        if learning_rate <= end_learning_rate:
-            raise ValueError(f"{name}: learning_rate must be above end_learning_rate")
-        self.decay_steps = _check_steps(name, "decay_steps", decay_steps)
-        self.power = _check_number(name, "power", power)
-        self.update_decay_steps = bool(update_decay_steps)
+    ) -> None: ...
 
-    def construct(self, global_step: Any) -> Tensor:
-        settings = (
-            self.learning_rate, self.end_learning_rate, self.decay_steps, self.power, self.update_decay_steps,
-        )  # fmt: skip
-        return apply(POLYNOMIAL, (global_step,), settings)
+    def _made(self) -> None:
+        if self.learning_rate <= self.end_learning_rate:
+            raise ValueError("PolynomialDecayLR: learning_rate must be above end_learning_rate")
 
 
-class WarmUpLR(LearningRateSchedule):
+class WarmUpLR(_Formula, primitive=WARMUP):
     """A line from 0 to `learning_rate`, which then stays.
 
     Args:
@@ -252,10 +226,5 @@ class WarmUpLR(LearningRateSchedule):
         0.25
     """
 
-    def __init__(self, learning_rate: float, warmup_steps: int) -> None:
-        super().__init__()
-        self.learning_rate = _check_number("WarmUpLR", "learning_rate", learning_rate, strict=False)
-        self.warmup_steps = _check_steps("WarmUpLR", "warmup_steps", warmup_steps)
-
-    def construct(self, global_step: Any) -> Tensor:
-        return apply(WARMUP, (global_step,), (self.learning_rate, self.warmup_steps))
+    @declared(learning_rate=_rate, warmup_steps=positive_int)
+    def __init__(self, learning_rate: float, warmup_steps: int) -> None: ...

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import Described, declared, flag, number, real
 from weft.nn.layer.activation import get_activation
 from weft.ops import loss as ops
 from weft.ops.activation import log_softmax
 from weft.ops.gather import gather_elements
 
 
-class LossBase(Cell):
+class LossBase(Described, Cell):
     """Base of losses: computes in `construct`, reduces with `get_loss`.
 
     Args:
@@ -67,11 +70,33 @@ def _require_tensors(name: str, *values: Any) -> None:
             raise TypeError(f"{name}: logits and labels must be Tensors, not {type(value).__name__}")
 
 
-class MSELoss(LossBase):
-    """Mean of squared differences.
+class _Compared(LossBase):
+    """Base of the losses that an operation computes: ``class MSELoss(_Compared, operation=ops.mse_loss)``.
 
-    Args:
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+    The operation is given what the constructor keeps, by the names of its further parameters, in their order.
+    """
+
+    def __init_subclass__(cls, operation: Callable[..., Any] | None = None, **kwargs: Any) -> None:
+        if operation is not None:
+            given: Any = cls.__init__
+            kept = given.__code__.co_varnames[: given.__code__.co_argcount]
+            names = [name for name in operation.__code__.co_varnames[2:] if name in kept]
+            settings = attrgetter(*names)
+            several = len(names) > 1
+
+            def construct(self: LossBase, logits: Tensor, labels: Tensor) -> Tensor:
+                if not isinstance(logits, Tensor) or not isinstance(labels, Tensor):
+                    _require_tensors(type(self).__name__, logits, labels)
+                found = settings(self)
+                return operation(logits, labels, *found) if several else operation(logits, labels, found)
+
+            construct.__qualname__ = f"{cls.__qualname__}.construct"
+            cls.construct = construct  # type: ignore[method-assign]
+        super().__init_subclass__(**kwargs)
+
+
+class MSELoss(_Compared, operation=ops.mse_loss):
+    """Mean of squared differences.
 
     Example:
         >>> import weft
@@ -79,16 +104,9 @@ class MSELoss(LossBase):
         2.0
     """
 
-    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        _require_tensors("MSELoss", logits, labels)
-        return ops.mse_loss(logits, labels, self.reduction)
 
-
-class L1Loss(LossBase):
+class L1Loss(_Compared, operation=ops.l1_loss):
     """Mean of absolute differences.
-
-    Args:
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> import weft
@@ -96,17 +114,12 @@ class L1Loss(LossBase):
         1.0
     """
 
-    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        _require_tensors("L1Loss", logits, labels)
-        return ops.l1_loss(logits, labels, self.reduction)
 
-
-class SmoothL1Loss(LossBase):
+class SmoothL1Loss(_Compared, operation=ops.smooth_l1_loss):
     """Differences, squared where they are below `beta`.
 
     Args:
         beta: where the square ends.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> import weft
@@ -114,22 +127,14 @@ class SmoothL1Loss(LossBase):
         [0.125 1.5  ]
     """
 
-    def __init__(self, beta: float = 1.0, reduction: str = "none") -> None:
-        super().__init__(reduction)
-        if not isinstance(beta, (int, float)):
-            raise TypeError(f"SmoothL1Loss: beta must be a number, not {type(beta).__name__}")
-        self.beta = float(beta)
-
-    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        _require_tensors("SmoothL1Loss", logits, labels)
-        return ops.smooth_l1_loss(logits, labels, self.beta, self.reduction)
+    @declared(beta=number)
+    def __init__(self, beta: float = 1.0, reduction: str = "none") -> None: ...
 
 
-class HuberLoss(LossBase):
+class HuberLoss(_Compared, operation=ops.huber_loss):
     """Differences, half squared where they are below `delta`.
 
     Args:
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         delta: where the square ends.
 
     Example:
@@ -138,21 +143,15 @@ class HuberLoss(LossBase):
         0.75
     """
 
-    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        super().__init__(reduction)
-        self.delta = float(delta)
-
-    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        _require_tensors("HuberLoss", logits, labels)
-        return ops.huber_loss(logits, labels, self.reduction, self.delta)
+    @declared(delta=real)
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None: ...
 
 
-class BCELoss(LossBase):
+class BCELoss(_Compared, operation=ops.binary_cross_entropy):
     """Binary cross entropy of probabilities.
 
     Args:
         weight: factor of each element, or None.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> import weft
@@ -160,20 +159,14 @@ class BCELoss(LossBase):
         0.6931472
     """
 
-    def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.weight = weight
-
-    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        _require_tensors("BCELoss", logits, labels)
-        return ops.binary_cross_entropy(logits, labels, self.weight, self.reduction)
+    @declared()
+    def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None: ...
 
 
-class BCEWithLogitsLoss(LossBase):
+class BCEWithLogitsLoss(_Compared, operation=ops.binary_cross_entropy_with_logits):
     """Binary cross entropy of the sigmoid of scores.
 
     Args:
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         weight: factor of each element, or None.
         pos_weight: factor of the positive part, or None.
 
@@ -183,23 +176,18 @@ class BCEWithLogitsLoss(LossBase):
         0.6931472
     """
 
-    def __init__(self, reduction: str = "mean", weight: Tensor | None = None, pos_weight: Tensor | None = None) -> None:
-        super().__init__(reduction)
-        self.weight = weight
-        self.pos_weight = pos_weight
-
-    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        _require_tensors("BCEWithLogitsLoss", logits, labels)
-        return ops.binary_cross_entropy_with_logits(logits, labels, self.weight, self.pos_weight, self.reduction)
+    @declared()
+    def __init__(
+        self, reduction: str = "mean", weight: Tensor | None = None, pos_weight: Tensor | None = None
+    ) -> None: ...
 
 
-class CrossEntropyLoss(LossBase):
+class CrossEntropyLoss(_Compared, operation=ops.cross_entropy):
     """Cross entropy between the softmax of scores and true classes.
 
     Args:
         weight: factor of each class, or None.
         ignore_index: a class that does not count.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         label_smoothing: share of the uniform distribution in the target.
 
     Example:
@@ -208,30 +196,22 @@ class CrossEntropyLoss(LossBase):
         0.6931472
     """
 
+    @declared(label_smoothing=real)
     def __init__(
         self,
         weight: Tensor | None = None,
         ignore_index: int = -100,
         reduction: str = "mean",
         label_smoothing: float = 0.0,
-    ) -> None:
-        super().__init__(reduction)
-        self.weight = weight
-        self.ignore_index = ignore_index
-        self.label_smoothing = float(label_smoothing)
-
-    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        _require_tensors("CrossEntropyLoss", logits, labels)
-        return ops.cross_entropy(logits, labels, self.weight, self.ignore_index, self.reduction, self.label_smoothing)
+    ) -> None: ...
 
 
-class NLLLoss(LossBase):
+class NLLLoss(_Compared, operation=ops.nll_loss):
     """Negative log-likelihood of true classes.
 
     Args:
         weight: factor of each class, or None.
         ignore_index: a class that does not count.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> import weft
@@ -239,17 +219,11 @@ class NLLLoss(LossBase):
         2.0
     """
 
-    def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.weight = weight
-        self.ignore_index = ignore_index
-
-    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        _require_tensors("NLLLoss", logits, labels)
-        return ops.nll_loss(logits, labels, self.weight, self.ignore_index, self.reduction)
+    @declared()
+    def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean") -> None: ...
 
 
-class KLDivLoss(LossBase):
+class KLDivLoss(_Compared, operation=ops.kl_div):
     """Kullback-Leibler divergence of log-probabilities from probabilities.
 
     Args:
@@ -265,17 +239,12 @@ class KLDivLoss(LossBase):
         super().__init__("mean" if reduction == "batchmean" else reduction)
         self.reduction = reduction
 
-    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        _require_tensors("KLDivLoss", logits, labels)
-        return ops.kl_div(logits, labels, self.reduction)
-
 
 class SoftmaxCrossEntropyWithLogits(LossBase):
     """Cross entropy between the softmax of scores and labels.
 
     Args:
         sparse: labels are class indices (N,); otherwise probabilities (N, C).
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> import weft
@@ -284,11 +253,8 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
         0.6931472
     """
 
-    def __init__(self, sparse: bool = False, reduction: str = "none") -> None:
-        super().__init__(reduction)
-        if not isinstance(sparse, bool):
-            raise TypeError(f"SoftmaxCrossEntropyWithLogits: sparse must be a bool, not {type(sparse).__name__}")
-        self.sparse = sparse
+    @declared(sparse=flag)
+    def __init__(self, sparse: bool = False, reduction: str = "none") -> None: ...
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         _require_tensors("SoftmaxCrossEntropyWithLogits", logits, labels)
@@ -313,7 +279,6 @@ class CosineEmbeddingLoss(LossBase):
 
     Args:
         margin: cosine below which rows that should be apart are left alone.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> import weft
@@ -322,9 +287,8 @@ class CosineEmbeddingLoss(LossBase):
         1.0
     """
 
-    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.margin = float(margin)
+    @declared(margin=real)
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None: ...
 
     def construct(self, logits_x1: Tensor, logits_x2: Tensor, labels: Tensor) -> Tensor:  # type: ignore[override]
         return ops.cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, self.reduction)
@@ -335,7 +299,6 @@ class MarginRankingLoss(LossBase):
 
     Args:
         margin: by how much.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> import weft
@@ -343,29 +306,21 @@ class MarginRankingLoss(LossBase):
         2.0
     """
 
-    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.margin = float(margin)
+    @declared(margin=real)
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None: ...
 
     def construct(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         return ops.margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
 
 
-class SoftMarginLoss(LossBase):
+class SoftMarginLoss(_Compared, operation=ops.soft_margin_loss):
     """Logistic loss of targets 1 and -1.
-
-    Args:
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> import weft
         >>> print(SoftMarginLoss()(weft.Tensor([0.0]), weft.Tensor([1.0])))
         0.6931472
     """
-
-    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        _require_tensors("SoftMarginLoss", logits, labels)
-        return ops.soft_margin_loss(logits, labels, self.reduction)
 
 
 class FocalLoss(LossBase):
@@ -377,7 +332,6 @@ class FocalLoss(LossBase):
     Args:
         weight: factor of each class, or None.
         gamma: how much less.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> import weft
@@ -385,10 +339,8 @@ class FocalLoss(LossBase):
         0.6931472
     """
 
-    def __init__(self, weight: Tensor | None = None, gamma: float = 2.0, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.weight = weight
-        self.gamma = float(gamma)
+    @declared(gamma=real)
+    def __init__(self, weight: Tensor | None = None, gamma: float = 2.0, reduction: str = "mean") -> None: ...
 
     def construct(self, logits: Any, labels: Any) -> Any:
         _require_tensors("FocalLoss", logits, labels)
@@ -499,8 +451,8 @@ class MultiClassDiceLoss(LossBase):
         if self.activation is not None:
             logits = self.activation(logits)
         total: Any = 0.0
-        for number in range(label.shape[1]):
-            if number != self.ignore_indiex:
-                loss = self.binary_dice_loss(logits[:, number], label[:, number])
-                total = total + (loss if self.weights is None else loss * self.weights[number])
+        for place in range(label.shape[1]):
+            if place != self.ignore_indiex:
+                loss = self.binary_dice_loss(logits[:, place], label[:, place])
+                total = total + (loss if self.weights is None else loss * self.weights[place])
         return total / label.shape[1]

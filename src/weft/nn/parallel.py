@@ -10,6 +10,7 @@ from weft.context import get_auto_parallel_context
 from weft.core.tensor import Tensor
 from weft.core.transparency import keeps
 from weft.nn.cell import Cell
+from weft.nn.declared import declared
 from weft.nn.layer.normalization import _BatchNorm
 from weft.ops.collectives import AllReduce
 from weft.parallel.layout import Layout
@@ -183,21 +184,11 @@ class PipelineGradReducer(Cell):
         return tuple([(grad / self.scale_sense).astype(grad.dtype) for grad in grads])
 
 
-class SyncBatchNorm(_BatchNorm):
+class SyncBatchNorm(_BatchNorm, dimensions=(2, 4)):
     """Batch normalisation over the batches of all processes: in one process, over its own.
 
     Args:
-        num_features: number of channels.
-        eps: added to the variance.
-        momentum: share of the old value when a running statistic moves.
-        affine: train the scale and the shift.
-        gamma_init: initializer of the scale.
-        beta_init: initializer of the shift.
-        moving_mean_init: initializer of the running mean.
-        moving_var_init: initializer of the running variance.
-        use_batch_statistics: True: always use the batch; False: never; None: while training.
         process_groups: processes that share statistics: ``[[0]]``, or None for all.
-        dtype: element type of the parameters.
 
     Raises:
         RuntimeError: other processes are asked for.
@@ -208,8 +199,7 @@ class SyncBatchNorm(_BatchNorm):
         (1, 2, 1, 1)
     """
 
-    _dimensions = (2, 4)
-
+    @declared()
     def __init__(
         self,
         num_features: int,
@@ -223,13 +213,11 @@ class SyncBatchNorm(_BatchNorm):
         use_batch_statistics: bool | None = None,
         process_groups: Any = None,
         dtype: Any = dtypes.float32,
-    ) -> None:
-        super().__init__(
-            num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
-            use_batch_statistics, "NCHW", dtype,
-        )  # fmt: skip
-        if process_groups is not None and [list(group) for group in process_groups] != [[0]]:
-            raise SeveralProcesses(f"SyncBatchNorm: process_groups={process_groups}")
+    ) -> None: ...
+
+    def _made(self) -> None:
+        if self.process_groups is not None and [list(group) for group in self.process_groups] != [[0]]:
+            raise SeveralProcesses(f"SyncBatchNorm: process_groups={self.process_groups}")
 
 
 class AutoParallel(Cell):

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from weft.core.describing import Described
 from weft.core.dispatch import apply
 from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.primitive import Primitive, Sample
@@ -102,8 +103,19 @@ def parted(who: str, value: Any) -> Tensor:
     return value
 
 
-class _Collective(Operator):
-    """Base of the collectives: arguments of the constructor are checked there, the group in each call."""
+class _Collective(Described, Operator):
+    """Base of the collectives: arguments of the constructor are checked there, the group in each call.
+
+    Args:
+        op: how, see `ReduceOp`.
+        group: the processes.
+        dest_rank: which one.
+        src_rank: which one.
+    """
+
+    _primitive: ClassVar[Any] = None
+    #: whether the processes get parts of a tensor, or give some
+    _parts: ClassVar[bool] = False
 
     def _keep(self, **fixed: Any) -> None:
         name = type(self).__name__
@@ -121,95 +133,51 @@ class _Collective(Operator):
         self._here()
         return apply(primitive, inputs, tuple([self.fixed[name] for name in primitive.attr_names]))
 
+    def __call__(self, input_x: Any) -> Any:
+        check = parted if self._parts else tensor
+        return self._apply(self._primitive, check(self.name, input_x))
 
-class AllReduce(_Collective):
-    """Every process gets the reduction of all tensors.
 
-    Args:
-        op: how, see `ReduceOp`.
-        group: the processes.
-    """
+class AllReduce(_Collective, primitive=ALL_REDUCE):
+    """Every process gets the reduction of all tensors."""
 
     def __init__(self, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
         self._keep(op=op, group=group)
 
-    def __call__(self, input_x: Any) -> Any:
-        return self._apply(ALL_REDUCE, tensor(self.name, input_x))
 
-
-class Reduce(_Collective):
-    """One process gets the reduction of all tensors.
-
-    Args:
-        dest_rank: which one.
-        op: how, see `ReduceOp`.
-        group: the processes.
-    """
+class Reduce(_Collective, primitive=REDUCE):
+    """One process gets the reduction of all tensors."""
 
     def __init__(self, dest_rank: int, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
         self._keep(dest_rank=rank("Reduce", "dest_rank", dest_rank), op=op, group=group)
 
-    def __call__(self, input_x: Any) -> Any:
-        return self._apply(REDUCE, tensor(self.name, input_x))
 
-
-class AllGather(_Collective):
-    """Every process gets the tensors of all, one after the other along the first dimension.
-
-    Args:
-        group: the processes.
-    """
+class AllGather(_Collective, primitive=ALL_GATHER, parts=True):
+    """Every process gets the tensors of all, one after the other along the first dimension."""
 
     def __init__(self, group: str = _WORLD) -> None:
         self._keep(group=group)
 
-    def __call__(self, input_x: Any) -> Any:
-        return self._apply(ALL_GATHER, parted(self.name, input_x))
 
-
-class ReduceScatter(_Collective):
-    """Every process gets its part of the reduction of all tensors, cut along the first dimension.
-
-    Args:
-        op: how, see `ReduceOp`.
-        group: the processes.
-    """
+class ReduceScatter(_Collective, primitive=REDUCE_SCATTER, parts=True):
+    """Every process gets its part of the reduction of all tensors, cut along the first dimension."""
 
     def __init__(self, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
         self._keep(op=op, group=group)
 
-    def __call__(self, input_x: Any) -> Any:
-        return self._apply(REDUCE_SCATTER, parted(self.name, input_x))
 
-
-class CollectiveGather(_Collective):
-    """One process gets the tensors of all, one after the other along the first dimension.
-
-    Args:
-        dest_rank: which one.
-        group: the processes.
-    """
+class CollectiveGather(_Collective, primitive=GATHER, parts=True):
+    """One process gets the tensors of all, one after the other along the first dimension."""
 
     def __init__(self, dest_rank: int, group: str = _WORLD) -> None:
         self._keep(dest_rank=rank("CollectiveGather", "dest_rank", dest_rank), group=group)
 
-    def __call__(self, input_x: Any) -> Any:
-        return self._apply(GATHER, parted(self.name, input_x))
 
-
-class CollectiveScatter(_Collective):
-    """Every process gets its part of the tensor of one, cut along the first dimension.
-
-    Args:
-        src_rank: which one.
-        group: the processes.
-    """
+class CollectiveScatter(_Collective, primitive=SCATTER, parts=True):
+    """Every process gets its part of the tensor of one, cut along the first dimension."""
 
     def __init__(self, src_rank: int = 0, group: str = _WORLD) -> None:
         self._keep(src_rank=rank("CollectiveScatter", "src_rank", src_rank), group=group)
-
-    def __call__(self, input_x: Any) -> Any:
-        return self._apply(SCATTER, parted(self.name, input_x))
 
 
 class Broadcast(_Collective):
@@ -217,7 +185,6 @@ class Broadcast(_Collective):
 
     Args:
         root_rank: which one.
-        group: the processes.
 
     Returns:
         tuple: the tensors.
@@ -238,7 +205,6 @@ class AlltoAll(_Collective):
         split_count: number of parts, that of the processes.
         split_dim: along which dimension the tensor is cut.
         concat_dim: along which dimension the parts are put together.
-        group: the processes.
     """
 
     def __init__(self, split_count: int, split_dim: int, concat_dim: int, group: str = _WORLD) -> None:
@@ -262,7 +228,6 @@ class AlltoAllV(_Collective):
     """Each process sends each so many elements of a tensor: ``AlltoAllV()(x, send_numel_list, recv_numel_list)``.
 
     Args:
-        group: the processes.
         block_size: elements that are counted as one.
 
     Returns:
@@ -274,7 +239,7 @@ class AlltoAllV(_Collective):
             raise ValueError(f"AlltoAllV: block_size must be positive, not {block_size}")
         self._keep(group=group, block_size=block_size)
 
-    def __call__(self, input_x: Any, send_numel_list: Any, recv_numel_list: Any) -> Any:
+    def __call__(self, input_x: Any, send_numel_list: Any, recv_numel_list: Any) -> Any:  # type: ignore[override]
         size = math.prod(tensor(self.name, input_x).shape)
         for what, counts in (("send_numel_list", send_numel_list), ("recv_numel_list", recv_numel_list)):
             found = counts.tolist() if isinstance(counts, Tensor) else list(counts)
@@ -294,7 +259,6 @@ class NeighborExchange(_Collective):
         recv_shapes: shapes of the tensors that come.
         send_shapes: shapes of the tensors that are sent.
         recv_type: element type of the tensors that come.
-        group: the processes.
 
     Returns:
         tuple: the tensors that came.
@@ -328,16 +292,12 @@ class NeighborExchange(_Collective):
 
 
 class Barrier(_Collective):
-    """Wait for all processes of a group.
-
-    Args:
-        group: the processes.
-    """
+    """Wait for all processes of a group."""
 
     def __init__(self, group: str = _WORLD) -> None:
         self._keep(group=group)
 
-    def __call__(self) -> None:
+    def __call__(self) -> None:  # type: ignore[override]
         self._here()
 
 
@@ -347,7 +307,6 @@ class Send(_Collective):
     Args:
         sr_tag: number of the message.
         dest_rank: to whom.
-        group: the processes.
         group_back: those of the gradient.
     """
 
@@ -368,7 +327,6 @@ class Receive(_Collective):
         src_rank: from whom.
         shape: of the tensor.
         dtype: of the tensor.
-        group: the processes.
         group_back: those of the gradient.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -21,9 +22,15 @@ __all__ = [
 ]  # fmt: skip
 
 _WHY = "bool result"
+#: comparisons whose operands may be exchanged
+_symmetric = partial(op, no_gradient=_WHY, samples=pairs(), promotes=True, commutative=True, elementwise=True)
+#: the others
+_ordering = partial(op, no_gradient=_WHY, samples=pairs(), promotes=True, elementwise=True)
+#: what kind of number an element is
+_kind = partial(op, no_gradient=_WHY, samples=unary(), elementwise=True)
 
 
-@op("Equal", method="equal", no_gradient=_WHY, samples=pairs(), promotes=True, commutative=True, elementwise=True)
+@_symmetric("Equal", method="equal")
 def equal(input: Any, other: Any) -> Any:
     """Whether elements are equal, with broadcasting.
 
@@ -34,15 +41,7 @@ def equal(input: Any, other: Any) -> Any:
     return jnp.equal(*operands("equal", input, other))
 
 
-@op(
-    "NotEqual",
-    method=("not_equal", "ne"),
-    no_gradient=_WHY,
-    samples=pairs(),
-    promotes=True,
-    commutative=True,
-    elementwise=True,
-)
+@_symmetric("NotEqual", method=("not_equal", "ne"))
 def not_equal(input: Any, other: Any) -> Any:
     """Whether elements differ, with broadcasting.
 
@@ -53,15 +52,7 @@ def not_equal(input: Any, other: Any) -> Any:
     return jnp.not_equal(*operands("not_equal", input, other))
 
 
-@op(
-    "Less",
-    method=("less", "lt"),
-    operator="__lt__",
-    no_gradient=_WHY,
-    samples=pairs(),
-    promotes=True,
-    elementwise=True,
-)
+@_ordering("Less", method=("less", "lt"), operator="__lt__")
 def less(input: Any, other: Any) -> Any:
     """Whether elements of `input` are smaller, with broadcasting.
 
@@ -72,15 +63,7 @@ def less(input: Any, other: Any) -> Any:
     return jnp.less(*operands("less", input, other))
 
 
-@op(
-    "LessEqual",
-    method=("less_equal", "le"),
-    operator="__le__",
-    no_gradient=_WHY,
-    samples=pairs(),
-    promotes=True,
-    elementwise=True,
-)
+@_ordering("LessEqual", method=("less_equal", "le"), operator="__le__")
 def less_equal(input: Any, other: Any) -> Any:
     """Whether elements of `input` are smaller or equal, with broadcasting.
 
@@ -91,15 +74,7 @@ def less_equal(input: Any, other: Any) -> Any:
     return jnp.less_equal(*operands("less_equal", input, other))
 
 
-@op(
-    "Greater",
-    method=("greater", "gt"),
-    operator="__gt__",
-    no_gradient=_WHY,
-    samples=pairs(),
-    promotes=True,
-    elementwise=True,
-)
+@_ordering("Greater", method=("greater", "gt"), operator="__gt__")
 def greater(input: Any, other: Any) -> Any:
     """Whether elements of `input` are larger, with broadcasting.
 
@@ -110,15 +85,7 @@ def greater(input: Any, other: Any) -> Any:
     return jnp.greater(*operands("greater", input, other))
 
 
-@op(
-    "GreaterEqual",
-    method=("greater_equal", "ge"),
-    operator="__ge__",
-    no_gradient=_WHY,
-    samples=pairs(),
-    promotes=True,
-    elementwise=True,
-)
+@_ordering("GreaterEqual", method=("greater_equal", "ge"), operator="__ge__")
 def greater_equal(input: Any, other: Any) -> Any:
     """Whether elements of `input` are larger or equal, with broadcasting.
 
@@ -190,7 +157,7 @@ def array_equal(input: Any, other: Any) -> Any:
 # -- what kind of number ---------------------------------------------------------------------------------
 
 
-@op("IsNan", method="isnan", no_gradient=_WHY, samples=unary(), elementwise=True)
+@_kind("IsNan", method="isnan")
 def isnan(input: Any) -> Any:
     """Whether each element is NaN.
 
@@ -201,7 +168,7 @@ def isnan(input: Any) -> Any:
     return jnp.isnan(input)
 
 
-@op("IsInf", method="isinf", no_gradient=_WHY, samples=unary(), elementwise=True)
+@_kind("IsInf", method="isinf")
 def isinf(input: Any) -> Any:
     """Whether each element is infinite.
 
@@ -212,7 +179,7 @@ def isinf(input: Any) -> Any:
     return jnp.isinf(input)
 
 
-@op("IsFinite", method="isfinite", no_gradient=_WHY, samples=unary(), elementwise=True)
+@_kind("IsFinite", method="isfinite")
 def isfinite(input: Any) -> Any:
     """Whether each element is neither NaN nor infinite.
 
@@ -229,7 +196,7 @@ def _float_status(input: Any) -> Any:
     return jnp.any(~jnp.isfinite(input)).reshape(1).astype(jnp.float32)
 
 
-@op("IsPosInf", classes=(), method="isposinf", no_gradient=_WHY, samples=unary(), elementwise=True)
+@_kind("IsPosInf", classes=(), method="isposinf")
 def isposinf(input: Any) -> Any:
     """Whether each element is plus infinity.
 
@@ -240,7 +207,7 @@ def isposinf(input: Any) -> Any:
     return jnp.isposinf(input)
 
 
-@op("IsNegInf", classes=(), method="isneginf", no_gradient=_WHY, samples=unary(), elementwise=True)
+@_kind("IsNegInf", classes=(), method="isneginf")
 def isneginf(input: Any) -> Any:
     """Whether each element is minus infinity.
 
@@ -251,7 +218,7 @@ def isneginf(input: Any) -> Any:
     return jnp.isneginf(input)
 
 
-@op("IsReal", classes=(), method="isreal", no_gradient=_WHY, samples=unary(), elementwise=True)
+@_kind("IsReal", classes=(), method="isreal")
 def isreal(input: Any) -> Any:
     """Whether each element has no imaginary part.
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft.core.declare import freeze, operator_class
+from weft.core.describing import described
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
@@ -222,6 +223,16 @@ def convolve(
     return apply(CONVOLUTION, (input, weight, bias), attrs)
 
 
+_described = described(
+    bias="(O,) or None.",
+    stride="step, an int or one for each dimension.",
+    pad_mode='``"same"``, ``"valid"`` or ``"pad"``.',
+    dilation="distance of the kernel's elements, an int or one for each dimension.",
+    groups="number of channel groups that are convolved apart.",
+)
+
+
+@_described
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -237,12 +248,9 @@ def conv1d(
     Args:
         input: (N, C, L).
         weight: (O, C / groups, K).
-        bias: (O,) or None.
         stride: step.
-        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
         padding: zeros on both sides, or (low, high), for ``"pad"``.
         dilation: distance of the kernel's elements.
-        groups: number of channel groups that are convolved apart.
 
     Returns:
         Tensor: (N, O, L').
@@ -254,6 +262,7 @@ def conv1d(
     return convolve("conv1d", 1, input, weight, bias, stride, pad_mode, padding, dilation, groups)
 
 
+@_described
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -269,12 +278,7 @@ def conv2d(
     Args:
         input: (N, C, H, W).
         weight: (O, C / groups, KH, KW).
-        bias: (O,) or None.
-        stride: step, an int or one for each dimension.
-        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
         padding: for ``"pad"``: an int, (vertical, horizontal) or (top, bottom, left, right).
-        dilation: distance of the kernel's elements, an int or one for each dimension.
-        groups: number of channel groups that are convolved apart.
 
     Returns:
         Tensor: (N, O, H', W').
@@ -288,6 +292,7 @@ def conv2d(
     return convolve("conv2d", 2, input, weight, bias, stride, pad_mode, padding, dilation, groups)
 
 
+@_described
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -303,12 +308,7 @@ def conv3d(
     Args:
         input: (N, C, D, H, W).
         weight: (O, C / groups, KD, KH, KW).
-        bias: (O,) or None.
-        stride: step, an int or one for each dimension.
-        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
         padding: for ``"pad"``: an int, one for each dimension, or a (low, high) pair for each, flat.
-        dilation: distance of the kernel's elements, an int or one for each dimension.
-        groups: number of channel groups that are convolved apart.
 
     Returns:
         Tensor: (N, O, D', H', W').

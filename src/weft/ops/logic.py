@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,6 +19,8 @@ __all__ = [
 ]  # fmt: skip
 
 _WHY = "bool result"
+#: logic of two operands
+_of_flags = partial(op, no_gradient=_WHY, samples=pairs(FLAGS, ~FLAGS, False), commutative=True, elementwise=True)
 
 # -- logic -----------------------------------------------------------------------------------------------
 
@@ -27,14 +30,7 @@ def _logical(name: str, *arrays: Any) -> Any:
     return [a.astype(jnp.bool_) for a in arrays]
 
 
-@op(
-    "LogicalAnd",
-    method="logical_and",
-    no_gradient=_WHY,
-    samples=pairs(FLAGS, ~FLAGS, False),
-    commutative=True,
-    elementwise=True,
-)
+@_of_flags("LogicalAnd", method="logical_and")
 def logical_and(input: Any, other: Any) -> Any:
     """Whether both elements are true (nonzero).
 
@@ -45,14 +41,7 @@ def logical_and(input: Any, other: Any) -> Any:
     return jnp.logical_and(*_logical("logical_and", input, other))
 
 
-@op(
-    "LogicalOr",
-    method="logical_or",
-    no_gradient=_WHY,
-    samples=pairs(FLAGS, ~FLAGS, False),
-    commutative=True,
-    elementwise=True,
-)
+@_of_flags("LogicalOr", method="logical_or")
 def logical_or(input: Any, other: Any) -> Any:
     """Whether either element is true (nonzero).
 
@@ -63,14 +52,7 @@ def logical_or(input: Any, other: Any) -> Any:
     return jnp.logical_or(*_logical("logical_or", input, other))
 
 
-@op(
-    "LogicalXor",
-    method="logical_xor",
-    no_gradient=_WHY,
-    samples=pairs(FLAGS, ~FLAGS, False),
-    commutative=True,
-    elementwise=True,
-)
+@_of_flags("LogicalXor", method="logical_xor")
 def logical_xor(input: Any, other: Any) -> Any:
     """Whether exactly one element is true (nonzero).
 
@@ -103,19 +85,22 @@ def _bits(name: str, *arrays: Any) -> Any:
 
 
 _INTEGER_RESULT = "integer result"
-
-
-@op(
-    "BitwiseAnd",
-    method="bitwise_and",
-    operator="__and__",
-    reflected="__rand__",
+#: logic of bits of two operands
+_of_bits = partial(
+    op,
     no_gradient=_INTEGER_RESULT,
     samples=pairs(INTEGERS, DIVISORS, False),
     promotes=True,
     commutative=True,
     elementwise=True,
 )
+#: shifts of bits
+_shift = partial(
+    op, no_gradient=_INTEGER_RESULT, samples=pairs(INTEGERS, np.abs(DIVISORS), False), promotes=True, elementwise=True
+)
+
+
+@_of_bits("BitwiseAnd", method="bitwise_and", operator="__and__", reflected="__rand__")
 def bitwise_and(input: Any, other: Any) -> Any:
     """And of the bits; the logical and of bools.
 
@@ -126,17 +111,7 @@ def bitwise_and(input: Any, other: Any) -> Any:
     return jnp.bitwise_and(*_bits("bitwise_and", input, other))
 
 
-@op(
-    "BitwiseOr",
-    method="bitwise_or",
-    operator="__or__",
-    reflected="__ror__",
-    no_gradient=_INTEGER_RESULT,
-    samples=pairs(INTEGERS, DIVISORS, False),
-    promotes=True,
-    commutative=True,
-    elementwise=True,
-)
+@_of_bits("BitwiseOr", method="bitwise_or", operator="__or__", reflected="__ror__")
 def bitwise_or(input: Any, other: Any) -> Any:
     """Or of the bits; the logical or of bools.
 
@@ -147,17 +122,7 @@ def bitwise_or(input: Any, other: Any) -> Any:
     return jnp.bitwise_or(*_bits("bitwise_or", input, other))
 
 
-@op(
-    "BitwiseXor",
-    method="bitwise_xor",
-    operator="__xor__",
-    reflected="__rxor__",
-    no_gradient=_INTEGER_RESULT,
-    samples=pairs(INTEGERS, DIVISORS, False),
-    promotes=True,
-    commutative=True,
-    elementwise=True,
-)
+@_of_bits("BitwiseXor", method="bitwise_xor", operator="__xor__", reflected="__rxor__")
 def bitwise_xor(input: Any, other: Any) -> Any:
     """Exclusive or of the bits; the logical one of bools.
 
@@ -179,16 +144,7 @@ def invert(x: Any) -> Any:
     return jnp.invert(*_bits("invert", x))
 
 
-@op(
-    "LeftShift",
-    method="bitwise_left_shift",
-    operator="__lshift__",
-    reflected="__rlshift__",
-    no_gradient=_INTEGER_RESULT,
-    samples=pairs(INTEGERS, np.abs(DIVISORS), False),
-    promotes=True,
-    elementwise=True,
-)
+@_shift("LeftShift", method="bitwise_left_shift", operator="__lshift__", reflected="__rlshift__")
 def bitwise_left_shift(input: Any, other: Any) -> Any:
     """Bits shifted to the left.
 
@@ -199,16 +155,7 @@ def bitwise_left_shift(input: Any, other: Any) -> Any:
     return jnp.left_shift(*_bits("bitwise_left_shift", input, other))
 
 
-@op(
-    "RightShift",
-    method="bitwise_right_shift",
-    operator="__rshift__",
-    reflected="__rrshift__",
-    no_gradient=_INTEGER_RESULT,
-    samples=pairs(INTEGERS, np.abs(DIVISORS), False),
-    promotes=True,
-    elementwise=True,
-)
+@_shift("RightShift", method="bitwise_right_shift", operator="__rshift__", reflected="__rrshift__")
 def bitwise_right_shift(input: Any, other: Any) -> Any:
     """Bits shifted to the right, keeping the sign.
 

@@ -9,7 +9,8 @@ import numpy as np
 from jax import lax
 
 from weft import dtypes
-from weft.core.declare import add_method, op, operator_class
+from weft.core.declare import Declaration, add_method, op, operator_class
+from weft.core.describing import described
 from weft.ops._rules import floating, operands, promoted, tensor
 from weft.ops._samples import POSITIVE, A, B, integer_pairs, one, pairs, unary
 
@@ -19,6 +20,33 @@ __all__ = [
     "real_div", "reciprocal", "remainder", "square", "sub", "subtract", "true_divide", "truncate_div",
     "truncate_mod",
 ]  # fmt: skip
+
+_TWO = described(
+    **dict.fromkeys(("input", "other", "x", "y"), "tensor or number."),
+    returns="Tensor: of the broadcast shape and promoted dtype.",
+)
+_MIXED = integer_pairs(), pairs(A, POSITIVE + np.float32(0.1))
+_ONE = described(input="tensor.", returns="Tensor: like `input`.")
+
+
+def _binary(name: str, samples: Any = None, **traits: Any) -> Declaration:
+    """Declare arithmetic of two operands."""
+    return op(name, samples=samples or pairs(), promotes=True, elementwise=True, describe=_TWO, **traits)
+
+
+def _rounded(name: str, **traits: Any) -> Declaration:
+    """Declare a quotient that is rounded."""
+    return _binary(name, integer_pairs(), no_gradient="piecewise constant", **traits)
+
+
+def _remainder(name: str, **traits: Any) -> Declaration:
+    """Declare a remainder of a division."""
+    return _binary(name, lambda: [sample for samples in _MIXED for sample in samples()], **traits)
+
+
+def _unary(name: str, **traits: Any) -> Declaration:
+    """Declare arithmetic of one operand."""
+    return op(name, samples=unary(), elementwise=True, describe=_ONE, **traits)
 
 
 def _exact(input: Any, other: Any) -> Any:
@@ -31,26 +59,16 @@ def _exact(input: Any, other: Any) -> Any:
     return lax.optimization_barrier((input, other)) if is_number else (input, other)
 
 
-@op(
+@_binary(
     "Add",
     operator="__add__",
     reflected="__radd__",
     classes=("Add", "TensorAdd"),
     gradient=lambda x, y, out, dout: (dout, dout),
-    samples=pairs(),
-    promotes=True,
     commutative=True,
-    elementwise=True,
 )
 def add(input: Any, other: Any) -> Any:
     """Add elementwise, with broadcasting.
-
-    Args:
-        input: tensor or number.
-        other: tensor or number.
-
-    Returns:
-        Tensor: of the broadcast shape and promoted dtype.
 
     Example:
         >>> print(add(Tensor([1.0, 2.0]), 1))
@@ -60,25 +78,15 @@ def add(input: Any, other: Any) -> Any:
     return jnp.add(*_exact(input, other))
 
 
-@op(
+@_binary(
     "Sub",
     method="subtract",
     operator="__sub__",
     reflected="__rsub__",
     gradient=lambda x, y, out, dout: (dout, neg(dout)),
-    samples=pairs(),
-    promotes=True,
-    elementwise=True,
 )
 def sub(input: Any, other: Any) -> Any:
     """Subtract elementwise, with broadcasting.
-
-    Args:
-        input: tensor or number.
-        other: tensor or number.
-
-    Returns:
-        Tensor: of the broadcast shape and promoted dtype.
 
     Example:
         >>> print(sub(Tensor([1.0, 2.0]), 1))
@@ -90,26 +98,16 @@ def sub(input: Any, other: Any) -> Any:
     return jnp.subtract(*_exact(input, other))
 
 
-@op(
+@_binary(
     "Mul",
     method=("mul", "multiply"),
     operator="__mul__",
     reflected="__rmul__",
     gradient=lambda x, y, out, dout: (mul(y, dout), mul(x, dout)),
-    samples=pairs(),
-    promotes=True,
     commutative=True,
-    elementwise=True,
 )
 def mul(input: Any, other: Any) -> Any:
     """Multiply elementwise, with broadcasting.
-
-    Args:
-        input: tensor or number.
-        other: tensor or number.
-
-    Returns:
-        Tensor: of the broadcast shape and promoted dtype.
 
     Example:
         >>> print(mul(Tensor([1.0, 2.0]), 3))
@@ -129,23 +127,16 @@ def _div_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
     return dx, neg(mul(dx, out))
 
 
-@op(
+@_binary(
     "RealDiv",
     operator="__truediv__",
     reflected="__rtruediv__",
     method=("true_divide", "divide"),
     classes=("RealDiv", "Div"),
     gradient=_div_rule,
-    samples=pairs(),
-    promotes=True,
-    elementwise=True,
 )
 def real_div(input: Any, other: Any) -> Any:
     """Divide elementwise; integers give float32.
-
-    Args:
-        input: tensor or number.
-        other: tensor or number.
 
     Returns:
         Tensor: of the broadcast shape, floating point.
@@ -184,25 +175,9 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     raise ValueError(f"div: rounding_mode must be None, 'floor' or 'trunc', not {rounding_mode!r}")
 
 
-@op(
-    "FloorDiv",
-    method=("floor_div", "floor_divide"),
-    operator="__floordiv__",
-    reflected="__rfloordiv__",
-    no_gradient="piecewise constant",
-    samples=integer_pairs(),
-    promotes=True,
-    elementwise=True,
-)
+@_rounded("FloorDiv", method=("floor_div", "floor_divide"), operator="__floordiv__", reflected="__rfloordiv__")
 def floor_div(x: Any, y: Any) -> Any:
     """Divide and round down, elementwise.
-
-    Args:
-        x: tensor or number.
-        y: tensor or number.
-
-    Returns:
-        Tensor: of the broadcast shape and promoted dtype.
 
     Example:
         >>> print(floor_div(Tensor([7, -7]), 2))
@@ -212,25 +187,15 @@ def floor_div(x: Any, y: Any) -> Any:
     return jnp.floor_divide(x, y)
 
 
-@op(
+@_remainder(
     "FloorMod",
     method=("floor_mod", "remainder"),
     operator="__mod__",
     reflected="__rmod__",
     gradient=lambda x, y, out, dout: (dout, neg(mul(dout, floor_div(x, y)))),
-    samples=lambda: [*integer_pairs()(), *pairs(A, POSITIVE + np.float32(0.1))()],
-    promotes=True,
-    elementwise=True,
 )
 def floor_mod(input: Any, other: Any) -> Any:
     """Remainder of the division rounded down: it has the sign of the divisor, as Python's ``%``.
-
-    Args:
-        input: tensor or number.
-        other: tensor or number.
-
-    Returns:
-        Tensor: of the broadcast shape and promoted dtype.
 
     Example:
         >>> print(floor_mod(Tensor([7, -7]), 4))
@@ -240,24 +205,14 @@ def floor_mod(input: Any, other: Any) -> Any:
     return jnp.remainder(input, other)
 
 
-@op(
+@_remainder(
     "Mod",
     method="fmod",
     classes=("Mod", "TruncateMod"),
-    samples=lambda: [*integer_pairs()(), *pairs(A, POSITIVE + np.float32(0.1))()],
     gradient=lambda x, y, out, dout: (dout, neg(mul(dout, truncate_div(x, y)))),
-    promotes=True,
-    elementwise=True,
 )
 def fmod(input: Any, other: Any) -> Any:
     """Remainder of the division rounded toward zero: it has the sign of the dividend.
-
-    Args:
-        input: tensor or number.
-        other: tensor or number.
-
-    Returns:
-        Tensor: of the broadcast shape and promoted dtype.
 
     Example:
         >>> print(fmod(Tensor([7, -7]), 4))
@@ -267,22 +222,9 @@ def fmod(input: Any, other: Any) -> Any:
     return jnp.fmod(input, other)
 
 
-@op(
-    "TruncateDiv",
-    no_gradient="piecewise constant",
-    samples=integer_pairs(),
-    promotes=True,
-    elementwise=True,
-)
+@_rounded("TruncateDiv")
 def truncate_div(x: Any, y: Any) -> Any:
     """Divide and round toward zero, elementwise.
-
-    Args:
-        x: tensor or number.
-        y: tensor or number.
-
-    Returns:
-        Tensor: of the broadcast shape and promoted dtype.
 
     Example:
         >>> print(truncate_div(Tensor([7, -7]), 2))
@@ -294,13 +236,9 @@ def truncate_div(x: Any, y: Any) -> Any:
     return jnp.sign(x) * jnp.sign(y) * (jnp.abs(x) // jnp.abs(y))
 
 
-@op("DivNoNan", samples=pairs(), promotes=True, elementwise=True)
+@_binary("DivNoNan")
 def div_no_nan(input: Any, other: Any) -> Any:
     """Divide elementwise; where the divisor is zero the result is zero.
-
-    Args:
-        input: tensor or number.
-        other: tensor or number.
 
     Returns:
         Tensor: of the broadcast shape, floating point.
@@ -368,21 +306,9 @@ def pow(input: Any, exponent: Any) -> Any:
     return jnp.where((exponent < 0) & (jnp.abs(input) != 1), 0, power)
 
 
-@op(
-    "Neg",
-    method=("neg", "negative"),
-    gradient=lambda x, out, dout: (neg(dout),),
-    samples=unary(),
-    elementwise=True,
-)
+@_unary("Neg", method=("neg", "negative"), gradient=lambda x, out, dout: (neg(dout),))
 def neg(input: Any) -> Any:
     """Negate elementwise.
-
-    Args:
-        input: tensor.
-
-    Returns:
-        Tensor: like `input`.
 
     Example:
         >>> print(neg(Tensor([1.0, -2.0])))
@@ -391,21 +317,9 @@ def neg(input: Any) -> Any:
     return jnp.negative(input)
 
 
-@op(
-    "Square",
-    method="square",
-    gradient=lambda x, out, dout: (mul(dout, mul(x, 2)),),
-    samples=unary(),
-    elementwise=True,
-)
+@_unary("Square", method="square", gradient=lambda x, out, dout: (mul(dout, mul(x, 2)),))
 def square(input: Any) -> Any:
     """Square of each element.
-
-    Args:
-        input: tensor.
-
-    Returns:
-        Tensor: like `input`.
 
     Example:
         >>> print(square(Tensor([1.0, -2.0])))
@@ -414,19 +328,14 @@ def square(input: Any) -> Any:
     return jnp.square(input)
 
 
-@op(
+@_unary(
     "Reciprocal",
     method="reciprocal",
     classes=("Reciprocal", "Inv"),
     gradient=lambda x, out, dout: (neg(mul(dout, square(out))),),
-    samples=unary(),
-    elementwise=True,
 )
 def reciprocal(input: Any) -> Any:
     """One divided by each element; integers give float32.
-
-    Args:
-        input: tensor.
 
     Returns:
         Tensor: floating point.
@@ -438,23 +347,11 @@ def reciprocal(input: Any) -> Any:
     return jnp.reciprocal(floating(input))
 
 
-@op(
-    "Maximum",
-    method="maximum",
-    gradient=lambda x, y, out, dout: (_where_larger(x, y, dout), _where_larger(y, x, dout)),
-    samples=pairs(),
-    promotes=True,
-    elementwise=True,
+@_binary(
+    "Maximum", method="maximum", gradient=lambda x, y, out, dout: (_where_larger(x, y, dout), _where_larger(y, x, dout))
 )
 def maximum(input: Any, other: Any) -> Any:
     """The larger of two tensors, elementwise; NaN wins. Where equal, half of the gradient goes to each.
-
-    Args:
-        input: tensor or number.
-        other: tensor or number.
-
-    Returns:
-        Tensor: of the broadcast shape and promoted dtype.
 
     Example:
         >>> print(maximum(Tensor([1.0, 4.0]), Tensor([3.0, 2.0])))
@@ -464,23 +361,11 @@ def maximum(input: Any, other: Any) -> Any:
     return jnp.maximum(input, other)
 
 
-@op(
-    "Minimum",
-    method="minimum",
-    gradient=lambda x, y, out, dout: (_where_larger(y, x, dout), _where_larger(x, y, dout)),
-    samples=pairs(),
-    promotes=True,
-    elementwise=True,
+@_binary(
+    "Minimum", method="minimum", gradient=lambda x, y, out, dout: (_where_larger(y, x, dout), _where_larger(x, y, dout))
 )
 def minimum(input: Any, other: Any) -> Any:
     """The smaller of two tensors, elementwise; NaN wins. Where equal, half of the gradient goes to each.
-
-    Args:
-        input: tensor or number.
-        other: tensor or number.
-
-    Returns:
-        Tensor: of the broadcast shape and promoted dtype.
 
     Example:
         >>> print(minimum(Tensor([1.0, 4.0]), Tensor([3.0, 2.0])))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -108,7 +108,66 @@ class RowTensor:
         return f"RowTensor(shape={list(self.dense_shape)}, indices={self.indices!r}, values={self.values!r})"
 
 
-class COOTensor:
+class _Matrix:
+    """What sparse matrices share: elements, each at its place, and a shape."""
+
+    values: Any
+    shape: Any
+
+    @property
+    def dtype(self) -> Any:
+        """The element type."""
+        return self.values.dtype
+
+    @property
+    def size(self) -> int:
+        """The number of elements that there are."""
+        return int(self.values.size)
+
+    @property
+    def itemsize(self) -> int:
+        """The number of bytes of an element."""
+        return int(self.values.itemsize)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @transparent
+    def _places(self) -> Tensor:
+        """The row and the column of each element."""
+        raise NotImplementedError
+
+    @transparent
+    def _with(self, values: Any) -> Self:
+        """A matrix with other elements at the same places."""
+        raise NotImplementedError
+
+    @transparent
+    def abs(self) -> Self:
+        """The sizes of the elements."""
+        return self._with(absolute(self.values))
+
+    @transparent
+    def astype(self, dtype: Any) -> Self:
+        """The elements in another type.
+
+        Args:
+            dtype: the type.
+        """
+        return self._with(self.values.astype(dtype))
+
+    @transparent
+    def __mul__(self, other: Any) -> Self:
+        return self._with(self.values * _at(self._places(), other, self.shape))
+
+    @transparent
+    def __truediv__(self, other: Any) -> Self:
+        return self._with(self.values / _at(self._places(), other, self.shape))
+
+
+class COOTensor(_Matrix):
     """A sparse matrix: its elements with the row and column of each.
 
     Args:
@@ -143,26 +202,6 @@ class COOTensor:
         self.values = values
         self.shape = shape
 
-    @property
-    def dtype(self) -> Any:
-        """The element type."""
-        return self.values.dtype
-
-    @property
-    def size(self) -> int:
-        """The number of elements that there are."""
-        return int(self.values.size)
-
-    @property
-    def itemsize(self) -> int:
-        """The number of bytes of an element."""
-        return int(self.values.itemsize)
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
-
     def to_tuple(self) -> tuple[Tensor, Tensor, tuple[int, ...]]:
         """The places, the elements and the shape."""
         return self.indices, self.values, self.shape
@@ -173,6 +212,14 @@ class COOTensor:
         return _dense(self.indices, self.values, self.shape)
 
     @transparent
+    def _places(self) -> Tensor:
+        return self.indices
+
+    @transparent
+    def _with(self, values: Any) -> Any:
+        return COOTensor(self.indices, values, self.shape)
+
+    @transparent
     def to_csr(self) -> CSRTensor:
         """The matrix by rows."""
         return dense_to_sparse_csr(self.to_dense())
@@ -181,20 +228,6 @@ class COOTensor:
     def coalesce(self) -> COOTensor:
         """The matrix with one element at each place."""
         return dense_to_sparse_coo(self.to_dense())
-
-    @transparent
-    def abs(self) -> COOTensor:
-        """The sizes of the elements."""
-        return COOTensor(self.indices, absolute(self.values), self.shape)
-
-    @transparent
-    def astype(self, dtype: Any) -> COOTensor:
-        """The elements in another type.
-
-        Args:
-            dtype: the type.
-        """
-        return COOTensor(self.indices, self.values.astype(dtype), self.shape)
 
     @transparent
     def add(self, other: COOTensor, thresh: Any = None) -> COOTensor:
@@ -221,21 +254,13 @@ class COOTensor:
             return self.add(COOTensor(other.indices, -other.values, other.shape))
         return self.to_dense() - other
 
-    @transparent
-    def __mul__(self, other: Any) -> COOTensor:
-        return COOTensor(self.indices, self.values * _at(self.indices, other, self.shape), self.shape)
-
-    @transparent
-    def __truediv__(self, other: Any) -> COOTensor:
-        return COOTensor(self.indices, self.values / _at(self.indices, other, self.shape), self.shape)
-
     def __repr__(self) -> str:
         return (
             f"COOTensor(shape={list(self.shape)}, dtype={self.dtype}, indices={self.indices!r}, values={self.values!r})"
         )
 
 
-class CSRTensor:
+class CSRTensor(_Matrix):
     """A sparse matrix by rows: where each row begins, and its elements with the column of each.
 
     Args:
@@ -276,29 +301,17 @@ class CSRTensor:
         self.values = values
         self.shape = shape
 
-    @property
-    def dtype(self) -> Any:
-        """The element type."""
-        return self.values.dtype
-
-    @property
-    def size(self) -> int:
-        """The number of elements that there are."""
-        return int(self.values.size)
-
-    @property
-    def itemsize(self) -> int:
-        """The number of bytes of an element."""
-        return int(self.values.itemsize)
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
-
     def to_tuple(self) -> tuple[Tensor, Tensor, Tensor, tuple[int, ...]]:
         """Where the rows begin, the columns, the elements and the shape."""
         return self.indptr, self.indices, self.values, self.shape
+
+    @transparent
+    def _places(self) -> Tensor:
+        return self.to_coo().indices
+
+    @transparent
+    def _with(self, values: Any) -> Any:
+        return CSRTensor(self.indptr, self.indices, values, self.shape)
 
     @transparent
     def to_coo(self) -> COOTensor:
@@ -311,20 +324,6 @@ class CSRTensor:
     def to_dense(self) -> Tensor:
         """The matrix."""
         return self.to_coo().to_dense()
-
-    @transparent
-    def abs(self) -> CSRTensor:
-        """The sizes of the elements."""
-        return CSRTensor(self.indptr, self.indices, absolute(self.values), self.shape)
-
-    @transparent
-    def astype(self, dtype: Any) -> CSRTensor:
-        """The elements in another type.
-
-        Args:
-            dtype: the type.
-        """
-        return CSRTensor(self.indptr, self.indices, self.values.astype(dtype), self.shape)
 
     @transparent
     def mv(self, dense_vector: Tensor) -> Tensor:
@@ -371,16 +370,6 @@ class CSRTensor:
             beta: the second.
         """
         return dense_to_sparse_csr(self.to_dense() * alpha + b.to_dense() * beta)
-
-    @transparent
-    def __mul__(self, other: Any) -> CSRTensor:
-        taken = _at(self.to_coo().indices, other, self.shape)
-        return CSRTensor(self.indptr, self.indices, self.values * taken, self.shape)
-
-    @transparent
-    def __truediv__(self, other: Any) -> CSRTensor:
-        taken = _at(self.to_coo().indices, other, self.shape)
-        return CSRTensor(self.indptr, self.indices, self.values / taken, self.shape)
 
     def __repr__(self) -> str:
         return (

@@ -10,6 +10,7 @@ from typing import Any
 
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
+from weft.nn.declared import Described
 from weft.nn.experimental.optimizer import Optimizer
 from weft.ops.elementwise import floor
 from weft.ops.select import where
@@ -47,7 +48,7 @@ def _each(value: Any, count: int, what: str) -> list[Any]:
     return [value] * count
 
 
-class LRScheduler:
+class LRScheduler(Described):
     """Base of the schedulers: `step` sets the learning rate of each group to what `get_lr` gives.
 
     Args:
@@ -127,17 +128,20 @@ class LRScheduler:
         return [rate * factor for rate in self._rates]
 
 
-class StepLR(LRScheduler):
-    """The rate times `gamma` every so many steps.
-
-    Args:
-        optimizer: an optimizer of `experimental.optim`.
-        step_size: how many.
-        gamma: the factor.
-        last_epoch: the last step that was done; -1 to begin.
+class _Checked(LRScheduler):
+    """Base of the schedulers that check nothing but types.
 
     Raises:
         TypeError: an argument has the wrong type.
+    """
+
+
+class StepLR(_Checked):
+    """The rate times `gamma` every so many steps.
+
+    Args:
+        step_size: how many.
+        gamma: the factor.
 
     Example:
         >>> import weft
@@ -160,17 +164,12 @@ class StepLR(LRScheduler):
         return self._times(where(self.last_epoch % float(self.step_size) == 0.0, self.gamma, 1.0))
 
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(_Checked):
     """The rate times `gamma` at certain steps.
 
     Args:
-        optimizer: an optimizer of `experimental.optim`.
         milestones: the steps.
         gamma: the factor.
-        last_epoch: the last step that was done; -1 to begin.
-
-    Raises:
-        TypeError: an argument has the wrong type.
 
     Example:
         >>> import weft
@@ -202,10 +201,8 @@ class ConstantLR(LRScheduler):
     """A part of the rate, until so many steps are done.
 
     Args:
-        optimizer: an optimizer of `experimental.optim`.
         factor: the part, from 0 to 1.
         total_iters: how many.
-        last_epoch: the last step that was done; -1 to begin.
 
     Raises:
         ValueError: `factor` is out of range.
@@ -242,11 +239,9 @@ class LinearLR(LRScheduler):
     """The rate from one part of it to another, along a line.
 
     Args:
-        optimizer: an optimizer of `experimental.optim`.
         start_factor: the first part, above 0, to 1.
         end_factor: the last part, from 0 to 1.
         total_iters: after how many steps.
-        last_epoch: the last step that was done; -1 to begin.
 
     Raises:
         ValueError: a factor is out of range.
@@ -290,16 +285,11 @@ class LinearLR(LRScheduler):
         return [rate * factor for rate in self._rates]
 
 
-class ExponentialLR(LRScheduler):
+class ExponentialLR(_Checked):
     """The rate times `gamma` in each step.
 
     Args:
-        optimizer: an optimizer of `experimental.optim`.
         gamma: the factor.
-        last_epoch: the last step that was done; -1 to begin.
-
-    Raises:
-        TypeError: an argument has the wrong type.
 
     Example:
         >>> import weft
@@ -318,17 +308,12 @@ class ExponentialLR(LRScheduler):
         return self._times(self.gamma)
 
 
-class PolynomialLR(LRScheduler):
+class PolynomialLR(_Checked):
     """The rate to 0, as a power of the part of the steps that is left.
 
     Args:
-        optimizer: an optimizer of `experimental.optim`.
         total_iters: after how many steps.
         power: the power.
-        last_epoch: the last step that was done; -1 to begin.
-
-    Raises:
-        TypeError: an argument has the wrong type.
 
     Example:
         >>> import weft
@@ -351,17 +336,12 @@ class PolynomialLR(LRScheduler):
         return [base * left for base in self.base_lrs]
 
 
-class CosineAnnealingLR(LRScheduler):
+class CosineAnnealingLR(_Checked):
     """The rate down to `eta_min` and up again, along a cosine.
 
     Args:
-        optimizer: an optimizer of `experimental.optim`.
         T_max: how many steps lead down.
         eta_min: the smallest rate.
-        last_epoch: the last step that was done; -1 to begin.
-
-    Raises:
-        TypeError: an argument has the wrong type.
 
     Example:
         >>> import weft
@@ -386,11 +366,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """The rate down to `eta_min` along a cosine, again and again.
 
     Args:
-        optimizer: an optimizer of `experimental.optim`.
         T_0: how many steps the first time.
         T_mult: how many times as many each next time.
         eta_min: the smallest rate.
-        last_epoch: the last step that was done; -1 to begin.
 
     Raises:
         ValueError: `T_0` or `T_mult` is no positive int.
@@ -456,7 +434,6 @@ class CyclicLR(LRScheduler):
     """The rate up and down between two bounds.
 
     Args:
-        optimizer: an optimizer of `experimental.optim`.
         base_lr: the lower bound; a list with one for each group.
         max_lr: the upper bound; a list with one for each group.
         step_size_up: how many steps lead up.
@@ -466,7 +443,6 @@ class CyclicLR(LRScheduler):
         gamma: see `mode`.
         scale_fn: called with the number of the cycle, or of the step, gives the height instead of `mode`.
         scale_mode: ``"cycle"`` or ``"iterations"``: what `scale_fn` is called with.
-        last_epoch: the last step that was done; -1 to begin.
 
     Raises:
         ValueError: there is no such mode, or not a bound for each group.
@@ -542,9 +518,7 @@ class LambdaLR(LRScheduler):
     """The first rate times what a function gives for the step.
 
     Args:
-        optimizer: an optimizer of `experimental.optim`.
         lr_lambda: called with the step (a Tensor), gives the factor; a list with one for each group.
-        last_epoch: the last step that was done; -1 to begin.
 
     Raises:
         ValueError: there is not a function for each group.
@@ -571,14 +545,6 @@ class LambdaLR(LRScheduler):
 class MultiplicativeLR(LambdaLR):
     """The rate times what a function gives for the step.
 
-    Args:
-        optimizer: an optimizer of `experimental.optim`.
-        lr_lambda: called with the step (a Tensor), gives the factor; a list with one for each group.
-        last_epoch: the last step that was done; -1 to begin.
-
-    Raises:
-        ValueError: there is not a function for each group.
-
     Example:
         >>> import weft
         >>> from weft.nn.experimental import SGD
@@ -601,10 +567,8 @@ class SequentialLR(LRScheduler):
     """One scheduler after the other.
 
     Args:
-        optimizer: an optimizer of `experimental.optim`.
         schedulers: the schedulers, of this optimizer.
         milestones: the steps at which the next one begins, one fewer than schedulers.
-        last_epoch: the last step that was done; -1 to begin.
 
     Raises:
         ValueError: a scheduler is that of another optimizer, or there are not as many milestones.

@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import jax.numpy as jnp
 
+from weft.nn.declared import Described, constructor
 from weft.nn.experimental.optimizer import Optimizer, Slots
 
 
-def _checked(
-    name: str, group: dict[str, Any], *numbers: str, flags: tuple[str, ...] = (), pairs: tuple[str, ...] = ()
-) -> None:
-    """Refuse options that are no numbers of at least 0, no bools, no pairs of numbers from 0 to below 1."""
-    for option in numbers:
-        value = group[option]
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise TypeError(
-                f"For '{name}', the type of '{option}' should be one of '['int', 'float']', but got type "
-                f"'{type(value).__name__}'."
-            )
-        if value < 0:
-            raise ValueError(f"Invalid {option} value: {value}")
-    for option in flags:
-        if not isinstance(group[option], bool):
-            raise TypeError(f"For '{name}', '{option}' must be a bool, not {type(group[option]).__name__}.")
-    for option in pairs:
-        value = group[option]
-        if not isinstance(value, (tuple, list)) or len(value) != 2:
-            raise TypeError(f"For '{name}', '{option}' must be a pair of numbers, not {value!r}.")
-        for place, each in enumerate(value):
-            if not isinstance(each, (int, float)) or not 0 <= each < 1:
-                raise ValueError(f"Invalid {option}[{place}] value: {each}")
+def _number(name: str, option: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(
+            f"For '{name}', the type of '{option}' should be one of '['int', 'float']', but got type "
+            f"'{type(value).__name__}'."
+        )
+    if value < 0:
+        raise ValueError(f"Invalid {option} value: {value}")
+
+
+def _flag(name: str, option: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"For '{name}', '{option}' must be a bool, not {type(value).__name__}.")
+
+
+def _pair(name: str, option: str, value: Any) -> None:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise TypeError(f"For '{name}', '{option}' must be a pair of numbers, not {value!r}.")
+
+
+def _shares(name: str, option: str, value: Any) -> None:
+    _pair(name, option, value)
+    for place, each in enumerate(value):
+        if not isinstance(each, (int, float)) or not 0 <= each < 1:
+            raise ValueError(f"Invalid {option}[{place}] value: {each}")
+
+
+#: how options are checked, by their name or by their annotation in the constructor
+_CHECKS: Final = {"betas": _shares, "float": _number, "bool": _flag, "tuple[float, float]": _pair}
 
 
 def _towards(g: Any, p: Any, options: dict[str, Any]) -> Any:
@@ -40,20 +47,51 @@ def _towards(g: Any, p: Any, options: dict[str, Any]) -> Any:
     return g + options["weight_decay"] * p if options["weight_decay"] else g
 
 
-class Adadelta(Optimizer):
-    """Steps as large as those before, by the sizes of the gradients before.
+class _Rule(Described, Optimizer):
+    """Base of the optimizers below: what they take besides `params` are options, of which each group may have its own.
 
     Args:
         params: Parameters, or groups: dicts of ``params`` and options.
         lr: learning rate.
-        rho: share of the squares before that stays.
-        eps: added under the roots.
+        betas: shares of the first and second moment that stay.
+        eps: added to the denominator.
         weight_decay: share of each parameter that is added to its gradient.
+        amsgrad: divide by the largest second moment so far.
+        momentum: share of the velocity that stays.
         maximize: step along the gradient instead of against it.
 
     Raises:
         TypeError: an option has the wrong type.
         ValueError: an option is out of range.
+    """
+
+    #: options that are no arguments
+    _fixed: ClassVar[dict[str, Any]] = {}
+    #: the annotations of the constructor
+    _declared: ClassVar[dict[str, str]] = {}
+
+    def _check_options(self, group: dict[str, Any]) -> None:
+        name = type(self).__name__
+        for option, kind in self._declared.items():
+            check = _CHECKS.get(option) or _CHECKS.get(kind)
+            if check is not None:
+                check(name, option, group[option])
+
+
+def _build(self: _Rule, owner: type, given: dict[str, Any]) -> None:
+    Optimizer.__init__(self, given.pop("params"), {**given, **self._fixed})
+
+
+#: makes the constructor of a signature
+options = constructor(_build)
+
+
+class Adadelta(_Rule):
+    """Steps as large as those before, by the sizes of the gradients before.
+
+    Args:
+        rho: share of the squares before that stays.
+        eps: added under the roots.
 
     Example:
         >>> import weft
@@ -65,6 +103,7 @@ class Adadelta(Optimizer):
 
     slots: Slots = (("accum", 0.0), ("accum_update", 0.0))
 
+    @options
     def __init__(
         self,
         params: Any,
@@ -74,11 +113,10 @@ class Adadelta(Optimizer):
         weight_decay: float = 0.0,
         *,
         maximize: bool = False,
-    ) -> None:
-        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
+    ) -> None: ...
 
     def _check_options(self, group: dict[str, Any]) -> None:
-        _checked("Adadelta", group, "rho", "eps", "weight_decay", flags=("maximize",))
+        super()._check_options(group)
         if group["rho"] > 1 or not group["eps"]:
             raise ValueError("For 'Adadelta', rho must be in [0, 1] and eps be positive.")
 
@@ -91,21 +129,12 @@ class Adadelta(Optimizer):
         return p - lr * change, squares, state[1] * rho + jnp.square(change) * (1 - rho)
 
 
-class Adagrad(Optimizer):
+class Adagrad(_Rule):
     """Steps by the root of the sum of the squares of all gradients.
 
     Args:
-        params: Parameters, or groups: dicts of ``params`` and options.
-        lr: learning rate.
         lr_decay: the learning rate is divided by 1 + (steps before) * this.
-        weight_decay: share of each parameter that is added to its gradient.
         initial_accumulator_value: what the sums begin with.
-        eps: added to the denominator.
-        maximize: step along the gradient instead of against it.
-
-    Raises:
-        TypeError: an option has the wrong type.
-        ValueError: an option is out of range.
 
     Example:
         >>> import weft
@@ -118,6 +147,7 @@ class Adagrad(Optimizer):
     slots: Slots = (("accum", lambda group: group["initial_accumulator_value"]),)
     counter = "step_t"
 
+    @options
     def __init__(
         self,
         params: Any,
@@ -128,22 +158,7 @@ class Adagrad(Optimizer):
         eps: float = 1e-10,
         *,
         maximize: bool = False,
-    ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lr_decay": lr_decay,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "initial_accumulator_value": initial_accumulator_value,
-                "maximize": maximize,
-            },
-        )
-
-    def _check_options(self, group: dict[str, Any]) -> None:
-        numbers = ("lr_decay", "weight_decay", "initial_accumulator_value", "eps")
-        _checked("Adagrad", group, *numbers, flags=("maximize",))
+    ) -> None: ...
 
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
@@ -153,21 +168,8 @@ class Adagrad(Optimizer):
         return p - rate * g / (jnp.sqrt(squares) + options["eps"]), squares
 
 
-class Adam(Optimizer):
+class Adam(_Rule):
     """Adaptive moment estimation.
-
-    Args:
-        params: Parameters, or groups: dicts of ``params`` and options.
-        lr: learning rate.
-        betas: shares of the first and second moment that stay.
-        eps: added to the denominator.
-        weight_decay: share of each parameter that is added to its gradient.
-        amsgrad: divide by the largest second moment so far.
-        maximize: step along the gradient instead of against it.
-
-    Raises:
-        TypeError: an option has the wrong type.
-        ValueError: an option is out of range.
 
     Example:
         >>> import weft
@@ -184,6 +186,7 @@ class Adam(Optimizer):
     #: whether eps is added to the root before it is unbiased
     eps_in_biased: ClassVar[bool] = True
 
+    @options
     def __init__(
         self,
         params: Any,
@@ -194,21 +197,7 @@ class Adam(Optimizer):
         amsgrad: bool = False,
         *,
         maximize: bool = False,
-    ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "amsgrad": amsgrad,
-                "maximize": maximize,
-            },
-        )
-
-    def _check_options(self, group: dict[str, Any]) -> None:
-        _checked(type(self).__name__, group, "eps", "weight_decay", flags=("amsgrad", "maximize"), pairs=("betas",))
+    ) -> None: ...
 
     def _options(self, group: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
         own = ("decoupled", self.decoupled), ("eps_in_biased", self.eps_in_biased)
@@ -236,17 +225,7 @@ class AdamW(Adam):
     """`Adam` whose weight decay is apart from the moments.
 
     Args:
-        params: Parameters, or groups: dicts of ``params`` and options.
-        lr: learning rate.
-        betas: shares of the first and second moment that stay.
-        eps: added to the denominator.
         weight_decay: share of the parameter that each step removes, times the learning rate.
-        amsgrad: divide by the largest second moment so far.
-        maximize: step along the gradient instead of against it.
-
-    Raises:
-        TypeError: an option has the wrong type.
-        ValueError: an option is out of range.
 
     Example:
         >>> import weft
@@ -259,6 +238,7 @@ class AdamW(Adam):
     decoupled = True
     eps_in_biased = False
 
+    @options
     def __init__(
         self,
         params: Any,
@@ -269,24 +249,15 @@ class AdamW(Adam):
         amsgrad: bool = False,
         *,
         maximize: bool = False,
-    ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
+    ) -> None: ...
 
 
-class Adamax(Optimizer):
+class Adamax(_Rule):
     """`Adam` with the largest gradient in place of the second moment.
 
     Args:
-        params: Parameters, or groups: dicts of ``params`` and options.
-        lr: learning rate.
         betas: shares of the first moment and of the largest gradient that stay.
         eps: added to the size of the gradient.
-        weight_decay: share of each parameter that is added to its gradient.
-        maximize: step along the gradient instead of against it.
-
-    Raises:
-        TypeError: an option has the wrong type.
-        ValueError: an option is out of range.
 
     Example:
         >>> import weft
@@ -299,6 +270,7 @@ class Adamax(Optimizer):
     slots: Slots = (("exp_avg", 0.0), ("exp_inf", 0.0))
     counter = "step_t"
 
+    @options
     def __init__(
         self,
         params: Any,
@@ -308,13 +280,7 @@ class Adamax(Optimizer):
         weight_decay: float = 0.0,
         *,
         maximize: bool = False,
-    ) -> None:
-        super().__init__(
-            params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
-        )
-
-    def _check_options(self, group: dict[str, Any]) -> None:
-        _checked("Adamax", group, "eps", "weight_decay", flags=("maximize",), pairs=("betas",))
+    ) -> None: ...
 
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
@@ -325,21 +291,13 @@ class Adamax(Optimizer):
         return p - lr / (1 - beta1**step) * first / largest, first, largest
 
 
-class ASGD(Optimizer):
+class ASGD(_Rule):
     """Gradient descent with the average of the parameters beside it.
 
     Args:
-        params: Parameters, or groups: dicts of ``params`` and options.
-        lr: learning rate.
         lambd: how fast the parameters decay.
         alpha: power of the decay of the step's size.
         t0: the step from which on the average counts.
-        weight_decay: share of each parameter that is added to its gradient.
-        maximize: step along the gradient instead of against it.
-
-    Raises:
-        TypeError: an option has the wrong type.
-        ValueError: an option is out of range.
 
     Example:
         >>> import weft
@@ -352,6 +310,7 @@ class ASGD(Optimizer):
     slots: Slots = (("eta", lambda group: float(group["lr"])), ("mu", 1.0), ("ax", 0.0))
     counter = "step_t"
 
+    @options
     def __init__(
         self,
         params: Any,
@@ -361,21 +320,7 @@ class ASGD(Optimizer):
         t0: float = 1e6,
         weight_decay: float = 0.0,
         maximize: bool = False,
-    ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lambd": lambd,
-                "alpha": alpha,
-                "t0": t0,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-            },
-        )
-
-    def _check_options(self, group: dict[str, Any]) -> None:
-        _checked("ASGD", group, "lambd", "alpha", "t0", "weight_decay", flags=("maximize",))
+    ) -> None: ...
 
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
@@ -387,20 +332,11 @@ class ASGD(Optimizer):
         return p, eta, jnp.full_like(p, 1 / jnp.maximum(1.0, step - options["t0"])), average
 
 
-class NAdam(Optimizer):
+class NAdam(_Rule):
     """`Adam` that looks ahead by one step.
 
     Args:
-        params: Parameters, or groups: dicts of ``params`` and options.
-        lr: learning rate.
-        betas: shares of the first and second moment that stay.
-        eps: added to the denominator.
-        weight_decay: share of each parameter that is added to its gradient.
         momentum_decay: how fast the share of the first moment comes to its value.
-
-    Raises:
-        TypeError: an option has the wrong type.
-        ValueError: an option is out of range.
 
     Example:
         >>> import weft
@@ -413,6 +349,7 @@ class NAdam(Optimizer):
     slots: Slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0), ("mu_product", 1.0))
     counter = "step_t"
 
+    @options
     def __init__(
         self,
         params: Any,
@@ -421,14 +358,7 @@ class NAdam(Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
         momentum_decay: float = 4e-3,
-    ) -> None:
-        super().__init__(
-            params,
-            {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay},
-        )
-
-    def _check_options(self, group: dict[str, Any]) -> None:
-        _checked("NAdam", group, "eps", "weight_decay", "momentum_decay", pairs=("betas",))
+    ) -> None: ...
 
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
@@ -443,19 +373,8 @@ class NAdam(Optimizer):
         return p, first, second, product
 
 
-class RAdam(Optimizer):
+class RAdam(_Rule):
     """`Adam` whose second moment counts once its variance is known.
-
-    Args:
-        params: Parameters, or groups: dicts of ``params`` and options.
-        lr: learning rate.
-        betas: shares of the first and second moment that stay.
-        eps: added to the denominator.
-        weight_decay: share of each parameter that is added to its gradient.
-
-    Raises:
-        TypeError: an option has the wrong type.
-        ValueError: an option is out of range.
 
     Example:
         >>> import weft
@@ -468,6 +387,7 @@ class RAdam(Optimizer):
     slots: Slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0))
     counter = "step_t"
 
+    @options
     def __init__(
         self,
         params: Any,
@@ -475,11 +395,7 @@ class RAdam(Optimizer):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.0,
-    ) -> None:
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
-
-    def _check_options(self, group: dict[str, Any]) -> None:
-        _checked("RAdam", group, "eps", "weight_decay", pairs=("betas",))
+    ) -> None: ...
 
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
@@ -497,22 +413,12 @@ class RAdam(Optimizer):
         return p - lr * first / (1 - beta1**step) * jnp.where(length > 5, adaptive, 1.0), first, second
 
 
-class RMSprop(Optimizer):
+class RMSprop(_Rule):
     """Steps by the root of the mean of the squares of the gradients.
 
     Args:
-        params: Parameters, or groups: dicts of ``params`` and options.
-        lr: learning rate.
         alpha: share of the squares before that stays.
-        eps: added to the denominator.
-        weight_decay: share of each parameter that is added to its gradient.
-        momentum: share of the velocity that stays.
         centered: divide by the deviation from the mean gradient.
-        maximize: step along the gradient instead of against it.
-
-    Raises:
-        TypeError: an option has the wrong type.
-        ValueError: an option is out of range.
 
     Example:
         >>> import weft
@@ -524,6 +430,7 @@ class RMSprop(Optimizer):
 
     slots: Slots = (("mean_grad", 0.0), ("mean_square", 0.0), ("moment", 0.0))
 
+    @options
     def __init__(
         self,
         params: Any,
@@ -534,22 +441,7 @@ class RMSprop(Optimizer):
         momentum: float = 0.0,
         centered: bool = False,
         maximize: bool = False,
-    ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "alpha": alpha,
-                "eps": eps,
-                "centered": centered,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-            },
-        )
-
-    def _check_options(self, group: dict[str, Any]) -> None:
-        _checked("RMSprop", group, "momentum", "alpha", "eps", "weight_decay", flags=("centered", "maximize"))
+    ) -> None: ...
 
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
@@ -565,19 +457,13 @@ class RMSprop(Optimizer):
         return p - lr * moment, mean, squares, moment
 
 
-class Rprop(Optimizer):
+class Rprop(_Rule):
     """Steps whose sizes grow while the gradient keeps its sign, and shrink where it changes.
 
     Args:
-        params: Parameters, or groups: dicts of ``params`` and options.
         lr: the first size.
         etas: by how much the sizes shrink and grow.
         step_sizes: the smallest and the largest size.
-        maximize: step along the gradient instead of against it.
-
-    Raises:
-        TypeError: an option has the wrong type.
-        ValueError: an option is out of range.
 
     Example:
         >>> import weft
@@ -588,8 +474,10 @@ class Rprop(Optimizer):
     """
 
     slots: Slots = (("prev", 0.0), ("step_size", lambda group: float(group["lr"])))
+    _fixed = {"weight_decay": 0.0}
     counter = "step_t"
 
+    @options
     def __init__(
         self,
         params: Any,
@@ -598,17 +486,10 @@ class Rprop(Optimizer):
         step_sizes: tuple[float, float] = (1e-6, 50),
         *,
         maximize: bool = False,
-    ) -> None:
-        super().__init__(
-            params,
-            {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize, "weight_decay": 0.0},
-        )
+    ) -> None: ...
 
     def _check_options(self, group: dict[str, Any]) -> None:
-        _checked("Rprop", group, flags=("maximize",))
-        for option in ("etas", "step_sizes"):
-            if not isinstance(group[option], (tuple, list)) or len(group[option]) != 2:
-                raise TypeError(f"For 'Rprop', '{option}' must be a pair of numbers, not {group[option]!r}.")
+        super()._check_options(group)
         if not 0 < group["etas"][0] < 1 < group["etas"][1]:
             raise ValueError(f"Invalid eta values: {group['etas'][0]}, {group['etas'][1]}")
 
@@ -623,21 +504,12 @@ class Rprop(Optimizer):
         return p - jnp.sign(g) * size, g, size
 
 
-class SGD(Optimizer):
+class SGD(_Rule):
     """Stochastic gradient descent: ``v = momentum * v + (1 - dampening) * g``, ``p = p - lr * v``.
 
     Args:
-        params: Parameters, or groups: dicts of ``params`` and options.
-        lr: learning rate.
-        momentum: share of the velocity that stays.
         dampening: share of the gradient that the velocity leaves out, the first one aside.
-        weight_decay: share of each parameter that is added to its gradient.
         nesterov: look ahead by one step; needs momentum and no dampening.
-        maximize: step along the gradient instead of against it.
-
-    Raises:
-        TypeError: an option has the wrong type.
-        ValueError: an option is out of range.
 
     Example:
         >>> import weft
@@ -648,7 +520,9 @@ class SGD(Optimizer):
     """
 
     slots: Slots = (("accum", 0.0), ("stat", 1.0))
+    _fixed = {"grad_centralization": False}
 
+    @options
     def __init__(
         self,
         params: Any,
@@ -659,22 +533,10 @@ class SGD(Optimizer):
         nesterov: bool = False,
         *,
         maximize: bool = False,
-    ) -> None:
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                "nesterov": nesterov,
-                "maximize": maximize,
-                "grad_centralization": False,
-            },
-        )
+    ) -> None: ...
 
     def _check_options(self, group: dict[str, Any]) -> None:
-        _checked("SGD", group, "momentum", "dampening", "weight_decay", flags=("nesterov", "maximize"))
+        super()._check_options(group)
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
             raise ValueError(
                 "For 'SGD', if 'nesterov' is true, 'momentum' must be > 0.0 and 'dampening' must equal to 0.0, but got "

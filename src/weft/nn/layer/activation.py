@@ -6,12 +6,13 @@ from typing import Any, Final
 
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import Applied, declared, flag, real
 from weft.nn.initializer import initializer
 from weft.ops import activation as ops
 from weft.ops.dropout import rrelu
 
 
-class ReLU(Cell):
+class ReLU(Applied, operation=ops.relu):
     """`relu` as a cell.
 
     Example:
@@ -20,11 +21,8 @@ class ReLU(Cell):
         [0. 2.]
     """
 
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.relu(x)
 
-
-class ReLU6(Cell):
+class ReLU6(Applied, operation=ops.relu6):
     """`relu6` as a cell.
 
     Example:
@@ -33,11 +31,8 @@ class ReLU6(Cell):
         [0. 6.]
     """
 
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.relu6(x)
 
-
-class Sigmoid(Cell):
+class Sigmoid(Applied, operation=ops.sigmoid):
     """`sigmoid` as a cell.
 
     Example:
@@ -46,11 +41,8 @@ class Sigmoid(Cell):
         [0.5]
     """
 
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.sigmoid(x)
 
-
-class Tanh(Cell):
+class Tanh(Applied, operation=ops.tanh):
     """`tanh` as a cell.
 
     Example:
@@ -59,11 +51,8 @@ class Tanh(Cell):
         [0.]
     """
 
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.tanh(x)
 
-
-class GELU(Cell):
+class GELU(Applied, operation=ops.gelu):
     """`gelu` as a cell.
 
     Args:
@@ -75,17 +64,11 @@ class GELU(Cell):
         [0.]
     """
 
-    def __init__(self, approximate: bool = True) -> None:
-        super().__init__()
-        if not isinstance(approximate, bool):
-            raise TypeError(f"GELU: approximate must be a bool, not {type(approximate).__name__}")
-        self.approximate = "tanh" if approximate else "none"
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.gelu(x, self.approximate)
+    @declared(approximate=lambda *given: "tanh" if flag(*given) else "none")
+    def __init__(self, approximate: bool = True) -> None: ...
 
 
-class FastGelu(Cell):
+class FastGelu(Applied, operation=ops.fast_gelu):
     """`fast_gelu` as a cell.
 
     Example:
@@ -94,11 +77,8 @@ class FastGelu(Cell):
         [0.]
     """
 
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.fast_gelu(x)
 
-
-class LeakyReLU(Cell):
+class LeakyReLU(Applied, operation=ops.leaky_relu):
     """`leaky_relu` as a cell.
 
     Args:
@@ -110,15 +90,11 @@ class LeakyReLU(Cell):
         [-0.5  2. ]
     """
 
-    def __init__(self, alpha: float = 0.2) -> None:
-        super().__init__()
-        self.alpha = float(alpha)
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.leaky_relu(x, self.alpha)
+    @declared(alpha=real)
+    def __init__(self, alpha: float = 0.2) -> None: ...
 
 
-class RReLU(Cell):
+class RReLU(Applied, operation=rrelu):
     """`rrelu` as a cell.
 
     Args:
@@ -135,17 +111,14 @@ class RReLU(Cell):
         [-0.5  2. ]
     """
 
-    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> None:
-        super().__init__()
-        rrelu(Tensor([0.0]), lower, upper)
-        self.lower = lower
-        self.upper = upper
+    @declared()
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> None: ...
 
-    def construct(self, x: Tensor) -> Tensor:
-        return rrelu(x, self.lower, self.upper)
+    def _made(self) -> None:
+        rrelu(Tensor([0.0]), self.lower, self.upper)
 
 
-class ELU(Cell):
+class ELU(Applied, operation=ops.elu):
     """`elu` as a cell.
 
     Args:
@@ -157,15 +130,11 @@ class ELU(Cell):
         [0. 2.]
     """
 
-    def __init__(self, alpha: float = 1.0) -> None:
-        super().__init__()
-        self.alpha = float(alpha)
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.elu(x, self.alpha)
+    @declared(alpha=real)
+    def __init__(self, alpha: float = 1.0) -> None: ...
 
 
-class CELU(Cell):
+class CELU(Applied, operation=ops.celu):
     """`celu` as a cell.
 
     Args:
@@ -177,15 +146,11 @@ class CELU(Cell):
         [0. 2.]
     """
 
-    def __init__(self, alpha: float = 1.0) -> None:
-        super().__init__()
-        self.alpha = float(alpha)
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.celu(x, self.alpha)
+    @declared(alpha=real)
+    def __init__(self, alpha: float = 1.0) -> None: ...
 
 
-class SeLU(Cell):
+class SeLU(Applied, operation=ops.selu):
     """`selu` as a cell.
 
     Example:
@@ -194,11 +159,8 @@ class SeLU(Cell):
         [0.]
     """
 
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.selu(x)
 
-
-class HSwish(Cell):
+class HSwish(Applied, operation=ops.hardswish):
     """`hardswish` as a cell.
 
     Example:
@@ -207,11 +169,8 @@ class HSwish(Cell):
         [3.]
     """
 
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.hardswish(x)
 
-
-class HSigmoid(Cell):
+class HSigmoid(Applied, operation=ops.hardsigmoid):
     """`hardsigmoid` as a cell.
 
     Example:
@@ -220,11 +179,8 @@ class HSigmoid(Cell):
         [0.5]
     """
 
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.hardsigmoid(x)
 
-
-class Hardtanh(Cell):
+class Hardtanh(Applied, operation=ops.hardtanh):
     """`hardtanh` as a cell.
 
     Args:
@@ -237,16 +193,11 @@ class Hardtanh(Cell):
         [-1.   0.5]
     """
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
-        super().__init__()
-        self.min_val = float(min_val)
-        self.max_val = float(max_val)
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.hardtanh(x, self.min_val, self.max_val)
+    @declared(min_val=real, max_val=real)
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None: ...
 
 
-class HShrink(Cell):
+class HShrink(Applied, operation=ops.hardshrink):
     """`hardshrink` as a cell.
 
     Args:
@@ -258,15 +209,11 @@ class HShrink(Cell):
         [0. 2.]
     """
 
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = float(lambd)
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.hardshrink(x, self.lambd)
+    @declared(lambd=real)
+    def __init__(self, lambd: float = 0.5) -> None: ...
 
 
-class SoftShrink(Cell):
+class SoftShrink(Applied, operation=ops.softshrink):
     """`softshrink` as a cell.
 
     Args:
@@ -278,15 +225,11 @@ class SoftShrink(Cell):
         [0.  1.5]
     """
 
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = float(lambd)
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.softshrink(x, self.lambd)
+    @declared(lambd=real)
+    def __init__(self, lambd: float = 0.5) -> None: ...
 
 
-class Mish(Cell):
+class Mish(Applied, operation=ops.mish):
     """`mish` as a cell.
 
     Example:
@@ -295,11 +238,8 @@ class Mish(Cell):
         [0.]
     """
 
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.mish(x)
 
-
-class SiLU(Cell):
+class SiLU(Applied, operation=ops.silu):
     """`silu` as a cell.
 
     Example:
@@ -308,11 +248,8 @@ class SiLU(Cell):
         [0.]
     """
 
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.silu(x)
 
-
-class Softplus(Cell):
+class Softplus(Applied, operation=ops.softplus):
     """`softplus` as a cell.
 
     Args:
@@ -325,16 +262,11 @@ class Softplus(Cell):
         [30.]
     """
 
-    def __init__(self, beta: float = 1, threshold: float = 20) -> None:
-        super().__init__()
-        self.beta = beta
-        self.threshold = threshold
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.softplus(x, self.beta, self.threshold)
+    @declared()
+    def __init__(self, beta: float = 1, threshold: float = 20) -> None: ...
 
 
-class Softsign(Cell):
+class Softsign(Applied, operation=ops.softsign):
     """`softsign` as a cell.
 
     Example:
@@ -343,11 +275,8 @@ class Softsign(Cell):
         [0.5]
     """
 
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.softsign(x)
 
-
-class Tanhshrink(Cell):
+class Tanhshrink(Applied, operation=ops.tanhshrink):
     """`tanhshrink` as a cell.
 
     Example:
@@ -356,11 +285,8 @@ class Tanhshrink(Cell):
         [0.]
     """
 
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.tanhshrink(x)
 
-
-class Threshold(Cell):
+class Threshold(Applied, operation=ops.threshold):
     """`threshold` as a cell.
 
     Args:
@@ -373,16 +299,11 @@ class Threshold(Cell):
         [9. 2.]
     """
 
-    def __init__(self, threshold: float, value: float) -> None:
-        super().__init__()
-        self.threshold = threshold
-        self.value = value
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.threshold(x, self.threshold, self.value)
+    @declared()
+    def __init__(self, threshold: float, value: float) -> None: ...
 
 
-class LogSigmoid(Cell):
+class LogSigmoid(Applied, operation=ops.logsigmoid):
     """`logsigmoid` as a cell.
 
     Example:
@@ -391,11 +312,8 @@ class LogSigmoid(Cell):
         [ True]
     """
 
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.logsigmoid(x)
 
-
-class Softmax(Cell):
+class Softmax(Applied, operation=ops.softmax):
     """`softmax` as a cell.
 
     Args:
@@ -407,15 +325,11 @@ class Softmax(Cell):
         [0.5 0.5]
     """
 
-    def __init__(self, axis: Any = -1) -> None:
-        super().__init__()
-        self.axis = axis
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.softmax(x, self.axis)
+    @declared()
+    def __init__(self, axis: Any = -1) -> None: ...
 
 
-class Softmin(Cell):
+class Softmin(Applied, operation=ops.softmin):
     """`softmin` as a cell.
 
     Args:
@@ -427,12 +341,8 @@ class Softmin(Cell):
         [0.5 0.5]
     """
 
-    def __init__(self, axis: Any = -1) -> None:
-        super().__init__()
-        self.axis = axis
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.softmin(x, self.axis)
+    @declared()
+    def __init__(self, axis: Any = -1) -> None: ...
 
 
 class Softmax2d(Cell):
@@ -451,7 +361,7 @@ class Softmax2d(Cell):
         return ops.softmax(x, -3)
 
 
-class LogSoftmax(Cell):
+class LogSoftmax(Applied, operation=ops.log_softmax):
     """`log_softmax` as a cell.
 
     Args:
@@ -463,15 +373,11 @@ class LogSoftmax(Cell):
         [0.]
     """
 
-    def __init__(self, axis: int = -1) -> None:
-        super().__init__()
-        self.axis = axis
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.log_softmax(x, self.axis)
+    @declared()
+    def __init__(self, axis: int = -1) -> None: ...
 
 
-class GLU(Cell):
+class GLU(Applied, operation=ops.glu):
     """`glu` as a cell.
 
     Args:
@@ -483,12 +389,8 @@ class GLU(Cell):
         [1.]
     """
 
-    def __init__(self, axis: int = -1) -> None:
-        super().__init__()
-        self.axis = axis
-
-    def construct(self, x: Tensor) -> Tensor:
-        return ops.glu(x, self.axis)
+    @declared()
+    def __init__(self, axis: int = -1) -> None: ...
 
 
 class PReLU(Cell):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import Described, declared, integer, positive_int
 from weft.nn.initializer import HeUniform, Uniform, Zero, initializer
 from weft.nn.layer.activation import get_activation
 from weft.ops.dropout import dropout, dropout1d, dropout2d, dropout3d
@@ -18,20 +19,6 @@ from weft.ops.padding import mirror_pad, pad
 from weft.ops.select import scaled_down
 from weft.ops.shape import flatten
 from weft.ops.statistics import norm
-
-
-def positive_int(cell: str, what: str, value: Any) -> int:
-    """A size that must be a positive int.
-
-    Raises:
-        TypeError: it is no int.
-        ValueError: it is not positive.
-    """
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{cell}: {what} must be an int, not {type(value).__name__} ({value!r})")
-    if value < 1:
-        raise ValueError(f"{cell}: {what} must be positive, not {value}")
-    return value
 
 
 def make_weight(init: Any, shape: tuple[int, ...], dtype: Any, default: Any) -> Any:
@@ -129,13 +116,8 @@ class Flatten(Cell):
         (1, 4)
     """
 
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        for what, dim in (("start_dim", start_dim), ("end_dim", end_dim)):
-            if isinstance(dim, bool) or not isinstance(dim, int):
-                raise TypeError(f"Flatten: {what} must be an int, not {type(dim).__name__}")
-        self.start_dim = start_dim
-        self.end_dim = end_dim
+    @declared(start_dim=integer, end_dim=integer)
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None: ...
 
     def construct(self, x: Tensor) -> Tensor:
         return flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
@@ -186,8 +168,14 @@ class Dropout(Cell):
         return f"p={self.p}"
 
 
-class _DropoutChannels(Cell):
-    _function: Any
+class _DropoutChannels(Described, Cell):
+    """Base: zeroes whole channels.
+
+    Args:
+        p: probability of zeroing a channel.
+    """
+
+    _function: ClassVar[Any] = None
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
@@ -200,11 +188,8 @@ class _DropoutChannels(Cell):
         return f"p={self.p}"
 
 
-class Dropout1d(_DropoutChannels):
+class Dropout1d(_DropoutChannels, function=staticmethod(dropout1d)):
     """While training, zeroes whole channels of (N, C, L) at random.
-
-    Args:
-        p: probability of zeroing a channel.
 
     Example:
         >>> import weft
@@ -212,14 +197,9 @@ class Dropout1d(_DropoutChannels):
         [[[1.]]]
     """
 
-    _function = staticmethod(dropout1d)
 
-
-class Dropout2d(_DropoutChannels):
+class Dropout2d(_DropoutChannels, function=staticmethod(dropout2d)):
     """While training, zeroes whole channels of (N, C, H, W) at random.
-
-    Args:
-        p: probability of zeroing a channel.
 
     Example:
         >>> import weft
@@ -227,22 +207,15 @@ class Dropout2d(_DropoutChannels):
         [[[[1.]]]]
     """
 
-    _function = staticmethod(dropout2d)
 
-
-class Dropout3d(_DropoutChannels):
+class Dropout3d(_DropoutChannels, function=staticmethod(dropout3d)):
     """While training, zeroes whole channels of (N, C, D, H, W) at random.
-
-    Args:
-        p: probability of zeroing a channel.
 
     Example:
         >>> import weft
         >>> print(Dropout3d(0.5)(weft.Tensor([[[[[1.0]]]]])))
         [[[[[1.]]]]]
     """
-
-    _function = staticmethod(dropout3d)
 
 
 class OneHot(Cell):
@@ -324,10 +297,8 @@ class MatMul(Cell):
         [[11.]]
     """
 
-    def __init__(self, transpose_x1: bool = False, transpose_x2: bool = False) -> None:
-        super().__init__()
-        self.transpose_x1 = transpose_x1
-        self.transpose_x2 = transpose_x2
+    @declared()
+    def __init__(self, transpose_x1: bool = False, transpose_x2: bool = False) -> None: ...
 
     def construct(self, x1: Tensor, x2: Tensor) -> Tensor:
         if self.transpose_x1 and x1.ndim > 1:
@@ -349,9 +320,8 @@ class ClipByNorm(Cell):
         [0.6 0.8]
     """
 
-    def __init__(self, axis: Any = None) -> None:
-        super().__init__()
-        self.axis = axis
+    @declared()
+    def __init__(self, axis: Any = None) -> None: ...
 
     def construct(self, x: Tensor, clip_norm: Any) -> Tensor:
         return scaled_down(x, norm(x, None, self.axis, True), clip_norm)
@@ -370,10 +340,8 @@ class Norm(Cell):
         5.0
     """
 
-    def __init__(self, axis: Any = (), keep_dims: bool = False) -> None:
-        super().__init__()
-        self.axis = axis if axis != () else None
-        self.keep_dims = keep_dims
+    @declared(axis=lambda cell, what, axis: axis if axis != () else None)
+    def __init__(self, axis: Any = (), keep_dims: bool = False) -> None: ...
 
     def construct(self, x: Tensor) -> Tensor:
         return norm(x, None, self.axis, self.keep_dims)

@@ -7,14 +7,26 @@ from typing import Any
 from weft.core.operators import Operator
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import Described
 from weft.nn.layer.activation import LeakyReLU, get_activation
 from weft.nn.layer.basic import Dense
 from weft.nn.layer.conv import Conv2d
 from weft.nn.layer.normalization import BatchNorm1d, BatchNorm2d
 
 
-class _NormalisedAndActivated(Cell):
-    """What follows the layer: perhaps a normalisation, perhaps an activation."""
+class _NormalisedAndActivated(Described, Cell):
+    """What follows the layer: perhaps a normalisation, perhaps an activation.
+
+    Args:
+        has_bias: whether there is a bias.
+        weight_init: initializer of the weight.
+        bias_init: initializer of the bias.
+        momentum: of the normalisation.
+        eps: of the normalisation.
+        activation: name of an activation, a Cell, an operator, or None.
+        alpha: slope of ``"leakyrelu"`` for negative numbers.
+        after_fake: accepted; it concerns quantisation.
+    """
 
     def _follow(self, norm: type, channels: int, has_bn: bool, momentum: float, eps: float) -> None:
         if not isinstance(has_bn, bool):
@@ -54,15 +66,7 @@ class Conv2dBnAct(_NormalisedAndActivated):
         padding: for ``"pad"``.
         dilation: distance of the kernel's elements.
         group: number of channel groups.
-        has_bias: whether there is a bias.
-        weight_init: initializer of the weight.
-        bias_init: initializer of the bias.
         has_bn: whether a `BatchNorm2d` follows.
-        momentum: of the normalisation.
-        eps: of the normalisation.
-        activation: name of an activation, a Cell, an operator, or None.
-        alpha: slope of ``"leakyrelu"`` for negative numbers.
-        after_fake: accepted; it concerns quantisation.
 
     Example:
         >>> import weft
@@ -108,15 +112,7 @@ class DenseBnAct(_NormalisedAndActivated):
     Args:
         in_channels: size of the input's last dimension.
         out_channels: size of the output's last dimension.
-        weight_init: initializer of the weight.
-        bias_init: initializer of the bias.
-        has_bias: whether there is a bias.
         has_bn: whether a `BatchNorm1d` follows.
-        momentum: of the normalisation.
-        eps: of the normalisation.
-        activation: name of an activation, a Cell, an operator, or None.
-        alpha: slope of ``"leakyrelu"`` for negative numbers.
-        after_fake: accepted; it concerns quantisation.
 
     Example:
         >>> import weft

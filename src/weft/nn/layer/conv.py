@@ -3,38 +3,55 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import Described, declared, positive_int
 from weft.nn.initializer import HeUniform, Uniform
-from weft.nn.layer.basic import make_weight, positive_int
+from weft.nn.layer.basic import make_weight
 from weft.ops import conv as ops
 from weft.ops.shape import expand_dims, squeeze
 
 
-class _Conv(Cell):
-    """What the convolution layers share: settings, weight and bias."""
+class _Conv(Described, Cell):
+    """What the convolution layers share: settings, weight and bias.
 
-    _rank = 2
-    _transposed = False
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: an int.
+        stride: step.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``.
+        dilation: distance of the kernel's elements.
+        group: number of channel groups.
+        has_bias: whether there is a bias.
+        weight_init: initializer of the weight.
+        bias_init: initializer of the bias.
+        data_format: ``"NCDHW"``.
+        dtype: element type of the parameters.
+    """
+
+    _rank: ClassVar[int] = 2
+    _transposed: ClassVar[bool] = False
 
     def __init__(
         self,
         in_channels: int,
         out_channels: int,
         kernel_size: Any,
-        stride: Any,
-        pad_mode: str,
-        padding: Any,
-        dilation: Any,
-        group: int,
-        has_bias: bool,
-        weight_init: Any,
-        bias_init: Any,
-        data_format: str,
-        dtype: Any,
+        stride: Any = 1,
+        pad_mode: str = "same",
+        padding: Any = 0,
+        dilation: Any = 1,
+        group: int = 1,
+        has_bias: bool = False,
+        weight_init: Any = None,
+        bias_init: Any = None,
+        data_format: str = "NCHW",
+        dtype: Any = dtypes.float32,
     ) -> None:
         super().__init__()
         name, rank = type(self).__name__, self._rank
@@ -55,9 +72,11 @@ class _Conv(Cell):
         self.padding = padding
         self.has_bias = has_bias
         self.data_format = data_format
+        if rank == 1 and isinstance(weight_init, Tensor) and weight_init.ndim == 3:
+            weight_init = expand_dims(weight_init, 2)
         self.weight_init = weight_init
         self.bias_init = bias_init
-        kernel = self._stored_kernel()
+        kernel = (1, *self.kernel_size) if rank == 1 else self.kernel_size
         if self._transposed:
             shape = (in_channels, out_channels // group, *kernel)
         else:
@@ -68,9 +87,6 @@ class _Conv(Cell):
         if has_bias:
             bound = 1 / math.sqrt(math.prod(shape[1:]))
             self.bias = Parameter(make_weight(bias_init, (out_channels,), dtype, Uniform(bound)), name="bias")
-
-    def _stored_kernel(self) -> tuple[int, ...]:
-        return self.kernel_size
 
     def extend_repr(self) -> str:
         return (
@@ -85,46 +101,17 @@ class Conv2d(_Conv):
     """Convolution over two dimensions.
 
     Args:
-        in_channels: channels of the input.
-        out_channels: channels of the output.
         kernel_size: an int or (height, width).
-        stride: step.
-        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
         padding: for ``"pad"``: an int or (top, bottom, left, right).
-        dilation: distance of the kernel's elements.
-        group: number of channel groups.
-        has_bias: whether there is a bias.
         weight_init: initializer of the weight (out, in / group, height, width); by default He uniform.
         bias_init: initializer of the bias (out,); by default uniform within ``1 / sqrt(fan_in)``.
         data_format: ``"NCHW"`` or ``"NHWC"``.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft
         >>> Conv2d(3, 8, 3)(weft.ops.ones((1, 3, 5, 5), weft.float32)).shape
         (1, 8, 5, 5)
     """
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        pad_mode: str = "same",
-        padding: Any = 0,
-        dilation: Any = 1,
-        group: int = 1,
-        has_bias: bool = False,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        data_format: str = "NCHW",
-        dtype: Any = dtypes.float32,
-    ) -> None:
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
-            weight_init, bias_init, data_format, dtype,
-        )  # fmt: skip
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.convolve(
@@ -133,22 +120,8 @@ class Conv2d(_Conv):
         )  # fmt: skip
 
 
-class Conv1d(_Conv):
+class Conv1d(_Conv, rank=1):
     """Convolution over one dimension; the weight is stored as (out, in / group, 1, kernel).
-
-    Args:
-        in_channels: channels of the input.
-        out_channels: channels of the output.
-        kernel_size: an int.
-        stride: step.
-        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
-        padding: for ``"pad"``.
-        dilation: distance of the kernel's elements.
-        group: number of channel groups.
-        has_bias: whether there is a bias.
-        weight_init: initializer of the weight.
-        bias_init: initializer of the bias.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft
@@ -156,8 +129,7 @@ class Conv1d(_Conv):
         (1, 8, 5)
     """
 
-    _rank = 1
-
+    @declared()
     def __init__(
         self,
         in_channels: int,
@@ -172,39 +144,19 @@ class Conv1d(_Conv):
         weight_init: Any = None,
         bias_init: Any = None,
         dtype: Any = dtypes.float32,
-    ) -> None:
-        if isinstance(weight_init, Tensor) and weight_init.ndim == 3:
-            weight_init = expand_dims(weight_init, 2)
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
-            weight_init, bias_init, "NCHW", dtype,
-        )  # fmt: skip
-
-    def _stored_kernel(self) -> tuple[int, ...]:
-        return (1, *self.kernel_size)
+    ) -> None: ...
 
     def construct(self, x: Tensor) -> Tensor:
         weight = squeeze(self.weight, 2)
         return ops.conv1d(x, weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
 
 
-class Conv3d(_Conv):
+class Conv3d(_Conv, rank=3):
     """Convolution over three dimensions.
 
     Args:
-        in_channels: channels of the input.
-        out_channels: channels of the output.
         kernel_size: an int or (depth, height, width).
-        stride: step.
-        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
         padding: for ``"pad"``: an int, or a pair for each dimension, flat.
-        dilation: distance of the kernel's elements.
-        group: number of channel groups.
-        has_bias: whether there is a bias.
-        weight_init: initializer of the weight.
-        bias_init: initializer of the bias.
-        data_format: ``"NCDHW"``.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft
@@ -212,8 +164,7 @@ class Conv3d(_Conv):
         (1, 2, 3, 3, 3)
     """
 
-    _rank = 3
-
+    @declared()
     def __init__(
         self,
         in_channels: int,
@@ -229,11 +180,7 @@ class Conv3d(_Conv):
         bias_init: Any = None,
         data_format: str = "NCDHW",
         dtype: Any = dtypes.float32,
-    ) -> None:
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
-            weight_init, bias_init, data_format, dtype,
-        )  # fmt: skip
+    ) -> None: ...
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.conv3d(
@@ -241,23 +188,15 @@ class Conv3d(_Conv):
         )
 
 
-class Conv2dTranspose(_Conv):
+class Conv2dTranspose(_Conv, transposed=True):
     """Transposed convolution over two dimensions.
 
     Args:
-        in_channels: channels of the input.
-        out_channels: channels of the output.
         kernel_size: an int or (height, width).
-        stride: step.
         pad_mode: ``"same"`` (output is input times stride), ``"valid"`` or ``"pad"``.
         padding: for ``"pad"``: an int or (top, bottom, left, right).
         output_padding: rows and columns added on one side of the output.
-        dilation: distance of the kernel's elements.
-        group: number of channel groups.
-        has_bias: whether there is a bias.
         weight_init: initializer of the weight (in, out / group, height, width).
-        bias_init: initializer of the bias.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft
@@ -265,8 +204,7 @@ class Conv2dTranspose(_Conv):
         (1, 8, 10, 10)
     """
 
-    _transposed = True
-
+    @declared(output_padding=lambda cell, what, value: ops.per_dimension(cell, what, value, 2, 0))
     def __init__(
         self,
         in_channels: int,
@@ -282,12 +220,7 @@ class Conv2dTranspose(_Conv):
         weight_init: Any = None,
         bias_init: Any = None,
         dtype: Any = dtypes.float32,
-    ) -> None:
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
-            weight_init, bias_init, "NCHW", dtype,
-        )  # fmt: skip
-        self.output_padding = ops.per_dimension("Conv2dTranspose", "output_padding", output_padding, 2, 0)
+    ) -> None: ...
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.conv_transpose2d(
@@ -296,22 +229,8 @@ class Conv2dTranspose(_Conv):
         )  # fmt: skip
 
 
-class Conv1dTranspose(_Conv):
+class Conv1dTranspose(_Conv, rank=1, transposed=True):
     """Transposed convolution over one dimension; the weight is stored as (in, out / group, 1, kernel).
-
-    Args:
-        in_channels: channels of the input.
-        out_channels: channels of the output.
-        kernel_size: an int.
-        stride: step.
-        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
-        padding: for ``"pad"``.
-        dilation: distance of the kernel's elements.
-        group: number of channel groups.
-        has_bias: whether there is a bias.
-        weight_init: initializer of the weight.
-        bias_init: initializer of the bias.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft
@@ -319,9 +238,7 @@ class Conv1dTranspose(_Conv):
         (1, 8, 10)
     """
 
-    _rank = 1
-    _transposed = True
-
+    @declared()
     def __init__(
         self,
         in_channels: int,
@@ -336,16 +253,7 @@ class Conv1dTranspose(_Conv):
         weight_init: Any = None,
         bias_init: Any = None,
         dtype: Any = dtypes.float32,
-    ) -> None:
-        if isinstance(weight_init, Tensor) and weight_init.ndim == 3:
-            weight_init = expand_dims(weight_init, 2)
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
-            weight_init, bias_init, "NCHW", dtype,
-        )  # fmt: skip
-
-    def _stored_kernel(self) -> tuple[int, ...]:
-        return (1, *self.kernel_size)
+    ) -> None: ...
 
     def construct(self, x: Tensor) -> Tensor:
         weight = squeeze(self.weight, 2)
@@ -354,24 +262,15 @@ class Conv1dTranspose(_Conv):
         )
 
 
-class Conv3dTranspose(_Conv):
+class Conv3dTranspose(_Conv, rank=3, transposed=True):
     """Transposed convolution over three dimensions.
 
     Args:
-        in_channels: channels of the input.
-        out_channels: channels of the output.
         kernel_size: an int or (depth, height, width).
-        stride: step.
         pad_mode: ``"same"`` (output is input times stride), ``"valid"`` or ``"pad"``.
         padding: for ``"pad"``: an int or (front, back, top, bottom, left, right).
-        dilation: distance of the kernel's elements.
-        group: number of channel groups.
         output_padding: what is added on one side of the output.
-        has_bias: whether there is a bias.
         weight_init: initializer of the weight (in, out / group, depth, height, width).
-        bias_init: initializer of the bias.
-        data_format: ``"NCDHW"``.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft
@@ -379,9 +278,7 @@ class Conv3dTranspose(_Conv):
         (1, 8, 10, 10, 10)
     """
 
-    _rank = 3
-    _transposed = True
-
+    @declared(output_padding=lambda cell, what, value: ops.per_dimension(cell, what, value, 3, 0))
     def __init__(
         self,
         in_channels: int,
@@ -398,12 +295,7 @@ class Conv3dTranspose(_Conv):
         bias_init: Any = None,
         data_format: str = "NCDHW",
         dtype: Any = dtypes.float32,
-    ) -> None:
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias,
-            weight_init, bias_init, data_format, dtype,
-        )  # fmt: skip
-        self.output_padding = ops.per_dimension("Conv3dTranspose", "output_padding", output_padding, 3, 0)
+    ) -> None: ...
 
     def construct(self, x: Tensor) -> Tensor:
         out = ops.conv3d_transpose(

@@ -9,8 +9,8 @@ import numpy as np
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import positive_int
 from weft.nn.initializer import initializer
-from weft.nn.layer.basic import positive_int
 from weft.ops.embedding import embedding, one_hot
 from weft.ops.matmul import matmul
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import Described
 from weft.ops.conv import conv2d
 from weft.ops.elementwise import log
 from weft.ops.images import unfold
@@ -58,7 +59,7 @@ def _checked_number(name: str, what: str, value: Any, kinds: tuple[type, ...], l
     return number
 
 
-class SSIM(Cell):
+class SSIM(Described, Cell):
     """How alike the structures of two images are: 1 where they are the same.
 
     Means and variances are those of windows, weighted as a normal distribution.
@@ -137,16 +138,8 @@ class MSSSIM(SSIM):
     """`SSIM` at several sizes of the images, each half of the one before, weighted.
 
     Args:
-        max_val: the largest value of a pixel.
         power_factors: the weights, the largest size first.
-        filter_size: side of a window.
         filter_sigma: standard deviation of the weights of a window.
-        k1: steadies the comparison of means.
-        k2: steadies the comparison of variances.
-
-    Raises:
-        TypeError: an argument is no number.
-        ValueError: a number is not positive, or an image is smaller than a window (raised when called).
 
     Example:
         >>> import weft

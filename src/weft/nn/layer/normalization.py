@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import Described, positive_int
 from weft.nn.initializer import initializer
-from weft.nn.layer.basic import positive_int
 from weft.ops.norm import LayerNorm as LayerNormOperator
 from weft.ops.norm import batch_norm, group_norm, instance_norm
 
 
-class _BatchNorm(Cell):
-    """Normalises each channel by the batch while training, by running statistics otherwise."""
+class _BatchNorm(Described, Cell):
+    """Normalises each channel by the batch while training, by running statistics otherwise.
 
-    _dimensions: tuple[int, ...] = (2, 3, 4, 5)
+    Args:
+        num_features: number of channels.
+        eps: added to the variance.
+        momentum: share of the old value when a running statistic moves.
+        affine: train the scale and the shift.
+        gamma_init: initializer of the scale.
+        beta_init: initializer of the shift.
+        moving_mean_init: initializer of the running mean.
+        moving_var_init: initializer of the running variance.
+        use_batch_statistics: True: always use the batch; False: never; None: while training.
+        data_format: ``"NCHW"``.
+        dtype: element type of the parameters.
+    """
+
+    _dimensions: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
 
     def __init__(
         self,
@@ -78,21 +92,8 @@ class _BatchNorm(Cell):
         )
 
 
-class BatchNorm1d(_BatchNorm):
+class BatchNorm1d(_BatchNorm, dimensions=(2, 3)):
     """Batch normalisation of (N, C) or (N, C, L).
-
-    Args:
-        num_features: number of channels.
-        eps: added to the variance.
-        momentum: share of the old value when a running statistic moves.
-        affine: train the scale and the shift.
-        gamma_init: initializer of the scale.
-        beta_init: initializer of the shift.
-        moving_mean_init: initializer of the running mean.
-        moving_var_init: initializer of the running variance.
-        use_batch_statistics: True: always use the batch; False: never; None: while training.
-        data_format: ``"NCHW"``.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft
@@ -100,24 +101,12 @@ class BatchNorm1d(_BatchNorm):
         (1, 2)
     """
 
-    _dimensions = (2, 3)
 
-
-class BatchNorm2d(_BatchNorm):
+class BatchNorm2d(_BatchNorm, dimensions=(4,)):
     """Batch normalisation of (N, C, H, W).
 
     Args:
-        num_features: number of channels.
-        eps: added to the variance.
-        momentum: share of the old value when a running statistic moves.
-        affine: train the scale and the shift.
-        gamma_init: initializer of the scale.
-        beta_init: initializer of the shift.
-        moving_mean_init: initializer of the running mean.
-        moving_var_init: initializer of the running variance.
-        use_batch_statistics: True: always use the batch; False: never; None: while training.
         data_format: ``"NCHW"`` or ``"NHWC"``.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft
@@ -125,32 +114,18 @@ class BatchNorm2d(_BatchNorm):
         (1, 1, 1, 2)
     """
 
-    _dimensions = (4,)
 
-
-class BatchNorm3d(_BatchNorm):
+class BatchNorm3d(_BatchNorm, dimensions=(5,)):
     """Batch normalisation of (N, C, D, H, W).
 
     Args:
-        num_features: number of channels.
-        eps: added to the variance.
-        momentum: share of the old value when a running statistic moves.
-        affine: train the scale and the shift.
-        gamma_init: initializer of the scale.
-        beta_init: initializer of the shift.
-        moving_mean_init: initializer of the running mean.
-        moving_var_init: initializer of the running variance.
-        use_batch_statistics: True: always use the batch; False: never; None: while training.
         data_format: ``"NCDHW"``.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft
         >>> BatchNorm3d(1)(weft.Tensor([[[[[1.0, 2.0]]]]])).shape
         (1, 1, 1, 1, 2)
     """
-
-    _dimensions = (5,)
 
 
 class LayerNorm(Cell):
@@ -252,8 +227,20 @@ class GroupNorm(Cell):
         return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
 
 
-class _InstanceNorm(Cell):
-    _dimensions = 4
+class _InstanceNorm(Described, Cell):
+    """Normalises each channel of each sample.
+
+    Args:
+        num_features: number of channels.
+        eps: added to the variance.
+        momentum: accepted.
+        affine: train the scale and the shift.
+        gamma_init: initializer of the scale.
+        beta_init: initializer of the shift.
+        dtype: element type of the parameters.
+    """
+
+    _dimensions: ClassVar[int] = 4
 
     def __init__(
         self,
@@ -284,17 +271,8 @@ class _InstanceNorm(Cell):
         return f"num_features={self.num_features}, eps={self.eps}"
 
 
-class InstanceNorm1d(_InstanceNorm):
+class InstanceNorm1d(_InstanceNorm, dimensions=3):
     """Normalises each channel of each sample of (N, C, L).
-
-    Args:
-        num_features: number of channels.
-        eps: added to the variance.
-        momentum: accepted.
-        affine: train the scale and the shift.
-        gamma_init: initializer of the scale.
-        beta_init: initializer of the shift.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft
@@ -302,20 +280,9 @@ class InstanceNorm1d(_InstanceNorm):
         (1, 1, 2)
     """
 
-    _dimensions = 3
-
 
 class InstanceNorm2d(_InstanceNorm):
     """Normalises each channel of each sample of (N, C, H, W).
-
-    Args:
-        num_features: number of channels.
-        eps: added to the variance.
-        momentum: accepted.
-        affine: train the scale and the shift.
-        gamma_init: initializer of the scale.
-        beta_init: initializer of the shift.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft
@@ -324,22 +291,11 @@ class InstanceNorm2d(_InstanceNorm):
     """
 
 
-class InstanceNorm3d(_InstanceNorm):
+class InstanceNorm3d(_InstanceNorm, dimensions=5):
     """Normalises each channel of each sample of (N, C, D, H, W).
-
-    Args:
-        num_features: number of channels.
-        eps: added to the variance.
-        momentum: accepted.
-        affine: train the scale and the shift.
-        gamma_init: initializer of the scale.
-        beta_init: initializer of the shift.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft
         >>> InstanceNorm3d(1)(weft.Tensor([[[[[1.0, 3.0]]]]])).shape
         (1, 1, 1, 1, 2)
     """
-
-    _dimensions = 5

@@ -6,19 +6,24 @@ from typing import Any, ClassVar
 
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import Described, declared, positive_int
 from weft.ops.images import pixel_shuffle, pixel_unshuffle
 from weft.ops.padding import pad
 
 
-class _Border(Cell):
+class _Border(Described, Cell):
     """Base: a border of the last dimensions.
 
     Args:
         padding: an int for all sides, or (before, after) of the last dimension, then of the one before, and so on.
+
+    Raises:
+        TypeError: `padding` is no int, nor a tuple of ints.
+        ValueError: `padding` is negative, or has not so many numbers.
     """
 
     #: how many dimensions have a border
-    rank: ClassVar[int]
+    rank: ClassVar[int] = 1
     mode: ClassVar[str] = "constant"
     #: whether a border can cut off
     cuts: ClassVar[bool] = False
@@ -42,6 +47,16 @@ class _Border(Cell):
 
 
 class _Constant(_Border):
+    """Base: a border of one number.
+
+    Args:
+        value: the number.
+
+    Raises:
+        TypeError: an argument is no number.
+        ValueError: `padding` has not so many numbers.
+    """
+
     cuts = True
 
     def __init__(self, padding: Any, value: Any) -> None:
@@ -57,16 +72,11 @@ class _Constant(_Border):
         return found
 
 
-class ConstantPad1d(_Constant):
+class ConstantPad1d(_Constant, rank=1):
     """Adds a border of one number to the last dimension.
 
     Args:
         padding: an int for both sides, or (before, after); negative numbers cut off.
-        value: the number.
-
-    Raises:
-        TypeError: an argument is no number.
-        ValueError: `padding` has not so many numbers.
 
     Example:
         >>> import weft
@@ -74,19 +84,12 @@ class ConstantPad1d(_Constant):
         [[5. 1.]]
     """
 
-    rank = 1
 
-
-class ConstantPad2d(_Constant):
+class ConstantPad2d(_Constant, rank=2):
     """Adds a border of one number to the last two dimensions.
 
     Args:
         padding: an int for all sides, or (left, right, top, bottom); negative numbers cut off.
-        value: the number.
-
-    Raises:
-        TypeError: an argument is no number.
-        ValueError: `padding` has not so many numbers.
 
     Example:
         >>> import weft
@@ -95,20 +98,13 @@ class ConstantPad2d(_Constant):
          [5. 5.]]
     """
 
-    rank = 2
 
-
-class ConstantPad3d(_Constant):
+class ConstantPad3d(_Constant, rank=3):
     """Adds a border of one number to the last three dimensions.
 
     Args:
         padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
             before that; negative numbers cut off.
-        value: the number.
-
-    Raises:
-        TypeError: an argument is no number.
-        ValueError: `padding` has not so many numbers.
 
     Example:
         >>> import weft
@@ -116,18 +112,12 @@ class ConstantPad3d(_Constant):
         (3, 3, 3)
     """
 
-    rank = 3
-
 
 class ZeroPad2d(_Constant):
     """Adds a border of zeros to the last two dimensions.
 
     Args:
         padding: an int for all sides, or (left, right, top, bottom); negative numbers cut off.
-
-    Raises:
-        TypeError: an argument is no number.
-        ValueError: `padding` has not so many numbers.
 
     Example:
         >>> import weft
@@ -141,15 +131,11 @@ class ZeroPad2d(_Constant):
         super().__init__(padding, 0)
 
 
-class ReflectionPad1d(_Border):
+class ReflectionPad1d(_Border, rank=1, mode="reflect"):
     """Adds a border that mirrors the last dimension, without its edges.
 
     Args:
         padding: an int for both sides, or (before, after).
-
-    Raises:
-        TypeError: `padding` is no int, nor a tuple of ints.
-        ValueError: `padding` is negative, or has not so many numbers.
 
     Example:
         >>> import weft
@@ -157,19 +143,12 @@ class ReflectionPad1d(_Border):
         [[3. 2. 1. 2. 3.]]
     """
 
-    rank = 1
-    mode = "reflect"
 
-
-class ReflectionPad2d(ReflectionPad1d):
+class ReflectionPad2d(ReflectionPad1d, rank=2):
     """Adds a border that mirrors the last two dimensions, without their edges.
 
     Args:
         padding: an int for all sides, or (left, right, top, bottom).
-
-    Raises:
-        TypeError: `padding` is no int, nor a tuple of ints.
-        ValueError: `padding` is negative, or has not so many numbers.
 
     Example:
         >>> import weft
@@ -177,19 +156,13 @@ class ReflectionPad2d(ReflectionPad1d):
         (1, 4, 4)
     """
 
-    rank = 2
 
-
-class ReflectionPad3d(ReflectionPad1d):
+class ReflectionPad3d(ReflectionPad1d, rank=3):
     """Adds a border that mirrors the last three dimensions, without their edges.
 
     Args:
         padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
             before that.
-
-    Raises:
-        TypeError: `padding` is no int, nor a tuple of ints.
-        ValueError: `padding` is negative, or has not so many numbers.
 
     Example:
         >>> import weft
@@ -197,18 +170,12 @@ class ReflectionPad3d(ReflectionPad1d):
         (1, 4, 4, 4)
     """
 
-    rank = 3
 
-
-class ReplicationPad1d(_Border):
+class ReplicationPad1d(_Border, rank=1, mode="replicate"):
     """Adds a border that repeats the edges of the last dimension.
 
     Args:
         padding: an int for both sides, or (before, after).
-
-    Raises:
-        TypeError: `padding` is no int, nor a tuple of ints.
-        ValueError: `padding` is negative, or has not so many numbers.
 
     Example:
         >>> import weft
@@ -216,19 +183,12 @@ class ReplicationPad1d(_Border):
         [[1. 1. 1. 2.]]
     """
 
-    rank = 1
-    mode = "replicate"
 
-
-class ReplicationPad2d(ReplicationPad1d):
+class ReplicationPad2d(ReplicationPad1d, rank=2):
     """Adds a border that repeats the edges of the last two dimensions.
 
     Args:
         padding: an int for all sides, or (left, right, top, bottom).
-
-    Raises:
-        TypeError: `padding` is no int, nor a tuple of ints.
-        ValueError: `padding` is negative, or has not so many numbers.
 
     Example:
         >>> import weft
@@ -236,35 +196,19 @@ class ReplicationPad2d(ReplicationPad1d):
         (1, 3, 3)
     """
 
-    rank = 2
 
-
-class ReplicationPad3d(ReplicationPad1d):
+class ReplicationPad3d(ReplicationPad1d, rank=3):
     """Adds a border that repeats the edges of the last three dimensions.
 
     Args:
         padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
             before that.
 
-    Raises:
-        TypeError: `padding` is no int, nor a tuple of ints.
-        ValueError: `padding` is negative, or has not so many numbers.
-
     Example:
         >>> import weft
         >>> ReplicationPad3d(1)(weft.ops.ones((1, 1, 1, 1))).shape
         (1, 3, 3, 3)
     """
-
-    rank = 3
-
-
-def _positive(name: str, what: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
-    if value < 1:
-        raise ValueError(f"{name}: {what} must be positive, not {value}")
-    return value
 
 
 class PixelShuffle(Cell):
@@ -282,9 +226,8 @@ class PixelShuffle(Cell):
         (1, 1, 6, 6)
     """
 
-    def __init__(self, upscale_factor: int) -> None:
-        super().__init__()
-        self.upscale_factor = _positive("PixelShuffle", "upscale_factor", upscale_factor)
+    @declared(upscale_factor=positive_int)
+    def __init__(self, upscale_factor: int) -> None: ...
 
     def construct(self, input: Tensor) -> Tensor:
         return pixel_shuffle(input, self.upscale_factor)
@@ -305,9 +248,8 @@ class PixelUnshuffle(Cell):
         (1, 4, 3, 3)
     """
 
-    def __init__(self, downscale_factor: int) -> None:
-        super().__init__()
-        self.downscale_factor = _positive("PixelUnshuffle", "downscale_factor", downscale_factor)
+    @declared(downscale_factor=positive_int)
+    def __init__(self, downscale_factor: int) -> None: ...
 
     def construct(self, input: Tensor) -> Tensor:
         return pixel_unshuffle(input, self.downscale_factor)
@@ -330,9 +272,8 @@ class ChannelShuffle(Cell):
         [1. 3. 2. 4.]
     """
 
-    def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.groups = _positive("ChannelShuffle", "groups", groups)
+    @declared(groups=positive_int)
+    def __init__(self, groups: int) -> None: ...
 
     def construct(self, x: Tensor) -> Tensor:
         if x.ndim < 3:

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import Applied, Described, declared
 from weft.ops import pool as ops
 
 
-class _Pool(Cell):
+class _Pool(Described, Cell):
+    """Base: a window that moves over the last dimensions.
+
+    Args:
+        kernel_size: window.
+        stride: step.
+        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
+        padding: for ``"pad"``.
+        dilation: distance of the window's elements.
+        return_indices: also return the positions of the maxima.
+        ceil_mode: also keep windows that reach over the border.
+        count_include_pad: count the padding's zeros as elements.
+        divisor_override: divide by this.
+    """
+
+    _rank: ClassVar[int] = 2
+
     def __init__(self, kernel_size: Any, stride: Any, pad_mode: str, data_format: str) -> None:
         super().__init__()
         name = type(self).__name__
@@ -32,8 +49,6 @@ class _Pool(Cell):
 
 
 class _MaxPool(_Pool):
-    _rank = 2
-
     def __init__(
         self,
         kernel_size: Any = 1,
@@ -58,17 +73,8 @@ class _MaxPool(_Pool):
         )  # fmt: skip
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPool, rank=1):
     """Maxima of windows over one dimension.
-
-    Args:
-        kernel_size: window.
-        stride: step.
-        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
-        padding: for ``"pad"``.
-        dilation: distance of the window's elements.
-        return_indices: also return the positions of the maxima.
-        ceil_mode: also keep windows that reach over the border.
 
     Example:
         >>> import weft
@@ -76,20 +82,12 @@ class MaxPool1d(_MaxPool):
         [[[3. 4.]]]
     """
 
-    _rank = 1
-
 
 class MaxPool2d(_MaxPool):
     """Maxima of windows over two dimensions.
 
     Args:
         kernel_size: window, an int or (height, width).
-        stride: step.
-        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
-        padding: for ``"pad"``.
-        dilation: distance of the window's elements.
-        return_indices: also return the positions of the maxima.
-        ceil_mode: also keep windows that reach over the border.
         data_format: ``"NCHW"`` or ``"NHWC"``.
 
     Example:
@@ -99,17 +97,11 @@ class MaxPool2d(_MaxPool):
     """
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPool, rank=3):
     """Maxima of windows over three dimensions.
 
     Args:
         kernel_size: window, an int or (depth, height, width).
-        stride: step.
-        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
-        padding: for ``"pad"``.
-        dilation: distance of the window's elements.
-        return_indices: also return the positions of the maxima.
-        ceil_mode: also keep windows that reach over the border.
 
     Example:
         >>> import weft
@@ -117,12 +109,8 @@ class MaxPool3d(_MaxPool):
         [[[[[2.]]]]]
     """
 
-    _rank = 3
-
 
 class _AvgPool(_Pool):
-    _rank = 2
-
     def __init__(
         self,
         kernel_size: Any = 1,
@@ -151,16 +139,8 @@ class _AvgPool(_Pool):
         )  # fmt: skip
 
 
-class AvgPool1d(_AvgPool):
+class AvgPool1d(_AvgPool, rank=1):
     """Means of windows over one dimension.
-
-    Args:
-        kernel_size: window.
-        stride: step.
-        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
-        padding: for ``"pad"``.
-        ceil_mode: also keep windows that reach over the border.
-        count_include_pad: count the padding's zeros as elements.
 
     Example:
         >>> import weft
@@ -168,20 +148,12 @@ class AvgPool1d(_AvgPool):
         [[[2. 4.]]]
     """
 
-    _rank = 1
-
 
 class AvgPool2d(_AvgPool):
     """Means of windows over two dimensions.
 
     Args:
         kernel_size: window, an int or (height, width).
-        stride: step.
-        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
-        padding: for ``"pad"``.
-        ceil_mode: also keep windows that reach over the border.
-        count_include_pad: count the padding's zeros as elements.
-        divisor_override: divide by this.
         data_format: ``"NCHW"`` or ``"NHWC"``.
 
     Example:
@@ -191,17 +163,11 @@ class AvgPool2d(_AvgPool):
     """
 
 
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPool, rank=3):
     """Means of windows over three dimensions.
 
     Args:
         kernel_size: window, an int or (depth, height, width).
-        stride: step.
-        pad_mode: ``"same"``, ``"valid"`` or ``"pad"``.
-        padding: for ``"pad"``.
-        ceil_mode: also keep windows that reach over the border.
-        count_include_pad: count the padding's zeros as elements.
-        divisor_override: divide by this.
 
     Example:
         >>> import weft
@@ -209,28 +175,24 @@ class AvgPool3d(_AvgPool):
         [[[[[1.5]]]]]
     """
 
-    _rank = 3
 
+class _Adaptive(Described, Applied):
+    """Base: as many windows as wanted.
 
-class _Adaptive(Cell):
-    _function: Any
+    Args:
+        output_size: an int.
+        return_indices: also return the positions of the maxima.
+    """
 
-    def __init__(self, output_size: Any) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def construct(self, x: Tensor) -> Tensor:
-        return type(self)._function(x, self.output_size)
+    @declared()
+    def __init__(self, output_size: Any) -> None: ...
 
     def extend_repr(self) -> str:
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_Adaptive):
+class AdaptiveAvgPool1d(_Adaptive, operation=ops.adaptive_avg_pool1d):
     """Means of as many windows as wanted over one dimension.
-
-    Args:
-        output_size: an int.
 
     Example:
         >>> import weft
@@ -238,10 +200,8 @@ class AdaptiveAvgPool1d(_Adaptive):
         [[[2. 6.]]]
     """
 
-    _function = staticmethod(ops.adaptive_avg_pool1d)
 
-
-class AdaptiveAvgPool2d(_Adaptive):
+class AdaptiveAvgPool2d(_Adaptive, operation=ops.adaptive_avg_pool2d):
     """Means of as many windows as wanted over two dimensions.
 
     Args:
@@ -253,10 +213,8 @@ class AdaptiveAvgPool2d(_Adaptive):
         [[[[2.5]]]]
     """
 
-    _function = staticmethod(ops.adaptive_avg_pool2d)
 
-
-class AdaptiveAvgPool3d(_Adaptive):
+class AdaptiveAvgPool3d(_Adaptive, operation=ops.adaptive_avg_pool3d):
     """Means of as many windows as wanted over three dimensions.
 
     Args:
@@ -268,22 +226,15 @@ class AdaptiveAvgPool3d(_Adaptive):
         [[[[[1.5]]]]]
     """
 
-    _function = staticmethod(ops.adaptive_avg_pool3d)
 
-
-class AdaptiveMaxPool1d(_Adaptive):
+class AdaptiveMaxPool1d(_Adaptive, operation=ops.adaptive_max_pool1d):
     """Maxima of as many windows as wanted over one dimension.
-
-    Args:
-        output_size: an int.
 
     Example:
         >>> import weft
         >>> print(AdaptiveMaxPool1d(2)(weft.Tensor([[[1.0, 3.0, 5.0, 7.0]]])))
         [[[3. 7.]]]
     """
-
-    _function = staticmethod(ops.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(Cell):
@@ -299,10 +250,8 @@ class AdaptiveMaxPool2d(Cell):
         [[[[4.]]]]
     """
 
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
-        super().__init__()
-        self.output_size = output_size
-        self.return_indices = return_indices
+    @declared()
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None: ...
 
     def construct(self, x: Tensor) -> Any:
         return ops.adaptive_max_pool2d(x, self.output_size, self.return_indices)

@@ -9,16 +9,28 @@ from typing import Any
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import Described, positive_int
 from weft.nn.initializer import Uniform, initializer
-from weft.nn.layer.basic import positive_int
 from weft.ops.create import zeros
 from weft.ops.dropout import dropout
 from weft.ops.joining import concat, stack
 from weft.ops.recurrent import GATES, recurrent_step, recurrent_walk
 
 
-class _Recurrent(Cell):
-    """Layers of recurrent cells along a sequence, in one or both directions."""
+class _Recurrent(Described, Cell):
+    """Layers of recurrent cells along a sequence, in one or both directions.
+
+    Args:
+        input_size: size of the input's last dimension.
+        hidden_size: size of the state.
+        num_layers: number of layers.
+        nonlinearity: ``"tanh"`` or ``"relu"``.
+        has_bias: whether there are biases.
+        batch_first: input and output are (N, T, ...) instead of (T, N, ...).
+        dropout: between layers, while training.
+        bidirectional: also walk from the end.
+        dtype: element type of the parameters.
+    """
 
     _kind = "tanh"
 
@@ -102,16 +114,6 @@ class _Recurrent(Cell):
 class LSTM(_Recurrent):
     """Long short-term memory along a sequence: ``(x, (h, c), lengths)`` to ``(outputs, (h, c))``.
 
-    Args:
-        input_size: size of the input's last dimension.
-        hidden_size: size of the state.
-        num_layers: number of layers.
-        has_bias: whether there are biases.
-        batch_first: input and output are (N, T, ...) instead of (T, N, ...).
-        dropout: between layers, while training.
-        bidirectional: also walk from the end.
-        dtype: element type of the parameters.
-
     Example:
         >>> import weft
         >>> out, (h, c) = LSTM(3, 4)(weft.ops.ones((5, 2, 3), weft.float32))
@@ -125,16 +127,6 @@ class LSTM(_Recurrent):
 class GRU(_Recurrent):
     """Gated recurrent units along a sequence: ``(x, h, lengths)`` to ``(outputs, h)``.
 
-    Args:
-        input_size: size of the input's last dimension.
-        hidden_size: size of the state.
-        num_layers: number of layers.
-        has_bias: whether there are biases.
-        batch_first: input and output are (N, T, ...) instead of (T, N, ...).
-        dropout: between layers, while training.
-        bidirectional: also walk from the end.
-        dtype: element type of the parameters.
-
     Example:
         >>> import weft
         >>> out, h = GRU(3, 4)(weft.ops.ones((5, 2, 3), weft.float32))
@@ -147,17 +139,6 @@ class GRU(_Recurrent):
 
 class RNN(_Recurrent):
     """Plain recurrent units along a sequence: ``(x, h, lengths)`` to ``(outputs, h)``.
-
-    Args:
-        input_size: size of the input's last dimension.
-        hidden_size: size of the state.
-        num_layers: number of layers.
-        nonlinearity: ``"tanh"`` or ``"relu"``.
-        has_bias: whether there are biases.
-        batch_first: input and output are (N, T, ...) instead of (T, N, ...).
-        dropout: between layers, while training.
-        bidirectional: also walk from the end.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft
@@ -183,7 +164,17 @@ class RNN(_Recurrent):
         self._kind = nonlinearity
 
 
-class _RecurrentCell(Cell):
+class _RecurrentCell(Described, Cell):
+    """One step of a recurrent layer.
+
+    Args:
+        input_size: size of the input.
+        hidden_size: size of the state.
+        has_bias: whether there are biases.
+        nonlinearity: ``"tanh"`` or ``"relu"``.
+        dtype: element type of the parameters.
+    """
+
     _kind = "tanh"
 
     def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: Any = dtypes.float32) -> None:
@@ -209,12 +200,6 @@ class _RecurrentCell(Cell):
 class LSTMCell(_RecurrentCell):
     """One step of long short-term memory: ``(x, (h, c))`` to ``(h, c)``.
 
-    Args:
-        input_size: size of the input.
-        hidden_size: size of the state.
-        has_bias: whether there are biases.
-        dtype: element type of the parameters.
-
     Example:
         >>> import weft
         >>> zero = weft.ops.zeros((2, 4))
@@ -232,12 +217,6 @@ class LSTMCell(_RecurrentCell):
 class GRUCell(_RecurrentCell):
     """One step of a gated recurrent unit: ``(x, h)`` to ``h``.
 
-    Args:
-        input_size: size of the input.
-        hidden_size: size of the state.
-        has_bias: whether there are biases.
-        dtype: element type of the parameters.
-
     Example:
         >>> import weft
         >>> GRUCell(3, 4)(weft.ops.ones((2, 3), weft.float32), weft.ops.zeros((2, 4))).shape
@@ -252,13 +231,6 @@ class GRUCell(_RecurrentCell):
 
 class RNNCell(_RecurrentCell):
     """One step of a plain recurrent unit: ``(x, h)`` to ``h``.
-
-    Args:
-        input_size: size of the input.
-        hidden_size: size of the state.
-        has_bias: whether there are biases.
-        nonlinearity: ``"tanh"`` or ``"relu"``.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft

@@ -8,8 +8,9 @@ from typing import Any
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import positive_int
 from weft.nn.initializer import Uniform
-from weft.nn.layer.basic import make_weight, positive_int
+from weft.nn.layer.basic import make_weight
 from weft.ops.matmul import matmul
 from weft.ops.norm import lrn
 from weft.ops.padding import interpolate

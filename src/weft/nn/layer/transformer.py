@@ -9,8 +9,9 @@ from typing import Any
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import positive_int
 from weft.nn.initializer import XavierUniform, initializer
-from weft.nn.layer.basic import Dense, Dropout, positive_int
+from weft.nn.layer.basic import Dense, Dropout
 from weft.nn.layer.container import CellList
 from weft.nn.layer.normalization import LayerNorm
 from weft.ops.activation import gelu, relu, softmax

@@ -6,24 +6,17 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from weft.nn.optim.checks import flag, number
-from weft.nn.optim.optimizer import Optimizer
+from weft.nn.declared import flag
+from weft.nn.optim.checks import DeclaredOptimizer, declares, number, share
 from weft.ops.optimizer import adam_step, adam_weight_decay_step, adamax_step, amsgrad_step
 
 
-class Adam(Optimizer):
+class Adam(DeclaredOptimizer):
     """Adaptive moment estimation.
 
     Args:
-        params: Parameters, or groups (see `Optimizer`).
-        learning_rate: see `Optimizer`.
-        beta1: share of the first moment that stays.
-        beta2: share of the second moment that stays.
-        eps: added to the denominator.
         use_locking: accepted.
         use_nesterov: look ahead by one step.
-        weight_decay: see `Optimizer`.
-        loss_scale: see `Optimizer`.
         use_amsgrad: divide by the largest second moment so far.
         kwargs: `use_lazy` and `use_offload` are accepted, and change nothing.
 
@@ -55,14 +48,14 @@ class Adam(Optimizer):
         unknown = set(kwargs) - {"use_lazy", "use_offload"}
         if unknown:
             raise TypeError(f"Adam got unknown settings: {', '.join(sorted(unknown))}")
-        if flag("use_amsgrad", use_amsgrad):
+        if flag("Adam", "use_amsgrad", use_amsgrad):
             self.slots = (*type(self).slots, ("vhat", "vhat", "zeros"))  # before the base makes the state
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.beta1 = number("beta1", beta1, below_one=True)
-        self.beta2 = number("beta2", beta2, below_one=True)
-        self.eps = number("eps", eps)
+        self.beta1 = share("Adam", "beta1", beta1)
+        self.beta2 = share("Adam", "beta2", beta2)
+        self.eps = number("Adam", "eps", eps)
         self.use_locking = use_locking
-        self.use_nesterov = flag("use_nesterov", use_nesterov)
+        self.use_nesterov = flag("Adam", "use_nesterov", use_nesterov)
         self.use_amsgrad = use_amsgrad
 
     def initial_scalar(self, attribute: str) -> float:
@@ -86,15 +79,10 @@ class Adam(Optimizer):
         return amsgrad_step(p, *state, *powers, lr, beta1, beta2, eps, g, nesterov=nesterov)  # type: ignore[call-arg,misc]
 
 
-class AdamWeightDecay(Optimizer):
+class AdamWeightDecay(DeclaredOptimizer):
     """Adam without bias correction, with the weight decay apart from the moments.
 
     Args:
-        params: Parameters, or groups (see `Optimizer`).
-        learning_rate: see `Optimizer`.
-        beta1: share of the first moment that stays.
-        beta2: share of the second moment that stays.
-        eps: added to the denominator.
         weight_decay: share of the parameter that each step removes, times the learning rate.
 
     Example:
@@ -108,6 +96,7 @@ class AdamWeightDecay(Optimizer):
     slots = (("moments1", "adam_m", "zeros"), ("moments2", "adam_v", "zeros"))
     decay_in_gradient = False
 
+    @declares(beta1=share, beta2=share, eps=number)
     def __init__(
         self,
         params: Any,
@@ -116,11 +105,7 @@ class AdamWeightDecay(Optimizer):
         beta2: float = 0.999,
         eps: float = 1e-6,
         weight_decay: Any = 0.0,
-    ) -> None:
-        super().__init__(learning_rate, params, weight_decay)
-        self.beta1 = number("beta1", beta1, below_one=True)
-        self.beta2 = number("beta2", beta2, below_one=True)
-        self.eps = number("eps", eps)
+    ) -> None: ...
 
     def settings(self) -> tuple[Any, ...]:
         return self.beta1, self.beta2, self.eps
@@ -136,11 +121,6 @@ class Lamb(AdamWeightDecay):
     """Adam whose step in each parameter is scaled to the parameter's norm, for large batches.
 
     Args:
-        params: Parameters, or groups (see `Optimizer`).
-        learning_rate: see `Optimizer`.
-        beta1: share of the first moment that stays.
-        beta2: share of the second moment that stays.
-        eps: added to the denominator.
         weight_decay: share of the parameter that the update contains.
 
     Example:
@@ -153,6 +133,7 @@ class Lamb(AdamWeightDecay):
 
     slots = (("moments1", "lamb_m", "zeros"), ("moments2", "lamb_v", "zeros"))
 
+    @declares(beta1=share, beta2=share, eps=number)
     def __init__(
         self,
         params: Any,
@@ -161,8 +142,7 @@ class Lamb(AdamWeightDecay):
         beta2: float = 0.999,
         eps: float = 1e-6,
         weight_decay: Any = 0.0,
-    ) -> None:
-        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay)
+    ) -> None: ...
 
     @staticmethod
     def update(
@@ -181,17 +161,12 @@ class Lamb(AdamWeightDecay):
         return p - lr * ratio * change, m, v
 
 
-class AdaMax(Optimizer):
+class AdaMax(DeclaredOptimizer):
     """Adam by the infinity norm.
 
     Args:
-        params: Parameters, or groups (see `Optimizer`).
-        learning_rate: see `Optimizer`.
         beta1: share of the moment that stays.
         beta2: share of the norm that stays.
-        eps: added to the denominator.
-        weight_decay: see `Optimizer`.
-        loss_scale: see `Optimizer`.
 
     Example:
         >>> import weft
@@ -204,6 +179,7 @@ class AdaMax(Optimizer):
     slots: tuple[tuple[str, str, Any], ...] = (("moment1", "moment1", "zeros"), ("moment2", "moment2", "zeros"))
     scalars = ("beta1_power",)
 
+    @declares(beta1=share, beta2=share, eps=number)
     def __init__(
         self,
         params: Any,
@@ -213,11 +189,7 @@ class AdaMax(Optimizer):
         eps: float = 1e-8,
         weight_decay: Any = 0.0,
         loss_scale: float = 1.0,
-    ) -> None:
-        super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.beta1 = number("beta1", beta1, below_one=True)
-        self.beta2 = number("beta2", beta2, below_one=True)
-        self.eps = number("eps", eps)
+    ) -> None: ...
 
     def initial_scalar(self, attribute: str) -> float:
         return 1.0

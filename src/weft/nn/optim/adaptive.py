@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.nn.optim.checks import flag, number
-from weft.nn.optim.optimizer import Optimizer
+from weft.nn.declared import flag
+from weft.nn.optim.checks import DeclaredOptimizer, declares, number
 from weft.ops.optimizer import adadelta_step, adagrad_step, centered_rmsprop_step, ftrl_step, rmsprop_step
 
 
-class Adagrad(Optimizer):
+class Adagrad(DeclaredOptimizer):
     """Divides by the root of the sum of squared gradients.
 
     Args:
-        params: Parameters, or groups (see `Optimizer`).
         accum: initial sum.
-        learning_rate: see `Optimizer`.
         update_slots: whether the sum grows.
-        loss_scale: see `Optimizer`.
-        weight_decay: see `Optimizer`.
 
     Example:
         >>> import weft
@@ -37,9 +33,9 @@ class Adagrad(Optimizer):
         loss_scale: float = 1.0,
         weight_decay: Any = 0.0,
     ) -> None:
-        initial = number("accum", accum)
+        initial = number("Adagrad", "accum", accum)
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.update_slots = flag("update_slots", update_slots)
+        self.update_slots = flag("Adagrad", "update_slots", update_slots)
         for state in self.accum:
             state.set_data(state.value() * 0 + initial)
 
@@ -55,19 +51,15 @@ class Adagrad(Optimizer):
         return adagrad_step(p, state[0], lr, g, update_slots=settings[0])
 
 
-class RMSProp(Optimizer):
+class RMSProp(DeclaredOptimizer):
     """Divides by the root of a running mean of squared gradients.
 
     Args:
-        params: Parameters, or groups (see `Optimizer`).
-        learning_rate: see `Optimizer`.
         decay: share of the mean that stays.
         momentum: share of the last step that is repeated.
         epsilon: added to the mean.
         use_locking: accepted.
         centered: subtract the squared mean gradient.
-        loss_scale: see `Optimizer`.
-        weight_decay: see `Optimizer`.
 
     Example:
         >>> import weft
@@ -83,6 +75,7 @@ class RMSProp(Optimizer):
         ("mg", "mean_grad", "zeros"),
     )
 
+    @declares(decay=number, momentum=number, epsilon=number, centered=flag)
     def __init__(
         self,
         params: Any,
@@ -94,13 +87,7 @@ class RMSProp(Optimizer):
         centered: bool = False,
         loss_scale: float = 1.0,
         weight_decay: Any = 0.0,
-    ) -> None:
-        super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.decay = number("decay", decay)
-        self.momentum = number("momentum", momentum)
-        self.epsilon = number("epsilon", epsilon)
-        self.use_locking = use_locking
-        self.centered = flag("centered", centered)
+    ) -> None: ...
 
     def settings(self) -> tuple[Any, ...]:
         return self.decay, self.momentum, self.epsilon, self.centered
@@ -118,16 +105,12 @@ class RMSProp(Optimizer):
         return p, moment, ms, mg
 
 
-class Adadelta(Optimizer):
+class Adadelta(DeclaredOptimizer):
     """Scales gradients by the ratio of past updates to past gradients.
 
     Args:
-        params: Parameters, or groups (see `Optimizer`).
-        learning_rate: see `Optimizer`.
         rho: share of the means that stays.
         epsilon: added to the means.
-        loss_scale: see `Optimizer`.
-        weight_decay: see `Optimizer`.
 
     Example:
         >>> import weft
@@ -139,6 +122,7 @@ class Adadelta(Optimizer):
 
     slots = (("accum", "accum", "zeros"), ("accum_update", "accum_update", "zeros"))
 
+    @declares(rho=number, epsilon=number)
     def __init__(
         self,
         params: Any,
@@ -147,10 +131,7 @@ class Adadelta(Optimizer):
         epsilon: float = 1e-6,
         loss_scale: float = 1.0,
         weight_decay: Any = 0.0,
-    ) -> None:
-        super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.rho = number("rho", rho)
-        self.epsilon = number("epsilon", epsilon)
+    ) -> None: ...
 
     def settings(self) -> tuple[Any, ...]:
         return self.rho, self.epsilon
@@ -162,19 +143,15 @@ class Adadelta(Optimizer):
         return adadelta_step(p, *state, lr, *settings, g)  # type: ignore[call-arg]
 
 
-class FTRL(Optimizer):
+class FTRL(DeclaredOptimizer):
     """Follows the regularised leader: parameters whose summed gradients stay small become zero.
 
     Args:
-        params: Parameters, or groups (see `Optimizer`).
         initial_accum: initial sum of squared gradients.
-        learning_rate: see `Optimizer`.
         lr_power: the power of the sum by which the rate falls, at most 0.
         l1: strength of the absolute penalty.
         l2: strength of the squared penalty.
         use_locking: accepted; updates never overlap.
-        loss_scale: see `Optimizer`.
-        weight_decay: see `Optimizer`.
 
     Example:
         >>> import weft
@@ -198,15 +175,15 @@ class FTRL(Optimizer):
         loss_scale: float = 1.0,
         weight_decay: Any = 0.0,
     ) -> None:
-        initial = number("initial_accum", initial_accum)
-        flag("use_locking", use_locking)
+        initial = number("FTRL", "initial_accum", initial_accum)
+        flag("FTRL", "use_locking", use_locking)
         for what, value in (("lr_power", lr_power), ("l1", l1), ("l2", l2)):
             if not isinstance(value, float):
                 raise TypeError(f"{what} must be a float, not {type(value).__name__}")
         if lr_power > 0:
             raise ValueError(f"lr_power must be at most 0, not {lr_power}")
-        number("l1", l1)
-        number("l2", l2)
+        number("FTRL", "l1", l1)
+        number("FTRL", "l2", l2)
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         self.l1, self.l2, self.lr_power = l1, l2, lr_power
         for state in self.moments:

@@ -1,37 +1,77 @@
-"""Checks of optimizer settings."""
+"""How optimizers declare their settings, and how those are checked."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec
+
+from weft.nn.declared import Check, Described, constructor, keep
+from weft.nn.optim.optimizer import Optimizer
+
+_P = ParamSpec("_P")
 
 
-def number(what: str, value: Any, below_one: bool = False) -> float:
+def number(optimizer: str, what: str, value: Any) -> float:
     """A setting that must be a number of at least 0.
 
     Args:
-        what: its name.
+        optimizer: the class.
+        what: the name of the setting.
         value: the number.
-        below_one: it must lie strictly between 0 and 1.
 
     Raises:
         TypeError: it is no number.
         ValueError: it is out of range.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{what} must be a float, not {type(value).__name__}")
-    if below_one and not 0 < value < 1:
-        raise ValueError(f"{what} must be in (0, 1), not {value}")
+        raise TypeError(f"{optimizer}: {what} must be a float, not {type(value).__name__}")
     if value < 0:
-        raise ValueError(f"{what} must not be negative, got {value}")
+        raise ValueError(f"{optimizer}: {what} must not be negative, got {value}")
     return float(value)
 
 
-def flag(what: str, value: Any) -> bool:
-    """A setting that must be a bool.
+def share(optimizer: str, what: str, value: Any) -> float:
+    """A setting that must lie between 0 and 1, without either.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is no number.
+        ValueError: it is out of range.
     """
-    if not isinstance(value, bool):
-        raise TypeError(f"{what} must be a bool, not {type(value).__name__}")
-    return value
+    if not 0 < number(optimizer, what, value) < 1:
+        raise ValueError(f"{optimizer}: {what} must be in (0, 1), not {value}")
+    return float(value)
+
+
+class DeclaredOptimizer(Described, Optimizer):
+    """Base of the optimizers whose constructors are declared.
+
+    Args:
+        params: Parameters, or groups (see `Optimizer`).
+        learning_rate: see `Optimizer`.
+        beta1: share of the first moment that stays.
+        beta2: share of the second moment that stays.
+        eps: added to the denominator.
+        momentum: share of the velocity that stays.
+        weight_decay: see `Optimizer`.
+        loss_scale: see `Optimizer`.
+    """
+
+
+def declares(**checks: Check) -> Callable[[Callable[_P, None]], Callable[_P, None]]:
+    """Make the constructor of an optimizer of its signature: what `Optimizer` does not take becomes attributes.
+
+    Args:
+        checks: for a setting that is checked or converted: what gives the value to keep.
+
+    Returns:
+        A decorator of an empty ``__init__``. Where the class defines `_made`, the constructor calls that at the end.
+    """
+
+    def build(self: Optimizer, owner: Any, given: dict[str, Any]) -> None:
+        common = {name: given.pop(name) for name in ("learning_rate", "weight_decay", "loss_scale") if name in given}
+        Optimizer.__init__(self, parameters=given.pop("params"), **common)
+        keep(self, given, checks)
+        if "_made" in owner.__dict__:
+            owner._made(self)
+
+    return constructor(build)

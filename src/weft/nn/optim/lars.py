@@ -12,7 +12,8 @@ from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Parameter
 from weft.nn.cell import Cell
-from weft.nn.optim.checks import flag, number
+from weft.nn.declared import flag
+from weft.nn.optim.checks import number
 from weft.nn.optim.optimizer import Optimizer
 from weft.ops._kinks import root
 
@@ -80,9 +81,9 @@ class LARS(Cell):
         super().__init__(auto_prefix=False)
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"LARS wraps an Optimizer, not {type(optimizer).__name__}")
-        self.epsilon = number("epsilon", epsilon)
-        self.coefficient = number("coefficient", coefficient)
-        self.use_clip = flag("use_clip", use_clip)
+        self.epsilon = number("LARS", "epsilon", epsilon)
+        self.coefficient = number("LARS", "coefficient", coefficient)
+        self.use_clip = flag("LARS", "use_clip", use_clip)
         self.opt = optimizer
         self.parameters = optimizer.parameters
         self.lars_flag = tuple(bool(lars_filter(p)) for p in optimizer.parameters)

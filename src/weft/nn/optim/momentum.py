@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.nn.optim.checks import flag, number
-from weft.nn.optim.optimizer import Optimizer
+from weft.nn.declared import flag
+from weft.nn.optim.checks import DeclaredOptimizer, declares, number
 from weft.ops.optimizer import momentum_step, sgd_step
 
 
-class SGD(Optimizer):
+class SGD(DeclaredOptimizer):
     """Stochastic gradient descent: ``v = momentum * v + (1 - dampening) * g``, ``p = p - lr * v``.
 
     Args:
-        params: Parameters, or groups (see `Optimizer`).
-        learning_rate: see `Optimizer`.
-        momentum: share of the velocity that stays.
         dampening: share of the gradient that the velocity leaves out, the first one aside.
-        weight_decay: see `Optimizer`.
         nesterov: look ahead by one step; needs momentum and no dampening.
-        loss_scale: see `Optimizer`.
 
     Example:
         >>> import weft
@@ -31,6 +26,7 @@ class SGD(Optimizer):
 
     slots = (("accum", "accum", "zeros"),)
 
+    @declares(momentum=number, dampening=number, nesterov=flag)
     def __init__(
         self,
         params: Any,
@@ -40,12 +36,10 @@ class SGD(Optimizer):
         weight_decay: Any = 0.0,
         nesterov: bool = False,
         loss_scale: float = 1.0,
-    ) -> None:
-        super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.momentum = number("momentum", momentum)
-        self.dampening = number("dampening", dampening)
-        self.nesterov = flag("nesterov", nesterov)
-        if nesterov and (momentum <= 0 or dampening != 0):
+    ) -> None: ...
+
+    def _made(self) -> None:
+        if self.nesterov and (self.momentum <= 0 or self.dampening != 0):
             raise ValueError("SGD(nesterov=True) needs a positive momentum and dampening=0")
 
     def settings(self) -> tuple[Any, ...]:
@@ -61,15 +55,10 @@ class SGD(Optimizer):
         return sgd_step(p, g, lr, state[0], momentum, step == 0, dampening=dampening, nesterov=nesterov)
 
 
-class Momentum(Optimizer):
+class Momentum(DeclaredOptimizer):
     """Gradient descent with momentum: ``v = momentum * v + g``, ``p = p - lr * v``.
 
     Args:
-        params: Parameters, or groups (see `Optimizer`).
-        learning_rate: see `Optimizer`.
-        momentum: share of the velocity that stays.
-        weight_decay: see `Optimizer`.
-        loss_scale: see `Optimizer`.
         use_nesterov: look ahead by one step.
 
     Example:
@@ -82,6 +71,7 @@ class Momentum(Optimizer):
 
     slots = (("moments", "moments", "zeros"),)
 
+    @declares(momentum=number, use_nesterov=flag)
     def __init__(
         self,
         params: Any,
@@ -90,10 +80,7 @@ class Momentum(Optimizer):
         weight_decay: Any = 0.0,
         loss_scale: float = 1.0,
         use_nesterov: bool = False,
-    ) -> None:
-        super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self.momentum = number("momentum", momentum)
-        self.use_nesterov = flag("use_nesterov", use_nesterov)
+    ) -> None: ...
 
     def settings(self) -> tuple[Any, ...]:
         return self.momentum, self.use_nesterov

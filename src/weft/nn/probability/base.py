@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weft import dtypes
+from weft.core.describing import described
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.ops.elementwise import exp, log
@@ -14,6 +15,10 @@ from weft.ops.elementwise import exp, log
 _FUNCTIONS = (
     *("prob", "log_prob", "cdf", "log_cdf", "survival_function", "log_survival", "mean", "sd", "var", "mode"),
     *("entropy", "kl_loss", "cross_entropy", "sample"),
+)
+
+_described = described(
+    value="the values.", args="parameters of the distribution for this call.", kwargs="likewise, by name."
 )
 
 
@@ -95,7 +100,8 @@ class Distribution(Cell):
 
     def _whole(self, value: Any, parameters: list[Any]) -> Any:
         """A result in the shape of all parameters."""
-        return value.broadcast_to(np.broadcast_shapes(*[each.shape for each in parameters]))
+        shape = np.broadcast_shapes(*[each.shape for each in parameters])
+        return value if value.shape == shape else value.broadcast_to(shape)
 
     def _call(self, function: str, *args: Any, **kwargs: Any) -> Any:
         own = getattr(self, f"_{function}", None)
@@ -106,123 +112,73 @@ class Distribution(Cell):
     def _has(self, function: str) -> bool:
         return hasattr(self, f"_{function}")
 
+    @_described
     def prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability, or its density, of values.
-
-        Args:
-            value: the values.
-            args: parameters of the distribution for this call.
-            kwargs: likewise, by name.
-        """
+        """The probability, or its density, of values."""
         if self._has("prob") or not self._has("log_prob"):
             return self._call("prob", value, *args, **kwargs)
         return exp(self._call("log_prob", value, *args, **kwargs))
 
+    @_described
     def log_prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of `prob`.
-
-        Args:
-            value: the values.
-            args: parameters of the distribution for this call.
-            kwargs: likewise, by name.
-        """
+        """The logarithm of `prob`."""
         if self._has("log_prob") or not self._has("prob"):
             return self._call("log_prob", value, *args, **kwargs)
         return log(self._call("prob", value, *args, **kwargs))
 
+    @_described
     def cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of values at most as large.
-
-        Args:
-            value: the values.
-            args: parameters of the distribution for this call.
-            kwargs: likewise, by name.
-        """
+        """The probability of values at most as large."""
         return self._call("cdf", value, *args, **kwargs)
 
+    @_described
     def log_cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of `cdf`.
-
-        Args:
-            value: the values.
-            args: parameters of the distribution for this call.
-            kwargs: likewise, by name.
-        """
+        """The logarithm of `cdf`."""
         if self._has("log_cdf"):
             return self._call("log_cdf", value, *args, **kwargs)
         return log(self.cdf(value, *args, **kwargs))
 
+    @_described
     def survival_function(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of larger values.
-
-        Args:
-            value: the values.
-            args: parameters of the distribution for this call.
-            kwargs: likewise, by name.
-        """
+        """The probability of larger values."""
         if self._has("survival_function"):
             return self._call("survival_function", value, *args, **kwargs)
         return 1.0 - self.cdf(value, *args, **kwargs)
 
+    @_described
     def log_survival(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of `survival_function`.
-
-        Args:
-            value: the values.
-            args: parameters of the distribution for this call.
-            kwargs: likewise, by name.
-        """
+        """The logarithm of `survival_function`."""
         if self._has("log_survival"):
             return self._call("log_survival", value, *args, **kwargs)
         return log(self.survival_function(value, *args, **kwargs))
 
+    @_described
     def mean(self, *args: Any, **kwargs: Any) -> Any:
-        """The mean.
-
-        Args:
-            args: parameters of the distribution for this call.
-            kwargs: likewise, by name.
-        """
+        """The mean."""
         return self._call("mean", *args, **kwargs)
 
+    @_described
     def mode(self, *args: Any, **kwargs: Any) -> Any:
-        """The value of the largest probability.
-
-        Args:
-            args: parameters of the distribution for this call.
-            kwargs: likewise, by name.
-        """
+        """The value of the largest probability."""
         return self._call("mode", *args, **kwargs)
 
+    @_described
     def sd(self, *args: Any, **kwargs: Any) -> Any:
-        """The standard deviation.
-
-        Args:
-            args: parameters of the distribution for this call.
-            kwargs: likewise, by name.
-        """
+        """The standard deviation."""
         if self._has("sd") or not self._has("var"):
             return self._call("sd", *args, **kwargs)
         return self._call("var", *args, **kwargs).sqrt()
 
+    @_described
     def var(self, *args: Any, **kwargs: Any) -> Any:
-        """The variance.
-
-        Args:
-            args: parameters of the distribution for this call.
-            kwargs: likewise, by name.
-        """
+        """The variance."""
         if self._has("var") or not self._has("sd"):
             return self._call("var", *args, **kwargs)
         return self._call("sd", *args, **kwargs) ** 2
 
+    @_described
     def entropy(self, *args: Any, **kwargs: Any) -> Any:
-        """The mean of minus `log_prob`.
-
-        Args:
-            args: parameters of the distribution for this call.
-            kwargs: likewise, by name.
-        """
+        """The mean of minus `log_prob`."""
         return self._call("entropy", *args, **kwargs)
 
     def kl_loss(self, dist: str, *args: Any, **kwargs: Any) -> Any:
@@ -251,13 +207,12 @@ class Distribution(Cell):
         own = args[len(self.taken) :]
         return self.entropy(*own) + self.kl_loss(dist, *args, **kwargs)
 
+    @_described
     def sample(self, shape: Any = (), *args: Any, **kwargs: Any) -> Any:
         """Numbers by chance.
 
         Args:
             shape: the shape, before that of the parameters.
-            args: parameters of the distribution for this call.
-            kwargs: likewise, by name.
         """
         return self._call("sample", tuple(shape), *args, **kwargs)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from weft import dtypes
 from weft.core.tensor import Tensor
+from weft.nn.declared import Described, constructor
 from weft.nn.probability.base import Distribution
 from weft.ops.activation import sigmoid, softplus
 from weft.ops.cumulative import cumsum
@@ -26,28 +27,89 @@ __all__ = [
 
 _ROOT = 0.5 * math.log(2 * math.pi)
 
-
-def _drawn(draw: Any, shape: tuple[int, ...], like: Any) -> Any:
-    """Numbers by chance, of a shape that may be empty."""
-    return draw(*(shape or (1,)), dtype=like.dtype).reshape(shape)
+#: functions of a value, or of a shape
+_OF_ONE: Final = frozenset({"prob", "log_prob", "cdf", "log_cdf", "survival_function", "log_survival", "sample"})
 
 
-class _TwoNumbers(Distribution):
-    """Distributions of a place and a width."""
+def _drawn(draw: Any, shape: tuple[int, ...], *parameters: Any) -> Any:
+    """Numbers by chance for each of the parameters, of a shape that may be empty."""
+    shape = (*shape, *np.broadcast_shapes(*[each.shape for each in parameters]))
+    return draw(*(shape or (1,)), dtype=parameters[0].dtype).reshape(shape)
 
-    def _shape(self, shape: tuple[int, ...], parameters: list[Any]) -> tuple[int, ...]:
-        return (*shape, *np.broadcast_shapes(*[each.shape for each in parameters]))
+
+class _Family(Described, Distribution):
+    """Base of the distributions below: what computes a function is given the parameters behind its own arguments.
+
+    Args:
+        seed: kept.
+        dtype: the element type.
+        name: the name.
+    """
+
+    #: the element type, if none is given
+    _default: ClassVar[Any] = None
+    #: functions whose results are brought into the shape of all parameters
+    _summaries: ClassVar[frozenset[str]] = frozenset()
+
+    def _made(self) -> None:
+        """Refuse parameters that are none."""
+
+    def _call(self, function: str, *args: Any, **kwargs: Any) -> Any:
+        if function == "kl_loss":
+            args, first = self._of_other(args, kwargs), len(self.taken)
+        else:
+            first = int(function in _OF_ONE)
+        parameters = self._given(args[first:])
+        found = super()._call(function, *args[:first], *parameters, **kwargs)
+        return self._whole(found, parameters) if function in self._summaries else found
+
+    def _of_other(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """What `kl_loss` is given, with the parameters of the other distribution as tensors at the beginning."""
+        if not self._has("kl_loss"):
+            return args
+        count = len(self.taken)
+        code = type(self)._kl_loss.__code__  # type: ignore[attr-defined]
+        named = [kwargs.pop(name) for name in code.co_varnames[1 + len(args) : 1 + count] if name in kwargs]
+        return (*[self._tensor(each) for each in (*args[:count], *named)], *args[count:])
 
 
-class Normal(_TwoNumbers):
+def _build(self: _Family, owner: type, given: dict[str, Any]) -> None:
+    *values, seed, dtype, name = given.values()
+    dtype = self._default if dtype is None else dtype
+    Distribution.__init__(self, seed, dtype, name, dict(zip(self.taken, values, strict=True)))
+    self._made()
+
+
+#: makes the constructor of a signature: the parameters of the distribution, then those of all
+_of_signature = constructor(_build)
+
+
+class _TwoNumbers(_Family):
+    """Base of the distributions of a place and a width."""
+
+    _summaries = frozenset({"mean", "mode", "sd", "var", "entropy"})
+
+    def _made(self) -> None:
+        self._positive(self.taken[1])
+
+
+class _Located(_TwoNumbers, taken=("loc", "scale")):
+    """Base of those that name them so.
+
+    Args:
+        scale: the scale, likewise.
+
+    Raises:
+        ValueError: `scale` is not positive.
+    """
+
+
+class Normal(_TwoNumbers, taken=("mean", "sd")):
     """The normal distribution.
 
     Args:
         mean: the mean: a number, a Tensor, or None where each call gives it.
         sd: the standard deviation, likewise.
-        seed: kept.
-        dtype: the element type.
-        name: the name.
 
     Raises:
         ValueError: `sd` is not positive.
@@ -58,44 +120,33 @@ class Normal(_TwoNumbers):
         0.3989
     """
 
-    taken = ("mean", "sd")
-
+    @_of_signature
     def __init__(
         self, mean: Any = None, sd: Any = None, seed: Any = None, dtype: Any = None, name: str = "Normal"
-    ) -> None:
-        super().__init__(seed, dtype, name, {"mean": mean, "sd": sd})
-        self._positive("sd")
+    ) -> None: ...
 
-    def _log_prob(self, value: Any, *args: Any) -> Any:
-        mean, sd = self._given(args)
+    def _log_prob(self, value: Any, mean: Any, sd: Any) -> Any:
         return -(((value - mean) / sd) ** 2) / 2.0 - log(sd) - _ROOT
 
-    def _cdf(self, value: Any, *args: Any) -> Any:
-        mean, sd = self._given(args)
+    def _cdf(self, value: Any, mean: Any, sd: Any) -> Any:
         return 0.5 * (1.0 + erf((value - mean) / (sd * math.sqrt(2.0))))
 
-    def _mean(self, *args: Any) -> Any:
-        parameters = self._given(args)
-        return self._whole(parameters[0], parameters)
+    def _mean(self, mean: Any, sd: Any) -> Any:
+        return mean
 
     _mode = _mean
 
-    def _sd(self, *args: Any) -> Any:
-        parameters = self._given(args)
-        return self._whole(parameters[1], parameters)
+    def _sd(self, mean: Any, sd: Any) -> Any:
+        return sd
 
-    def _entropy(self, *args: Any) -> Any:
-        parameters = self._given(args)
-        return self._whole(0.5 + _ROOT + log(parameters[1]), parameters)
+    def _entropy(self, mean: Any, sd: Any) -> Any:
+        return 0.5 + _ROOT + log(sd)
 
-    def _kl_loss(self, mean_b: Any, sd_b: Any, *args: Any) -> Any:
-        mean, sd = self._given(args)
-        mean_b, sd_b = self._tensor(mean_b), self._tensor(sd_b)
+    def _kl_loss(self, mean_b: Any, sd_b: Any, mean: Any, sd: Any) -> Any:
         return log(sd_b) - log(sd) + (sd**2 + (mean - mean_b) ** 2) / (2.0 * sd_b**2) - 0.5
 
-    def _sample(self, shape: tuple[int, ...], *args: Any) -> Any:
-        mean, sd = parameters = self._given(args)
-        return mean + sd * _drawn(randn, self._shape(shape, parameters), mean)
+    def _sample(self, shape: tuple[int, ...], mean: Any, sd: Any) -> Any:
+        return mean + sd * _drawn(randn, shape, mean, sd)
 
 
 class LogNormal(Normal):
@@ -104,9 +155,6 @@ class LogNormal(Normal):
     Args:
         loc: the mean of the logarithm: a number, a Tensor, or None where each call gives it.
         scale: its standard deviation, likewise.
-        seed: kept.
-        dtype: the element type.
-        name: the name.
 
     Raises:
         ValueError: `scale` is not positive.
@@ -117,45 +165,39 @@ class LogNormal(Normal):
         0.5
     """
 
+    @_of_signature
     def __init__(
         self, loc: Any = None, scale: Any = None, seed: Any = None, dtype: Any = None, name: str = "LogNormal"
-    ) -> None:
-        super().__init__(loc, scale, seed, dtype, name)
+    ) -> None: ...
 
-    def _log_prob(self, value: Any, *args: Any) -> Any:
-        return super()._log_prob(log(value), *args) - log(value)
+    def _log_prob(self, value: Any, mean: Any, sd: Any) -> Any:
+        return super()._log_prob(log(value), mean, sd) - log(value)
 
-    def _cdf(self, value: Any, *args: Any) -> Any:
-        return super()._cdf(log(value), *args)
+    def _cdf(self, value: Any, mean: Any, sd: Any) -> Any:
+        return super()._cdf(log(value), mean, sd)
 
-    def _mean(self, *args: Any) -> Any:
-        mean, sd = self._given(args)
+    def _mean(self, mean: Any, sd: Any) -> Any:
         return exp(mean + sd**2 / 2.0)
 
-    def _mode(self, *args: Any) -> Any:
-        mean, sd = self._given(args)
+    def _mode(self, mean: Any, sd: Any) -> Any:
         return exp(mean - sd**2)
 
-    def _sd(self, *args: Any) -> Any:
-        mean, sd = self._given(args)
+    def _sd(self, mean: Any, sd: Any) -> Any:
         return exp(mean + sd**2 / 2.0) * (exp(sd**2) - 1.0).sqrt()
 
-    def _entropy(self, *args: Any) -> Any:
-        return super()._entropy(*args) + self._given(args)[0]
+    def _entropy(self, mean: Any, sd: Any) -> Any:
+        return super()._entropy(mean, sd) + mean
 
-    def _sample(self, shape: tuple[int, ...], *args: Any) -> Any:
-        return exp(super()._sample(shape, *args))
+    def _sample(self, shape: tuple[int, ...], mean: Any, sd: Any) -> Any:
+        return exp(super()._sample(shape, mean, sd))
 
 
-class Laplace(_TwoNumbers):
+class Laplace(_TwoNumbers, taken=("mean", "sd")):
     """The Laplace distribution.
 
     Args:
         mean: the mean: a number, a Tensor, or None where each call gives it.
         sd: the scale, likewise.
-        seed: kept.
-        dtype: the element type.
-        name: the name.
 
     Raises:
         ValueError: `sd` is not positive.
@@ -166,28 +208,21 @@ class Laplace(_TwoNumbers):
         0.5
     """
 
-    taken = ("mean", "sd")
-
+    @_of_signature
     def __init__(
         self, mean: Any = None, sd: Any = None, seed: Any = None, dtype: Any = None, name: str = "Laplace"
-    ) -> None:
-        super().__init__(seed, dtype, name, {"mean": mean, "sd": sd})
-        self._positive("sd")
+    ) -> None: ...
 
-    def _log_prob(self, value: Any, *args: Any) -> Any:
-        mean, sd = self._given(args)
+    def _log_prob(self, value: Any, mean: Any, sd: Any) -> Any:
         return -absolute(value - mean) / sd - log(2.0 * sd)
 
 
-class Cauchy(_TwoNumbers):
+class Cauchy(_Located):
     """The Cauchy distribution.
 
     Args:
         loc: the place of the peak: a number, a Tensor, or None where each call gives it.
         scale: half the width at half the height, likewise.
-        seed: kept.
-        dtype: the element type.
-        name: the name.
 
     Raises:
         ValueError: `scale` is not positive, or a moment is asked for, which there is none.
@@ -198,61 +233,44 @@ class Cauchy(_TwoNumbers):
         0.75
     """
 
-    taken = ("loc", "scale")
-
+    @_of_signature
     def __init__(
         self, loc: Any = None, scale: Any = None, seed: Any = None, dtype: Any = None, name: str = "Cauchy"
-    ) -> None:
-        super().__init__(seed, dtype, name, {"loc": loc, "scale": scale})
-        self._positive("scale")
+    ) -> None: ...
 
-    def _log_prob(self, value: Any, *args: Any) -> Any:
-        loc, scale = self._given(args)
+    def _log_prob(self, value: Any, loc: Any, scale: Any) -> Any:
         return -math.log(math.pi) - log(scale) - log1p(((value - loc) / scale) ** 2)
 
-    def _cdf(self, value: Any, *args: Any) -> Any:
-        loc, scale = self._given(args)
+    def _cdf(self, value: Any, loc: Any, scale: Any) -> Any:
         return 0.5 + atan((value - loc) / scale) / math.pi
 
-    def _mode(self, *args: Any) -> Any:
-        parameters = self._given(args)
-        return self._whole(parameters[0], parameters)
+    def _mode(self, loc: Any, scale: Any) -> Any:
+        return loc
 
-    def _mean(self, *args: Any) -> Any:
+    def _mean(self, loc: Any, scale: Any) -> Any:
         raise ValueError("mean is undefined for Cauchy distribution.")
 
-    def _sd(self, *args: Any) -> Any:
+    def _sd(self, loc: Any, scale: Any) -> Any:
         raise ValueError("standard deviation is undefined for Cauchy distribution.")
 
-    def _var(self, *args: Any) -> Any:
+    def _var(self, loc: Any, scale: Any) -> Any:
         raise ValueError("variance is undefined for Cauchy distribution.")
 
-    def _entropy(self, *args: Any) -> Any:
-        parameters = self._given(args)
-        return self._whole(log(parameters[1]) + math.log(4 * math.pi), parameters)
+    def _entropy(self, loc: Any, scale: Any) -> Any:
+        return log(scale) + math.log(4 * math.pi)
 
-    def _kl_loss(self, loc_b: Any, scale_b: Any, *args: Any) -> Any:
-        loc, scale = self._given(args)
-        loc_b, scale_b = self._tensor(loc_b), self._tensor(scale_b)
+    def _kl_loss(self, loc_b: Any, scale_b: Any, loc: Any, scale: Any) -> Any:
         return log(((scale + scale_b) ** 2 + (loc - loc_b) ** 2) / (4.0 * scale * scale_b))
 
-    def _sample(self, shape: tuple[int, ...], *args: Any) -> Any:
-        loc, scale = parameters = self._given(args)
-        return loc + scale * tan(math.pi * (_drawn(rand, self._shape(shape, parameters), loc) - 0.5))
+    def _sample(self, shape: tuple[int, ...], loc: Any, scale: Any) -> Any:
+        return loc + scale * tan(math.pi * (_drawn(rand, shape, loc, scale) - 0.5))
 
 
-class Logistic(_TwoNumbers):
+class Logistic(_Located):
     """The logistic distribution.
 
     Args:
         loc: the mean: a number, a Tensor, or None where each call gives it.
-        scale: the scale, likewise.
-        seed: kept.
-        dtype: the element type.
-        name: the name.
-
-    Raises:
-        ValueError: `scale` is not positive.
 
     Example:
         >>> import weft
@@ -260,55 +278,39 @@ class Logistic(_TwoNumbers):
         0.5
     """
 
-    taken = ("loc", "scale")
-
+    @_of_signature
     def __init__(
         self, loc: Any = None, scale: Any = None, seed: Any = None, dtype: Any = None, name: str = "Logistic"
-    ) -> None:
-        super().__init__(seed, dtype, name, {"loc": loc, "scale": scale})
-        self._positive("scale")
+    ) -> None: ...
 
-    def _log_prob(self, value: Any, *args: Any) -> Any:
-        loc, scale = self._given(args)
+    def _log_prob(self, value: Any, loc: Any, scale: Any) -> Any:
         z = (value - loc) / scale
         return -z - log(scale) - 2.0 * softplus(-z)
 
-    def _cdf(self, value: Any, *args: Any) -> Any:
-        loc, scale = self._given(args)
+    def _cdf(self, value: Any, loc: Any, scale: Any) -> Any:
         return sigmoid((value - loc) / scale)
 
-    def _mean(self, *args: Any) -> Any:
-        parameters = self._given(args)
-        return self._whole(parameters[0], parameters)
+    def _mean(self, loc: Any, scale: Any) -> Any:
+        return loc
 
     _mode = _mean
 
-    def _sd(self, *args: Any) -> Any:
-        parameters = self._given(args)
-        return self._whole(parameters[1] * (math.pi / math.sqrt(3.0)), parameters)
+    def _sd(self, loc: Any, scale: Any) -> Any:
+        return scale * (math.pi / math.sqrt(3.0))
 
-    def _entropy(self, *args: Any) -> Any:
-        parameters = self._given(args)
-        return self._whole(log(parameters[1]) + 2.0, parameters)
+    def _entropy(self, loc: Any, scale: Any) -> Any:
+        return log(scale) + 2.0
 
-    def _sample(self, shape: tuple[int, ...], *args: Any) -> Any:
-        loc, scale = parameters = self._given(args)
-        share = _drawn(rand, self._shape(shape, parameters), loc)
+    def _sample(self, shape: tuple[int, ...], loc: Any, scale: Any) -> Any:
+        share = _drawn(rand, shape, loc, scale)
         return loc + scale * (log(share) - log1p(-share))
 
 
-class Gumbel(_TwoNumbers):
+class Gumbel(_Located):
     """The Gumbel distribution, of the largest of many numbers.
 
     Args:
         loc: the place of the peak: a number or a Tensor.
-        scale: the scale, likewise.
-        seed: kept.
-        dtype: the element type.
-        name: the name.
-
-    Raises:
-        ValueError: `scale` is not positive.
 
     Example:
         >>> import weft
@@ -316,51 +318,43 @@ class Gumbel(_TwoNumbers):
         0.3679
     """
 
-    taken = ("loc", "scale")
+    @_of_signature
+    def __init__(self, loc: Any, scale: Any, seed: Any = 0, dtype: Any = None, name: str = "Gumbel") -> None: ...
 
-    def __init__(self, loc: Any, scale: Any, seed: Any = 0, dtype: Any = None, name: str = "Gumbel") -> None:
-        super().__init__(seed, dtype, name, {"loc": loc, "scale": scale})
-        self._positive("scale")
+    def _call(self, function: str, *args: Any, **kwargs: Any) -> Any:
+        if self._has(function) and len(args) > (function in _OF_ONE):
+            raise TypeError(f"Gumbel.{function}: the parameters are given when the distribution is made")
+        return super()._call(function, *args, **kwargs)
 
-    def _log_prob(self, value: Any) -> Any:
-        loc, scale = self._given(())
+    def _log_prob(self, value: Any, loc: Any, scale: Any) -> Any:
         z = (value - loc) / scale
         return -(z + exp(-z)) - log(scale)
 
-    def _cdf(self, value: Any) -> Any:
-        loc, scale = self._given(())
+    def _cdf(self, value: Any, loc: Any, scale: Any) -> Any:
         return exp(-exp(-(value - loc) / scale))
 
-    def _mean(self) -> Any:
-        loc, scale = self._given(())
+    def _mean(self, loc: Any, scale: Any) -> Any:
         return loc + scale * float(np.euler_gamma)
 
-    def _mode(self) -> Any:
-        parameters = self._given(())
-        return self._whole(parameters[0], parameters)
+    def _mode(self, loc: Any, scale: Any) -> Any:
+        return loc
 
-    def _sd(self) -> Any:
-        parameters = self._given(())
-        return self._whole(parameters[1] * (math.pi / math.sqrt(6.0)), parameters)
+    def _sd(self, loc: Any, scale: Any) -> Any:
+        return scale * (math.pi / math.sqrt(6.0))
 
-    def _entropy(self) -> Any:
-        parameters = self._given(())
-        return self._whole(log(parameters[1]) + (1.0 + float(np.euler_gamma)), parameters)
+    def _entropy(self, loc: Any, scale: Any) -> Any:
+        return log(scale) + (1.0 + float(np.euler_gamma))
 
-    def _sample(self, shape: tuple[int, ...]) -> Any:
-        loc, scale = parameters = self._given(())
-        return loc - scale * log(-log(_drawn(rand, self._shape(shape, parameters), loc)))
+    def _sample(self, shape: tuple[int, ...], loc: Any, scale: Any) -> Any:
+        return loc - scale * log(-log(_drawn(rand, shape, loc, scale)))
 
 
-class Uniform(_TwoNumbers):
+class Uniform(_TwoNumbers, taken=("low", "high")):
     """The uniform distribution between two numbers.
 
     Args:
         low: the smaller: a number, a Tensor, or None where each call gives it.
         high: the larger, likewise.
-        seed: kept.
-        dtype: the element type.
-        name: the name.
 
     Raises:
         ValueError: `high` is not larger than `low`.
@@ -371,59 +365,47 @@ class Uniform(_TwoNumbers):
         0.5
     """
 
-    taken = ("low", "high")
-
+    @_of_signature
     def __init__(
         self, low: Any = None, high: Any = None, seed: Any = None, dtype: Any = None, name: str = "Uniform"
-    ) -> None:
-        super().__init__(seed, dtype, name, {"low": low, "high": high})
+    ) -> None: ...
+
+    def _made(self) -> None:
         first, last = self.default_parameters
         if first is not None and last is not None and not np.all(first.asnumpy() < last.asnumpy()):
             raise ValueError("Uniform: low must be less than high")
 
-    def _prob(self, value: Any, *args: Any) -> Any:
-        low, high = self._given(args)
+    def _prob(self, value: Any, low: Any, high: Any) -> Any:
         return where((value >= low).logical_and(value <= high), 1.0 / (high - low), 0.0)
 
-    def _log_prob(self, value: Any, *args: Any) -> Any:
-        low, high = self._given(args)
+    def _log_prob(self, value: Any, low: Any, high: Any) -> Any:
         return where((value >= low).logical_and(value <= high), -log(high - low), -math.inf)
 
-    def _cdf(self, value: Any, *args: Any) -> Any:
-        low, high = self._given(args)
+    def _cdf(self, value: Any, low: Any, high: Any) -> Any:
         return ((value - low) / (high - low)).clip(0.0, 1.0)
 
-    def _mean(self, *args: Any) -> Any:
-        low, high = self._given(args)
+    def _mean(self, low: Any, high: Any) -> Any:
         return (low + high) / 2.0
 
-    def _var(self, *args: Any) -> Any:
-        low, high = self._given(args)
+    def _var(self, low: Any, high: Any) -> Any:
         return (high - low) ** 2 / 12.0
 
-    def _entropy(self, *args: Any) -> Any:
-        low, high = self._given(args)
+    def _entropy(self, low: Any, high: Any) -> Any:
         return log(high - low)
 
-    def _kl_loss(self, low_b: Any, high_b: Any, *args: Any) -> Any:
-        low, high = self._given(args)
-        low_b, high_b = self._tensor(low_b), self._tensor(high_b)
+    def _kl_loss(self, low_b: Any, high_b: Any, low: Any, high: Any) -> Any:
         found = log(high_b - low_b) - log(high - low)
         return where((low_b <= low).logical_and(high_b >= high), found, math.inf)
 
-    def _sample(self, shape: tuple[int, ...], *args: Any) -> Any:
-        low, high = parameters = self._given(args)
-        return low + (high - low) * _drawn(rand, self._shape(shape, parameters), low)
+    def _sample(self, shape: tuple[int, ...], low: Any, high: Any) -> Any:
+        return low + (high - low) * _drawn(rand, shape, low, high)
 
 
-class Exponential(Distribution):
+class Exponential(_Family, taken=("rate",)):
     """The exponential distribution.
 
     Args:
         rate: the rate: a number, a Tensor, or None where each call gives it.
-        seed: kept.
-        dtype: the element type.
-        name: the name.
 
     Raises:
         ValueError: `rate` is not positive.
@@ -434,52 +416,55 @@ class Exponential(Distribution):
         0.5
     """
 
-    taken = ("rate",)
+    @_of_signature
+    def __init__(self, rate: Any = None, seed: Any = None, dtype: Any = None, name: str = "Exponential") -> None: ...
 
-    def __init__(self, rate: Any = None, seed: Any = None, dtype: Any = None, name: str = "Exponential") -> None:
-        super().__init__(seed, dtype, name, {"rate": rate})
+    def _made(self) -> None:
         self._positive("rate")
 
-    def _log_prob(self, value: Any, *args: Any) -> Any:
-        (rate,) = self._given(args)
+    def _log_prob(self, value: Any, rate: Any) -> Any:
         return where(value >= 0.0, log(rate) - rate * value, -math.inf)
 
-    def _cdf(self, value: Any, *args: Any) -> Any:
-        (rate,) = self._given(args)
+    def _cdf(self, value: Any, rate: Any) -> Any:
         return where(value >= 0.0, 1.0 - exp(-rate * value), 0.0)
 
-    def _log_survival(self, value: Any, *args: Any) -> Any:
-        (rate,) = self._given(args)
+    def _log_survival(self, value: Any, rate: Any) -> Any:
         return where(value >= 0.0, -rate * value, 0.0)
 
-    def _mean(self, *args: Any) -> Any:
-        return 1.0 / self._given(args)[0]
+    def _mean(self, rate: Any) -> Any:
+        return 1.0 / rate
 
     _sd = _mean
 
-    def _mode(self, *args: Any) -> Any:
-        return self._given(args)[0] * 0.0
+    def _mode(self, rate: Any) -> Any:
+        return rate * 0.0
 
-    def _entropy(self, *args: Any) -> Any:
-        return 1.0 - log(self._given(args)[0])
+    def _entropy(self, rate: Any) -> Any:
+        return 1.0 - log(rate)
 
-    def _kl_loss(self, rate_b: Any, *args: Any) -> Any:
-        (rate,) = self._given(args)
-        rate_b = self._tensor(rate_b)
+    def _kl_loss(self, rate_b: Any, rate: Any) -> Any:
         return log(rate) - log(rate_b) + rate_b / rate - 1.0
 
-    def _sample(self, shape: tuple[int, ...], *args: Any) -> Any:
-        (rate,) = self._given(args)
-        return -log1p(-_drawn(rand, (*shape, *rate.shape), rate)) / rate
+    def _sample(self, shape: tuple[int, ...], rate: Any) -> Any:
+        return -log1p(-_drawn(rand, shape, rate)) / rate
 
 
-class _OfProbability(Distribution):
-    taken = ("probs",)
+class _OfProbability(_Family, taken=("probs",)):
+    """Base of the distributions of one probability.
 
-    def __init__(self, probs: Any, seed: Any, dtype: Any, name: str) -> None:
-        super().__init__(seed, dtypes.int32 if dtype is None else dtype, name, {"probs": probs})
+    Args:
+        dtype: the element type of what is drawn.
+
+    Raises:
+        ValueError: `probs` is not between 0 and 1.
+    """
+
+    _default = dtypes.int32
+
+    def _made(self) -> None:
+        (probs,) = self.default_parameters
         if probs is not None:
-            values = self.default_parameters[0].asnumpy()
+            values = probs.asnumpy()
             if not np.all((values > 0) & (values < 1)):
                 raise ValueError(f"{type(self).__name__}: probs must be between 0 and 1")
 
@@ -489,12 +474,6 @@ class Bernoulli(_OfProbability):
 
     Args:
         probs: the probability of ones: a number, a Tensor, or None where each call gives it.
-        seed: kept.
-        dtype: the element type of what is drawn.
-        name: the name.
-
-    Raises:
-        ValueError: `probs` is not between 0 and 1.
 
     Example:
         >>> import weft
@@ -502,39 +481,32 @@ class Bernoulli(_OfProbability):
         0.25
     """
 
-    def __init__(self, probs: Any = None, seed: Any = None, dtype: Any = None, name: str = "Bernoulli") -> None:
-        super().__init__(probs, seed, dtype, name)
+    @_of_signature
+    def __init__(self, probs: Any = None, seed: Any = None, dtype: Any = None, name: str = "Bernoulli") -> None: ...
 
-    def _log_prob(self, value: Any, *args: Any) -> Any:
-        (probs,) = self._given(args)
+    def _log_prob(self, value: Any, probs: Any) -> Any:
         return value * log(probs) + (1.0 - value) * log1p(-probs)
 
-    def _cdf(self, value: Any, *args: Any) -> Any:
-        (probs,) = self._given(args)
+    def _cdf(self, value: Any, probs: Any) -> Any:
         return where(value < 0.0, 0.0, where(value < 1.0, 1.0 - probs, 1.0))
 
-    def _mean(self, *args: Any) -> Any:
-        return self._given(args)[0]
+    def _mean(self, probs: Any) -> Any:
+        return probs
 
-    def _mode(self, *args: Any) -> Any:
-        return (self._given(args)[0] > 0.5).astype(self.dtype)
+    def _mode(self, probs: Any) -> Any:
+        return (probs > 0.5).astype(self.dtype)
 
-    def _var(self, *args: Any) -> Any:
-        (probs,) = self._given(args)
+    def _var(self, probs: Any) -> Any:
         return probs * (1.0 - probs)
 
-    def _entropy(self, *args: Any) -> Any:
-        (probs,) = self._given(args)
+    def _entropy(self, probs: Any) -> Any:
         return -(probs * log(probs) + (1.0 - probs) * log1p(-probs))
 
-    def _kl_loss(self, probs1_b: Any, *args: Any) -> Any:
-        (probs,) = self._given(args)
-        other = self._tensor(probs1_b)
-        return probs * (log(probs) - log(other)) + (1.0 - probs) * (log1p(-probs) - log1p(-other))
+    def _kl_loss(self, probs1_b: Any, probs: Any) -> Any:
+        return probs * (log(probs) - log(probs1_b)) + (1.0 - probs) * (log1p(-probs) - log1p(-probs1_b))
 
-    def _sample(self, shape: tuple[int, ...], *args: Any) -> Any:
-        (probs,) = self._given(args)
-        return (_drawn(rand, (*shape, *probs.shape), probs) < probs).astype(self.dtype)
+    def _sample(self, shape: tuple[int, ...], probs: Any) -> Any:
+        return (_drawn(rand, shape, probs) < probs).astype(self.dtype)
 
 
 class Geometric(_OfProbability):
@@ -542,12 +514,6 @@ class Geometric(_OfProbability):
 
     Args:
         probs: the probability of success: a number, a Tensor, or None where each call gives it.
-        seed: kept.
-        dtype: the element type of what is drawn.
-        name: the name.
-
-    Raises:
-        ValueError: `probs` is not between 0 and 1.
 
     Example:
         >>> import weft
@@ -555,51 +521,40 @@ class Geometric(_OfProbability):
         0.25
     """
 
-    def __init__(self, probs: Any = None, seed: Any = None, dtype: Any = None, name: str = "Geometric") -> None:
-        super().__init__(probs, seed, dtype, name)
+    @_of_signature
+    def __init__(self, probs: Any = None, seed: Any = None, dtype: Any = None, name: str = "Geometric") -> None: ...
 
-    def _prob(self, value: Any, *args: Any) -> Any:
-        (probs,) = self._given(args)
+    def _prob(self, value: Any, probs: Any) -> Any:
         return where(value >= 0.0, (1.0 - probs) ** value * probs, 0.0)
 
-    def _cdf(self, value: Any, *args: Any) -> Any:
-        (probs,) = self._given(args)
+    def _cdf(self, value: Any, probs: Any) -> Any:
         return where(value >= 0.0, 1.0 - (1.0 - probs) ** (value + 1.0), 0.0)
 
-    def _mean(self, *args: Any) -> Any:
-        (probs,) = self._given(args)
+    def _mean(self, probs: Any) -> Any:
         return (1.0 - probs) / probs
 
-    def _mode(self, *args: Any) -> Any:
-        return (self._given(args)[0] * 0.0).astype(self.dtype)
+    def _mode(self, probs: Any) -> Any:
+        return (probs * 0.0).astype(self.dtype)
 
-    def _var(self, *args: Any) -> Any:
-        (probs,) = self._given(args)
+    def _var(self, probs: Any) -> Any:
         return (1.0 - probs) / probs**2
 
-    def _entropy(self, *args: Any) -> Any:
-        (probs,) = self._given(args)
+    def _entropy(self, probs: Any) -> Any:
         return (-(1.0 - probs) * log1p(-probs) - probs * log(probs)) / probs
 
-    def _kl_loss(self, probs1_b: Any, *args: Any) -> Any:
-        (probs,) = self._given(args)
-        other = self._tensor(probs1_b)
-        return log(probs) - log(other) + (1.0 - probs) / probs * (log1p(-probs) - log1p(-other))
+    def _kl_loss(self, probs1_b: Any, probs: Any) -> Any:
+        return log(probs) - log(probs1_b) + (1.0 - probs) / probs * (log1p(-probs) - log1p(-probs1_b))
 
-    def _sample(self, shape: tuple[int, ...], *args: Any) -> Any:
-        (probs,) = self._given(args)
-        drawn = log1p(-_drawn(rand, (*shape, *probs.shape), probs)) / log1p(-probs)
+    def _sample(self, shape: tuple[int, ...], probs: Any) -> Any:
+        drawn = log1p(-_drawn(rand, shape, probs)) / log1p(-probs)
         return drawn.floor().astype(self.dtype)
 
 
-class Categorical(Distribution):
+class Categorical(_OfProbability):
     """Numbers of classes.
 
     Args:
         probs: the probabilities of the classes, in the last dimension: a Tensor, or None where each call gives it.
-        seed: kept.
-        dtype: the element type of what is drawn.
-        name: the name.
 
     Raises:
         TypeError: `probs` is a number.
@@ -611,19 +566,19 @@ class Categorical(Distribution):
         [0.75]
     """
 
-    taken = ("probs",)
+    @_of_signature
+    def __init__(self, probs: Any = None, seed: Any = None, dtype: Any = None, name: str = "Categorical") -> None: ...
 
-    def __init__(self, probs: Any = None, seed: Any = None, dtype: Any = None, name: str = "Categorical") -> None:
-        super().__init__(seed, dtypes.int32 if dtype is None else dtype, name, {"probs": probs})
+    def _made(self) -> None:
+        (probs,) = self.default_parameters
         if probs is not None:
-            values = self.default_parameters[0].asnumpy()
+            values = probs.asnumpy()
             if not values.ndim:
                 raise TypeError("Categorical: probs must hold a probability for each class")
             if np.any(values < 0) or np.any(np.abs(values.sum(-1) - 1) > 1e-3):
                 raise ValueError("Categorical: probs must not be negative, and their sum be 1")
 
-    def _prob(self, value: Any, *args: Any) -> Any:
-        (probs,) = self._given(args)
+    def _prob(self, value: Any, probs: Any) -> Any:
         return self._taken(probs, value)
 
     @staticmethod
@@ -634,36 +589,29 @@ class Categorical(Distribution):
         places = value.broadcast_to(shape)
         return gather_elements(wide, -1, places.reshape((*shape, 1))).reshape(shape)
 
-    def _cdf(self, value: Any, *args: Any) -> Any:
-        (probs,) = self._given(args)
+    def _cdf(self, value: Any, probs: Any) -> Any:
         return self._taken(cumsum(probs, -1), value)
 
-    def _mean(self, *args: Any) -> Any:
-        (probs,) = self._given(args)
+    def _mean(self, probs: Any) -> Any:
         return (probs * self._numbers(probs)).sum(-1, keepdims=True)
 
     @staticmethod
     def _numbers(probs: Any) -> Any:
         return Tensor(np.arange(probs.shape[-1]).astype(probs.dtype.np_dtype))
 
-    def _var(self, *args: Any) -> Any:
-        (probs,) = self._given(args)
-        return (probs * (self._numbers(probs) - self._mean(*args)) ** 2).sum(-1, keepdims=True)
+    def _var(self, probs: Any) -> Any:
+        return (probs * (self._numbers(probs) - self._mean(probs)) ** 2).sum(-1, keepdims=True)
 
-    def _mode(self, *args: Any) -> Any:
-        return self._given(args)[0].argmax(-1).astype(self.dtype)
+    def _mode(self, probs: Any) -> Any:
+        return probs.argmax(-1).astype(self.dtype)
 
-    def _entropy(self, *args: Any) -> Any:
-        (probs,) = self._given(args)
+    def _entropy(self, probs: Any) -> Any:
         return -(probs * log(where(probs > 0.0, probs, 1.0))).sum(-1)
 
-    def _kl_loss(self, probs_b: Any, *args: Any) -> Any:
-        (probs,) = self._given(args)
-        other = self._tensor(probs_b)
-        return (probs * (log(where(probs > 0.0, probs, 1.0)) - log(other))).sum(-1)
+    def _kl_loss(self, probs_b: Any, probs: Any) -> Any:
+        return (probs * (log(where(probs > 0.0, probs, 1.0)) - log(probs_b))).sum(-1)
 
-    def _sample(self, shape: tuple[int, ...], *args: Any) -> Any:
-        (probs,) = self._given(args)
+    def _sample(self, shape: tuple[int, ...], probs: Any) -> Any:
         count = int(np.prod(shape))
         rows = log(probs).reshape((-1, probs.shape[-1]))
         drawn = random_categorical(rows, count)

@@ -1,0 +1,191 @@
+"""How cells are declared that differ in a few words only.
+
+`declared` makes a constructor of its signature, `Applied` makes cells of operations, and in a family (`Described`) a
+docstring says what is a member's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from types import FunctionType
+from typing import Any, ParamSpec
+
+from weft.core.declare import constructor_template
+from weft.core.describing import Described
+from weft.core.tensor import Tensor
+from weft.nn.cell import Cell
+
+__all__ = [
+    "Applied", "Build", "Check", "Described", "constructor", "declared", "flag", "integer", "keep", "number",
+    "positive_int", "real",
+]  # fmt: skip
+
+_P = ParamSpec("_P")
+#: given the name of a class, of a parameter and its value: the value to keep, or an error
+Check = Callable[[str, str, Any], Any]
+#: makes an instance of a class from what its constructor was given, by name
+Build = Callable[[Any, Any, dict[str, Any]], None]
+
+# -- constructors ----------------------------------------------------------------------------------------------
+
+
+class _Constructor:
+    """Stands in the body of a class for its constructor, which is made as soon as the class is known."""
+
+    def __init__(self, stub: Any, build: Build) -> None:
+        self.stub, self.build = stub, build
+
+    def __set_name__(self, owner: Any, name: str) -> None:
+        stub, build = self.stub, self.build
+        code = stub.__code__
+        names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+        template = constructor_template(
+            code.co_argcount - 1, code.co_kwonlyargcount, "_build(self, _owner, dict(zip(_names, {values})))"
+        )
+        scope = {"_build": build, "_owner": owner, "_names": names, "__name__": stub.__module__}
+        made = FunctionType(template.replace(co_varnames=("self", *names)), scope, name, stub.__defaults__)
+        made.__kwdefaults__, made.__annotations__ = stub.__kwdefaults__, stub.__annotations__
+        made.__qualname__, made.__module__ = stub.__qualname__, stub.__module__
+        owner.__init__, owner._declared = made, stub.__annotations__
+
+
+def constructor(build: Build) -> Callable[[Callable[_P, None]], Callable[_P, None]]:
+    """Make constructors of signatures.
+
+    Args:
+        build: given the instance, the class and the arguments by name, does what the constructor does.
+
+    Returns:
+        A decorator of an empty ``__init__``.
+    """
+
+    def decorate(stub: Callable[_P, None]) -> Callable[_P, None]:
+        made: Any = _Constructor(stub, build)
+        return made
+
+    return decorate
+
+
+def declared(**checks: Check) -> Callable[[Callable[_P, None]], Callable[_P, None]]:
+    """Make a constructor of its signature: what the base's constructor takes goes to it, the rest becomes attributes.
+
+    Args:
+        checks: for a parameter that is checked or converted: what gives the value to keep.
+
+    Returns:
+        A decorator of an empty ``__init__``. Where the class defines `_made`, the constructor calls that at the end.
+
+    Example:
+        >>> class Scaled(Cell):
+        ...     @declared(factor=real)
+        ...     def __init__(self, factor: float = 2) -> None: ...
+        ...     def construct(self, x):
+        ...         return x * self.factor
+        >>> Scaled().factor
+        2.0
+    """
+
+    def build(self: Any, owner: Any, given: dict[str, Any]) -> None:
+        base: Any = super(owner, self).__init__
+        code = base.__code__
+        taken = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+        base(**{name: given.pop(name) for name in taken if name in given})
+        keep(self, given, checks)
+        made = owner.__dict__.get("_made")
+        if made is not None:
+            made(self)
+
+    return constructor(build)
+
+
+def keep(self: Any, given: dict[str, Any], checks: dict[str, Check]) -> None:
+    """Make attributes of arguments, checked or converted."""
+    name = type(self).__name__
+    for what, value in given.items():
+        setattr(self, what, checks[what](name, what, value) if what in checks else value)
+
+
+def real(cell: str, what: str, value: Any) -> float:
+    """A number as a float."""
+    return float(value)
+
+
+def number(cell: str, what: str, value: Any) -> float:
+    """An int or a float, as a float.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"{cell}: {what} must be a number, not {type(value).__name__}")
+    return float(value)
+
+
+def flag(cell: str, what: str, value: Any) -> bool:
+    """A bool.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"{cell}: {what} must be a bool, not {type(value).__name__}")
+    return value
+
+
+def integer(cell: str, what: str, value: Any) -> int:
+    """An int.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{cell}: {what} must be an int, not {type(value).__name__} ({value!r})")
+    return value
+
+
+def positive_int(cell: str, what: str, value: Any) -> int:
+    """A size that must be a positive int.
+
+    Raises:
+        TypeError: it is no int.
+        ValueError: it is not positive.
+    """
+    if integer(cell, what, value) < 1:
+        raise ValueError(f"{cell}: {what} must be positive, not {value}")
+    return value
+
+
+# -- operations as cells ---------------------------------------------------------------------------------------
+
+
+class Applied(Cell):
+    """Base of the cells that apply an operation to one tensor: ``class ReLU(Applied, operation=ops.relu)``.
+
+    The operation is given the attributes that the constructor keeps, in the order of its parameters.
+    """
+
+    def __init_subclass__(cls, operation: Callable[..., Any] | None = None, **kwargs: Any) -> None:
+        if operation is not None:
+            code = cls.__init__.__code__
+            names = () if cls.__init__ is Cell.__init__ else code.co_varnames[1 : code.co_argcount]
+            cls.construct = _applying(operation, names)  # type: ignore[method-assign]
+            cls.construct.__qualname__ = f"{cls.__qualname__}.construct"
+        super().__init_subclass__(**kwargs)
+
+
+def _applying(operation: Callable[..., Any], names: Sequence[str]) -> Any:
+    if not names:
+
+        def construct(self: Cell, x: Tensor) -> Tensor:
+            return operation(x)
+
+    else:
+        settings = attrgetter(*names)
+        several = len(names) > 1
+
+        def construct(self: Cell, x: Tensor) -> Tensor:
+            found = settings(self)
+            return operation(x, *found) if several else operation(x, found)
+
+    return construct

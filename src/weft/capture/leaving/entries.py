@@ -109,11 +109,8 @@ class Entries:
             self.recency.used(self, entry)
 
     def _capture_and_call(self, values: tuple[Any, ...], tried: Collection[Entry]) -> Any:
-        with (
-            freed_after(),
-            capture_lock,
-            standing_still(),
-        ):  # in which nothing of the program runs: it may wait for locks of its own
+        # nothing of the program runs in the block: it may wait for locks of its own
+        with freed_after(), capture_lock, standing_still():
             others = [entry for entry in self.entries if entry not in tried]
             if not others:
                 why, needed_by = self._compare(values)

@@ -32,6 +32,7 @@ from weft.core.dispatch import edges_of, refuse_in_regions
 from weft.core.operators import install
 from weft.core.recording import PrimitiveNode
 from weft.core.run_number import settled
+from weft.core.sharing import renew_views
 from weft.core.tape import TapeNode
 from weft.core.tensor import LiteralTensor, Tensor, data_of
 from weft.core.trace import Trace
@@ -374,7 +375,9 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     if isinstance(node, TapeNode) and keep_history(tensor):
         node, index = passed_by_all(node, tensor._index)
         entry = (index, hook)
-        return HookHandle(add_hook(node, entry), entry)
+        handle = HookHandle(add_hook(node, entry), entry)
+        renew_views(None, tensor)
+        return handle
     key = id(tensor)
     if key not in HANDLE_HOOKS:
         HANDLE_HOOKS[key] = []
@@ -413,6 +416,7 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
             node.results = [made if result is value else result for result in node.results]
     else:
         trace.hooked[id(tensor)] = tensor, handle
+    renew_views(trace, tensor)
     return handle
 
 

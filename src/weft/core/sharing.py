@@ -402,11 +402,25 @@ def _spread_to_alternatives(trace: Trace, tensor: Tensor, alternatives: Sequence
         trace.spreading.discard(id(tensor))
 
 
-def renew_views(trace: Trace, base: Tensor) -> None:
-    """A tensor got another value in another way than by a write: its views get theirs."""
-    found = trace.storages.get(id(base))
-    if found is not None and not found[1].busy:
-        storage = found[1]
+def renew_views(trace: Trace | None, base: Tensor) -> None:
+    """Compute the views of a tensor from it anew.
+
+    It got another value in another way than by a write; or gradients of what is computed with a view from now on are to
+    pass the tensor, while the view has its value from what was written to it.
+
+    Args:
+        trace: the trace, None outside of any.
+        base: the tensor, perhaps one without views.
+    """
+    if trace is None:
+        known = base._member
+        storage = None if known is None or known.base is not None else known.storage
+    else:
+        found = trace.storages.get(id(base))
+        storage = None if found is None else found[1]
+    if storage is None or storage.busy:
+        return
+    with WRITING:
         storage.busy = threading.get_ident()
         try:
             _renew(trace, storage, base, None, ())

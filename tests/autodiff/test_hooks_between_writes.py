@@ -1,0 +1,86 @@
+"""A hook on a tensor that is written through views, before and after: what is computed with a view later passes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import Tensor, grad, jit
+
+LOG: list[Any] = []
+
+
+def tenfold(g: Any) -> Any:
+    LOG.append(g * 1)
+    return g * 10
+
+
+def made(k: int) -> Callable[[Any], Any]:
+    """A hook that is made in the call, so that registering it is a break in compiled code."""
+
+    def hook(g: Any) -> Any:
+        LOG.append(g * 1)
+        return g * k
+
+    return hook
+
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "itself": lambda t: t,
+    "slice of all": lambda t: t[:],
+    "slice": lambda t: t[:2],
+    "reshaped": lambda t: t.reshape(3, 1),
+    "view of a view": lambda t: t.reshape(3, 1)[:2],
+    "transposed": lambda t: t.reshape(1, 3).transpose(),
+}
+
+
+def _first(w: Any) -> None:
+    w[1] = 5.0
+
+
+WRITES: dict[str, Callable[[Any], Any]] = {
+    "a number": lambda w: w.__setitem__(0, 1.0),
+    "a product": lambda w: w[0:1].mul_(2.0),
+    "nothing": lambda w: None,
+}
+#: the gradient at the hook after each write: a number cuts the first element off, a product doubles it
+ARRIVES = {"a number": [0.0, 1.0, 1.0], "a product": [2.0, 1.0, 1.0], "nothing": [1.0, 1.0, 1.0]}
+
+
+@pytest.mark.parametrize("hook", [tenfold, None], ids=["kept", "made in the call"])
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_hook_sees_the_whole_gradient(view: str, write: str, hook: Any) -> None:
+    def program(x: Any) -> Any:
+        t = x * 2
+        w = VIEWS[view](t)
+        _first(w)
+        t.register_hook(made(10) if hook is None else hook)
+        WRITES[write](w)
+        return t.sum()
+
+    arrives = np.array(ARRIVES[write])
+    expected = arrives * [20, 0, 20]
+    for compute in (grad(program), grad(jit(program)), jit(grad(program))):
+        for values in ([1.0, 2.0, 3.0], [-1.0, 0.5, 2.0]):
+            LOG.clear()
+            assert compute(Tensor(values)).tolist() == expected.tolist()
+            assert [g.tolist() for g in LOG] == [arrives.tolist()]
+
+
+def test_views_that_are_used_after_the_hook() -> None:
+    def program(x: Any) -> Any:
+        t = x * 2
+        w, other = t[:2], t[1:]
+        w.mul_(3.0)
+        t.register_hook(tenfold)
+        return (w * w).sum() + other.sum()
+
+    for compute in (grad(program), grad(jit(program)), jit(grad(program))):
+        LOG.clear()
+        assert compute(Tensor([1.0, 2.0, 3.0])).tolist() == [720.0, 1500.0, 20.0]
+        assert [g.tolist() for g in LOG] == [[12.0, 25.0, 1.0]]

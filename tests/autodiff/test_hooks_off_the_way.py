@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import weft
 from weft import Parameter, Tensor, grad, jit, nn, ops
 
 LOG: list[Any] = []
@@ -192,3 +193,34 @@ def test_what_raises_there_does_not_run() -> None:
             assert f(Tensor([0.5, 1.0]), Tensor([1.0, 1.0])).tolist() == [1.0, 1.0]
             with pytest.raises(KeyError, match="no gradient comes here"):
                 f(Tensor([0.5, 1.0]), Tensor([-1.0, 1.0]))
+
+
+def _first(y: Any, x: Any) -> Any:
+    return y * 1, ops.sin(y * x)
+
+
+def _second(t: Any, u: Any, x: Any) -> Any:
+    return t.sum() + u.sum() + ops.maximum(t, x).sum()
+
+
+@pytest.mark.parametrize("wholly", [False, True])
+@pytest.mark.parametrize("first", [_first, jit(_first)])
+@pytest.mark.parametrize("second", [_second, jit(_second)])
+def test_of_a_graph_of_which_another_result_leads_on(first: Any, second: Any, wholly: bool) -> None:
+    """In the outer gradient nothing goes back through `t`, which the graph has not computed from `x`."""
+
+    def program(x: Any, y: Any) -> Any:
+        t, u = first(y, x)
+        t.register_hook(lambda g: LOG.append(("hook", g * 1)))
+        return second(t, u, x)
+
+    def outer(x: Any, y: Any) -> Any:
+        return (weft.vjp(lambda q: program(x, q), y)[1](Tensor(1.0))[0] * x).sum()
+
+    compute = jit(grad(outer)) if wholly else grad(outer)
+    for x, y in ((Tensor([0.5, -0.25]), Tensor([-0.5, 0.25])), (Tensor([1.0, 2.0]), Tensor([3.0, 1.0]))):
+        LOG.clear()
+        compute(x, y)
+        assert [g.tolist() for _, g in LOG] == [
+            [2.0 if b > a else 1.0 for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+        ]

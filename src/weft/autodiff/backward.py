@@ -202,10 +202,18 @@ class Walk:
         relevant = self.tape.relevant
         return tuple([edge is not None and edge[0] in relevant for edge in node.edges])
 
+    def _leads_on(self, node: GraphNode, index: int) -> bool:
+        """Whether gradients of an output of a graph lead to a target; those of another output may."""
+        edges = [node.edges[index]] if node.pieces else [node.edges[number] for number in node.feeds(index)]
+        return any(edge is not None and edge[0] in self.tape.relevant for edge in edges)
+
     def _ask_hooks(self, node: TapeNode) -> bool:
         """Ask for the next hook of an entry; False if there is none any more."""
         if self.hooks is None:
-            self.hooks, self.hooked = _one_by_one(node), node
+            hooks = _one_by_one(node)
+            if hooks and node.__class__ is GraphNode:
+                hooks = tuple([entry for entry in hooks if self._leads_on(node, entry[0])])
+            self.hooks, self.hooked = hooks, node
             if node.hooks.__class__ is Hooks:
                 node.hooks.called = True
         douts = self.pending[node]

@@ -1,4 +1,4 @@
-"""Which outputs of a graph depend on followed inputs in every run."""
+"""Which inputs of a graph its outputs depend on."""
 
 from __future__ import annotations
 
@@ -40,3 +40,20 @@ def always_dependent(graph: Graph, followed: Sequence[bool]) -> set[int]:
             )
         found.update(node.outputs[place] for place in depend)
     return {place for place, value in enumerate(graph.outputs) if value in found}
+
+
+def inputs_behind(graph: Graph, place: int) -> frozenset[int]:
+    """The parameters that an output may be computed from by operations that have a gradient.
+
+    Args:
+        graph: the graph.
+        place: the number of the output.
+    """
+    stack, seen = [graph.outputs[place]], set()
+    while stack:
+        value = stack.pop()
+        if value not in seen:
+            seen.add(value)
+            if value.node is not None and not getattr(value.node.op, "no_gradient", False):
+                stack += [operand for operand in value.node.inputs if operand is not None]
+    return frozenset(number for number, param in enumerate(graph.params) if param in seen)

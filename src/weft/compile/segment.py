@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from weft.autodiff.perhaps import Gradient, Pattern, Perhaps, Place, gradient_at
 from weft.autodiff.rules import GraphRule
 from weft.compile.chain import KeptGraph
 from weft.compile.compilations import BACKWARD, FORWARD, RUN, Compilations
-from weft.compile.dependence import always_dependent
+from weft.compile.dependence import always_dependent, inputs_behind
 from weft.compile.differentiate import Conditional, differentiate, joint_graph
 from weft.compile.executable import Executable
 from weft.compile.lower import lower
@@ -130,6 +131,7 @@ class Derivative:
         self.habits: dict[Any, Any] = {}
         known = len(self._places) == len(self.output_types) and self._backward_for(self._all())[0].plain is not None
         self._cut: dict[int, Pieces | None] = {}
+        self._feeds = functools.cache(functools.partial(inputs_behind, graph))
         #: how a pass that is compiled as a whole computes the gradient; None if it cannot
         self._rule = GraphRule(self._rule_for, len(self._places)) if known else None
 
@@ -176,7 +178,7 @@ class Derivative:
         node = GraphNode(edges, count, pull)
         node.split, node.pieces, node.age = split, False, self._age
         node.rule, node.operands, node.results = self._rule, arrays, results
-        node.span, node.unsure = 1.0, self.unsure
+        node.span, node.unsure, node.feeds = 1.0, self.unsure, self._feeds
         UNSURE.count += bool(self.unsure)
         if self._rule is not None:
             enter(node, inputs, self)

@@ -300,17 +300,19 @@ class GraphNode(KnownNode):
             output; gives None if nothing else was computed with that output.
         pieces: whether the entry leads to those of pieces, which take its place.
         span: how far before its own number those of its pieces may lie; nothing else lies there.
+        feeds: ``feeds(index)`` gives the numbers of the inputs that an output is computed from.
         unsure: the outputs that only some runs compute from what a gradient follows.
         age: the place of an output among those that the graph computes, for the order of hooks.
     """
 
-    __slots__ = ("rule", "split", "pieces", "span", "unsure", "age")
+    __slots__ = ("rule", "split", "pieces", "span", "unsure", "feeds", "age")
 
     rule: Any
     split: Callable[[int], Sequence[Tensor | None] | None] | None
     pieces: bool
     span: float
     unsure: frozenset[int]
+    feeds: Callable[[int], frozenset[int]]
     age: Callable[[int], int]
 
 

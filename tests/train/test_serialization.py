@@ -248,6 +248,15 @@ def refuse_or_load(content: bytes) -> None:
         assert not changed
 
 
+def test_a_file_that_ends_before_its_strings_is_refused(tmp_path: Path) -> None:
+    """Each message of the file is whole, so that only the list of what it holds can tell."""
+    path = tmp_path / "x.ckpt"
+    for length in range(1, len(GOOD_CKPT)):
+        path.write_bytes(GOOD_CKPT[:length])
+        with pytest.raises(CheckpointError):
+            load_checkpoint(str(path))
+
+
 @settings(max_examples=60)
 @given(st.sampled_from([GOOD, GOOD_CKPT]), st.floats(0, 1, exclude_max=True))
 def test_truncated_files_are_refused(content: bytes, share: float) -> None:

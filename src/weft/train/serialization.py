@@ -122,7 +122,7 @@ def save_checkpoint(
         if kind == "safetensors":
             metadata = {_METADATA_KEY: json.dumps({**facts, "texts": texts})}
             return (safetensors.numpy.save(arrays, metadata),)
-        parts = ckpt.encoded(arrays, texts, json.dumps(facts).encode())
+        parts = ckpt.encoded(arrays, texts, json.dumps({**facts, "strings": list(texts)}).encode())
         return ckpt.with_checksum(parts) if crc_check else parts
 
     if async_save:
@@ -354,6 +354,8 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str], 
     except ckpt.Damaged as damage:
         raise _damaged(path, str(damage)) from None
     facts = _facts(path, noted.decode(errors="replace"), arrays)
+    if facts.get("strings", list(texts)) != list(texts):
+        raise _damaged(path, "it holds other strings than it lists")
     return {name: arrays[name] for name in facts["order"]}, texts, facts
 
 

@@ -224,3 +224,36 @@ def test_of_a_graph_of_which_another_result_leads_on(first: Any, second: Any, wh
         assert [g.tolist() for _, g in LOG] == [
             [2.0 if b > a else 1.0 for a, b in zip(x.tolist(), y.tolist(), strict=True)]
         ]
+
+
+def _sees(g: Any) -> None:
+    LOG.append(("hook", g * 1))
+
+
+def _sliced(x: Any, y: Any) -> Any:
+    u = y * y * x
+    t = x * 1
+    v = t[1:]
+    v.register_hook(_sees)
+    return u.sum() + v.sum()
+
+
+def _on_both_sides(x: Any, y: Any) -> Any:
+    t = x * 1
+    if y.sum() > 0.1:
+        t = x * 2
+    float(t.sum().asnumpy())
+    t.register_hook(_sees)
+    return (x * y).sum() + t.sum()
+
+
+@pytest.mark.parametrize("program", [_sliced, _on_both_sides])
+def test_an_inner_gradient_passes_what_leads_to_its_own_inputs(program: Any) -> None:
+    def twice(f: Any) -> Any:
+        return lambda x, y: grad(lambda a: (grad(lambda b: f(a, b))(y) * a).sum())(x)
+
+    for compute in (twice(program), twice(jit(program)), jit(twice(program))):
+        for y in ([0.5, -0.3, -0.8], [-0.5, 0.3, 0.8]):
+            LOG.clear()
+            compute(Tensor([0.5, -0.3, 0.8]), Tensor(y))
+            assert LOG == []

@@ -118,7 +118,7 @@ class Tape:
         for node in seen:
             if node not in wanted:
                 for edge in node.edges:
-                    if edge is not None and edge[0] in relevant:
+                    if edge is not None and edge[0] in relevant and _leads(edge, relevant):
                         relevant.add(node)
                         order.append(node)
                         break
@@ -200,19 +200,14 @@ class Walk:
 
     def _needs(self, node: TapeNode) -> tuple[bool, ...]:
         relevant = self.tape.relevant
-        return tuple([edge is not None and edge[0] in relevant for edge in node.edges])
-
-    def _leads_on(self, node: GraphNode, index: int) -> bool:
-        """Whether gradients of an output of a graph lead to a target; those of another output may."""
-        edges = [node.edges[index]] if node.pieces else [node.edges[number] for number in node.feeds(index)]
-        return any(edge is not None and edge[0] in self.tape.relevant for edge in edges)
+        return tuple([edge is not None and edge[0] in relevant and _leads(edge, relevant) for edge in node.edges])
 
     def _ask_hooks(self, node: TapeNode) -> bool:
         """Ask for the next hook of an entry; False if there is none any more."""
         if self.hooks is None:
             hooks = _one_by_one(node)
             if hooks and node.__class__ is GraphNode:
-                hooks = tuple([entry for entry in hooks if self._leads_on(node, entry[0])])
+                hooks = tuple([entry for entry in hooks if _leads((node, entry[0]), self.tape.relevant)])
             self.hooks, self.hooked = hooks, node
             if node.hooks.__class__ is Hooks:
                 node.hooks.called = True
@@ -286,6 +281,15 @@ class Walk:
         self.results = [settled(gradient) for gradient in self.arrived]
         if tape.release:
             _cut(tape.seen)
+
+
+def _leads(producer: tuple[TapeNode, int], relevant: set[TapeNode]) -> bool:
+    """Whether gradients of an output lead to a target, where those of some output of its entry do."""
+    node, index = producer
+    if node.__class__ is not GraphNode or not node.edges:  # a released one, or a target
+        return True
+    edges = [node.edges[index]] if node.pieces else [node.edges[number] for number in node.feeds(index)]
+    return any(edge is not None and edge[0] in relevant and _leads(edge, relevant) for edge in edges)
 
 
 def _one_by_one(node: TapeNode) -> tuple[tuple[int, Any], ...]:

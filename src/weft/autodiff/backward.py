@@ -19,7 +19,7 @@ from weft.cache.programs import compiled
 from weft.core import trace as trace_module
 from weft.core.primitive import Primitive
 from weft.core.recording import GraphNode, KnownNode, PrimitiveNode, Recording
-from weft.core.tape import RELEASED, SPLITS, SYMBOL, ConditionalNode, Hooks, TapeNode
+from weft.core.tape import RELEASED, SPLITS, SYMBOL, ConditionalNode, Edge, Hooks, TapeNode
 from weft.core.tensor import Tensor, data_of, wrap
 from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
@@ -118,7 +118,7 @@ class Tape:
         for node in seen:
             if node not in wanted:
                 for edge in node.edges:
-                    if edge is not None and edge[0] in relevant and _leads(edge, relevant):
+                    if _leads(edge, relevant):
                         relevant.add(node)
                         order.append(node)
                         break
@@ -200,15 +200,14 @@ class Walk:
 
     def _needs(self, node: TapeNode) -> tuple[bool, ...]:
         relevant = self.tape.relevant
-        return tuple([edge is not None and edge[0] in relevant and _leads(edge, relevant) for edge in node.edges])
+        return tuple([_leads(edge, relevant) for edge in node.edges])
 
     def _ask_hooks(self, node: TapeNode) -> bool:
         """Ask for the next hook of an entry; False if there is none any more."""
         if self.hooks is None:
-            hooks = _one_by_one(node)
-            if hooks and node.__class__ is GraphNode:
-                hooks = tuple([entry for entry in hooks if _leads((node, entry[0]), self.tape.relevant)])
-            self.hooks, self.hooked = hooks, node
+            relevant = self.tape.relevant
+            self.hooks = tuple([entry for entry in _one_by_one(node) if _leads((node, entry[0]), relevant)])
+            self.hooked = node
             if node.hooks.__class__ is Hooks:
                 node.hooks.called = True
         douts = self.pending[node]
@@ -283,13 +282,19 @@ class Walk:
             _cut(tape.seen)
 
 
-def _leads(producer: tuple[TapeNode, int], relevant: set[TapeNode]) -> bool:
-    """Whether gradients of an output lead to a target, where those of some output of its entry do."""
+def _leads(producer: Edge, relevant: set[TapeNode]) -> bool:
+    """Whether gradients of an output lead to a target.
+
+    Args:
+        producer: the entry and the number of the output.
+        relevant: the targets, and the entries of which some output leads to one.
+    """
+    if producer is None or producer[0] not in relevant:
+        return False
     node, index = producer
-    if node.__class__ is not GraphNode or not node.edges:  # a released one, or a target
+    if node.__class__ is not GraphNode or not node.edges:  # a released one
         return True
-    edges = [node.edges[index]] if node.pieces else [node.edges[number] for number in node.feeds(index)]
-    return any(edge is not None and edge[0] in relevant and _leads(edge, relevant) for edge in edges)
+    return any(_leads(edge, relevant) for edge in node.behind(index))
 
 
 def _one_by_one(node: TapeNode) -> tuple[tuple[int, Any], ...]:

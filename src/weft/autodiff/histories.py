@@ -103,7 +103,7 @@ def _leads(node: TapeNode, index: int) -> bool:
         if isinstance(node, GraphNode):
             if index in node.unsure and not node.pieces:
                 _split(node, index)
-            edges = [node.edges[index]] if node.pieces else node.edges
+            edges = node.behind(index)
         for edge in edges:
             if edge is not None and edge not in seen:
                 seen.add(edge)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 import queue
 import sys
 import types
@@ -23,6 +22,7 @@ from weft import lazily
 from weft.core import trace as trace_module
 from weft.core.control import WHILE, effect_of
 from weft.core.primitive import IO
+from weft.core.tracebacks import WEFT
 from weft.errors import Location
 from weft.ir.graph import Graph
 from weft.ir.types import TOKEN
@@ -36,7 +36,6 @@ else:
     futures = lazily.deferred("concurrent.futures")
 
 _NUMBERS: Final = itertools.count(1)
-_PACKAGE: Final = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 @functools.cache
@@ -107,7 +106,7 @@ def _perform(call: HostCall | HostFunction, arrays: Sequence[Any]) -> None:
 
 def _from_user(traceback: types.TracebackType | None, location: Location | None) -> types.TracebackType | None:
     """A traceback that goes on from the user's line in place of the frames of this package."""
-    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(WEFT):
         traceback = traceback.tb_next
     if location is None:
         return traceback

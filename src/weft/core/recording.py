@@ -315,6 +315,10 @@ class GraphNode(KnownNode):
     feeds: Callable[[int], frozenset[int]]
     age: Callable[[int], int]
 
+    def behind(self, index: int) -> list[Edge]:
+        """The producers of what an output is computed from."""
+        return [self.edges[index]] if self.pieces else [self.edges[number] for number in self.feeds(index)]
+
 
 class PrimitiveNode(KnownNode):
     """The tape entry of a primitive: what its derivative rule needs.

@@ -9,18 +9,19 @@ variable `WEFT_TRACEBACK` is ``full``.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Final
 
-import weft.errors as _errors
+from weft import errors
 from weft._jax_compat import JAX_FOLDERS
 from weft.core import trace as trace_module
 
-_WEFT: Final = os.path.join(os.path.dirname(_errors.__file__), "")
+#: the folder of the framework
+WEFT: Final = os.path.join(os.path.dirname(errors.__file__), "")
 #: parts of weft whose frames are shown
-_SHOWN: Final = tuple(os.path.join(_WEFT, part, "") for part in ("data", "demo", "nn", "testing", "train"))
-_HIDDEN: Final = ("<weft ", _WEFT, *JAX_FOLDERS)
+_SHOWN: Final = tuple(os.path.join(WEFT, part, "") for part in ("data", "demo", "nn", "testing", "train"))
+_HIDDEN: Final = ("<weft ", WEFT, *JAX_FOLDERS)
 
 
 def is_hidden(filename: str) -> bool:
@@ -40,14 +41,17 @@ def entries(traceback: TracebackType | None) -> Iterable[TracebackType]:
         traceback = traceback.tb_next
 
 
-def kept(traceback: TracebackType | None, hidden: Callable[[str], bool] = is_hidden) -> TracebackType | None:
-    """A traceback without the frames of some files.
+def raised_in(error: BaseException) -> str:
+    """The file of the code that raised an exception; empty if it was not raised."""
+    file = ""
+    for entry in entries(error.__traceback__):
+        file = entry.tb_frame.f_code.co_filename
+    return file
 
-    Args:
-        traceback: as Python made it.
-        hidden: given the name of a file, whether its frames are left out.
-    """
-    return linked([entry for entry in entries(traceback) if not hidden(entry.tb_frame.f_code.co_filename)])
+
+def kept(traceback: TracebackType | None) -> TracebackType | None:
+    """A traceback without the library's own frames."""
+    return linked([entry for entry in entries(traceback) if not is_hidden(entry.tb_frame.f_code.co_filename)])
 
 
 def linked(shown: list[TracebackType]) -> TracebackType | None:

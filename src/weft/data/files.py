@@ -172,7 +172,7 @@ class MnistDataset(_InMemory):
     """
 
     def read(self) -> tuple[np.ndarray[Any, Any], ...]:
-        wanted = [part for part in ("t10k", "train") if self.usage in ("all", "train" if part == "train" else "test")]
+        wanted = {"train": ("train",), "test": ("t10k",)}.get(self.usage, ("t10k", "train"))
         # of all parts those that are there: each may have a folder of its own
         present = [part for part in wanted if self._path(part, "images", 3) or self._path(part, "labels", 1)]
         images, labels = [], []

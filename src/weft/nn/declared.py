@@ -91,19 +91,18 @@ def declared(**checks: Check) -> Callable[[Callable[_P, None]], Callable[_P, Non
         code = base.__code__
         taken = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
         base(**{name: given.pop(name) for name in taken if name in given})
-        keep(self, given, checks)
-        made = owner.__dict__.get("_made")
-        if made is not None:
-            made(self)
+        keep(self, owner, given, checks)
 
     return constructor(build)
 
 
-def keep(self: Any, given: dict[str, Any], checks: dict[str, Check]) -> None:
-    """Make attributes of arguments, checked or converted."""
+def keep(self: Any, owner: Any, given: dict[str, Any], checks: dict[str, Check]) -> None:
+    """Make attributes of arguments, checked or converted; then what the class that declares them does with them."""
     name = type(self).__name__
     for what, value in given.items():
         setattr(self, what, checks[what](name, what, value) if what in checks else value)
+    if "_made" in owner.__dict__:
+        owner._made(self)
 
 
 def real(cell: str, what: str, value: Any) -> float:

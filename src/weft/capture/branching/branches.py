@@ -23,13 +23,14 @@ from weft.capture.code.instructions import Decoded
 from weft.capture.meaning.arithmetic import chosen, is_at, shifted
 from weft.capture.meaning.parts import Machine, Part
 from weft.capture.python.exceptions import raise_as_it_is
-from weft.capture.python.packages import CAPTURE, WEFT
+from weft.capture.python.packages import CAPTURE
 from weft.capture.state.counts import with_one_count
 from weft.capture.state.frame import UNBOUND, Exit, Fork, Frame, Raise, Return, Stop, Yield
 from weft.capture.state.journal import contents_of, restore
 from weft.compile.control import emit_if
 from weft.core.choice import Choice
 from weft.core.tensor import Tensor
+from weft.core.tracebacks import WEFT, raised_in
 from weft.core.transparency import UNBROKEN
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph
@@ -515,15 +516,10 @@ _RAISES = f"{CAPTURE}machine{os.sep}opcodes_control.py"
 
 def _is_ours(error: BaseException) -> bool:
     """Whether an exception comes from weft's own bookkeeping rather than from the captured program."""
-    traceback = error.__traceback__
-    if traceback is None:
-        return False
-    while traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    raised_in = traceback.tb_frame.f_code.co_filename
-    if isinstance(error, AssertionError) and raised_in.startswith(WEFT):
-        return raised_in != _RAISES
-    return raised_in.startswith(_INTERNAL)
+    file = raised_in(error)
+    if isinstance(error, AssertionError) and file.startswith(WEFT):
+        return file != _RAISES
+    return file.startswith(_INTERNAL)
 
 
 def _is_unchanged(obj: Any, contents: list[Any]) -> bool:

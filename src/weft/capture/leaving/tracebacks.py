@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import types
 from collections.abc import Sequence
 from typing import Any, Final
 
 from weft.capture.code.instructions import Decoded
 from weft.capture.leaving.step_functions import raising_step, waiting_step
 from weft.capture.python.exceptions import contexts_before, restore_contexts
-from weft.capture.python.packages import CAPTURE, WEFT
+from weft.capture.python.packages import CAPTURE
 from weft.core.frames import PASSED_OVER
-from weft.core.tracebacks import entries, is_full, kept, linked
+from weft.core.tracebacks import WEFT, entries, is_full, kept, linked, raised_in
 
 #: the file that generated code of the runtime claims to be from
 RUNNER: Final = f"<weft step>{PASSED_OVER}"
@@ -28,14 +27,10 @@ def keep_user_frames(error: BaseException, skip: int, again: int | None) -> None
         skip: how many of the outermost user's frames are left out too: those outside the frame that handles it.
         again: a further frame to leave out: one that raised the exception again, which has its entry already.
     """
-    shown = [entry for entry in entries(error.__traceback__) if not _is_ours(entry)]
+    shown = [e for e in entries(error.__traceback__) if not e.tb_frame.f_code.co_filename.startswith(OURS)]
     if again is not None:
         del shown[again : again + 1]
     error.__traceback__ = linked(shown[skip:])
-
-
-def _is_ours(entry: types.TracebackType) -> bool:
-    return entry.tb_frame.f_code.co_filename.startswith(OURS)
 
 
 def hide_runtime(error: BaseException) -> None:
@@ -46,8 +41,8 @@ def hide_runtime(error: BaseException) -> None:
     Args:
         error: the exception.
     """
-    *_, innermost = (None, *entries(error.__traceback__))
-    if innermost is not None and not _is_ours(innermost) and not is_full():
+    file = raised_in(error)
+    if file and not file.startswith(OURS) and not is_full():
         error.__traceback__ = kept(error.__traceback__)
 
 

@@ -38,6 +38,7 @@ from weft.capture.state.journal import EMPTY_CELL, Journal, cell_value
 from weft.capture.state.lazytext import hole
 from weft.core.tensor import LiteralTensor, Tensor
 from weft.core.trace import Trace
+from weft.core.tracebacks import raised_in
 from weft.core.transparency import UNBROKEN
 from weft.errors import NOTED, Location, Refusal, Unsupported
 from weft.ir.graph import Value
@@ -465,10 +466,8 @@ class Interpreter:
 
     def raised_by_library(self, error: BaseException) -> bool:
         """Whether an exception comes from the library or from what it calls."""
-        traceback = error.__traceback__
-        while traceback is not None and traceback.tb_next is not None:
-            traceback = traceback.tb_next
-        return traceback is not None and not traceback.tb_frame.f_code.co_filename.startswith(CAPTURE)
+        file = raised_in(error)
+        return bool(file) and not file.startswith(CAPTURE)
 
     def _is_context(self, ambient: BaseException | None, error: BaseException) -> bool:
         """Whether what the capture handles is what the program was handling when it raised an exception."""

@@ -7,10 +7,9 @@ import sys
 import types
 from typing import Final
 
-from weft import errors
+from weft.core.tracebacks import WEFT
 
-#: the folder of the framework, and that of captures
-WEFT: Final = os.path.join(os.path.dirname(errors.__file__), "")
+#: the folder of captures
 CAPTURE: Final = os.path.join(WEFT, "capture", "")
 #: packages whose Python functions run natively: they hold no code that must be captured
 NATIVE_PACKAGES: Final = frozenset(

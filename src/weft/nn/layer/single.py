@@ -8,7 +8,7 @@ from typing import Any
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import positive_int
+from weft.nn.declared import Applied, declared, positive_int
 from weft.nn.initializer import Uniform
 from weft.nn.layer.basic import make_weight
 from weft.ops.matmul import matmul
@@ -18,7 +18,7 @@ from weft.ops.shape import roll, tril, triu
 from weft.ops.statistics import logsumexp
 
 
-class Upsample(Cell):
+class Upsample(Applied, operation=interpolate):
     """Resizes the spatial dimensions, see `ops.interpolate`.
 
     Args:
@@ -33,6 +33,7 @@ class Upsample(Cell):
         [[[1. 1. 2. 2.]]]
     """
 
+    @declared()
     def __init__(
         self,
         size: Any = None,
@@ -40,16 +41,7 @@ class Upsample(Cell):
         mode: str = "nearest",
         align_corners: bool | None = None,
         recompute_scale_factor: bool | None = None,
-    ) -> None:
-        super().__init__()
-        self.size = size
-        self.scale_factor = scale_factor
-        self.mode = mode
-        self.align_corners = align_corners
-        self.recompute_scale_factor = recompute_scale_factor
-
-    def construct(self, x: Tensor) -> Tensor:
-        return interpolate(x, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor)
+    ) -> None: ...
 
 
 class Roll(Cell):
@@ -213,7 +205,7 @@ class L1Regularizer(Cell):
         return weights.abs().sum() * self.scale
 
 
-class ReduceLogSumExp(Cell):
+class ReduceLogSumExp(Applied, operation=logsumexp):
     """The logarithm of the sum of exponentials along axes.
 
     Args:
@@ -225,13 +217,8 @@ class ReduceLogSumExp(Cell):
         0.6931472
     """
 
-    def __init__(self, axis: Any, keep_dims: bool = False) -> None:
-        super().__init__()
-        self.axis = axis
-        self.keep_dims = keep_dims
-
-    def construct(self, x: Tensor) -> Any:
-        return logsumexp(x, dim=self.axis, keepdim=self.keep_dims)
+    @declared()
+    def __init__(self, axis: Any, keep_dims: bool = False) -> None: ...
 
 
 class BiDense(Cell):

@@ -70,8 +70,6 @@ def declares(**checks: Check) -> Callable[[Callable[_P, None]], Callable[_P, Non
     def build(self: Optimizer, owner: Any, given: dict[str, Any]) -> None:
         common = {name: given.pop(name) for name in ("learning_rate", "weight_decay", "loss_scale") if name in given}
         Optimizer.__init__(self, parameters=given.pop("params"), **common)
-        keep(self, given, checks)
-        if "_made" in owner.__dict__:
-            owner._made(self)
+        keep(self, owner, given, checks)
 
     return constructor(build)

@@ -18,11 +18,10 @@ from weft.compile.executable import Executable
 from weft.compile.lower import lower
 from weft.compile.pieces import Pieces, as_captured, asks, cut_behind
 from weft.context import GRADIENTS as PAUSE
-from weft.core import trace
 from weft.core.primitive import Primitive
 from weft.core.recording import Form, GraphNode, enter
 from weft.core.tape import GRADIENTS, SYMBOL, UNSURE, Edge
-from weft.core.tensor import Tensor, data_of, tracked, view, wrap
+from weft.core.tensor import Tensor, data_of, settled, tracked, view, wrap
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN
 from weft.passes.pipeline import OPEN, PIPELINE, optimize
@@ -67,13 +66,10 @@ class Segment:
 
     def follow(self, inputs: Sequence[Tensor | None]) -> list[Any]:
         """Run on tensors of which some are followed by a gradient; the results carry one tape entry."""
-        while any(t is not None and data_of(t).__class__ is Value for t in inputs):
-            if not trace.await_others():  # what another thread traces is put back
-                break
+        arrays = [() if t is None else settled(t) for t in inputs]
         followed = tuple(
             t is not None and t._node is not None and t._node is not SYMBOL and t._node.level is None for t in inputs
         )
-        arrays = [() if t is None else data_of(t) for t in inputs]
         if not (any(followed) and GRADIENTS.stack) or PAUSE.paused:
             return [None if kind.type is TOKEN else wrap(a) for a, kind in zip(
                 self.executable.run(*arrays), self.graph.outputs, strict=True)]  # fmt: skip

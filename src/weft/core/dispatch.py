@@ -23,7 +23,7 @@ from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
 from weft.core.recording import PrimitiveNode, recorded
 from weft.core.run_number import RunNumber, attributes
 from weft.core.tape import SYMBOL, Edge, TapeNode
-from weft.core.tensor import LiteralTensor, Tensor, data_of, tracked, view, wrap
+from weft.core.tensor import LiteralTensor, Tensor, data_of, is_put_back, settled, tracked, view, wrap
 from weft.core.trace import Trace
 from weft.core.tracebacks import hide_operation
 from weft.dtypes import DType
@@ -128,7 +128,12 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
     except ValueError:  # the first attributes that cannot be packed
         run = primitive.executable(attrs)
         key = primitive.key(attrs)
-    result = run(*datas)
+    try:
+        result = run(*datas)
+    except Exception:
+        if is_put_back(inputs, datas):
+            return apply(primitive, inputs, attrs)
+        raise
     if followed and not primitive.no_gradient:
         outputs = recorded(primitive, attrs, key, inputs, datas, result if primitive.multiple else (result,))
         if outputs is not None:
@@ -151,8 +156,7 @@ def _apply_general(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[A
         if _watches:
             _notice()
         if Value in [d.__class__ for d in datas]:
-            trace_module.await_others()
-            datas = [None if t is None else data_of(t) for t in inputs]
+            datas = [None if t is None else settled(t) for t in inputs]
         results = primitive.executable(attrs)(*datas)
         if not primitive.multiple:
             results = (results,)
@@ -430,17 +434,21 @@ def binary_method(primitive: Primitive) -> Any:
                     data, beside = self._data, other._data
                 except AttributeError:  # one shares memory with a NumPy array
                     data, beside = data_of(self), data_of(other)
-                if self._node is None and other._node is None:
-                    tensor = _new(Tensor)
-                    tensor._data = run(data, beside)
-                    tensor._node = None
-                    tensor._type = None
-                    tensor._member = None
-                    return tensor
-                if recordable:
-                    result = run(data, beside)
-                    outputs = recorded(primitive, (), (), (self, other), [data, beside], (result,))
-                    return wrap(result) if outputs is None else outputs[0]
+                try:
+                    if self._node is None and other._node is None:
+                        tensor = _new(Tensor)
+                        tensor._data = run(data, beside)
+                        tensor._node = None
+                        tensor._type = None
+                        tensor._member = None
+                        return tensor
+                    if recordable:
+                        result = run(data, beside)
+                        outputs = recorded(primitive, (), (), (self, other), [data, beside], (result,))
+                        return wrap(result) if outputs is None else outputs[0]
+                except Exception:
+                    if not is_put_back((self, other), (data, beside)):
+                        raise
             if isinstance(other, _OPERANDS):
                 return apply(primitive, (self, other))
             return NotImplemented

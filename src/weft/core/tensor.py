@@ -5,7 +5,7 @@ The operators and most methods are attached by the declarations in `weft.ops`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -220,10 +220,7 @@ class Tensor:
 
     def concrete(self, use: str) -> Array:
         """The device array; a symbolic tensor refuses, naming the use that needs a value."""
-        data = data_of(self)
-        if data.__class__ is Value and _await_others is not None:
-            _await_others()
-            data = data_of(self)
+        data = settled(self)
         if data.__class__ is Value or (_is_runtime is not None and _is_runtime(self)):
             raise Unsupported(
                 Refusal.TENSOR_VALUE,
@@ -323,9 +320,7 @@ class Tensor:
     def __repr__(self) -> str:
         if (hole := _written(self, "!r")) is not None:
             return hole
-        if self.is_symbolic and _await_others is not None:
-            _await_others()
-        if data_of(self).__class__ is NoElements:
+        if settled(self).__class__ is NoElements:
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype})"
         if self.is_symbolic:  # outside of a capture
             return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, symbolic)"
@@ -576,6 +571,31 @@ def data_of(tensor: Tensor) -> Any:
         return _look(tensor)
 
 
+def settled(tensor: Tensor) -> Any:
+    """The `data_of` a tensor when no other thread traces: until then it may hold a value of that thread's graph."""
+    data = data_of(tensor)
+    while data.__class__ is Value:
+        if _await_others is not None:
+            _await_others()
+        now = data_of(tensor)
+        if now is data:  # a value of this thread's graph, or of one that is gone
+            break
+        data = now
+    return data
+
+
+def is_put_back(tensors: Iterable[Any], datas: Iterable[Any]) -> bool:
+    """Whether operands of something that failed were values of another thread's graph, and are arrays again: who reads
+    tensors does not look whether another thread traces, which would cost each call, but reads them again then.
+
+    Args:
+        tensors: the operands; what is no Tensor is passed over.
+        datas: what was read of them.
+    """
+    found = Value in [data.__class__ for data in datas]
+    return found and Value not in [settled(t).__class__ for t in tensors if isinstance(t, Tensor)]
+
+
 def wrap(data: Any) -> Tensor:
     """A tensor on a device array or IR value that nothing else refers to yet."""
     tensor: Tensor = _new(Tensor)
@@ -593,10 +613,7 @@ def view(tensor: Tensor) -> Tensor:
     """A second, plain handle on a tensor's current value and gradient history."""
     result: Tensor = _new(Tensor)
     data = data_of(tensor)
-    if data.__class__ is Value and _await_others is not None:
-        _await_others()
-        data = data_of(tensor)
-    result._data = data
+    result._data = data if data.__class__ is not Value else settled(tensor)
     result._node = node = tensor._node
     if node is not None and node is not SYMBOL:
         result._index = tensor._index

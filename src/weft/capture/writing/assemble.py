@@ -18,7 +18,7 @@ from weft.compile.sized import SizedExecutable, SizedSegment, segment_of
 from weft.core.frames import PASSED_OVER
 from weft.core.primitive import Primitive
 from weft.core.sharing import share, spread
-from weft.core.tensor import Tensor, data_of, view, wrap
+from weft.core.tensor import Tensor, data_of, is_put_back, view, wrap
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType
 from weft.ops.random import draws_in_turn, random_state
@@ -100,7 +100,9 @@ def assemble(
         opening, closing = "[]" if donatable else ("(", ",)")
         body += [f"try: arrays = {opening}{', '.join(datas)}{closing}", "except AttributeError:"]
         body += [f"    arrays = {opening}{', '.join(looked)}{closing}"]
-        body.append("outs = call(arrays)" if donatable else "outs = run(*arrays)")
+        body += ["try: outs = call(arrays)" if donatable else "try: outs = run(*arrays)", "except Exception:"]
+        body += [f"    if not is_put_back(({', '.join(tensors)},), arrays): raise"]
+        body += [f"    return entry({', '.join(parameters)})"]
     types_of = {i: value.type for i, value in enumerate(graph.outputs)}
     for position, unless in writer.conditions.items():
         body.append(f"if not outs[{position}].item():")
@@ -196,7 +198,7 @@ def entry_of(
 _ALWAYS: Final[dict[str, Any]] = {
     "Tensor": Tensor, "new": object.__new__, "MISS": MISS, "copy": view, "again": raised_again, "leaf_of": wrap,
     "Suspension": Suspension, "drive": drive, "Yielded": Yielded, "share": share, "spread": spread,
-    "data_of": data_of,
+    "data_of": data_of, "is_put_back": is_put_back,
 }  # fmt: skip
 #: among it, what leaves a call half way
 _LEAVING: Final = ("Suspension(", "Yielded(", "again(")

@@ -84,3 +84,40 @@ def test_views_that_are_used_after_the_hook() -> None:
         LOG.clear()
         assert compute(Tensor([1.0, 2.0, 3.0])).tolist() == [720.0, 1500.0, 20.0]
         assert [g.tolist() for g in LOG] == [[12.0, 25.0, 1.0]]
+
+
+def _around_a_branch(x: Any, y: Any, k: Any) -> Any:
+    t = x * y
+    v = t[1:]
+    t.register_hook(lambda g: LOG.append(("first", g.asnumpy().tolist())))
+    if k > 1:
+        v.mul_(x[:2])
+    t.register_hook(lambda g: LOG.append(("second", g.asnumpy().tolist())))
+    return (t * t).sum()
+
+
+def _around_a_loop(x: Any, y: Any, k: Any) -> Any:
+    t = x * y
+    t.register_hook(lambda g: LOG.append(("first", g.asnumpy().tolist())))
+    while k > 1:
+        t *= x
+        k = k - 1
+    t.register_hook(lambda g: LOG.append(("second", g.asnumpy().tolist())))
+    return (t * t).sum()
+
+
+@pytest.mark.parametrize("way", [lambda f: grad(jit(f)), lambda f: jit(grad(f))], ids=["grad(jit)", "jit(grad)"])
+@pytest.mark.parametrize("f", [_around_a_branch, _around_a_loop])
+def test_around_writes_that_only_some_runs_make(f: Callable[..., Any], way: Callable[[Any], Any]) -> None:
+    """Where a tensor stays as it was both hooks are of one tensor, and run in the order of their registration."""
+    compiled = way(f)
+    for k in (2.0, 0.0, 3.0, 1.0, 2.0):
+        found = []
+        for gradient in (grad(f), compiled):
+            LOG.clear()
+            value = gradient(Tensor([0.5, -0.3, 0.8]), Tensor([-0.5, 0.3, -0.8]), Tensor(k)).asnumpy()
+            found.append((value, list(LOG)))
+        np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-5)
+        assert [name for name, _ in found[0][1]] == [name for name, _ in found[1][1]]
+        for (_, expected), (_, actual) in zip(found[0][1], found[1][1], strict=True):
+            np.testing.assert_allclose(expected, actual, rtol=1e-5)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.autodiff.backward import replaced
-from weft.autodiff.histories import add_hook, keep_history, passed_by_all
+from weft.autodiff.histories import keep_history, passed_by_all
 from weft.autodiff.marks import MARK, Rule, mark, refuse_unwatched
 from weft.autodiff.rules import fit
 from weft.autodiff.session import HANDLE_HOOKS, cut, stopped, zeros_like
@@ -375,7 +375,7 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     if isinstance(node, TapeNode) and keep_history(tensor):
         node, index = passed_by_all(node, tensor._index)
         entry = (index, hook)
-        handle = HookHandle(add_hook(node, entry), entry)
+        handle = HookHandle(node.add_hook(entry), entry)
         renew_views(None, tensor)
         return handle
     key = id(tensor)
@@ -411,7 +411,7 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
     made = trace.graph.insert_behind(value, MARK, (rule, 1), None if trace.location is None else trace.location())
     handle = HookHandle(rule.hooks, entry)
     if isinstance(node, TapeNode):
-        add_hook(node, (tensor._index, rule.hooks))
+        node.add_hook((tensor._index, rule.hooks))
         if isinstance(node, PrimitiveNode):
             node.results = [made if result is value else result for result in node.results]
     else:

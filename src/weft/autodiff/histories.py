@@ -16,17 +16,6 @@ from weft.core.tape import GRADIENTS, SPLITS, UNSURE, Hooks, TapeNode, next_sequ
 from weft.core.tensor import Tensor
 
 
-def add_hook(node: TapeNode, entry: tuple[int, Any]) -> list[tuple[int, Any]]:
-    """Add a hook, or a list of hooks, to an output of a tape node; all hooks of the node."""
-    if node.recording is not None:
-        node.recording.form = None
-    if node.hooks.__class__ is not Hooks:
-        node.hooks = Hooks(node.hooks or ())  # those of a leaf are of the tensor at which it starts
-    assert node.hooks is not None
-    node.hooks.append(entry)
-    return node.hooks
-
-
 def passed_by_all(node: TapeNode, index: int) -> tuple[TapeNode, int]:
     """The entry, and its output, that gradients of a tensor pass, whatever was computed with the tensor.
 
@@ -78,7 +67,7 @@ def _split(node: GraphNode, index: int) -> bool:
     for place, hook in () if stays else hooks or ():
         edge = node.edges[place]
         if edge is not None:
-            add_hook(edge[0], (edge[1], hook))
+            edge[0].add_hook((edge[1], hook))
     return True
 
 

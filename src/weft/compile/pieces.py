@@ -8,14 +8,13 @@ not use gets no gradient, where a graph would give it zeros, and code before it 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from weft.autodiff.custom import TensorHookRule
 from weft.autodiff.marks import MARK, mark, renewed
 from weft.core.control import CALL, IF, WHILE
-from weft.core.dispatch import apply, separate
+from weft.core.dispatch import apply
 from weft.core.tensor import Tensor, view
 from weft.ir.graph import Graph, Node, Value
 from weft.passes.rewrite import part, silenced
@@ -66,10 +65,6 @@ class Pieces:
         self.compiled = compiled
         self.pieces: list[_Stretch | Node] = []
         self._regions: dict[Graph, Pieces] = {}
-        counts = Counter(graph.outputs)
-        #: outputs that stand for several tensors of the program, each with hooks of its own: those that are there
-        #: twice, and those that were given to the graph
-        self._shared = {value for value, count in counts.items() if count > 1 or value.node is None}
         pending: list[Node] = []
         for position, node in enumerate(graph.nodes):
             if node.op in (IF, WHILE) or _node_asks(node):
@@ -108,11 +103,8 @@ class Pieces:
             else:
                 operands = [env[value] for value in piece.inputs]
                 env.update(zip(piece.outputs, self._run_node(piece, operands, memo), strict=True))
-        found: list[Tensor | None] = []
-        for value in self.graph.outputs:
-            tensor = env[value]
-            found.append(None if tensor is None else separate(tensor) if value in self._shared else view(tensor))
-        return found
+        found = [env[value] for value in self.graph.outputs]
+        return [None if tensor is None else view(tensor) for tensor in found]
 
     def _run_node(self, node: Node, operands: list[Any], memo: dict[int, Any]) -> Sequence[Tensor | None]:
         op: Any = node.op

@@ -50,6 +50,16 @@ class TapeNode:
         #: the recording of a tape whose form this entry is part of
         self.recording: Any = None
 
+    def add_hook(self, entry: tuple[int, Any]) -> list[tuple[int, Any]]:
+        """Add a hook, or a list of hooks, to an output; all hooks of the entry."""
+        if self.recording is not None:
+            self.recording.form = None
+        if self.hooks.__class__ is not Hooks:
+            self.hooks = Hooks(self.hooks or ())  # those of a leaf are of the tensor at which it starts
+        assert self.hooks is not None
+        self.hooks.append(entry)
+        return self.hooks
+
 
 class Hooks(list[tuple[int, Any]]):
     """The hooks of an entry that computes something: the number of an output with a hook or a list of hooks.

@@ -7,10 +7,11 @@ whether anybody else refers to it, so an array that another handle, a tape, a vi
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from weft._jax_compat import copied
@@ -82,8 +83,6 @@ class Executable:
         is_prepared: whether the graph is one that was prepared before.
 
     Attributes:
-        prepared: the graph as it is compiled, for an executable in another process; None if that takes more than the
-            graph: constants that are handed to it, calls of the host.
         run: ``run(*arrays) -> tuple``, one array for each parameter of the graph (``()`` for a token); never donates.
             It returns when all host calls of the graph are done, and raises what one of them raises.
         run_donating: the same, taking over the memory of the `donatable` arrays, which are invalid afterwards.
@@ -101,15 +100,13 @@ class Executable:
     __slots__ = (
         "name",
         "donatable",
-        "prepared",
         "run",
         "run_donating",
-        "_record",
+        "_preparation",
         "_first_calls",
         "_copies",
         "_spared",
         "_beside",
-        "plain",
         "__weakref__",
     )
 
@@ -122,10 +119,9 @@ class Executable:
         is_prepared: bool = False,
     ) -> None:
         self.name = graph.name
-        self._record = record = record or Compilations()
-        parts = Parts()
-        exposed, carried, has_io = _exposed(graph, is_prepared)
-        self.prepared = exposed if isinstance(exposed, Graph) and not carried and not has_io else None
+        record = record or Compilations()
+        has_io = isinstance(graph, Graph) and any(effect_of(node) == IO for node in graph.nodes)
+        self._preparation = preparation = _Preparation(graph, is_prepared, has_io)
         if isinstance(graph, KeptGraph):
             self.donatable = graph.donatable
         else:  # what a host call raises leaves everything as it was before, so nothing may be given away
@@ -138,25 +134,32 @@ class Executable:
         self._spared = 0
         #: calls beside other threads while the donating variant was not compiled
         self._beside = 0
-
-        def finished(call: Callable[..., Any]) -> Callable[..., Any]:
-            call = supplied(call, carried)
-            return with_host_calls(call, graph) if isinstance(graph, Graph) and has_io else call
-
-        def variant(name: str, jitted: Callable[..., Any], what: str) -> Callable[..., Any]:
-            return finished(_First(weakref.ref(self), name, jitted, finished, (parts.names, what, record), not has_io))
-
-        #: the same function for use within others that are compiled; None if it needs more than its arguments, or is
-        #: made of several executables
-        self.plain: Callable[..., Any] | None = None
-        if self.prepared is not None and not any(node.op is CALL for node in self.prepared.nodes):
-            self.plain = parts.compiled(self.prepared)
-        self.run: Callable[..., Any] = variant("run", parts.compiled(exposed), what)
-        self.run_donating = self.run
+        self.run: Callable[..., Any] = _First(weakref.ref(self), "run", preparation, (), (what, record))
+        self.run_donating: Callable[..., Any] = self.run
         if self.donatable:
-            places = tuple([len(carried) + position for position in self.donatable])
             self._first_calls.add("run_donating")
-            self.run_donating = variant("run_donating", parts.compiled(exposed, places), IN_PLACE)
+            self.run_donating = _First(
+                weakref.ref(self), "run_donating", preparation, self.donatable, (IN_PLACE, record)
+            )
+
+    @property
+    def prepared(self) -> Graph | None:
+        """The graph as it is compiled, for an executable in another process; None if that takes more than the graph:
+        constants that are handed to it, calls of the host.
+        """
+        graph = self._preparation.graph
+        alone = isinstance(graph, Graph) and not self._preparation.carried and not self._preparation.has_io
+        return graph if alone else None  # type: ignore[return-value]
+
+    @property
+    def plain(self) -> Callable[..., Any] | None:
+        """The same function for use within others that are compiled; None if it needs more than its arguments, or is
+        made of several executables.
+        """
+        graph = self.prepared
+        if graph is None or any(node.op is CALL for node in graph.nodes):
+            return None
+        return self._preparation.parts.compiled(graph)
 
     def call(self, arrays: list[Any], holders: int = 1) -> Any:
         """Run the variant that fits: the donating one if every donatable array is exclusively held.
@@ -199,22 +202,66 @@ class Executable:
         return f"<executable of {self.name}>"
 
 
-def _exposed(
-    graph: Graph | KeptGraph, is_prepared: bool
-) -> tuple[Graph | KeptGraph, list[Literal | Reference], bool]:  # fmt: skip
-    """The graph to compile, what is handed to it besides its operands, and whether it calls the host."""
-    if isinstance(graph, KeptGraph):
-        return graph, [], False
-    exposed, carried = expose(graph)
-    has_io = any(effect_of(node) == IO for node in graph.nodes)
-    if is_prepared:
-        return exposed, carried, has_io
-    exposed = prepared(exposed, owned=exposed is not graph)
-    if not has_io:
-        exposed = rolled(exposed)
-        exposed = shared(exposed, owned=exposed is not graph)
-    graph.notes.update(exposed.notes)
-    return exposed, carried, has_io
+class _Preparation:
+    """What is compiled of a graph, made when it is first asked for: a graph that gradients always follow never is.
+
+    Args:
+        graph: the graph; or one that was compiled before, which takes no preparation.
+        is_prepared: whether the graph is one that was prepared before.
+        has_io: whether it calls the host.
+
+    Attributes:
+        graph: the graph to compile.
+        carried: what is handed to it besides its operands.
+        parts: its compiled parts.
+    """
+
+    def __init__(self, graph: Graph | KeptGraph, is_prepared: bool, has_io: bool) -> None:
+        self.has_io = has_io
+        self.parts = Parts()
+        self._given = graph
+        self._is_prepared = is_prepared
+        self._lock = threading.RLock()
+
+    @property
+    def graph(self) -> Graph | KeptGraph:
+        return self._found[0]
+
+    @property
+    def carried(self) -> list[Literal | Reference]:
+        return self._found[1]
+
+    @functools.cached_property
+    def _found(self) -> tuple[Graph | KeptGraph, list[Literal | Reference]]:
+        given = self._given
+        if isinstance(given, KeptGraph):
+            return given, []
+        with self._lock:
+            found = self.__dict__.get("_found")  # another thread made it meanwhile
+            return found if found is not None else self._prepare(given)
+
+    def _prepare(self, given: Graph) -> tuple[Graph, list[Literal | Reference]]:
+        exposed, carried = expose(given)
+        if not self._is_prepared:
+            exposed = prepared(exposed, owned=exposed is not given)
+            if not self.has_io:
+                exposed = rolled(exposed)
+                exposed = shared(exposed, owned=exposed is not given)
+            given.notes.update(exposed.notes)
+        return exposed, carried
+
+    def variant(self, donated: Sequence[int]) -> Callable[..., Any]:
+        """The compiled function of what is handed over and the operands.
+
+        Args:
+            donated: parameters of the given graph whose memory results may take over.
+        """
+        return self.parts.compiled(self.graph, tuple([len(self.carried) + position for position in donated]))
+
+    def finished(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """A `variant` as a function of the operands."""
+        call = supplied(call, self.carried)
+        return with_host_calls(call, self._given) if self.has_io else call  # type: ignore[arg-type]
 
 
 #: calls that copy what others hold before the variant that does not donate is compiled
@@ -231,49 +278,54 @@ class _First:
     Args:
         executable: a weak reference to the executable, whose attribute is replaced.
         name: the attribute.
-        jitted: the compiled function.
-        finished: makes the attribute's value of it.
-        expected: what is compiled, see `compiling`.
-        quiet: whether the collector waits until it is compiled: lowering makes much that stays as long. Not where there
-            are host calls, which are the program's.
+        preparation: gives what is compiled.
+        donated: parameters whose memory results may take over.
+        what: what the compilation is in the record, and the record.
     """
 
-    __slots__ = ("executable", "name", "jitted", "finished", "expected", "quiet", "lock", "done")
+    __slots__ = ("executable", "name", "preparation", "donated", "what", "lock", "call")
 
     def __init__(
         self,
         executable: weakref.ref[Executable],
         name: str,
-        jitted: Callable[..., Any],
-        finished: Callable[[Callable[..., Any]], Callable[..., Any]],
-        expected: tuple[Collection[str], str, Compilations],
-        quiet: bool,
+        preparation: _Preparation,
+        donated: Sequence[int],
+        what: tuple[str, Compilations],
     ) -> None:
         self.executable = executable
         self.name = name
-        self.jitted = jitted
-        self.finished = finished
-        self.expected = expected
-        self.quiet = quiet
+        self.preparation = preparation
+        self.donated = donated
+        self.what = what
         self.lock = threading.RLock()
-        self.done = False
+        #: what whoever kept this object calls, once it was called
+        self.call: Callable[..., Any] | None = None
 
     def __call__(self, *arrays: Any) -> Any:
-        if self.done:  # whoever kept this object calls it still
-            return self.jitted(*arrays)
-        if not self.quiet:
+        if self.call is not None:
+            return self.call(*arrays)
+        if self.preparation.has_io:
             return self._call(arrays)
-        with self.lock, freed_after():
+        with self.lock, freed_after():  # lowering makes much that stays as long: the collector waits
             return self._call(arrays)
 
     def _call(self, arrays: Sequence[Any]) -> Any:
-        with compiling(*self.expected):
-            result = self.jitted(*arrays)
-        self.done = True
+        if self.call is not None:
+            return self.call(*arrays)
+        preparation = self.preparation
+        compiled = preparation.variant(self.donated)
+
+        def compile_and_run(*arrays: Any) -> Any:
+            with compiling(preparation.parts.names, *self.what):
+                return compiled(*arrays)
+
+        result = preparation.finished(compile_and_run)(*arrays)
+        self.call = preparation.finished(compiled)
         executable = self.executable()
         if executable is not None and self.name in executable._first_calls:
             executable._first_calls.discard(self.name)
-            setattr(executable, self.name, self.finished(self.jitted))
+            setattr(executable, self.name, self.call)
             if not executable.donatable:
                 executable.run_donating = executable.run
         return result

@@ -133,3 +133,64 @@ def test_one_entry_serves_tensors_that_share_and_those_that_do_not() -> None:
         del array
         assert double(tensor).tolist() == [2.0 * number, 4.0]
     assert len(double.report().functions[0].graphs) == 1
+
+
+def _on_one_array() -> tuple[Tensor, Tensor]:
+    array = np.ones(3, np.float32)
+    return Tensor.from_numpy(array), Tensor.from_numpy(array)
+
+
+def _on_parts() -> tuple[Tensor, Tensor]:
+    array = np.ones(4, np.float32)
+    return Tensor.from_numpy(array[1:]), Tensor.from_numpy(array[:3])
+
+
+def _on_what_another_lends() -> tuple[Tensor, Tensor]:
+    x = Tensor([1.0, 1.0, 1.0])
+    return x, Tensor.from_numpy(x.asnumpy())
+
+
+def _apart() -> tuple[Tensor, Tensor]:
+    array = np.ones(6, np.float32)
+    return Tensor.from_numpy(array[:3]), Tensor.from_numpy(array[3:])
+
+
+def _second_is_written(x: Any, y: Any) -> Any:
+    y.add_(1.0)
+    return x.sum()
+
+
+def _both_are_written(x: Any, y: Any) -> Any:
+    x.add_(1.0)
+    y.mul_(2.0)
+    return x * 1
+
+
+def _made_inside(x: Any, y: Any) -> Any:
+    z = Tensor.from_numpy(x.asnumpy()[1:])
+    z[0] = 5.0
+    return x.sum()
+
+
+@pytest.mark.parametrize("function", [_second_is_written, _both_are_written, _made_inside])
+def test_tensors_on_one_array_see_each_others_writes(function: Callable[..., Any]) -> None:
+    compiled = jit(function)
+    for made in (_apart, _on_one_array, _on_parts, _on_what_another_lends, _apart):
+        found = []
+        for way in (function, compiled):
+            x, y = made()
+            result = way(x, y)
+            found.append([t.asnumpy().tolist() for t in (result, x, y)])
+        assert found[0] == found[1], made
+
+
+def test_a_gradient_refuses_to_write_one_of_two_tensors_on_one_array() -> None:
+    def function(x: Any, y: Any) -> Any:
+        y.add_(1.0)
+        return (x * y).sum()
+
+    for way in (value_and_grad(function, (0, 1)), value_and_grad(jit(function), (0, 1)),
+                jit(value_and_grad(function, (0, 1)))):  # fmt: skip
+        with pytest.raises(ValueError, match="shares elements"):
+            way(*_on_one_array())
+        assert float(way(*_apart())[0]) == 6

@@ -521,16 +521,30 @@ def share_nothing(tensors: Sequence[Tensor], written_count: int) -> bool:
         tensors: tensors.
         written_count: how many of them are asked about.
     """
-    storages = {
-        id(known.storage): tensor for tensor in tensors[:written_count] if (known := tensor._member) is not None
+    written = {
+        id(known.storage): (tensor, known.storage)
+        for tensor in tensors[:written_count]
+        if (known := tensor._member) is not None
     }
-    if not storages:
+    if not written:
         return True
     for tensor in tensors:
         known = tensor._member
-        if known is not None and storages.get(id(known.storage), tensor) is not tensor:
+        if known is None:
+            continue
+        if written.get(id(known.storage), (tensor,))[0] is not tensor:
+            return False
+        if known.storage.memory is not None and any(
+            share_memory(known.storage, other) for _, other in written.values() if other is not known.storage
+        ):
             return False
     return True
+
+
+def share_memory(one: Storage, other: Storage) -> bool:
+    """Whether the elements of two storages lie in the same memory of the program: of one NumPy array."""
+    memory, beside = one.memory, other.memory
+    return memory is not None and beside is not None and np.may_share_memory(memory, beside)
 
 
 # -- what only the running graph knows ---------------------------------------------------------------------------
@@ -544,9 +558,10 @@ def base_of(tensor: Tensor) -> Tensor:
 
 def share_elements(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors share an element; within a trace also where they have the same base."""
-    base = base_of(one)
-    if base is not base_of(other):
-        return False
+    base, beside = base_of(one), base_of(other)
+    if base is not beside:
+        known, others = base._member, beside._member
+        return known is not None and others is not None and share_memory(known.storage, others.storage)
     if one is other or one is base or other is base or trace_module.current() is not None:
         return True
     numbers = Tensor(np.arange(base.size).reshape(base.shape))

@@ -87,3 +87,17 @@ class Structures(nn.Cell):
     def construct(self, batch: Any, pair: Any) -> Any:
         a, (b, c) = batch["a"], pair
         return {"sum": a + b, "more": [c[0] * 2, (a, None, "text", 3)], "same": batch["b"] - c[1]}
+
+
+class Twins(nn.Cell):
+    """Two parameters that get one value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one = Parameter(Tensor([1.0, 2.0]), name="one")
+        self.other = Parameter(Tensor([3.0, 4.0]), name="other")
+
+    def construct(self, x: Any) -> Any:
+        self.one.set_data(x * 2)
+        self.other.set_data(x * 2)
+        return self.one + self.other

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import weft
-from tests.mindir.networks import Block, Flow, LeNet, Structures, Trained, tensor
+from tests.mindir.networks import Block, Flow, LeNet, Structures, Trained, Twins, tensor
 from weft import Tensor, nn, ops
 from weft.autodiff.grad import value_and_grad
 from weft.mindir import GraphCell, export, load
@@ -52,6 +52,7 @@ CASES: list[tuple[Callable[[], nn.Cell], bool, Callable[[int], tuple[Any, ...]]]
     (Flow, False, lambda seed: (tensor(3, 3, seed=seed),)),
     (Trained, True, lambda seed: (tensor(5, 4, seed=seed),)),
     (Trained, False, lambda seed: (tensor(5, 4, seed=seed),)),
+    (Twins, False, lambda seed: (tensor(2, seed=seed),)),
     (
         Structures,
         False,

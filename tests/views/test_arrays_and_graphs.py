@@ -172,15 +172,25 @@ def _made_inside(x: Any, y: Any) -> Any:
     return x.sum()
 
 
-@pytest.mark.parametrize("function", [_second_is_written, _both_are_written, _made_inside])
+def _both_get_one_value(x: Any, y: Any) -> Any:
+    x[:2] = 5.0
+    z = y.sum() * 2
+    P.set_data(z + P)
+    ops.assign(x, x * 0 + P[0])
+    ops.assign(P, x[:2])
+    return z
+
+
+@pytest.mark.parametrize("function", [_second_is_written, _both_are_written, _made_inside, _both_get_one_value])
 def test_tensors_on_one_array_see_each_others_writes(function: Callable[..., Any]) -> None:
     compiled = jit(function)
     for made in (_apart, _on_one_array, _on_parts, _on_what_another_lends, _apart):
         found = []
         for way in (function, compiled):
+            P.set_data(Tensor([1.0, 2.0]))
             x, y = made()
             result = way(x, y)
-            found.append([t.asnumpy().tolist() for t in (result, x, y)])
+            found.append([t.asnumpy().tolist() for t in (result, x, y, P)])
         assert found[0] == found[1], made
 
 
@@ -194,3 +204,19 @@ def test_a_gradient_refuses_to_write_one_of_two_tensors_on_one_array() -> None:
         with pytest.raises(ValueError, match="shares elements"):
             way(*_on_one_array())
         assert float(way(*_apart())[0]) == 6
+
+
+def test_tensors_that_are_written_with_one_value_are_all_known_to_be_written() -> None:
+    def function(x: Any, y: Any, z: Any) -> None:
+        x[:2] = 5.0
+        z.add_(y.sum())
+        ops.assign(x, z)
+
+    compiled = jit(function)
+    for made in (_on_one_array, _apart, _on_what_another_lends):
+        found = []
+        for way in (function, compiled):
+            (x, y), z = made(), Tensor([1.0, 2.0, 3.0])
+            way(x, y, z)
+            found.append([t.asnumpy().tolist() for t in (x, y, z)])
+        assert found[0] == found[1], made

@@ -24,7 +24,7 @@ from weft.capture.state.frame import Exit, Lazy, Return, Suspend, Yield
 from weft.capture.state.journal import restore
 from weft.capture.writing.assemble import assemble, drop_unused, keep_params, keep_where_it_fails, kept_apart
 from weft.capture.writing.writer import Writer
-from weft.capture.writing.writes import Writes
+from weft.capture.writing.writes import Stored, Writes
 from weft.core import trace as trace_module
 from weft.core.containers import is_mutable
 from weft.core.number import STORAGE, number_of
@@ -285,8 +285,8 @@ class Attempt:
             return False
         return (first_line, first_column) <= (line, column) and (end_line, end_column) <= (last_line, last_column)
 
-    def _write_results(self, writer: Writer, result: Exit) -> dict[int, Tensor]:
-        """Write what a call returns and changes; returns the outside tensors always written, by output."""
+    def _write_results(self, writer: Writer, result: Exit) -> Stored:
+        """Write what a call returns and changes; returns the outside tensors always written."""
         interpreter = self.interpreter
         writer.reached = functools.cache(lambda: reached(interpreter, result))
         writer.literal_tuples = functools.cache(interpreter.literal_tuples)
@@ -367,9 +367,9 @@ def _constant_test(trace: Trace) -> Callable[[Tensor], bool]:
     return lambda tensor: type(tensor) is LiteralTensor or id(tensor) in trace.created
 
 
-def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Alternatives) -> dict[int, Tensor]:
+def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Alternatives) -> Stored:
     """Write the outcomes of which the running graph picks one."""
-    always: dict[int, Tensor] | None = None
+    always: Stored | None = None
     selector = writer.output(interpreter.trace.use(result.selector.tensor))
     writer.lines.append(f"which = number({selector})")
     for number, outcome in enumerate(result.outcomes):
@@ -386,8 +386,7 @@ def _write_alternatives(interpreter: Interpreter, writer: Writer, result: Altern
             writer.lines += [f"{holds} = number({writer.output(trace.use(condition))})", f"if not {holds}: {unless}"]
         names, numbers = dict(writer._names), dict(writer._numbers)
         stored = Writes(writer).effects(interpreter.trace)
-        handles = set(map(id, stored.values()))
-        always = stored if always is None else {k: handle for k, handle in always.items() if id(handle) in handles}
+        always = stored if always is None else {key: always[key] for key in always if key in stored}
         if outcome.label[0] == "return":
             writer.lines.append(f"return {writer.expression(outcome.payload)}")
         elif id(outcome.payload) in interpreter.created:

@@ -13,7 +13,7 @@ from weft.capture.leaving.entries import capture_lock
 from weft.capture.leaving.entry import Entry
 from weft.capture.sources.numbers import CallNumber
 from weft.capture.state.frame import Exit, Return
-from weft.capture.writing.writes import Writes
+from weft.capture.writing.writes import Stored, Writes
 from weft.core.number import GraphNumber
 from weft.core.tensor import Tensor
 from weft.core.transparency import CALLING_BACK
@@ -32,7 +32,7 @@ class Whole:
         graph: the graph, passes applied.
         handles: the outside tensors that its parameters stand for.
         result: what the function returns; each tensor is ``["tensor", output]``.
-        stored: the outside tensors that the function writes, by output.
+        stored: the outside tensors that the function writes.
         checks: outputs that say whether indices are in bounds, each with what to say if not.
         types: the types of arguments some of whose sizes the graph leaves open, by id of the tensor.
         sizes: the parameters that stand for a size, and which.
@@ -45,7 +45,7 @@ class Whole:
         graph: Graph,
         handles: dict[Value, Tensor],
         result: Any,
-        stored: dict[int, Tensor],
+        stored: Stored,
         checks: list[tuple[int, str]],
         types: dict[int, TensorType],
         sizes: dict[Value, Size],
@@ -67,10 +67,10 @@ class _WholeAttempt(Attempt):
     """An attempt that keeps the results as data instead of writing code that rebuilds them."""
 
     result: Any = None
-    stored: dict[int, Tensor]
+    stored: Stored
     writer: Any = None
 
-    def _write_results(self, writer: Any, result: Exit) -> dict[int, Tensor]:
+    def _write_results(self, writer: Any, result: Exit) -> Stored:
         if isinstance(result, Alternatives) or not isinstance(result, Return):
             raise Unsupported(
                 Refusal.OUTPUT,

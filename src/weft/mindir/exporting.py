@@ -82,8 +82,7 @@ def _mindir(whole: Whole, leaves: list[Tensor], described: list[Any]) -> bytes:
     _check_operations(whole.graph)
     numbers = {id(leaf): number for number, leaf in enumerate(leaves)}
     names = operations_of(whole.graph) or {}
-    written = {output: handle for output, handle in whole.stored.items() if id(handle) not in numbers}
-    if len(written) != len(whole.stored):
+    if not numbers.keys().isdisjoint(whole.stored):
         raise Unsupported(
             Refusal.OUTPUT, "the call writes into its own input", "return the new value instead"
         )  # fmt: skip
@@ -121,7 +120,7 @@ def _mindir(whole: Whole, leaves: list[Tensor], described: list[Any]) -> bytes:
         "conditions": [[str(left), comparison, str(right)] for comparison, left, right in whole.conditions],
         "inputs": described,
         "params": params,
-        "stored": [[output, place(handle)] for output, handle in written.items()],
+        "stored": [[output, place(handle)] for output, handle in whole.stored.values()],
         "checks": [list(check) for check in whole.checks],
         "state": state,
         "result": whole.result,

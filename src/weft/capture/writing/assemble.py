@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from weft.capture.leaving.suspension import Suspension, drive
 from weft.capture.sources.sources import Sources
 from weft.capture.state.guards import Guard, check_lines
 from weft.capture.writing.writer import Writer
+from weft.capture.writing.writes import Stored
 from weft.compile.executable import Executable
 from weft.compile.segment import Segment
 from weft.compile.sized import SizedExecutable, SizedSegment, segment_of
@@ -33,7 +35,7 @@ def assemble(
     numbers: dict[Value, str],
     writer: Writer,
     parameters: list[str],
-    stored: dict[int, Tensor],
+    stored: Stored,
     computes: bool = True,
     refused_if_followed: Callable[[], None] | None = None,
 ) -> Entry:
@@ -45,7 +47,7 @@ def assemble(
         numbers: the numbers that they stand for.
         writer: the statements that make the results.
         parameters: names of the entry's parameters.
-        stored: the outside tensors that are always written, by output.
+        stored: the outside tensors that are always written.
         computes: whether something is computed with tensors.
         refused_if_followed: told of a call that a gradient follows, which the entry is not for; None if it is.
     """
@@ -57,7 +59,6 @@ def assemble(
     wrapped: list[str] = []  # the inputs as tensors, for a call that a gradient follows
     donatable: list[int] = []
     put_back: list[str] = []  # whose memory the graph took over, where its conditions do not hold
-    written = {id(handle) for handle in stored.values()}
     for position, param in enumerate(graph.params):
         if param.type is TOKEN or param in numbers:
             number = numbers.get(param)
@@ -74,7 +75,7 @@ def assemble(
         wrapped.append(expression)
         datas.append(f"{expression}._data")
         looked.append(f"data_of({expression})")
-        if id(handle) in written and (param in writer.unchanged or not writer.conditions):
+        if id(handle) in stored and (param in writer.unchanged or not writer.conditions):
             donatable.append(position)
             if writer.conditions:
                 put_back.append(f"store({expression}, {writer.unchanged[param]})")
@@ -110,7 +111,7 @@ def assemble(
         body.append(f"    {unless}")
     body += [line for text in writer.lines for line in _inline(text, types_of, sources)]
     writer.lines[:0] = [f"if not leaf({position}): {unless}" for position, unless in writer.conditions.items()]
-    if id(random_state()) in written:
+    if id(random_state()) in stored:
         needed["draws_in_turn"] = draws_in_turn
         body = ["with draws_in_turn():", *(f"    {line}" for line in body)]
     signature = ", ".join(parameters)
@@ -130,14 +131,14 @@ def assemble(
 
 
 def keep_where_it_fails(
-    graph: Graph, writer: Writer, stored: dict[int, Tensor], externals: dict[int, tuple[Tensor, Value]]
+    graph: Graph, writer: Writer, stored: Stored, externals: dict[int, tuple[Tensor, Value]]
 ) -> None:
     """Let written tensors stay what they were where a condition does not hold, so that their memory may be taken over.
 
     Args:
         graph: the graph, with its outputs.
         writer: knows the conditions; told which parameters are kept.
-        stored: the outside tensors that are always written, by output.
+        stored: the outside tensors that are always written.
         externals: the outside tensors that the graph reads, with their parameters, by id.
     """
     if writer.has_further_conditions:
@@ -147,10 +148,11 @@ def keep_where_it_fails(
     for position in others:
         inputs = (holds, graph.outputs[position])
         holds = graph.add_node(Primitive.table["LogicalAnd"], inputs, (), (holds.type,)).outputs[0]
-    for position, handle in stored.items():
+    positions = Counter(position for position, _ in stored.values())
+    for position, handle in stored.values():
         _, param = externals.get(id(handle), (None, None))
         value = graph.outputs[position]
-        if param is None or param.type is not value.type or position in writer.conditions:
+        if param is None or param.type is not value.type or position in writer.conditions or positions[position] > 1:
             continue
         if value is not param:
             value = graph.add_node(WHERE, (holds, value, param), (), (value.type,)).outputs[0]

@@ -24,6 +24,9 @@ from weft.core.trace import Trace
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Value
 
+#: id of an outside tensor that the graph writes -> the output with its new value, and itself
+Stored = dict[int, tuple[int, Tensor]]
+
 
 class Writes:
     """Writes the statements that replay what the capture wrote.
@@ -35,9 +38,9 @@ class Writes:
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
 
-    def effects(self, trace: Trace) -> dict[int, Tensor]:
-        """Replay all writes to outside objects; returns the tensors whose new values the graph gives, by position."""
-        stored: dict[int, Tensor] = {}
+    def effects(self, trace: Trace) -> Stored:
+        """Replay all writes to outside objects; returns the tensors whose new values the graph gives."""
+        stored: Stored = {}
         sources, journal = self.writer.sources, self.writer.journal
         before: dict[int, tuple[Any, Any]] = {}
         for layer in journal.layers:
@@ -59,7 +62,7 @@ class Writes:
                     refusal.step = journal.first_written.get(key, 0)
                 raise
         if stored:
-            self._keep_apart(trace, list({id(handle): handle for handle in stored.values()}.values()))
+            self._keep_apart(trace, [handle for _, handle in stored.values()])
         return stored
 
     def _keep_apart(self, trace: Trace, written: list[Tensor]) -> None:
@@ -81,7 +84,7 @@ class Writes:
         self.writer.sources.share_nothing(written, used)
         self.writer.sources.lend_nothing(written, arrays)
 
-    def _effect(self, key: int, obj: Any, contents: Any, trace: Trace, stored: dict[int, Tensor]) -> None:
+    def _effect(self, key: int, obj: Any, contents: Any, trace: Trace, stored: Stored) -> None:
         """Replay the writes to one object; a tensor that the graph writes is put into `stored`."""
         sources, journal = self.writer.sources, self.writer.journal
         if isinstance(obj, Tensor):
@@ -91,7 +94,7 @@ class Writes:
             now, _ = contents_of(obj)
             if now[0] is not data[0]:
                 sources.written(obj)
-                stored[self._tensor(obj)] = obj
+                stored[key] = self._tensor(obj), obj
         elif isinstance(obj, Journaled):
             if sources.is_known(obj):
                 raise AssertionError(f"{obj!r} cannot have come from outside")

@@ -330,15 +330,15 @@ def sum(a: Any, axis: _Axis = None, dtype: Any = None, keepdims: bool = False, i
 
 
 def mean(a: Any, axis: _Axis = None, keepdims: bool = False, dtype: Any = None) -> Tensor:
-    """The mean over axes (all of them by default); of integers, float32.
+    """The mean over axes (all of them by default); that of integers is an integer, see `ops.mean`.
 
     Example:
         >>> print(mean(Tensor([1.0, 2.0])))
         1.5
     """
     tensor = asarray(a)
-    wanted = dtypes.of(dtype) if dtype is not None else tensor.dtype if tensor.dtype.category >= 2 else dtypes.float32
-    return reduce.reduce_mean(tensor.astype(wanted), axis=_axes(axis, tensor.ndim), keep_dims=keepdims)
+    tensor = tensor if dtype is None else tensor.astype(dtype)
+    return reduce.reduce_mean(tensor, axis=_axes(axis, tensor.ndim), keep_dims=keepdims)
 
 
 def prod(a: Any, axis: _Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -360,7 +360,7 @@ def var(x: Any, axis: _Axis = None, ddof: int = 0, keepdims: bool = False) -> Te
         1.0
     """
     tensor = asarray(x)
-    tensor = tensor if tensor.dtype.category >= 2 else tensor.astype(dtypes.float32)
+    tensor = tensor if tensor.dtype.category >= 1 else tensor.astype(dtypes.float32)
     axes = _axes(axis, tensor.ndim)
     count = math.prod(tensor.shape[i] for i in axes)
     distance = ops.square(tensor - mean(tensor, axes, keepdims=True))

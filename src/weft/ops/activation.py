@@ -171,9 +171,9 @@ def leaky_relu(input: Any, *, alpha: float = 0.2) -> Any:
         >>> print(leaky_relu(Tensor([-1.0, 2.0]), alpha=0.5))
         [-0.5  2. ]
     """
-    _require_floating("leaky_relu", input)
-    slope = jnp.where(input == 0, 0.5 * (1 + alpha), jnp.where(input > 0, 1, alpha)).astype(input.dtype)
-    return input * slope
+    x = floating(input)
+    slope = jnp.where(x == 0, 0.5 * (1 + alpha), jnp.where(x > 0, 1, alpha)).astype(x.dtype)
+    return converted(x * slope, input.dtype)
 
 
 @op("Elu", init="alpha=1.0", samples=_values, elementwise=True)
@@ -209,7 +209,7 @@ def selu(input_x: Any) -> Any:
         >>> print(selu(Tensor([0.0])))
         [0.]
     """
-    return jax.nn.selu(floating(input_x))
+    return converted(jax.nn.selu(floating(input_x)), input_x.dtype)
 
 
 @op("HSwish", method="hardswish", samples=_values, elementwise=True)

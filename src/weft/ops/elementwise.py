@@ -12,7 +12,7 @@ from weft.core.declare import op, operator_class
 from weft.ops._kinks import magnitude
 from weft.ops._rules import floating
 from weft.ops._samples import POSITIVE, UNIT, A, one, positive, unary
-from weft.ops.math import div, mul, real_div, square
+from weft.ops.math import mul, real_div, square, typed_div
 
 __all__ = [
     "abs", "absolute", "angle", "cbrt", "ceil", "conj", "deg2rad", "exp", "exp2", "expm1", "fix", "floor", "frac",
@@ -444,13 +444,13 @@ def is_floating_point(input: Any) -> bool:
 
 
 def inv(x: Any) -> Any:
-    """One divided by each element.
+    """One divided by each element, in the type of the tensor: those of integers are rounded toward zero.
 
     Example:
         >>> print(inv(Tensor([4.0])))
         [0.25]
     """
-    return div(1, x)
+    return typed_div(1, x)
 
 
 absolute = abs

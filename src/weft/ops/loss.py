@@ -17,7 +17,7 @@ from weft.core.primitive import Primitive, Sample
 from weft.core.run_number import shown
 from weft.core.tensor import Tensor
 from weft.ops._kinks import magnitude, rectified, vector_norm
-from weft.ops._rules import floating, operands, wide
+from weft.ops._rules import floating, mean_of, operands, wide
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
@@ -39,7 +39,7 @@ def _reduced(name: str, loss: Any, reduction: str, weight: Any = None) -> Any:
     if reduction == "sum":
         return jnp.sum(loss)
     if reduction == "mean":
-        return jnp.mean(floating(loss)) if weight is None else jnp.sum(loss) / jnp.sum(weight)
+        return mean_of(loss) if weight is None else jnp.sum(loss) / jnp.sum(weight)
     raise ValueError(f"{name}: reduction must be 'none', 'mean' or 'sum', not {reduction!r}")
 
 

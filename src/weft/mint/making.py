@@ -149,7 +149,7 @@ def randint_like(*args: Any, dtype: Any = None, device: Any = None) -> Any:
     """
     del device
     low, high, input = _bounds("randint_like", "(input, low=0, high)", (*args[1:], *args[:1]))
-    return ops.randint_like(input, low, high, dtype=input.dtype if dtype is None else dtype)
+    return ops.randint(low, high, input.shape, dtype=input.dtype if dtype is None else dtype)
 
 
 def _bounds(name: str, form: str, args: tuple[Any, ...]) -> tuple[Any, Any, Any]:

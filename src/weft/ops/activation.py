@@ -382,6 +382,8 @@ def prelu(input: Any, weight: Any) -> Any:
         raise ValueError(f"prelu: weight must have shape (1,) or ({channels},), not {tuple(weight.shape)}")
     if weight.shape[0] > 1:
         weight = weight.reshape((1, -1) + (1,) * (input.ndim - 2))
+    elif input.ndim == 0:
+        weight = weight.reshape(())
     return jnp.where(input > 0, input, input * weight.astype(input.dtype))
 
 

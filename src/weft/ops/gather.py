@@ -451,6 +451,8 @@ def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
         >>> print(index_fill(Tensor([1, 2, 3]), 0, Tensor([0, 2]), 9))
         [9 2 9]
     """
+    if x.ndim == 0:
+        return reshape(index_fill(reshape(x, (1,)), axis, index, value), ())
     axis = one_axis("index_fill", axis, x.ndim)
     _along("index_fill")(x, index, axis)
     size = x.shape[axis]

@@ -11,6 +11,7 @@ from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
+from weft.errors import NoTensor
 from weft.ops._rules import numbers, promoted, tensor
 from weft.ops._samples import A, B, one
 from weft.ops.math import add, mul
@@ -86,6 +87,9 @@ def matmul(input: Any, other: Any) -> Any:
         >>> print(matmul(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
         [[11.]]
     """
+    stranger = next((each for each in (input, other) if isinstance(each, (int, float, complex, str))), None)
+    if stranger is not None:
+        raise NoTensor(f"matmul takes tensors, not {type(stranger).__name__}")
     input, other = tensor(input), tensor(other)
     left, right = len(input.shape), len(other.shape)
     if left >= 2 and right >= 2:
@@ -175,13 +179,13 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
 
 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """``beta * input + alpha * sum(batch1 @ batch2)`` over the batch.
+    """``beta * input + alpha * sum(batch1 @ batch2)`` over the batch; of integers, int64.
 
     Example:
         >>> print(addbmm(Tensor([[1.0]]), Tensor([[[2.0]]]), Tensor([[[3.0]]])))
         [[7.]]
     """
-    return _sum_of(input, reduce_sum(bmm(batch1, batch2), 0), beta, alpha)
+    return _sum_of(input, reduce_sum(counting(bmm(batch1, batch2), None), 0), beta, alpha)
 
 
 def baddbmm(input: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
@@ -350,7 +354,10 @@ def kron(input: Any, other: Any) -> Any:
         >>> print(kron(Tensor([1, 10]), Tensor([1, 2])))
         [ 1  2 10 20]
     """
-    return jnp.kron(*promoted(input, other))
+    input, other = promoted(input, other)
+    if input.dtype == jnp.bool_:
+        return jnp.kron(input.astype(jnp.uint8), other.astype(jnp.uint8)).astype(jnp.bool_)
+    return jnp.kron(input, other)
 
 
 @op("Cross", init="dim=-65530", samples=one(A, B, dim=-1))

@@ -39,6 +39,7 @@ from weft.ops import (
 )
 from weft.ops import index as indexing
 from weft.ops import shape as shapes
+from weft.ops._operands import refusing
 from weft.ops._rules import flat_numbers, one_axis, tensor
 
 # -- methods that are functions under the same name ---------------------------------------------------------------
@@ -58,7 +59,7 @@ _SAME: tuple[tuple[Any, str], ...] = (
     (random, "bernoulli multinomial"),
     (reduce, "amax amin aminmax ptp"),
     (select, "clamp masked_fill clip"),
-    (shapes, "diag diagonal diag_embed expand_as expand_dims flip fliplr flipud moveaxis movedim repeat_interleave"),
+    (shapes, "diag diag_embed expand_as expand_dims flip fliplr flipud moveaxis movedim repeat_interleave"),
     (shapes, "roll rot90 swapaxes swapdims t tril triu unsqueeze ravel"),
     (
         sorting,
@@ -73,7 +74,8 @@ def _attach_same() -> None:
     for module, names in _SAME:
         for name in names.split():
             if name not in Tensor.__dict__:
-                add_method(name, getattr(module, name))
+                function = getattr(module, name)
+                add_method(name, function if hasattr(function, "primitive") else refusing(function, __name__))
 
 
 # -- reductions ----------------------------------------------------------------------------------------------------
@@ -196,6 +198,13 @@ def _method_argmin(
 ) -> Any:
     """Position of the smallest element; see `ops.argmin`."""
     return reduce.argmin(self, axis if dim is None else dim, keepdims or keepdim)
+
+
+def _method_diagonal(
+    self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dim1: Any = None, dim2: Any = None
+) -> Any:
+    """The elements of a diagonal; see `ops.diagonal`."""
+    return shapes.diagonal(self, offset, axis1 if dim1 is None else dim1, axis2 if dim2 is None else dim2)
 
 
 def _method_trace(self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
@@ -365,14 +374,16 @@ def _method_itemset(self: Any, *args: Any) -> Any:
     """Write one element: ``x.itemset(value)`` or ``x.itemset(index, value)``; returns the tensor."""
     if len(args) == 1:
         if self.size != 1:
-            raise ValueError(f"itemset(value) needs a tensor with one element, this one has shape {self.shape}")
+            raise IndexError(f"itemset(value) needs a tensor with one element, this one has shape {self.shape}")
         self[(0,) * self.ndim] = args[0]
         return self
     index, value = args
     if isinstance(index, tuple):
         self[index] = value
     else:
-        self[np.unravel_index(index, self.shape)] = value
+        if not -self.size <= index < self.size:
+            raise IndexError(f"itemset: index {index} is out of bounds for a tensor of {self.size} elements")
+        self[np.unravel_index(index % self.size, self.shape)] = value
     return self
 
 
@@ -445,11 +456,13 @@ def _index_added(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1
 
 
 def _index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    if not isinstance(indices, (tuple, list)):
+        raise TypeError(f"index_put_: indices must be a tuple or list of tensors, not {type(indices).__name__}")
     return indexing.updated(self, tuple(indices), values, accumulate)
 
 
 def _random_in_place(self: Any, from_: int = 0, to: int | None = None) -> Any:
-    return random.randint_like(self, from_, 2**24 if to is None else to)
+    return random.randint(from_, 2**24 if to is None else to, self.shape, dtype=self.dtype)
 
 
 def _bernoulli_in_place(self: Any, p: Any = 0.5) -> Any:

@@ -13,6 +13,7 @@ from weft.core.dispatch import apply, literal
 from weft.core.primitive import Primitive
 from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops._rules import broadcastable, operands, tensor
 from weft.ops._samples import FLAGS, A, B, one, pairs
 from weft.ops.math import maximum, minimum, mul, real_div
@@ -147,6 +148,8 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
         >>> print(clamp(Tensor([-1.0, 0.5, 2.0]), 0, 1))
         [0.  0.5 1. ]
     """
+    if input is None or isinstance(input, str):
+        raise NoTensor(f"clamp takes tensors, not {type(input).__name__}")
     if min is None and max is None:
         raise ValueError("clamp: at least one of min and max is needed")
     if isinstance(input, (list, tuple)):

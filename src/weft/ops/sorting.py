@@ -281,7 +281,7 @@ def masked_select(input: Any, mask: Any) -> Any:
         >>> print(masked_select(Tensor([1, 2, 3]), Tensor([True, False, True])))
         [1 3]
     """
-    shape = np.broadcast_shapes(input.shape, mask.shape)
+    shape = np.broadcast_shapes(input.shape, mask.shape) or (1,)
     return getitem(broadcast_to(input, shape), broadcast_to(mask, shape))
 
 

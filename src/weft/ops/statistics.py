@@ -134,7 +134,7 @@ def median(input: Any, axis: int = -1, keepdims: bool = False) -> Any:
         >>> print(*median(Tensor([3.0, 1.0, 2.0])))
         2.0 2
     """
-    return _median(input, False, axis, keepdims)
+    return _median(input, input.ndim == 0, axis, keepdims)
 
 
 @op(

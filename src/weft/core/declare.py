@@ -205,31 +205,41 @@ def _applied_and_shared(shares: Callable[..., None]) -> Callable[..., Any]:
     return apply_and_share
 
 
-def checked_form(
-    function: Any, at: int, refused: frozenset[Any], refuse: Callable[[Any, tuple[Any, ...]], None], module: str
-) -> Any:
-    """A functional form that looks at the element type of one of its operands first.
+class Look(NamedTuple):
+    """A look at an argument before a function computes."""
+
+    #: the place of the argument
+    at: int
+    #: Python classes of arguments that are not taken, or NumPy element types of tensors
+    refused: frozenset[Any]
+    #: whether they are element types; an argument without an array at hand (no tensor, or symbolic) is looked at closer
+    of_elements: bool
+    #: called with such an argument and all operands; may raise
+    refuse: Callable[[Any, tuple[Any, ...]], None]
+
+
+def checked_form(function: Any, looks: tuple[Look, ...], module: str) -> Any:
+    """A functional form that looks at its arguments first; None if it is none, or one has no place of its own.
 
     Args:
         function: the form, as `op` made it.
-        at: which operand; None is returned if the form has no such operand.
-        refused: NumPy element types.
-        refuse: called with the operand and all operands if the type is one of those or the operand has no array at
-            hand (it is no tensor, or symbolic).
+        looks: what it looks at.
         module: the module that offers the function.
     """
     form = function.__globals__.get("_form")
-    if form is None or at >= form.operands:
+    if form is None or form.variadic or any(each.at >= form.operands + len(form.attributes) for each in looks):
         return None
     names = function.__code__.co_varnames
-    template = _template(form._replace(checked=at))
+    template = _template(form._replace(looks=tuple((each.at, each.of_elements) for each in looks)))
     code = template.replace(
         co_name=function.__name__,
         co_qualname=function.__name__,
         co_varnames=names,
         co_filename=function.__code__.co_filename,
     )
-    scope = {**function.__globals__, "_refused": refused, "_refuse": refuse, "__name__": module}
+    scope = {**function.__globals__, "__name__": module}
+    for i, each in enumerate(looks):
+        scope[f"_refused{i}"], scope[f"_refuse{i}"] = each.refused, each.refuse
     made = FunctionType(code, scope, function.__name__, function.__defaults__)
     made.__kwdefaults__ = function.__kwdefaults__
     made.__doc__ = function.__doc__
@@ -246,8 +256,8 @@ class _Form(NamedTuple):
     #: an attribute each, True for a dtype
     attributes: tuple[bool, ...]
     bounded: bool
-    #: the operand whose element type is looked at, -1 for none
-    checked: int = -1
+    #: arguments that are looked at, and whether at their element type
+    looks: tuple[tuple[int, bool], ...] = ()
 
 
 @cache
@@ -268,12 +278,15 @@ def _template(form: _Form) -> CodeType:
     signature = ", ".join([*given, *(["*xs"] if variadic else []), *fixed])
     inputs = "".join(x + ", " for x in given) + ("*xs, " if variadic else "")
     source = f"def form({signature}):\n    try:\n"
-    if form.checked >= 0:
-        operand = given[form.checked]
-        source += (
-            f"        try:\n            if {operand}._data.dtype in _refused: _refuse({operand}, ({inputs}))\n"
-            f"        except AttributeError: _refuse({operand}, ({inputs}))\n"
-        )
+    for i, (at, of_elements) in enumerate(form.looks):
+        operand = [*given, *fixed][at]
+        if of_elements:
+            source += (
+                f"        try:\n            if {operand}._data.dtype in _refused{i}: _refuse{i}({operand}, ({inputs}))\n"
+                f"        except AttributeError: _refuse{i}({operand}, ({inputs}))\n"
+            )
+        else:
+            source += f"        if {operand}.__class__ in _refused{i}: _refuse{i}({operand}, ({inputs}))\n"
     if form.bounded:
         source += f"        _bounds({', '.join(given + fixed)})\n"
     source += f"        return _apply(_primitive, ({inputs})"

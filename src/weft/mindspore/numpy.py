@@ -416,7 +416,8 @@ def argmin(a: Any, axis: int | None = None) -> Tensor:
         >>> print(argmin(Tensor([1.0, 3.0, 2.0])))
         0
     """
-    return ops.argmin(*_flat(a, axis))
+    found = ops.argmin(*_flat(a, axis))
+    return found.astype(dtypes.int64) if asarray(a).ndim == 0 else found
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:

@@ -31,6 +31,8 @@ _BINARY: Final = (
     "gcd lcm equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor bitwise_and "
     "bitwise_or bitwise_xor matmul"
 )
+#: operations that compute in the type of integers
+_OF_WHOLE: Final = {"exp2": lambda x: ops.pow(2, x), "reciprocal": ops.inv}
 #: functions that give float32, and of which element types
 _SINGLE: Final = {
     "ceil": frozenset(dtypes.ALL),
@@ -86,9 +88,10 @@ def _typed(name: str, operation: Callable[..., Any], parameters: tuple[str, ...]
         operands = [tensor(each) for each in given.values()]
         if flags:
             operands = [each.astype(dtypes.float16) if each.dtype is dtypes.bool_ else each for each in operands]
-        single = any(each.dtype in _SINGLE.get(name, ()) for each in operands)
-        found = operation(*operands)
-        found = found.astype(dtypes.float32) if single else found
+        whole = name in _OF_WHOLE and operands[0].dtype.category < 2
+        if any(each.dtype in _SINGLE.get(name, ()) for each in operands):
+            operands = [each.astype(dtypes.float32) for each in operands]
+        found = (_OF_WHOLE[name] if whole else operation)(*operands)
         return found if dtype is None else found.astype(dtype)
 
     function.__name__ = function.__qualname__ = name

@@ -9,6 +9,7 @@ from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 from weft.mint.arithmetic import a_tensor
 from weft.mint.rows import functions
+from weft.mint import shaping
 from weft.mint.shaping import flatten as flatten
 from weft.mint.table import NN_FUNCTIONS
 from weft.ops._operands import refuse_strangers
@@ -132,7 +133,7 @@ def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
         >>> print(softmax(Tensor([1.0, 1.0])))
         [0.5 0.5]
     """
-    return ops.softmax(input, _softmax_dim(input, dim), dtype=dtype)
+    return shaping.softmax(input, _softmax_dim(input, dim), dtype=dtype)
 
 
 def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any:

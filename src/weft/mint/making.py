@@ -124,7 +124,10 @@ def randn_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
         (2,)
     """
     del device
-    return ops.randn_like(input, dtype=dtype)
+    wanted = input.dtype if dtype is None else dtypes.of(dtype)
+    if wanted.category != 2:
+        raise TypeError(f"randn_like() needs a floating dtype, not {wanted}")
+    return ops.randn_like(input, dtype=wanted)
 
 
 def randint(*args: Any, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:

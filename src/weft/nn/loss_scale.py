@@ -133,10 +133,10 @@ class FixedLossScaleUpdateCell(Cell):
 
     def __init__(self, loss_scale_value: float) -> None:
         super().__init__()
-        self.loss_scale_value = float(loss_scale_value)
+        self.loss_scale_value = loss_scale_value
 
     def get_loss_scale(self) -> float:
-        """The scale."""
+        """The scale, as it was given."""
         return self.loss_scale_value
 
     def construct(self, loss_scale: Any, finite: Tensor) -> Tensor:

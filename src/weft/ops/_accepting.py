@@ -15,25 +15,30 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import checked_form
+from weft.core.declare import Look, checked_form
 from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
 from weft.dtypes import DType
 
 
 class Accepted(NamedTuple):
-    """The element types that a function takes."""
+    """What a function takes as one of its arguments."""
 
+    #: element types of tensors; empty where the class of the argument counts
     types: tuple[DType, ...]
     #: the place of the argument
     at: int = 0
     #: whether the operands are promoted to one type first, which then counts
     promoted: bool = False
     error: type[Exception] = TypeError
+    #: ``tensors`` or ``sequences``, where numbers are not taken
+    kind: str = ""
 
     @property
-    def refused(self) -> frozenset[np.dtype[Any]]:
-        """The others, as NumPy knows them."""
+    def refused(self) -> frozenset[Any]:
+        """The element types that are not taken, as NumPy knows them, or Python's classes."""
+        if self.kind:
+            return _NUMBERS
         return frozenset(each.np_dtype for each in dtypes.ALL if each not in self.types)
 
 
@@ -45,65 +50,82 @@ _FAMILIES: Final = {
     "complex": "complex64 complex128",
 }
 _ERRORS: Final[dict[str, type[Exception]]] = {"TypeError": TypeError, "ValueError": ValueError}
+_NUMBERS: Final = frozenset({bool, int, float, complex})
+_KINDS: Final = ("tensors", "sequences")
 
 
-def parsed(table: str) -> dict[str, Accepted]:
-    """A table of accepted element types, by function.
+def parsed(table: str) -> dict[str, tuple[Accepted, ...]]:
+    """A table of what functions take, by function.
 
-    A line has the types or families of types, separated by spaces, a colon, and functions: ``ops.celu``; ``ops.einsum[1]`` for the argument
-    at place 1; ``~ops.fmax`` where promoted types count. A last word ``=> ValueError`` says what is raised.
+    A line has types or families of types, separated by spaces, or ``tensors`` or ``sequences`` (not numbers), a colon,
+    and functions: ``ops.celu``; ``ops.einsum[1]`` for the argument at place 1; ``~ops.fmax`` where promoted types count.
+    A last word ``=> ValueError`` says what is raised.
 
     Example:
-        >>> found = parsed("float16 float32: ops.lrn ~ops.fmax[1]")["ops.fmax"]
+        >>> (found,) = parsed("float16 float32: ops.lrn ~ops.fmax[1]")["ops.fmax"]
         >>> found.types, found.at, found.promoted
         ((mindspore.float16, mindspore.float32), 1, True)
     """
-    found = {}
+    found: dict[str, tuple[Accepted, ...]] = {}
     for line in filter(None, map(str.strip, table.splitlines())):
-        types, _, rest = line.partition(":")
+        words, _, rest = line.partition(":")
         names, _, error = rest.partition("=>")
-        taken = tuple(dtypes.of(name) for word in types.split() for name in _FAMILIES.get(word, word).split())
+        kind = words if words in _KINDS else ""
+        taken = () if kind else tuple(dtypes.of(n) for word in words.split() for n in _FAMILIES.get(word, word).split())
         for each in names.split():
             name, _, place = each.lstrip("~").partition("[")
             at = int(place[:-1]) if place else 0
-            found[name] = Accepted(taken, at, each[0] == "~", _ERRORS[error.strip() or "TypeError"])
+            rule = Accepted(taken, at, each[0] == "~", _ERRORS[error.strip() or "TypeError"], kind)
+            found[name] = (*found.get(name, ()), rule)
     return found
 
 
-def accepting(function: Any, rule: Accepted, name: str, module: str, parameter: str = "") -> Any:
-    """A function that refuses operands of other element types.
+def accepting(
+    function: Any, rules: tuple[Accepted, ...], name: str, module: str, parameters: tuple[str, ...] = ()
+) -> Any:
+    """A function that refuses arguments of other types.
 
     Args:
         function: a function of the library.
-        rule: what it takes.
+        rules: what it takes.
         name: what messages call it.
         module: the module that offers it.
-        parameter: the name of the argument, where it is not that of the function's parameter.
+        parameters: the names of the arguments, where they are not those of the function's parameters.
 
     Example:
         >>> from weft.ops.elementwise import ceil
-        >>> strict = accepting(ceil, Accepted((dtypes.float32,)), "ceil", __name__)
+        >>> strict = accepting(ceil, (Accepted((dtypes.float32,)),), "ceil", __name__)
         >>> strict(Tensor([1]))
         Traceback (most recent call last):
             ...
         TypeError: ceil() takes tensors of float32 as input, not int64
     """
-    refuse = _refusal(function, rule, name, parameter)
-    made = checked_form(function, rule.at, rule.refused, refuse, module)
-    return _wrapped(function, rule, refuse, module) if made is None else made
+    named = parameters or ("",) * len(rules)
+    looks = tuple(
+        Look(rule.at, rule.refused, not rule.kind, _refusal(function, rule, name, parameter))
+        for rule, parameter in zip(rules, named, strict=True)
+    )
+    made = checked_form(function, looks, module)
+    return _wrapped(function, looks, module) if made is None else made
 
 
 def _refusal(function: Any, rule: Accepted, name: str, parameter: str) -> Callable[[Any, tuple[Any, ...]], None]:
-    """What looks closer at an operand, and raises where its type is not taken."""
+    """What looks closer at an argument, and raises where it is not taken."""
 
     def refuse(given: Any, operands: tuple[Any, ...]) -> None:
-        strange = next((each for each in _types_in((given,)) if each not in rule.types), None)
-        if strange is None or (rule.promoted and _common(operands) in rule.types):
-            return
-        taken = [each.np_dtype.name for each in rule.types]
-        words = f"{', '.join(taken[:-1])} or {taken[-1]}" if len(taken) > 1 else taken[0]
+        if rule.kind:
+            taken, found = rule.kind, type(given).__name__
+            if type(given) not in _NUMBERS:
+                return
+        else:
+            strange = next((each for each in _types_in((given,)) if each not in rule.types), None)
+            if strange is None or (rule.promoted and _common(operands) in rule.types):
+                return
+            names = [each.np_dtype.name for each in rule.types]
+            taken = f"tensors of {', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else f"tensors of {names[0]}"
+            found = strange.np_dtype.name
         where = parameter or parameter_at(function, rule.at)
-        raise rule.error(f"{name}() takes tensors of {words} as {where}, not {strange.np_dtype.name}") from None
+        raise rule.error(f"{name}() takes {taken} as {where}, not {found}") from None
 
     return refuse
 
@@ -128,20 +150,20 @@ def parameter_at(function: Any, at: int) -> str:
     return parameters[at].name if at < len(parameters) else parameters[-1].name
 
 
-def _wrapped(function: Any, rule: Accepted, refuse: Callable[[Any, tuple[Any, ...]], None], module: str) -> Any:
-    at, refused = rule.at, rule.refused
-
+def _wrapped(function: Any, looks: tuple[Look, ...], module: str) -> Any:
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         try:
-            try:
-                if args[at]._data.dtype in refused:
-                    refuse(args[at], args)
-            except AttributeError:
-                refuse(args[at], args)
-            except IndexError:
-                if kwargs:
-                    refuse(kwargs.get(parameter_at(function, at)), (*args, *kwargs.values()))
+            for at, refused, of_elements, refuse in looks:
+                try:
+                    given = args[at]
+                    if (given._data.dtype if of_elements else given.__class__) in refused:
+                        refuse(given, args)
+                except AttributeError:
+                    refuse(given, args)
+                except IndexError:
+                    if kwargs:
+                        refuse(kwargs.get(parameter_at(function, at)), (*args, *kwargs.values()))
             return function(*args, **kwargs)
         except Exception as error:
             hide_operation(error)

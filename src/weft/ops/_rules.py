@@ -66,6 +66,18 @@ def operands(name: str, *arrays: Any) -> tuple[Any, ...]:
     return promoted(*arrays)
 
 
+def of_one_type(name: str, *arrays: Any) -> None:
+    """Refuse operands of different element types, where nothing is promoted.
+
+    Raises:
+        TypeError: they differ.
+    """
+    kinds = [dtypes.of_np(array.dtype) for array in arrays]
+    if any(kind is not kinds[0] for kind in kinds):
+        names = " and ".join(kind.np_dtype.name for kind in kinds)
+        raise TypeError(f"{name}: the operands must have one element type, not {names}; cast one of them")
+
+
 def one_axis(name: str, axis: int, ndim: int) -> int:
     """A non-negative axis.
 

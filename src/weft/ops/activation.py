@@ -171,9 +171,11 @@ def leaky_relu(input: Any, *, alpha: float = 0.2) -> Any:
         >>> print(leaky_relu(Tensor([-1.0, 2.0]), alpha=0.5))
         [-0.5  2. ]
     """
-    x = floating(input)
+    if not jnp.issubdtype(input.dtype, jnp.inexact):  # numbers in the type of the tensor
+        return jnp.where(input > 0, input, (input * int(alpha)).astype(input.dtype))
+    x = input
     slope = jnp.where(x == 0, 0.5 * (1 + alpha), jnp.where(x > 0, 1, alpha)).astype(x.dtype)
-    return converted(x * slope, input.dtype)
+    return x * slope
 
 
 @op("Elu", init="alpha=1.0", samples=_values, elementwise=True)
@@ -209,7 +211,9 @@ def selu(input_x: Any) -> Any:
         >>> print(selu(Tensor([0.0])))
         [0.]
     """
-    return converted(jax.nn.selu(floating(input_x)), input_x.dtype)
+    if not jnp.issubdtype(input_x.dtype, jnp.inexact):
+        return converted(jnp.maximum(jax.nn.selu(floating(input_x)), 0), input_x.dtype)
+    return jax.nn.selu(input_x)
 
 
 @op("HSwish", method="hardswish", samples=_values, elementwise=True)

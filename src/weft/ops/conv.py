@@ -13,6 +13,7 @@ from weft.core.describing import described
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops._rules import promoted
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv3d_transpose", "conv_transpose1d", "conv_transpose2d"]
@@ -185,7 +186,7 @@ def padding_of(name: str, pad_mode: str, padding: Any, rank: int) -> Pads | str:
 def _check_shapes(name: str, input: Any, weight: Any, rank: int, groups: int, data_format: str) -> None:
     for what, tensor in (("input", input), ("weight", weight)):
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"{name}: {what} must be a Tensor, not {type(tensor).__name__}")
+            raise NoTensor(f"{name}: {what} must be a Tensor, not {type(tensor).__name__}")
         if tensor.ndim != rank + 2:
             raise ValueError(f"{name}: {what} must have {rank + 2} dimensions, not shape {tensor.shape}")
     if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:

@@ -1,4 +1,4 @@
-"""The element types that MindSpore's functions take, and who takes them: see `weft.ops._accepting`.
+"""The element types that MindSpore's functions take, and which take no numbers: see `weft.ops._accepting`.
 
 A row stands here where MindSpore 2.10 refuses a type for what it is, whatever the device: its documentation lists the
 types, or says what is raised. What only lacks a kernel on some device is computed.
@@ -36,7 +36,7 @@ float16 float32 float64: op.Digamma
 int16 int32 int64: ~ops.gcd ~mint.gcd
 int32 float16 float32: ops.histc ops.inplace_update Tensor.histc
 floats: ops.ceil ops.dropout ops.group_norm ops.hinge_embedding_loss ops.logaddexp ops.logaddexp2 ops.softmax
-floats: ops.softmin mint.bernoulli mint.ceil mint.randn_like mint.softmax F.group_norm F.softmax F.softplus
+floats: ops.softmin mint.bernoulli mint.ceil mint.softmax F.group_norm F.softmax F.softplus
 floats: Tensor.bernoulli Tensor.ceil Tensor.logaddexp Tensor.logaddexp2 Tensor.softmax op.Ceil
 float32 float64 complex: ops.cond ops.eig ops.eigvals ops.inverse ops.svd Tensor.inverse Tensor.svd
 int16 uint8 float16 float32: ops.check_valid
@@ -79,7 +79,15 @@ integers floats complex: ops.count_nonzero ops.cov ops.cumsum ops.repeat_element
 integers floats complex: ops.scatter_max ops.scatter_min ops.scatter_update mnp.repeat Tensor.count_nonzero
 integers floats complex: Tensor.repeat_interleave op.Conj
 float32: mint.inverse linalg.inv => ValueError
-floats: ops.rand_like => ValueError
+integers: op.Invert
+complex: ops.view_as_real
+float32: linalg.qr
+tensors: ops.eq ops.equal ops.less ops.lt ops.gcd[1] ops.logical_and ops.logical_and[1] ops.logical_or
+tensors: ops.logical_or[1] ops.logical_xor ops.logical_xor[1]
+tensors: mint.eq mint.less mint.lt mint.fmod mint.gcd[1] mint.logical_and mint.logical_and[1] mint.logical_or
+tensors: mint.logical_or[1] mint.logical_xor mint.logical_xor[1]
+tensors: Tensor.gcd[1] Tensor.logical_and[1] Tensor.logical_or[1] Tensor.logical_xor[1]
+sequences: ops.flip[1] ops.full ops.tile[1] mint.flip[1] mint.full mint.tile[1] ops.standard_laplace ops.standard_normal
 """)
 
 
@@ -94,6 +102,6 @@ def attach() -> None:
         setattr(Tensor, name, accepting(method, ACCEPTED[key], f"Tensor.{name}", method.__module__))
     for name, key in _methods("op").items():
         cls: Any = OPERATOR_CLASSES[name]
-        rule = ACCEPTED[key]
-        parameter = parameter_at(cls.function, rule.at)
-        cls.__call__ = accepting(cls.__call__, rule._replace(at=rule.at + 1), name, cls.__module__, parameter)
+        parameters = tuple(parameter_at(cls.function, rule.at) for rule in ACCEPTED[key])
+        rules = tuple(rule._replace(at=rule.at + 1) for rule in ACCEPTED[key])
+        cls.__call__ = accepting(cls.__call__, rules, name, cls.__module__, parameters)

@@ -474,6 +474,8 @@ def bias_add(input_x: Any, bias: Any, *, data_format: str = "NCHW") -> Any:
         >>> print(bias_add(Tensor([[1.0, 2.0]]), Tensor([10.0, 20.0])))
         [[11. 22.]]
     """
+    if input_x.ndim == 0:
+        raise ValueError("bias_add: needs a tensor of at least one dimension")
     axis = _channel_axis(input_x.ndim, data_format)
     if bias.ndim != 1 or bias.shape[0] != input_x.shape[axis]:
         raise ValueError(

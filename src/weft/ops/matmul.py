@@ -12,7 +12,7 @@ from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
 from weft.errors import NoTensor
-from weft.ops._rules import numbers, promoted, tensor
+from weft.ops._rules import numbers, of_one_type, promoted, tensor
 from weft.ops._samples import A, B, one
 from weft.ops.math import add, mul
 from weft.ops.reduce import counting, reduce_sum
@@ -47,7 +47,8 @@ def _product_rule(x: Any, y: Any, out: Any, dout: Any, *, transpose_a: bool, tra
 @op("MatMul", classes=(), gradient=_product_rule, samples=_product_samples)
 def _product(input: Any, other: Any, *, transpose_a: bool = False, transpose_b: bool = False) -> Any:
     """Matrix product over the last two dimensions."""
-    a, b = promoted(input, other)
+    of_one_type("matmul", input, other)
+    a, b = input, other
     if transpose_a:
         a = jnp.swapaxes(a, -1, -2)
     if transpose_b:
@@ -81,6 +82,7 @@ def matmul(input: Any, other: Any) -> Any:
         Tensor: the product.
 
     Raises:
+        TypeError: different element types.
         ValueError: shapes that do not fit.
 
     Example:

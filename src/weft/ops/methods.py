@@ -40,7 +40,7 @@ from weft.ops import (
 from weft.ops import index as indexing
 from weft.ops import shape as shapes
 from weft.ops._operands import refusing
-from weft.ops._rules import flat_numbers, one_axis, tensor
+from weft.ops._rules import flat_numbers, numbers, one_axis, tensor
 
 # -- methods that are functions under the same name ---------------------------------------------------------------
 
@@ -66,7 +66,7 @@ _SAME: tuple[tuple[Any, str], ...] = (
         "argwhere bincount bucketize histc masked_scatter masked_select msort topk kthvalue",
     ),
     (sorting, "unique_consecutive nonzero mode kthvalue"),
-    (statistics, "count_nonzero logsumexp median nanmean nanmedian nanquantile nansum norm quantile"),
+    (statistics, "count_nonzero median nanmean nanmedian nanquantile nansum norm quantile"),
 )
 
 
@@ -212,6 +212,11 @@ def _method_trace(self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dt
     return reduce.sum(shapes.diagonal(self, offset, axis1, axis2), -1, dtype=dtype)
 
 
+def _method_logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
+    """Logarithm of the sum of exponentials over axes; see `ops.logsumexp`."""
+    return statistics.logsumexp(self, dim, keepdim)
+
+
 def _method_std(
     self: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
 ) -> Any:
@@ -237,9 +242,16 @@ def _method_cumsum(self: Any, axis: Any = None, dtype: Any = None, *, dim: Any =
 # -- shapes --------------------------------------------------------------------------------------------------------
 
 
+def _some(name: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a method, of which there must be one at least."""
+    if not given:
+        raise TypeError(f"{name}() needs an argument: the shape")
+    return given
+
+
 def _method_reshape(self: Any, *shape: Any) -> Any:
     """The same elements in another shape: ``x.reshape(2, 3)`` or ``x.reshape((2, 3))``."""
-    return shapes.reshape(self, flat_numbers(shape))
+    return shapes.reshape(self, flat_numbers(_some("reshape", shape)))
 
 
 def _method_view_as(self: Any, other: Any) -> Any:
@@ -266,17 +278,17 @@ def _method_flatten(self: Any, order: str = "C", *, start_dim: int = 0, end_dim:
 
 def _method_broadcast_to(self: Any, *shape: Any) -> Any:
     """Repeat a tensor to a larger shape; see `ops.broadcast_to`."""
-    return shapes.broadcast_to(self, flat_numbers(shape))
+    return shapes.broadcast_to(self, flat_numbers(_some("broadcast_to", shape)))
 
 
 def _method_expand(self: Any, *size: Any) -> Any:
     """Repeat dimensions of size 1 to a larger shape; -1 keeps a dimension."""
-    return shapes.broadcast_to(self, flat_numbers(size))
+    return shapes.broadcast_to(self, flat_numbers(_some("expand", size)))
 
 
 def _method_tile(self: Any, *dims: Any) -> Any:
     """Repeat the whole tensor along its dimensions; see `ops.tile`."""
-    return shapes.tile(self, flat_numbers(dims))
+    return shapes.tile(self, flat_numbers(_some("tile", dims)))
 
 
 def _method_repeat(self: Any, repeats: Any, axis: Any = None) -> Any:
@@ -553,14 +565,14 @@ def _python_round(self: Any, ndigits: int | None = None) -> Any:
 # -- new tensors ---------------------------------------------------------------------------------------------------
 
 
-def _method_new_zeros(self: Any, *size: Any, dtype: Any = None) -> Any:
+def _method_new_zeros(self: Any, size: Any, dtype: Any = None) -> Any:
     """Zeros of another shape and this element type."""
-    return create.zeros(flat_numbers(size), self.dtype if dtype is None else dtype)
+    return create.zeros(numbers(size), self.dtype if dtype is None else dtype)
 
 
-def _method_new_ones(self: Any, *size: Any, dtype: Any = None) -> Any:
+def _method_new_ones(self: Any, size: Any, dtype: Any = None) -> Any:
     """Ones of another shape and this element type."""
-    return create.ones(flat_numbers(size), self.dtype if dtype is None else dtype)
+    return create.ones(numbers(size), self.dtype if dtype is None else dtype)
 
 
 def _method_new_full(self: Any, size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
@@ -640,9 +652,7 @@ def _rdivmod(self: Any, other: Any) -> Any:
 
 
 def _invert(self: Any) -> Any:
-    if self.dtype is dtypes.bool_:
-        return logic.logical_not(self)
-    return logic.invert(self)
+    return logic.logical_not(self.astype(dtypes.bool_))
 
 
 def _parameter_in_place(symbol: str, function: Any) -> Any:

@@ -467,6 +467,8 @@ def uniform(shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype
         (2, 3)
     """
     low, high, wanted = tensor(minval), tensor(maxval), dtypes.of(dtype)
+    if wanted not in (dtypes.float32, dtypes.int32) or wanted.category != low.dtype.category:
+        raise TypeError(f"uniform: numbers of float32 or int32, as the bounds are, not of {wanted} for {low.dtype}")
     shape = _common_shape(shape, low, high)
     if wanted.category == 1:
         return _integers(_key_of(seed), low, high, shape=shape, dtype=wanted)
@@ -601,6 +603,8 @@ def random_categorical(logits: Any, num_sample: int, seed: int = 0, dtype: Any =
         >>> random_categorical(Tensor([[0.0, 1.0]]), 3).shape
         (1, 3)
     """
+    if dtypes.of(dtype).category != 1:
+        raise TypeError(f"random_categorical: dtype must be of integers, not {dtypes.of(dtype)}")
     logits = _rows_of("random_categorical", floating_tensor(logits))
     return _categorical(_key_of(seed), logits, count=num_sample).astype(dtype)
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from weft import dtypes
 from weft.core.declare import op
@@ -257,13 +258,10 @@ def amax(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any =
         axis: an axis or a tuple of them; None for all.
         keepdims: leave the reduced axes with size 1.
         initial: smallest value of the result.
-        where: bool tensor, the elements to consider; needs `initial`.
+        where: bool tensor, the elements to consider.
 
     Returns:
         Tensor: the largest elements.
-
-    Raises:
-        ValueError: `where` without `initial`.
 
     Example:
         >>> print(amax(Tensor([[1.0, 2.0], [3.0, 4.0]])))
@@ -290,8 +288,19 @@ def _restricted(name: str, input: Any, initial: Any, where: Any) -> Any:
     if where is None or where is True:
         return input
     if initial is None:
-        raise ValueError(f"{name}: where=... also needs initial=..., the result where nothing is selected")
+        initial = _worst(name, input.dtype)
     return input.masked_fill(tensor(where).logical_not(), initial)
+
+
+def _worst(name: str, dtype: Any) -> Any:
+    """What loses against every element."""
+    low = name in ("amax", "max")
+    if dtype.category == 0:
+        return not low
+    if dtype.category == 1:
+        limits = np.iinfo(dtype.np_dtype)
+        return int(limits.min if low else limits.max)
+    return float("-inf" if low else "inf")
 
 
 # -- extremes with their positions -------------------------------------------------------------------------
@@ -402,7 +411,7 @@ def max(input: Any, axis: int | None = None, keepdims: bool = False, *, initial:
         axis: the axis; None for all elements, whose largest has position 0.
         keepdims: leave the axis with size 1.
         initial: smallest value of the result.
-        where: bool tensor, the elements to consider; needs `initial`.
+        where: bool tensor, the elements to consider.
 
     Returns:
         tuple[Tensor, Tensor]: values and int64 positions.

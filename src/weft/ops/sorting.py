@@ -405,7 +405,7 @@ def _histc(input: Any, *, bins: int, min: float, max: float) -> Any:
     low, high = (jnp.min(input), jnp.max(input)) if min == max == 0 else (min, max)
     low, high = jnp.where(low == high, low - 1, low), jnp.where(low == high, high + 1, high)
     counts, _ = jnp.histogram(input, bins=bins, range=(low, high))
-    return counts.astype(input.dtype)
+    return counts.astype(jnp.int32 if input.dtype == jnp.int32 else jnp.float32)
 
 
 def histc(input: Any, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Any:

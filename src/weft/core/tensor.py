@@ -100,7 +100,7 @@ class Tensor:
         elif shape is not None:
             raise ValueError("Tensor(shape=...) also needs init=...")
         elif input_data is None:
-            raise TypeError("Tensor() needs data: Tensor([1.0, 2.0]) or Tensor(shape=(2,), dtype=..., init=...)")
+            raise NoTensor("Tensor() needs data: Tensor([1.0, 2.0]) or Tensor(shape=(2,), dtype=..., init=...)")
         self._node = None
         self._type = None
         self._member = None

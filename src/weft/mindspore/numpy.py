@@ -15,6 +15,7 @@ import numpy as _np
 from weft import dtypes, ops
 from weft.core.tensor import Tensor
 from weft.ops import reduce
+from weft.ops._rules import one_axis
 from weft.ops.reduce import norm_root
 
 pi: Final = math.pi
@@ -308,7 +309,7 @@ def randint(minval: int, maxval: int | None = None, shape: Any = None, dtype: An
 def _axes(axis: _Axis, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
-    return (axis,) if isinstance(axis, int) else tuple(axis)
+    return tuple(one_axis("axis", each, ndim) for each in ((axis,) if isinstance(axis, int) else axis))
 
 
 def _flat(a: Any, axis: int | None) -> tuple[Tensor, int]:

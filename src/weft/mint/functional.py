@@ -7,9 +7,9 @@ from typing import Any
 from weft import dtypes, ops
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
+from weft.mint import shaping
 from weft.mint.arithmetic import a_tensor
 from weft.mint.rows import functions
-from weft.mint import shaping
 from weft.mint.shaping import flatten as flatten
 from weft.mint.table import NN_FUNCTIONS
 from weft.ops._operands import refuse_strangers

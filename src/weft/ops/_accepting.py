@@ -12,8 +12,6 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from weft import dtypes
 from weft.core.declare import Look, checked_form
 from weft.core.tensor import Tensor

@@ -12,9 +12,11 @@ from typing import Any
 
 from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
-from weft.errors import NoTensor
 from weft.core.transparency import FRAMELESS, KEEPING, PYTHON_ONLY, STAND_INS, TRANSPARENT, UNBROKEN
+from weft.errors import NoTensor
 
+#: classes of what is given in place of tensors
+_STRANGERS = (str, type(None), bool, int, float, complex, list, tuple, dict)
 _KNOWN = (TRANSPARENT, UNBROKEN, KEEPING, STAND_INS, PYTHON_ONLY, FRAMELESS)
 
 
@@ -40,8 +42,7 @@ def refusing(function: Any, module: str) -> Any:
             try:
                 return function(*args, **kwargs)
             except AttributeError as error:
-                given = (*args, *kwargs.values())
-                if error.name is None or isinstance(error.obj, Tensor) or not any(error.obj is one for one in given):
+                if type(error.obj) not in _STRANGERS or error.name is None or not hasattr(Tensor, error.name):
                     raise
                 what = f"{type(error.obj).__name__} ({error.obj!r:.60})"
                 raise NoTensor(f"{function.__name__}() takes tensors, not {what}") from None

@@ -172,6 +172,8 @@ def padding_of(name: str, pad_mode: str, padding: Any, rank: int) -> Pads | str:
     mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
     padding = freeze(padding)
     if mode in ("same", "valid"):
+        if isinstance(padding, str):
+            raise TypeError(f"{name}: padding must be an int or a tuple of ints, not {padding!r}")
         if padding != 0 and not (isinstance(padding, tuple) and all(p == 0 for p in padding)):
             raise ValueError(f"{name}: padding {padding!r} is only used with pad_mode='pad', not {pad_mode!r}")
         return mode.upper()

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from weft import dtypes
 from weft.core.declare import op, operator_class
 from weft.ops._kinks import magnitude
 from weft.ops._rules import floating
@@ -262,13 +263,13 @@ def rint(input: Any) -> Any:
 
 
 def frac(x: Any) -> Any:
-    """The part of each element after the point.
+    """The part of each element after the point; of bools, int64.
 
     Example:
         >>> print(frac(Tensor([1.5, -1.5])))
         [ 0.5 -0.5]
     """
-    return x - trunc(x)
+    return mul(x.astype(dtypes.int64), 0) if x.dtype is dtypes.bool_ else x - trunc(x)
 
 
 @op("Logit", method="logit", init="eps=-1.0", samples=one(np.abs(UNIT), eps=-1.0))

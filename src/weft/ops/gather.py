@@ -10,6 +10,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.bounds import check_bounds
+from weft.core.conversion import converted
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.core.run_number import shown
@@ -251,7 +252,7 @@ def index_select(input: Any, axis: int, index: Any) -> Any:
 
 def _divided_at(x: Any, positions: Any, divisors: Any) -> Any:
     if not jnp.issubdtype(x.dtype, jnp.inexact):
-        return x.at[positions].divide(divisors)
+        return converted(x.at[positions].divide(divisors), x.dtype)
     return x / multiplied_at(jnp.ones_like(x), positions, divisors)
 
 

@@ -436,6 +436,8 @@ def cdist(x1: Any, x2: Any, *, p: float = 2.0) -> Any:
         >>> print(cdist(Tensor([[0.0, 0.0]]), Tensor([[3.0, 4.0]])))
         [[5.]]
     """
+    if x1.ndim < 2 or x2.ndim < 2:
+        raise ValueError(f"cdist: needs two tensors of at least 2 dimensions, not {x1.shape} and {x2.shape}")
     return norm_of(x1[..., :, None, :] - x2[..., None, :, :], p, (-1,))
 
 

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from weft import dtypes
 from weft.core.declare import Declaration, add_method, op, operator_class
 from weft.core.describing import described
 from weft.ops._rules import floating, operands, promoted, tensor

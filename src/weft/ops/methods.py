@@ -18,6 +18,7 @@ from weft.core.declare import add_method
 from weft.core.lending import part
 from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.transparency import keeps, transparent
+from weft.errors import NoTensor
 from weft.ops import (
     binary,
     compare,
@@ -208,7 +209,9 @@ def _method_diagonal(
 
 
 def _method_trace(self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    """The sum of a diagonal; of integers, int64."""
+    """The sum of a diagonal; of integers, int64; of bools, whether any is true."""
+    if self.dtype is dtypes.bool_ and dtype is None:
+        return reduce.any(shapes.diagonal(self, offset, axis1, axis2), -1)
     return reduce.sum(shapes.diagonal(self, offset, axis1, axis2), -1, dtype=dtype)
 
 
@@ -256,6 +259,8 @@ def _method_reshape(self: Any, *shape: Any) -> Any:
 
 def _method_view_as(self: Any, other: Any) -> Any:
     """The same elements in the shape of another tensor."""
+    if not isinstance(other, Tensor):
+        raise NoTensor(f"view_as() takes a tensor, not {type(other).__name__}")
     return shapes.reshape(self, other.shape)
 
 
@@ -315,8 +320,8 @@ def _method_unfold(self: Any, dimension: int, size: int, step: int) -> Any:
 
 
 def _method_astype(self: Any, dtype: Any, copy: bool = True) -> Any:
-    """Convert to an element type; see `ops.cast`."""
-    return state.cast(self, dtype)
+    """Convert to an element type; see `ops.cast`. Python's ``float`` is float64."""
+    return state.cast(self, dtypes.float64 if dtype is builtins.float else dtype)
 
 
 def _method_type_as(self: Any, other: Any) -> Any:

@@ -376,7 +376,7 @@ def shuffle(x: Any, seed: int | None = None) -> Any:
         >>> shuffle(Tensor([1, 2, 3])).shape
         (3,)
     """
-    return x[_permutation(_key_of(seed), n=x.shape[0])]
+    return x[_permutation(_key_of(seed), n=x.shape[0])] if x.ndim else x
 
 
 def standard_normal(shape: Any, seed: int | None = None) -> Any:

@@ -281,10 +281,9 @@ def _template(form: _Form) -> CodeType:
     for i, (at, of_elements) in enumerate(form.looks):
         operand = [*given, *fixed][at]
         if of_elements:
-            source += (
-                f"        try:\n            if {operand}._data.dtype in _refused{i}: _refuse{i}({operand}, ({inputs}))\n"
-                f"        except AttributeError: _refuse{i}({operand}, ({inputs}))\n"
-            )
+            call = f"_refuse{i}({operand}, ({inputs}))"
+            source += f"        try:\n            if {operand}._data.dtype in _refused{i}: {call}\n"
+            source += f"        except AttributeError: {call}\n"
         else:
             source += f"        if {operand}.__class__ in _refused{i}: _refuse{i}({operand}, ({inputs}))\n"
     if form.bounded:

@@ -56,8 +56,11 @@ class Edge:
             importlib.import_module("weft.mindspore.finder").names_of(_MODULES[self.name])
         source, attribute = _BEHIND[self.name, name]
         function = getattr(importlib.import_module(source), attribute)
-        made = accepting(function, ACCEPTED[key], key, __name__) if key in ACCEPTED else function
-        made = _named(made, _PARAMETERS[key].split()) if key in _PARAMETERS else made
+        made, names, rules = function, _PARAMETERS.get(key, "").split(), ACCEPTED.get(key, ())
+        if rules:
+            made = accepting(made, rules, key, __name__, tuple(names[rule.at] for rule in rules) if names else ())
+        if names:
+            made = _named(made, names)
         made.__qualname__ = key
         self.__dict__[name] = made
         return made

@@ -105,6 +105,13 @@ def randn(*size: Any, generator: Any = None, dtype: Any = None, device: Any = No
     return ops.randn(*size, dtype=dtype)
 
 
+def _continuous_type(name: str, input: Any, dtype: Any) -> Any:
+    wanted = input.dtype if dtype is None else dtypes.of(dtype)
+    if wanted.category != 2:
+        raise TypeError(f"{name}() needs a floating dtype, not {wanted}")
+    return wanted
+
+
 def rand_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """Numbers of the uniform distribution in the shape of a tensor.
 
@@ -113,7 +120,7 @@ def rand_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
         (2,)
     """
     del device
-    return ops.rand_like(input, dtype=dtype)
+    return ops.rand_like(input, dtype=_continuous_type("rand_like", input, dtype))
 
 
 def randn_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
@@ -124,10 +131,7 @@ def randn_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
         (2,)
     """
     del device
-    wanted = input.dtype if dtype is None else dtypes.of(dtype)
-    if wanted.category != 2:
-        raise TypeError(f"randn_like() needs a floating dtype, not {wanted}")
-    return ops.randn_like(input, dtype=wanted)
+    return ops.randn_like(input, dtype=_continuous_type("randn_like", input, dtype))
 
 
 def randint(*args: Any, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:

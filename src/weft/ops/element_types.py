@@ -82,6 +82,8 @@ float32: mint.inverse linalg.inv => ValueError
 integers: op.Invert
 complex: ops.view_as_real
 float32: linalg.qr
+floats: F.leaky_relu
+integers floats complex: ~ops.sub ~mnp.subtract
 tensors: ops.eq ops.equal ops.less ops.lt ops.gcd[1] ops.logical_and ops.logical_and[1] ops.logical_or
 tensors: ops.logical_or[1] ops.logical_xor ops.logical_xor[1]
 tensors: mint.eq mint.less mint.lt mint.fmod mint.gcd[1] mint.logical_and mint.logical_and[1] mint.logical_or

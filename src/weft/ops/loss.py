@@ -62,7 +62,8 @@ def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
         2.0
     """
     input, target = operands("mse_loss", input, target)
-    return _reduced("mse_loss", jnp.square(input - target), reduction)
+    squares = jnp.square(input - target)
+    return _reduced("mse_loss", floating(squares) if reduction == "mean" else squares, reduction)
 
 
 @op("L1Loss", classes=(), samples=[Sample((_A, _B))], promotes=True)

@@ -354,7 +354,7 @@ def randint_like(input: Any, low: Any, high: Any, seed: int | None = None, *, dt
     """
     wanted = input.dtype if dtype is None else dtypes.of(dtype)
     if wanted.category != 1 or not wanted.is_signed:
-        raise ValueError(f"randint_like: dtype, by default that of the tensor, must be of signed integers, not {wanted}")
+        raise ValueError(f"randint_like: dtype, by default that of the tensor, must be signed integers, not {wanted}")
     return randint(low, high, input.shape, seed, dtype=wanted)
 
 

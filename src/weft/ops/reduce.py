@@ -258,10 +258,13 @@ def amax(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any =
         axis: an axis or a tuple of them; None for all.
         keepdims: leave the reduced axes with size 1.
         initial: smallest value of the result.
-        where: bool tensor, the elements to consider.
+        where: bool tensor, the elements to consider; needs `initial`.
 
     Returns:
         Tensor: the largest elements.
+
+    Raises:
+        ValueError: `where` without `initial`.
 
     Example:
         >>> print(amax(Tensor([[1.0, 2.0], [3.0, 4.0]])))
@@ -288,13 +291,15 @@ def _restricted(name: str, input: Any, initial: Any, where: Any) -> Any:
     if where is None or where is True:
         return input
     if initial is None:
+        if name in ("amax", "amin"):
+            raise ValueError(f"{name}: where=... also needs initial=..., the result where nothing is selected")
         initial = _worst(name, input.dtype)
     return input.masked_fill(tensor(where).logical_not(), initial)
 
 
 def _worst(name: str, dtype: Any) -> Any:
     """What loses against every element."""
-    low = name in ("amax", "max")
+    low = name == "max"
     if dtype.category == 0:
         return not low
     if dtype.category == 1:

@@ -298,6 +298,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
          [-1.  1.]]
     """
     rows = reshape(input, (1, -1)) if input.ndim < 2 else input
+    rows = rows.astype(dtypes.promote(rows.dtype, dtypes.float32))
     weights = None if aweights is None else aweights.astype(rows.dtype)
     if fweights is not None:
         counts = fweights.astype(rows.dtype)

@@ -29,14 +29,14 @@ class Accepted(NamedTuple):
     #: whether the operands are promoted to one type first, which then counts
     promoted: bool = False
     error: type[Exception] = TypeError
-    #: ``tensors`` or ``sequences``, where numbers are not taken
+    #: a word of `_KINDS`: what is taken, whatever the element type
     kind: str = ""
 
     @property
     def refused(self) -> frozenset[Any]:
         """The element types that are not taken, as NumPy knows them, or Python's classes."""
         if self.kind:
-            return _NUMBERS
+            return _KINDS[self.kind]
         return frozenset(each.np_dtype for each in dtypes.ALL if each not in self.types)
 
 
@@ -49,14 +49,14 @@ _FAMILIES: Final = {
 }
 _ERRORS: Final[dict[str, type[Exception]]] = {"TypeError": TypeError, "ValueError": ValueError}
 _NUMBERS: Final = frozenset({bool, int, float, complex})
-_KINDS: Final = ("tensors", "sequences")
+_KINDS: Final = {"tensors": _NUMBERS, "sequences": _NUMBERS, "axes": frozenset({type(None)})}
 
 
 def parsed(table: str) -> dict[str, tuple[Accepted, ...]]:
     """A table of what functions take, by function.
 
-    A line has types or families of types, separated by spaces, or ``tensors`` or ``sequences`` (not numbers), a colon,
-    and functions: ``ops.celu``; ``ops.einsum[1]`` for the argument at place 1; ``~ops.fmax`` where promoted types
+    A line has types or families of types, separated by spaces, or ``tensors``, ``sequences`` (no numbers) or ``axes``
+    (not None), a colon, and functions: ``ops.celu``; ``ops.einsum[1]`` for the argument at place 1; ``~ops.fmax`` where promoted types
     count. A last word ``=> ValueError`` says what is raised.
 
     Example:
@@ -113,7 +113,7 @@ def _refusal(function: Any, rule: Accepted, name: str, parameter: str) -> Callab
     def refuse(given: Any, operands: tuple[Any, ...]) -> None:
         if rule.kind:
             taken, found = rule.kind, type(given).__name__
-            if type(given) not in _NUMBERS:
+            if type(given) not in _KINDS[rule.kind]:
                 return
         else:
             strange = next((each for each in _types_in((given,)) if each not in rule.types), None)
@@ -160,8 +160,9 @@ def _wrapped(function: Any, looks: tuple[Look, ...], module: str) -> Any:
                 except AttributeError:
                     refuse(given, args)
                 except IndexError:
-                    if kwargs:
-                        refuse(kwargs.get(parameter_at(function, at)), (*args, *kwargs.values()))
+                    name = parameter_at(function, at) if kwargs else ""
+                    if name in kwargs:
+                        refuse(kwargs[name], (*args, *kwargs.values()))
             return function(*args, **kwargs)
         except Exception as error:
             hide_operation(error)

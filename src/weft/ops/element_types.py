@@ -90,6 +90,8 @@ tensors: mint.eq mint.less mint.lt mint.fmod mint.gcd[1] mint.logical_and mint.l
 tensors: mint.logical_or[1] mint.logical_xor mint.logical_xor[1]
 tensors: Tensor.gcd[1] Tensor.logical_and[1] Tensor.logical_or[1] Tensor.logical_xor[1]
 sequences: ops.flip[1] ops.full ops.tile[1] mint.flip[1] mint.full mint.tile[1] ops.standard_laplace ops.standard_normal
+sequences: Tensor.flip[1]
+axes: ops.reduce_max[1] ops.reduce_mean[1] ops.reduce_min[1] ops.reduce_sum[1]
 """)
 
 

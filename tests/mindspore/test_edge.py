@@ -144,7 +144,8 @@ def test_parameters_have_the_names_of_the_release(call: Any, expected: Any) -> N
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: ops.repeat_interleave(None, 2), lambda: ops.norm("x"), lambda: ops.exp2("x"), lambda: ops.conv2d("x", 1),
+        lambda: ops.repeat_interleave(None, 2), lambda: ops.norm("x"), lambda: ops.exp2("x"),
+        lambda: ops.conv2d("x", 1),
         lambda: Tensor([[1.0]]).mm("x"), lambda: Tensor([1.0]).view_as(None), lambda: ops.matmul(FLOATS, 2.0),
     ],
 )  # fmt: skip

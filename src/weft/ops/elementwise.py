@@ -457,5 +457,6 @@ def inv(x: Any) -> Any:
 absolute = abs
 fix = trunc
 
+operator_class("Inv", inv)
 operator_class("Round", round)
 operator_class("Polar", polar)

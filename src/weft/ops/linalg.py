@@ -323,9 +323,10 @@ def matrix_power(input: Any, *, n: int) -> Any:
         >>> print(matrix_power(Tensor([[2.0]]), 3))
         [[8.]]
     """
-    input = _need_square("matrix_power", input)
-    if n < 0 or not jnp.issubdtype(input.dtype, jnp.integer):
+    kind, input = input.dtype, _need_square("matrix_power", input)
+    if n < 0 or not jnp.issubdtype(kind, jnp.integer):
         return jnp.linalg.matrix_power(input, n)
+    input = input.astype(kind)
     power, square = jnp.broadcast_to(jnp.eye(input.shape[-1], dtype=input.dtype), input.shape), input
     while n:
         if n & 1:

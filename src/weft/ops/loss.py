@@ -396,7 +396,8 @@ def cross_entropy(
         raise TypeError(f"cross_entropy: the scores must be floating, not {dtypes.of_np(input.dtype)}")
     if jnp.issubdtype(target.dtype, jnp.floating):
         _same_shape("cross_entropy", input, target)
-        log_probabilities, target = promoted(jax.nn.log_softmax(input, axis=axis), target)
+        input, target = promoted(input, target)
+        log_probabilities = jax.nn.log_softmax(input, axis=axis)
         count = input.shape[axis]
         if label_smoothing:
             target = target * (1 - label_smoothing) + label_smoothing / count
@@ -407,6 +408,8 @@ def cross_entropy(
         loss = -jnp.sum(target * log_probabilities, axis=axis)
         return _reduced("cross_entropy", loss, reduction)
     _check_classes("cross_entropy", input, target, weight)
+    if weight is not None:
+        input, weight = promoted(input, weight)
     log_probabilities = jax.nn.log_softmax(input, axis=axis)
     loss, weights = _class_loss(log_probabilities, target, weight, ignore_index, label_smoothing)
     return _reduced("cross_entropy", loss, reduction, weights)

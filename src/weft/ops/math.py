@@ -347,7 +347,7 @@ def square(input: Any) -> Any:
 @_unary(
     "Reciprocal",
     method="reciprocal",
-    classes=("Reciprocal", "Inv"),
+    classes="Reciprocal",
     gradient=lambda x, out, dout: (neg(mul(dout, square(out))),),
 )
 def reciprocal(input: Any) -> Any:

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from weft import dtypes
 from weft.core.declare import op
@@ -291,21 +290,8 @@ def _restricted(name: str, input: Any, initial: Any, where: Any) -> Any:
     if where is None or where is True:
         return input
     if initial is None:
-        if name in ("amax", "amin"):
-            raise ValueError(f"{name}: where=... also needs initial=..., the result where nothing is selected")
-        initial = _worst(name, input.dtype)
+        raise ValueError(f"{name}: where=... also needs initial=..., the result where nothing is selected")
     return input.masked_fill(tensor(where).logical_not(), initial)
-
-
-def _worst(name: str, dtype: Any) -> Any:
-    """What loses against every element."""
-    low = name == "max"
-    if dtype.category == 0:
-        return not low
-    if dtype.category == 1:
-        limits = np.iinfo(dtype.np_dtype)
-        return int(limits.min if low else limits.max)
-    return float("-inf" if low else "inf")
 
 
 # -- extremes with their positions -------------------------------------------------------------------------
@@ -416,7 +402,7 @@ def max(input: Any, axis: int | None = None, keepdims: bool = False, *, initial:
         axis: the axis; None for all elements, whose largest has position 0.
         keepdims: leave the axis with size 1.
         initial: smallest value of the result.
-        where: bool tensor, the elements to consider.
+        where: bool tensor, the elements to consider; needs `initial`.
 
     Returns:
         tuple[Tensor, Tensor]: values and int64 positions.

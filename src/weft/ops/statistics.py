@@ -54,7 +54,7 @@ def var(input: Any, *, axis: Any = None, ddof: Any = 0, keepdims: bool = False) 
     axes = all_axes("var", axis, input.ndim)
     if not jnp.issubdtype(input.dtype, jnp.integer):
         return jnp.var(floating(input), axes, ddof=int(ddof), keepdims=keepdims)
-    distances = jnp.square(floating(input - mean_of(input, axes, True)))
+    distances = jnp.square(floating(input) - floating(mean_of(input, axes, True)))
     return jnp.sum(distances, axes, keepdims=keepdims) / (math.prod(input.shape[each] for each in axes) - int(ddof))
 
 

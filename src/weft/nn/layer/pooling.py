@@ -63,7 +63,7 @@ class _MaxPool(_Pool):
         super().__init__(kernel_size, stride, pad_mode, data_format)
         if pad_mode.lower() != "pad" and (ceil_mode or return_indices or dilation != 1):
             raise ValueError(
-                f"{type(self).__name__}: dilation, return_indices and ceil_mode are for pad_mode='pad', not {pad_mode!r}"
+                f"{type(self).__name__}: dilation, return_indices and ceil_mode need pad_mode='pad', not {pad_mode!r}"
             )
         self.padding = padding
         self.dilation = dilation

@@ -262,7 +262,16 @@ def _scalar(name: str, operation: Callable[..., Any], divides: bool = False) -> 
         return operation(x, y)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`operator.{operation.__name__}` of two numbers: ``{name}(x, y)``."
+    function.__doc__ = f"""`operator.{operation.__name__}` of two numbers, or of tensors.
+
+    Args:
+        x: number or tensor.
+        y: number{" or tensor of one element" if divides else " or tensor"}.
+
+    Example:
+        >>> {name}(7, 2)
+        {operation(7, 2)!r}
+    """
     return function
 
 

@@ -56,12 +56,16 @@ class DType:
 class TypeName:
     """A name of a non-numeric type that programs mention (`string`, `tensor_type`, `list_`...)."""
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "shown")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, shown: str = "") -> None:
         self.name = name
+        self.shown = shown or name
 
     def __repr__(self) -> str:
+        return self.shown
+
+    def __str__(self) -> str:
         return self.name
 
 
@@ -95,7 +99,7 @@ _BY_PY: Final[dict[type, DType]] = {
 }
 
 string = TypeName("String")
-type_none = TypeName("TypeNone")
+type_none = TypeName("None", "mindspore.type_none")
 tensor_type = TypeName("Tensor")
 list_ = TypeName("List")
 tuple_ = TypeName("Tuple")

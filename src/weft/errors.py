@@ -153,6 +153,12 @@ class Unsupported(WeftError, RuntimeError):
         return "\n".join(lines)
 
 
+class NoTensor(WeftError, TypeError, AttributeError):
+    """An operand is no tensor. It is an `AttributeError` too: some functions of MindSpore check what they are given,
+    others read what tensors have.
+    """
+
+
 class GraphError(WeftError):
     """An IR graph breaks a rule of the IR (see `weft.ir.verifier`)."""
 

@@ -62,7 +62,7 @@ def test_creation() -> None:
     assert ops.zeros_like(x).shape == ops.ones_like(x).shape == X.shape
     assert ops.OnesLike()(x).dtype is weft.float32
     assert x.new_zeros((2,)).dtype is weft.float32
-    assert x.new_ones(2, 3).shape == (2, 3)
+    assert x.new_ones((2, 3)).shape == (2, 3)
     assert ops.tuple_to_array((1, 2)).tolist() == [1, 2]
     assert ops.Range()(Tensor(0), Tensor(6), Tensor(2)).tolist() == [0, 2, 4]
     with pytest.raises(ValueError, match="must not be negative"):

@@ -102,7 +102,8 @@ def test_bits(op: Any) -> None:
     np.testing.assert_array_equal(op(Tensor(a > 0), Tensor(b > 1)).asnumpy(), op(a > 0, b > 1))
     with pytest.raises(TypeError, match="integer or bool"):
         op(Tensor([1.0]), Tensor([2.0]))
-    np.testing.assert_array_equal((~Tensor(a)).asnumpy(), ~a)
+    np.testing.assert_array_equal(ops.bitwise_not(Tensor(a)).asnumpy(), ~a)
+    np.testing.assert_array_equal((~Tensor(np.array([6, 0, -3]))).asnumpy(), [False, True, False])
     np.testing.assert_array_equal((~Tensor(a > 0)).asnumpy(), a <= 0)
     np.testing.assert_array_equal((Tensor(a) << 2).asnumpy(), a << 2)
     np.testing.assert_array_equal((Tensor(a) >> 1).asnumpy(), a >> 1)

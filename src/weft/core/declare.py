@@ -173,7 +173,8 @@ def _functional(
     name = implementation.__name__
     operands, attributes, variadic, defaults, keyword_defaults = parameters
     kinds = tuple([name in _DTYPE_ATTRS for name in attributes])
-    template = _template(len(operands), bool(variadic), kinds, bounds is not None)
+    form = _Form(len(operands), bool(variadic), kinds, bounds is not None)
+    template = _template(form)
     names = (*operands, *attributes, variadic) if variadic else (*operands, *attributes)
     code = template.replace(
         co_name=name, co_qualname=name, co_varnames=(*names, "error"), co_filename=f"<weft operation {primitive.name}>"
@@ -182,7 +183,7 @@ def _functional(
         defaults += tuple([keyword_defaults[a] for a in attributes if a in keyword_defaults])
     compute = apply if shares is None else _applied_and_shared(shares)
     scope: dict[str, Any] = {"_apply": compute, "_primitive": primitive, "_freeze": freeze, "_dtype": dtypes.of}
-    scope["_bounds"], scope["_hide"] = bounds, hide_operation
+    scope["_bounds"], scope["_hide"], scope["_form"] = bounds, hide_operation, form
     scope["__name__"] = implementation.__module__
     function = FunctionType(code, scope, name, defaults)
     if variadic:
@@ -204,13 +205,69 @@ def _applied_and_shared(shares: Callable[..., None]) -> Callable[..., Any]:
     return apply_and_share
 
 
+class Look(NamedTuple):
+    """A look at an argument before a function computes."""
+
+    #: the place of the argument
+    at: int
+    #: Python classes of arguments that are not taken, or NumPy element types of tensors
+    refused: frozenset[Any]
+    #: whether they are element types; an argument without an array at hand (no tensor, or symbolic) is looked at closer
+    of_elements: bool
+    #: called with such an argument and all operands; may raise
+    refuse: Callable[[Any, tuple[Any, ...]], None]
+
+
+def checked_form(function: Any, looks: tuple[Look, ...], module: str) -> Any:
+    """A functional form that looks at its arguments first; None if it is none, or one has no place of its own.
+
+    Args:
+        function: the form, as `op` made it.
+        looks: what it looks at.
+        module: the module that offers the function.
+    """
+    form = function.__globals__.get("_form")
+    if form is None or form.variadic or any(each.at >= form.operands + len(form.attributes) for each in looks):
+        return None
+    names = function.__code__.co_varnames
+    template = _template(form._replace(looks=tuple((each.at, each.of_elements) for each in looks)))
+    code = template.replace(
+        co_name=function.__name__,
+        co_qualname=function.__name__,
+        co_varnames=names,
+        co_filename=function.__code__.co_filename,
+    )
+    scope = {**function.__globals__, "__name__": module}
+    for i, each in enumerate(looks):
+        scope[f"_refused{i}"], scope[f"_refuse{i}"] = each.refused, each.refuse
+    made = FunctionType(code, scope, function.__name__, function.__defaults__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__doc__ = function.__doc__
+    made.__module__ = module
+    made.__dict__.update(function.__dict__)
+    return made
+
+
+class _Form(NamedTuple):
+    """What the code of functional forms depends on."""
+
+    operands: int
+    variadic: bool
+    #: an attribute each, True for a dtype
+    attributes: tuple[bool, ...]
+    bounded: bool
+    #: arguments that are looked at, and whether at their element type
+    looks: tuple[tuple[int, bool], ...] = ()
+
+
 @cache
-def _template(operands: int, variadic: bool, attributes: tuple[bool, ...], bounded: bool) -> CodeType:
-    """The code of a functional form, for a number of operands and attributes (True: a dtype).
+def _template(form: _Form) -> CodeType:
+    """The code of functional forms.
 
     Compiling is most of what importing the operations costs, so forms of the same shape share it.
     """
-    given = [f"x{i}" for i in range(operands)]
+    variadic, attributes = form.variadic, form.attributes
+    given = [f"x{i}" for i in range(form.operands)]
     fixed = [f"a{i}" for i in range(len(attributes))]
     attrs = [
         f"None if {a} is None else _dtype({a})"
@@ -221,7 +278,15 @@ def _template(operands: int, variadic: bool, attributes: tuple[bool, ...], bound
     signature = ", ".join([*given, *(["*xs"] if variadic else []), *fixed])
     inputs = "".join(x + ", " for x in given) + ("*xs, " if variadic else "")
     source = f"def form({signature}):\n    try:\n"
-    if bounded:
+    for i, (at, of_elements) in enumerate(form.looks):
+        operand = [*given, *fixed][at]
+        if of_elements:
+            call = f"_refuse{i}({operand}, ({inputs}))"
+            source += f"        try:\n            if {operand}._data.dtype in _refused{i}: {call}\n"
+            source += f"        except AttributeError: {call}\n"
+        else:
+            source += f"        if {operand}.__class__ in _refused{i}: _refuse{i}({operand}, ({inputs}))\n"
+    if form.bounded:
         source += f"        _bounds({', '.join(given + fixed)})\n"
     source += f"        return _apply(_primitive, ({inputs})"
     source += f", ({''.join(a + ', ' for a in attrs)}))\n" if attrs else ")\n"

@@ -27,7 +27,7 @@ from weft.core.tensor import LiteralTensor, Tensor, data_of, is_put_back, settle
 from weft.core.trace import Trace
 from weft.core.tracebacks import hide_operation
 from weft.dtypes import DType
-from weft.errors import Refusal, Unsupported
+from weft.errors import NoTensor, Refusal, Unsupported
 from weft.ir.graph import Value
 from weft.ir.sizes import has_open
 from weft.ir.types import TensorType
@@ -110,7 +110,7 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
         except AttributeError:
             if t is None:
                 if len(datas) < primitive.required:
-                    raise TypeError(f"{primitive.name} takes tensors and numbers, not None") from None
+                    raise NoTensor(f"{primitive.name} takes tensors and numbers, not None") from None
                 datas.append(None)
             elif isinstance(t, Tensor):  # it shares memory with a NumPy array
                 datas.append(data_of(t))
@@ -320,7 +320,7 @@ def coerce(primitive: Primitive, inputs: tuple[Any, ...]) -> tuple[Tensor | None
         elif isinstance(value, (np.ndarray, np.generic, list, tuple, Array)):
             converted.append(Tensor(value))
         else:
-            raise TypeError(f"{primitive.name} takes tensors and numbers, not {type(value).__name__} ({value!r:.60})")
+            raise NoTensor(f"{primitive.name} takes tensors and numbers, not {type(value).__name__} ({value!r:.60})")
     tensors = [v for v in converted if isinstance(v, Tensor)]
     strong = [t.dtype for t in tensors if t.type.weak is None]
     widest = _widest(strong) if strong and primitive.promotes else None

@@ -17,7 +17,7 @@ from weft.core.symbol import Symbol
 from weft.core.tape import SYMBOL, WRITES, SymbolMark, TapeNode
 from weft.core.transparency import keeps
 from weft.dtypes import DType
-from weft.errors import Refusal, Unsupported
+from weft.errors import NoTensor, Refusal, Unsupported
 from weft.ir.graph import Value
 from weft.ir.types import TensorType
 
@@ -100,7 +100,7 @@ class Tensor:
         elif shape is not None:
             raise ValueError("Tensor(shape=...) also needs init=...")
         elif input_data is None:
-            raise TypeError("Tensor() needs data: Tensor([1.0, 2.0]) or Tensor(shape=(2,), dtype=..., init=...)")
+            raise NoTensor("Tensor() needs data: Tensor([1.0, 2.0]) or Tensor(shape=(2,), dtype=..., init=...)")
         self._node = None
         self._type = None
         self._member = None
@@ -661,7 +661,7 @@ def array_of(value: Any, dtype: DType | None) -> Array:
     else:
         array = np.asarray(value)
     if array.dtype == object or array.dtype.kind in "SUMmO":
-        raise TypeError(f"a tensor holds numbers; {type(value).__name__} does not give any: {value!r:.60}")
+        raise NoTensor(f"a tensor holds numbers; {type(value).__name__} does not give any: {value!r:.60}")
     if not array.dtype.isnative:  # from a file of another machine
         array = array.astype(array.dtype.newbyteorder("="))
     return to_device(array, None if dtype is None else dtype.np_dtype)

@@ -13,6 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
+from weft.mindspore.edge import behind
 from weft.mindspore.table import API_VERSION, MODULES
 
 ROOT: Final = "mindspore"
@@ -33,7 +34,7 @@ def names_of(module: str) -> dict[str, tuple[str, str]]:
             else:
                 name, _, original = entry.partition("=")
                 found[name] = (source, original or name)
-    return found
+    return {name: behind(module, name, *where) for name, where in found.items()}
 
 
 def public_names(module: ModuleType) -> list[str]:

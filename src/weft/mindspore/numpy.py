@@ -15,6 +15,7 @@ import numpy as _np
 from weft import dtypes, ops
 from weft.core.tensor import Tensor
 from weft.ops import reduce
+from weft.ops._rules import one_axis
 from weft.ops.reduce import norm_root
 
 pi: Final = math.pi
@@ -308,7 +309,7 @@ def randint(minval: int, maxval: int | None = None, shape: Any = None, dtype: An
 def _axes(axis: _Axis, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
-    return (axis,) if isinstance(axis, int) else tuple(axis)
+    return tuple(one_axis("axis", each, ndim) for each in ((axis,) if isinstance(axis, int) else axis))
 
 
 def _flat(a: Any, axis: int | None) -> tuple[Tensor, int]:
@@ -330,15 +331,15 @@ def sum(a: Any, axis: _Axis = None, dtype: Any = None, keepdims: bool = False, i
 
 
 def mean(a: Any, axis: _Axis = None, keepdims: bool = False, dtype: Any = None) -> Tensor:
-    """The mean over axes (all of them by default); of integers, float32.
+    """The mean over axes (all of them by default); that of integers is an integer, see `ops.mean`.
 
     Example:
         >>> print(mean(Tensor([1.0, 2.0])))
         1.5
     """
     tensor = asarray(a)
-    wanted = dtypes.of(dtype) if dtype is not None else tensor.dtype if tensor.dtype.category >= 2 else dtypes.float32
-    return reduce.reduce_mean(tensor.astype(wanted), axis=_axes(axis, tensor.ndim), keep_dims=keepdims)
+    tensor = tensor if dtype is None else tensor.astype(dtype)
+    return reduce.reduce_mean(tensor, axis=_axes(axis, tensor.ndim), keep_dims=keepdims)
 
 
 def prod(a: Any, axis: _Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -360,7 +361,7 @@ def var(x: Any, axis: _Axis = None, ddof: int = 0, keepdims: bool = False) -> Te
         1.0
     """
     tensor = asarray(x)
-    tensor = tensor if tensor.dtype.category >= 2 else tensor.astype(dtypes.float32)
+    tensor = tensor if tensor.dtype.category >= 1 else tensor.astype(dtypes.float32)
     axes = _axes(axis, tensor.ndim)
     count = math.prod(tensor.shape[i] for i in axes)
     distance = ops.square(tensor - mean(tensor, axes, keepdims=True))
@@ -416,7 +417,8 @@ def argmin(a: Any, axis: int | None = None) -> Tensor:
         >>> print(argmin(Tensor([1.0, 3.0, 2.0])))
         0
     """
-    return ops.argmin(*_flat(a, axis))
+    found = ops.argmin(*_flat(a, axis))
+    return found.astype(dtypes.int64) if asarray(a).ndim == 0 else found
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:

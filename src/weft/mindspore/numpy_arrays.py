@@ -121,8 +121,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
         >>> print(trace(Tensor([[1, 2], [3, 4]])))
         5
     """
-    found = ops.diagonal(asarray(a), offset, axis1, axis2)
-    return found.sum(-1, dtype=dtype)
+    return asarray(a).trace(offset, axis1, axis2, dtype)
 
 
 def round(a: Any, decimals: int = 0) -> Tensor:

@@ -13,13 +13,14 @@ from weft import dtypes, ops
 from weft.mint import rows
 from weft.ops._rules import tensor
 
+_WHOLE: Final = frozenset(each for each in dtypes.ALL if each.category == 1)
 #: functions of ``x``; those of bools give float16, as in NumPy
 _OF_ANGLES: Final = (
     "arcsin=asin arcsinh=asinh arccosh=acosh arctan=atan arctanh=atanh cos cosh sin sinh tan tanh arccos=acos"
 )
 _ELEMENTWISE: Final = (
     "abs absolute=abs exp exp2 expm1 log log10 log1p log2 sqrt cbrt square reciprocal sign floor ceil trunc rint "
-    "deg2rad rad2deg radians=deg2rad isnan isinf isfinite invert"
+    "deg2rad rad2deg radians=deg2rad fix=trunc isnan isinf isfinite invert"
 )
 #: functions of ``a``
 _OF_A: Final = "negative=neg positive logical_not"
@@ -30,9 +31,20 @@ _BINARY: Final = (
     "gcd lcm equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor bitwise_and "
     "bitwise_or bitwise_xor matmul"
 )
+#: operations that compute in the type of integers
+_OF_WHOLE: Final = {"exp2": lambda x: ops.pow(2, x), "reciprocal": ops.inv}
+#: functions that give float32, and of which element types
+_SINGLE: Final = {
+    "ceil": frozenset(dtypes.ALL),
+    "trunc": _WHOLE | {dtypes.bool_, dtypes.float64},
+    "fix": _WHOLE | {dtypes.bool_, dtypes.float64},
+    "sign": _WHOLE,
+    "cbrt": frozenset({dtypes.float16}),
+    "divide": frozenset({dtypes.float64}),
+    "true_divide": frozenset({dtypes.float64}),
+}
 #: signatures without an element type, as in `weft.mint.rows`
 _ROWS: Final = (
-    "fix(x) = trunc",
     "isposinf(x)",
     "isneginf(x)",
     "around(a, decimals=0) = round",
@@ -76,7 +88,10 @@ def _typed(name: str, operation: Callable[..., Any], parameters: tuple[str, ...]
         operands = [tensor(each) for each in given.values()]
         if flags:
             operands = [each.astype(dtypes.float16) if each.dtype is dtypes.bool_ else each for each in operands]
-        found = operation(*operands)
+        whole = name in _OF_WHOLE and operands[0].dtype.category < 2
+        if any(each.dtype in _SINGLE.get(name, ()) for each in operands):
+            operands = [each.astype(dtypes.float32) for each in operands]
+        found = (_OF_WHOLE[name] if whole else operation)(*operands)
         return found if dtype is None else found.astype(dtype)
 
     function.__name__ = function.__qualname__ = name

@@ -7,6 +7,7 @@ from typing import Any
 from weft import dtypes, ops
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
+from weft.errors import NoTensor
 from weft.ops._rules import tensor
 
 __all__ = ["add", "allclose", "cdist", "clone", "einsum", "equal", "item", "sub", "triangular_solve"]
@@ -130,7 +131,7 @@ def a_tensor(name: str, value: Any) -> Any:
         TypeError: it is none.
     """
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}: the input must be a Tensor, not {type(value).__name__}")
+        raise NoTensor(f"{name}: the input must be a Tensor, not {type(value).__name__}")
     return value
 
 

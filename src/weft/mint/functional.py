@@ -7,6 +7,7 @@ from typing import Any
 from weft import dtypes, ops
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
+from weft.mint import shaping
 from weft.mint.arithmetic import a_tensor
 from weft.mint.rows import functions
 from weft.mint.shaping import flatten as flatten
@@ -132,7 +133,7 @@ def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
         >>> print(softmax(Tensor([1.0, 1.0])))
         [0.5 0.5]
     """
-    return ops.softmax(input, _softmax_dim(input, dim), dtype=dtype)
+    return shaping.softmax(input, _softmax_dim(input, dim), dtype=dtype)
 
 
 def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any:

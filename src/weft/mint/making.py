@@ -105,6 +105,13 @@ def randn(*size: Any, generator: Any = None, dtype: Any = None, device: Any = No
     return ops.randn(*size, dtype=dtype)
 
 
+def _continuous_type(name: str, input: Any, dtype: Any) -> Any:
+    wanted = input.dtype if dtype is None else dtypes.of(dtype)
+    if wanted.category != 2:
+        raise TypeError(f"{name}() needs a floating dtype, not {wanted}")
+    return wanted
+
+
 def rand_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """Numbers of the uniform distribution in the shape of a tensor.
 
@@ -113,7 +120,7 @@ def rand_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
         (2,)
     """
     del device
-    return ops.rand_like(input, dtype=dtype)
+    return ops.rand_like(input, dtype=_continuous_type("rand_like", input, dtype))
 
 
 def randn_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
@@ -124,7 +131,7 @@ def randn_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
         (2,)
     """
     del device
-    return ops.randn_like(input, dtype=dtype)
+    return ops.randn_like(input, dtype=_continuous_type("randn_like", input, dtype))
 
 
 def randint(*args: Any, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
@@ -149,7 +156,7 @@ def randint_like(*args: Any, dtype: Any = None, device: Any = None) -> Any:
     """
     del device
     low, high, input = _bounds("randint_like", "(input, low=0, high)", (*args[1:], *args[:1]))
-    return ops.randint_like(input, low, high, dtype=input.dtype if dtype is None else dtype)
+    return ops.randint(low, high, input.shape, dtype=input.dtype if dtype is None else dtype)
 
 
 def _bounds(name: str, form: str, args: tuple[Any, ...]) -> tuple[Any, Any, Any]:

@@ -121,6 +121,8 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
         >>> print(softmax(Tensor([1.0, 1.0]), 0))
         [0.5 0.5]
     """
+    if input.ndim == 0:
+        return ops.softmax(input.reshape((1,)), dim, dtype=dtype).reshape(())
     return ops.softmax(input, dim, dtype=dtype)
 
 

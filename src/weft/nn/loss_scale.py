@@ -94,6 +94,7 @@ class DynamicLossScaleUpdateCell(Cell):
 
     def __init__(self, loss_scale_value: float, scale_factor: float, scale_window: int) -> None:
         super().__init__()
+        self._whole = isinstance(loss_scale_value, int)
         if loss_scale_value < 1:
             raise ValueError(f"loss_scale_value must be at least 1, not {loss_scale_value}")
         if scale_factor <= 1:
@@ -109,8 +110,9 @@ class DynamicLossScaleUpdateCell(Cell):
         self.good_steps = Parameter(Tensor(np.zeros((), np.int32)), name="good_steps", requires_grad=False)
 
     def get_loss_scale(self) -> float:
-        """The current scale."""
-        return float(self.loss_scale_parameter)
+        """The current scale; an int if the first one was and it is whole."""
+        scale = float(self.loss_scale_parameter)
+        return int(scale) if self._whole and scale.is_integer() else scale
 
     def construct(self, loss_scale: Any, finite: Tensor) -> Tensor:
         """Move the scale; returns whether the step overflowed."""
@@ -133,10 +135,10 @@ class FixedLossScaleUpdateCell(Cell):
 
     def __init__(self, loss_scale_value: float) -> None:
         super().__init__()
-        self.loss_scale_value = float(loss_scale_value)
+        self.loss_scale_value = loss_scale_value
 
     def get_loss_scale(self) -> float:
-        """The scale."""
+        """The scale, as it was given."""
         return self.loss_scale_value
 
     def construct(self, loss_scale: Any, finite: Tensor) -> Tensor:

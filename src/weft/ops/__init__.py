@@ -7,7 +7,7 @@ Importing the families attaches the Tensor methods. A name that is both a module
 from __future__ import annotations
 
 from weft.core.operators import OPERATOR_CLASSES as _OPERATOR_CLASSES
-from weft.ops import _operands
+from weft.ops import _operands, element_types
 from weft.ops import blocks as _blocks  # noqa: F401  (declares the operator classes)
 from weft.ops import methods as _methods  # noqa: F401  (attaches the methods)
 from weft.ops import optimizer as _optimizer  # noqa: F401  (declares the steps)
@@ -53,6 +53,7 @@ from weft.ops.summary import *
 from weft.ops.trigonometry import *
 
 _operands.refuse_strangers(globals(), __name__, "host_call")
+element_types.attach()
 globals().update(_OPERATOR_CLASSES)
 
 #: public names: the functions and the operator classes

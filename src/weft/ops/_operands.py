@@ -1,4 +1,7 @@
-"""An operand that is no tensor is a `TypeError`, wherever in a function its first attribute is read."""
+"""An operand that is no tensor is a `TypeError`, wherever in a function its first attribute is read.
+
+It is an `AttributeError` as well (`weft.errors.NoTensor`), as MindSpore raises where nothing checks operands first.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from typing import Any
 from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
 from weft.core.transparency import FRAMELESS, KEEPING, PYTHON_ONLY, STAND_INS, TRANSPARENT, UNBROKEN
+from weft.errors import NoTensor
 
+#: classes of what is given in place of tensors
+_STRANGERS = (str, type(None), bool, int, float, complex, list, tuple, dict)
 _KNOWN = (TRANSPARENT, UNBROKEN, KEEPING, STAND_INS, PYTHON_ONLY, FRAMELESS)
 
 
@@ -27,7 +33,7 @@ def refusing(function: Any, module: str) -> Any:
         >>> refusing(rows, __name__)("abc")
         Traceback (most recent call last):
             ...
-        TypeError: rows() takes tensors, not str ('abc')
+        weft.errors.NoTensor: rows() takes tensors, not str ('abc')
     """
 
     @functools.wraps(function)
@@ -36,11 +42,10 @@ def refusing(function: Any, module: str) -> Any:
             try:
                 return function(*args, **kwargs)
             except AttributeError as error:
-                given = (*args, *kwargs.values())
-                if error.name is None or isinstance(error.obj, Tensor) or not any(error.obj is one for one in given):
+                if type(error.obj) not in _STRANGERS or error.name is None or not hasattr(Tensor, error.name):
                     raise
                 what = f"{type(error.obj).__name__} ({error.obj!r:.60})"
-                raise TypeError(f"{function.__name__}() takes tensors, not {what}") from None
+                raise NoTensor(f"{function.__name__}() takes tensors, not {what}") from None
         except Exception as error:
             hide_operation(error)
             raise

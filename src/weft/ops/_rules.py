@@ -30,6 +30,15 @@ def floating(array: Any) -> Any:
     return converted(array, jnp.float32)
 
 
+def mean_of(array: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+    """The mean of an array in its element type: rounded toward zero for integers, float32 for bools."""
+    if not jnp.issubdtype(array.dtype, jnp.integer):
+        return jnp.mean(floating(array), axes, keepdims=keepdims)
+    total = jnp.sum(array, axes, dtype=array.dtype, keepdims=keepdims)
+    count = max(array.size // max(total.size, 1), 1)
+    return converted(jnp.sign(total).astype(jnp.int64) * (jnp.abs(total.astype(jnp.int64)) // count), array.dtype)
+
+
 def wide(indices: Any) -> Any:
     """Integers that can be compared with any size: those of 8 or 16 bits as int32."""
     return converted(indices, jnp.int32) if indices.dtype.itemsize < 4 else indices
@@ -55,6 +64,18 @@ def operands(name: str, *arrays: Any) -> tuple[Any, ...]:
     """Operands of an elementwise operation: promoted to one type, shapes checked."""
     broadcastable(name, *arrays)
     return promoted(*arrays)
+
+
+def of_one_type(name: str, *arrays: Any) -> None:
+    """Refuse operands of different element types, where nothing is promoted.
+
+    Raises:
+        TypeError: they differ.
+    """
+    kinds = [dtypes.of_np(array.dtype) for array in arrays]
+    if any(kind is not kinds[0] for kind in kinds):
+        names = " and ".join(kind.np_dtype.name for kind in kinds)
+        raise TypeError(f"{name}: the operands must have one element type, not {names}; cast one of them")
 
 
 def one_axis(name: str, axis: int, ndim: int) -> int:

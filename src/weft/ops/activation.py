@@ -171,9 +171,11 @@ def leaky_relu(input: Any, *, alpha: float = 0.2) -> Any:
         >>> print(leaky_relu(Tensor([-1.0, 2.0]), alpha=0.5))
         [-0.5  2. ]
     """
-    _require_floating("leaky_relu", input)
-    slope = jnp.where(input == 0, 0.5 * (1 + alpha), jnp.where(input > 0, 1, alpha)).astype(input.dtype)
-    return input * slope
+    if not jnp.issubdtype(input.dtype, jnp.inexact):  # numbers in the type of the tensor
+        return jnp.where(input > 0, input, (input * int(alpha)).astype(input.dtype))
+    x = input
+    slope = jnp.where(x == 0, 0.5 * (1 + alpha), jnp.where(x > 0, 1, alpha)).astype(x.dtype)
+    return x * slope
 
 
 @op("Elu", init="alpha=1.0", samples=_values, elementwise=True)
@@ -209,7 +211,9 @@ def selu(input_x: Any) -> Any:
         >>> print(selu(Tensor([0.0])))
         [0.]
     """
-    return jax.nn.selu(floating(input_x))
+    if not jnp.issubdtype(input_x.dtype, jnp.inexact):
+        return converted(jnp.maximum(jax.nn.selu(floating(input_x)), 0), input_x.dtype)
+    return jax.nn.selu(input_x)
 
 
 @op("HSwish", method="hardswish", samples=_values, elementwise=True)
@@ -382,6 +386,8 @@ def prelu(input: Any, weight: Any) -> Any:
         raise ValueError(f"prelu: weight must have shape (1,) or ({channels},), not {tuple(weight.shape)}")
     if weight.shape[0] > 1:
         weight = weight.reshape((1, -1) + (1,) * (input.ndim - 2))
+    elif input.ndim == 0:
+        weight = weight.reshape(())
     return jnp.where(input > 0, input, input * weight.astype(input.dtype))
 
 

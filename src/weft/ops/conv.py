@@ -13,6 +13,7 @@ from weft.core.describing import described
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops._rules import promoted
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv3d_transpose", "conv_transpose1d", "conv_transpose2d"]
@@ -171,6 +172,8 @@ def padding_of(name: str, pad_mode: str, padding: Any, rank: int) -> Pads | str:
     mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
     padding = freeze(padding)
     if mode in ("same", "valid"):
+        if isinstance(padding, str):
+            raise TypeError(f"{name}: padding must be an int or a tuple of ints, not {padding!r}")
         if padding != 0 and not (isinstance(padding, tuple) and all(p == 0 for p in padding)):
             raise ValueError(f"{name}: padding {padding!r} is only used with pad_mode='pad', not {pad_mode!r}")
         return mode.upper()
@@ -185,7 +188,7 @@ def padding_of(name: str, pad_mode: str, padding: Any, rank: int) -> Pads | str:
 def _check_shapes(name: str, input: Any, weight: Any, rank: int, groups: int, data_format: str) -> None:
     for what, tensor in (("input", input), ("weight", weight)):
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"{name}: {what} must be a Tensor, not {type(tensor).__name__}")
+            raise NoTensor(f"{name}: {what} must be a Tensor, not {type(tensor).__name__}")
         if tensor.ndim != rank + 2:
             raise ValueError(f"{name}: {what} must have {rank + 2} dimensions, not shape {tensor.shape}")
     if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:

@@ -13,6 +13,7 @@ from weft import dtypes
 from weft.core.declare import op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Sample
+from weft.core.run_number import whole
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
 from weft.ops._rules import numbers, tensor
@@ -330,7 +331,8 @@ def eye(n: int, m: int | None = None, dtype: Any = None) -> Any:
         [[1. 0.]
          [0. 1.]]
     """
-    return _eye(int(n), int(n if m is None else m), _float_of(dtype))
+    rows, columns = whole(n), whole(n if m is None else m)
+    return _eye(rows, columns, _float_of(dtype))
 
 
 def meshgrid(*inputs: Any, indexing: str = "xy") -> Any:
@@ -428,6 +430,10 @@ def sequence_mask(lengths: Any, maxlen: int | None = None) -> Any:
 
 
 def _window(name: str, make: Any, length: int, periodic: bool, dtype: Any) -> Any:
+    if isinstance(length, str):
+        raise TypeError(f"{name}: the length must be an int, not {length!r}")
+    if dtype is not None and dtypes.of(dtype).category != 2:
+        raise TypeError(f"{name}: the element type must be floating point, not {dtypes.of(dtype)}")
     length = int(_number(length))
     if length < 0:
         raise ValueError(f"{name}: the length must not be negative, not {length}")
@@ -472,23 +478,25 @@ def hamming_window(
 
 
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Any:
-    """Hann window.
+    """Hann window, in float64 by default.
 
     Example:
         >>> hann_window(4).shape
         (4,)
     """
-    return _window("hann_window", np.hanning, window_length, periodic, dtype)
+    return _window("hann_window", np.hanning, window_length, periodic, dtype or dtypes.float64)
 
 
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None) -> Any:
-    """Kaiser window.
+    """Kaiser window, in float64 by default.
 
     Example:
         >>> kaiser_window(4).shape
         (4,)
     """
-    return _window("kaiser_window", lambda count: np.kaiser(count, beta), window_length, periodic, dtype)
+    return _window(
+        "kaiser_window", lambda count: np.kaiser(count, beta), window_length, periodic, dtype or dtypes.float64
+    )
 
 
 # -- from Python values ------------------------------------------------------------------------------------
@@ -515,13 +523,16 @@ def scalar_to_array(input_x: Any) -> Any:
 
 
 def tuple_to_array(input_x: Any) -> Any:
-    """A tuple of numbers as a 1-D tensor.
+    """A tuple of numbers as a 1-D tensor; ints as int32.
 
     Example:
         >>> print(tuple_to_array((1, 2)))
         [1 2]
     """
-    return stack([tensor(item) for item in input_x]) if any(isinstance(i, Tensor) for i in input_x) else Tensor(input_x)
+    if any(isinstance(item, Tensor) for item in input_x):
+        return stack([tensor(item) for item in input_x])
+    made = Tensor(input_x)
+    return made.astype(dtypes.int32) if made.dtype is dtypes.int64 else made
 
 
 def complex(input: Any, other: Any) -> Any:

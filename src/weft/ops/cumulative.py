@@ -127,6 +127,8 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
         >>> print(diff(Tensor([1, 4, 9])))
         [3 5]
     """
+    if x.ndim == 0:
+        raise TypeError("diff: needs a tensor of at least one dimension")
     axis = one_axis("diff", axis, x.ndim)
     parts = [p for p in (prepend, x, append) if p is not None]
     x = parts[0] if len(parts) == 1 else concat(parts, axis)

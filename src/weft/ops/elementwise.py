@@ -8,11 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from weft import dtypes
 from weft.core.declare import op, operator_class
 from weft.ops._kinks import magnitude
 from weft.ops._rules import floating
 from weft.ops._samples import POSITIVE, UNIT, A, one, positive, unary
-from weft.ops.math import div, mul, real_div, square
+from weft.ops.math import mul, real_div, square, typed_div
 
 __all__ = [
     "abs", "absolute", "angle", "cbrt", "ceil", "conj", "deg2rad", "exp", "exp2", "expm1", "fix", "floor", "frac",
@@ -262,13 +263,13 @@ def rint(input: Any) -> Any:
 
 
 def frac(x: Any) -> Any:
-    """The part of each element after the point.
+    """The part of each element after the point; of bools, int64.
 
     Example:
         >>> print(frac(Tensor([1.5, -1.5])))
         [ 0.5 -0.5]
     """
-    return x - trunc(x)
+    return mul(x.astype(dtypes.int64), 0) if x.dtype is dtypes.bool_ else x - trunc(x)
 
 
 @op("Logit", method="logit", init="eps=-1.0", samples=one(np.abs(UNIT), eps=-1.0))
@@ -444,17 +445,18 @@ def is_floating_point(input: Any) -> bool:
 
 
 def inv(x: Any) -> Any:
-    """One divided by each element.
+    """One divided by each element, in the type of the tensor: those of integers are rounded toward zero.
 
     Example:
         >>> print(inv(Tensor([4.0])))
         [0.25]
     """
-    return div(1, x)
+    return typed_div(1, x)
 
 
 absolute = abs
 fix = trunc
 
+operator_class("Inv", inv)
 operator_class("Round", round)
 operator_class("Polar", polar)

@@ -10,6 +10,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.bounds import check_bounds
+from weft.core.conversion import converted
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.core.run_number import shown
@@ -251,7 +252,7 @@ def index_select(input: Any, axis: int, index: Any) -> Any:
 
 def _divided_at(x: Any, positions: Any, divisors: Any) -> Any:
     if not jnp.issubdtype(x.dtype, jnp.inexact):
-        return x.at[positions].divide(divisors)
+        return converted(x.at[positions].divide(divisors), x.dtype)
     return x / multiplied_at(jnp.ones_like(x), positions, divisors)
 
 
@@ -451,6 +452,8 @@ def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
         >>> print(index_fill(Tensor([1, 2, 3]), 0, Tensor([0, 2]), 9))
         [9 2 9]
     """
+    if x.ndim == 0:
+        return reshape(index_fill(reshape(x, (1,)), axis, index, value), ())
     axis = one_axis("index_fill", axis, x.ndim)
     _along("index_fill")(x, index, axis)
     size = x.shape[axis]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math as python_math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from weft import dtypes
@@ -29,7 +30,7 @@ __all__ = [
 tensor_add = math.add
 tensor_sub = math.sub
 tensor_mul = math.mul
-tensor_div = math.real_div
+tensor_div = math.typed_div
 tensor_floordiv = math.floor_div
 tensor_mod = math.floor_mod
 tensor_pow = math.pow
@@ -45,21 +46,6 @@ tensor_slice = joining.slice
 pack = joining.stack
 unpack = joining.unstack
 
-scalar_add = operator.add
-scalar_sub = operator.sub
-scalar_mul = operator.mul
-scalar_div = operator.truediv
-scalar_floordiv = operator.floordiv
-scalar_mod = operator.mod
-scalar_pow = operator.pow
-scalar_eq = operator.eq
-scalar_ne = operator.ne
-scalar_lt = operator.lt
-scalar_le = operator.le
-scalar_gt = operator.gt
-scalar_ge = operator.ge
-scalar_uadd = operator.pos
-scalar_usub = operator.neg
 scalar_log = python_math.log
 bool_eq = operator.eq
 string_eq = operator.eq
@@ -265,6 +251,63 @@ def reduced_shape(shape: Any, axis: Any) -> tuple[int, ...]:
     """
     axes = all_axes("reduced_shape", axis, len(shape))
     return tuple(1 if i in axes else dim for i, dim in enumerate(shape))
+
+
+def _scalar(name: str, operation: Callable[..., Any], divides: bool = False) -> Callable[..., Any]:
+    """A function ``scalar_...(x, y)`` of two numbers, or tensors."""
+
+    def function(x: Any, y: Any) -> Any:
+        if divides and isinstance(y, Tensor) and y.size != 1:
+            raise ValueError(f"{name}: the divisor is a number or a tensor of one element, not of shape {y.shape}")
+        return operation(x, y)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""`operator.{operation.__name__}` of two numbers, or of tensors.
+
+    Args:
+        x: number or tensor.
+        y: number{" or tensor of one element" if divides else " or tensor"}.
+
+    Example:
+        >>> {name}(7, 2)
+        {operation(7, 2)!r}
+    """
+    return function
+
+
+scalar_add = _scalar("scalar_add", operator.add)
+scalar_sub = _scalar("scalar_sub", operator.sub)
+scalar_mul = _scalar("scalar_mul", operator.mul)
+scalar_div = _scalar("scalar_div", operator.truediv, divides=True)
+scalar_floordiv = _scalar("scalar_floordiv", operator.floordiv, divides=True)
+scalar_mod = _scalar("scalar_mod", operator.mod, divides=True)
+scalar_pow = _scalar("scalar_pow", operator.pow)
+scalar_eq = _scalar("scalar_eq", operator.eq)
+scalar_ne = _scalar("scalar_ne", operator.ne)
+scalar_lt = _scalar("scalar_lt", operator.lt)
+scalar_le = _scalar("scalar_le", operator.le)
+scalar_gt = _scalar("scalar_gt", operator.gt)
+scalar_ge = _scalar("scalar_ge", operator.ge)
+
+
+def scalar_uadd(x: Any) -> Any:
+    """The number itself.
+
+    Example:
+        >>> scalar_uadd(2)
+        2
+    """
+    return x
+
+
+def scalar_usub(x: Any) -> Any:
+    """The number with the opposite sign.
+
+    Example:
+        >>> scalar_usub(2)
+        -2
+    """
+    return -x
 
 
 def typeof(value: Any) -> Any:

@@ -291,14 +291,28 @@ def eigvals(A: Any) -> Any:
 
 
 @op("Pinv", classes=(), method="pinv", samples=one(_TALL))
-def pinv(x: Any) -> Any:
+def pinv(x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
     """Pseudo-inverse of matrices.
+
+    Args:
+        x: tensor (..., M, N).
+        atol: singular values up to this count as 0.
+        rtol: those up to this part of the largest one do; by default the larger dimension times the distance of 1
+            to the next number, 0 if `atol` is given.
+        hermitian: accepted; symmetric matrices have the same pseudo-inverse.
 
     Example:
         >>> pinv(Tensor([[3.0, 0.0]])).shape
         (2, 1)
     """
-    return _with_room(jnp.linalg.pinv, floating(x))
+    del hermitian
+    x = floating(x)
+    if atol is None:
+        return _with_room(lambda rows: jnp.linalg.pinv(rows, rtol=rtol), x)
+    u, sizes, vt = jnp.linalg.svd(x, full_matrices=False)
+    least = jnp.maximum(atol, (rtol or 0.0) * sizes[..., :1])
+    inverse = jnp.where(sizes > least, 1 / jnp.where(sizes > least, sizes, 1), 0).astype(x.dtype)
+    return jnp.matmul(jnp.swapaxes(vt, -1, -2).conj() * inverse[..., None, :], jnp.swapaxes(u, -1, -2).conj())
 
 
 @op("MatrixPower", init="n", samples=_square(n=3))
@@ -309,7 +323,16 @@ def matrix_power(input: Any, *, n: int) -> Any:
         >>> print(matrix_power(Tensor([[2.0]]), 3))
         [[8.]]
     """
-    return jnp.linalg.matrix_power(_need_square("matrix_power", input), n)
+    kind, input = input.dtype, _need_square("matrix_power", input)
+    if n < 0 or not jnp.issubdtype(kind, jnp.integer):
+        return jnp.linalg.matrix_power(input, n)
+    input = input.astype(kind)
+    power, square = jnp.broadcast_to(jnp.eye(input.shape[-1], dtype=input.dtype), input.shape), input
+    while n:
+        if n & 1:
+            power = jnp.matmul(power, square)
+        square, n = jnp.matmul(square, square), n >> 1
+    return power
 
 
 @op("MatrixExp", samples=one(_SQUARE * np.float32(0.1)))
@@ -414,6 +437,8 @@ def cdist(x1: Any, x2: Any, *, p: float = 2.0) -> Any:
         >>> print(cdist(Tensor([[0.0, 0.0]]), Tensor([[3.0, 4.0]])))
         [[5.]]
     """
+    if x1.ndim < 2 or x2.ndim < 2:
+        raise ValueError(f"cdist: needs two tensors of at least 2 dimensions, not {x1.shape} and {x2.shape}")
     return norm_of(x1[..., :, None, :] - x2[..., None, :, :], p, (-1,))
 
 

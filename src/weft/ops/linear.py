@@ -9,7 +9,7 @@ import numpy as np
 
 from weft.core.declare import op
 from weft.core.primitive import Sample
-from weft.ops._rules import promoted
+from weft.ops._rules import of_one_type
 
 __all__ = ["dense", "linear"]
 
@@ -33,6 +33,7 @@ def dense(input: Any, weight: Any, bias: Any = None) -> Any:
         Tensor: (..., O).
 
     Raises:
+        TypeError: different element types.
         ValueError: the sizes do not fit.
 
     Example:
@@ -47,7 +48,7 @@ def dense(input: Any, weight: Any, bias: Any = None) -> Any:
         )
     if bias is not None and tuple(bias.shape) not in ((), tuple(weight.shape[:-1])):
         raise ValueError(f"dense: a bias of shape {tuple(bias.shape)} does not fit {weight.shape[0]} outputs")
-    input, weight = promoted(input, weight)
+    of_one_type("dense", input, weight)
     out = jnp.matmul(input, weight.T)
     return out if bias is None else out + bias.astype(out.dtype)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import op, operator_class
-from weft.ops._rules import broadcastable, operands
+from weft.ops._rules import broadcastable, of_one_type, operands
 from weft.ops._samples import DIVISORS, FLAGS, INTEGERS, pairs, unary
 
 __all__ = [
@@ -152,6 +152,7 @@ def bitwise_left_shift(input: Any, other: Any) -> Any:
         >>> print(bitwise_left_shift(Tensor([1, 2]), 2))
         [4 8]
     """
+    of_one_type("bitwise_left_shift", input, other)
     return jnp.left_shift(*_bits("bitwise_left_shift", input, other))
 
 
@@ -163,6 +164,7 @@ def bitwise_right_shift(input: Any, other: Any) -> Any:
         >>> print(bitwise_right_shift(Tensor([8, 5]), 2))
         [2 1]
     """
+    of_one_type("bitwise_right_shift", input, other)
     return jnp.right_shift(*_bits("bitwise_right_shift", input, other))
 
 

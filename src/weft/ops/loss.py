@@ -17,7 +17,7 @@ from weft.core.primitive import Primitive, Sample
 from weft.core.run_number import shown
 from weft.core.tensor import Tensor
 from weft.ops._kinks import magnitude, rectified, vector_norm
-from weft.ops._rules import floating, operands, wide
+from weft.ops._rules import floating, mean_of, of_one_type, operands, promoted, wide
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
@@ -39,7 +39,7 @@ def _reduced(name: str, loss: Any, reduction: str, weight: Any = None) -> Any:
     if reduction == "sum":
         return jnp.sum(loss)
     if reduction == "mean":
-        return jnp.mean(floating(loss)) if weight is None else jnp.sum(loss) / jnp.sum(weight)
+        return mean_of(loss) if weight is None else jnp.sum(loss) / jnp.sum(weight)
     raise ValueError(f"{name}: reduction must be 'none', 'mean' or 'sum', not {reduction!r}")
 
 
@@ -62,7 +62,8 @@ def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
         2.0
     """
     input, target = operands("mse_loss", input, target)
-    return _reduced("mse_loss", jnp.square(input - target), reduction)
+    squares = jnp.square(input - target)
+    return _reduced("mse_loss", floating(squares) if reduction == "mean" else squares, reduction)
 
 
 @op("L1Loss", classes=(), samples=[Sample((_A, _B))], promotes=True)
@@ -74,6 +75,8 @@ def l1_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
         1.0
     """
     input, target = operands("l1_loss", input, target)
+    if input.dtype == jnp.bool_:
+        return _reduced("l1_loss", input ^ target, reduction) if reduction == "none" else jnp.any(input ^ target)
     return _reduced("l1_loss", magnitude(input - target), reduction)
 
 
@@ -155,7 +158,7 @@ def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, *, reduct
         0.6931472
     """
     _same_shape("binary_cross_entropy", logits, labels)
-    logits, labels = operands("binary_cross_entropy", logits, labels)
+    of_one_type("binary_cross_entropy", logits, labels)
     loss = _cross_entropy_of(logits, labels)
     if weight is not None:
         loss = loss * weight.astype(loss.dtype)
@@ -386,23 +389,27 @@ def cross_entropy(
         >>> print(cross_entropy(Tensor([[0.0, 0.0]]), Tensor([1])))
         0.6931472
     """
+    if input.ndim == 0:
+        raise ValueError("cross_entropy: needs scores along a dimension, not a tensor without dimensions")
     axis = 0 if input.ndim == 1 else 1
     if not jnp.issubdtype(input.dtype, jnp.floating):
         raise TypeError(f"cross_entropy: the scores must be floating, not {dtypes.of_np(input.dtype)}")
     if jnp.issubdtype(target.dtype, jnp.floating):
         _same_shape("cross_entropy", input, target)
+        input, target = promoted(input, target)
         log_probabilities = jax.nn.log_softmax(input, axis=axis)
-        target = target.astype(input.dtype)
         count = input.shape[axis]
         if label_smoothing:
             target = target * (1 - label_smoothing) + label_smoothing / count
         if weight is not None:
             shape = [1] * input.ndim
             shape[axis] = count
-            target = target * weight.astype(input.dtype).reshape(shape)
+            target = target * weight.astype(target.dtype).reshape(shape)
         loss = -jnp.sum(target * log_probabilities, axis=axis)
         return _reduced("cross_entropy", loss, reduction)
     _check_classes("cross_entropy", input, target, weight)
+    if weight is not None:
+        input, weight = promoted(input, weight)
     log_probabilities = jax.nn.log_softmax(input, axis=axis)
     loss, weights = _class_loss(log_probabilities, target, weight, ignore_index, label_smoothing)
     return _reduced("cross_entropy", loss, reduction, weights)

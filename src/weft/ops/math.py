@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from weft import dtypes
 from weft.core.declare import Declaration, add_method, op, operator_class
 from weft.core.describing import described
 from weft.ops._rules import floating, operands, promoted, tensor
@@ -86,7 +85,7 @@ def add(input: Any, other: Any) -> Any:
     gradient=lambda x, y, out, dout: (dout, neg(dout)),
 )
 def sub(input: Any, other: Any) -> Any:
-    """Subtract elementwise, with broadcasting.
+    """Subtract elementwise, with broadcasting; of bools, whether they differ.
 
     Example:
         >>> print(sub(Tensor([1.0, 2.0]), 1))
@@ -94,7 +93,7 @@ def sub(input: Any, other: Any) -> Any:
     """
     input, other = operands("sub", input, other)
     if input.dtype == jnp.bool_:
-        raise TypeError("sub: bool tensors cannot be subtracted; use logical_xor")
+        return jnp.logical_xor(input, other)
     return jnp.subtract(*_exact(input, other))
 
 
@@ -132,7 +131,7 @@ def _div_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
     operator="__truediv__",
     reflected="__rtruediv__",
     method=("true_divide", "divide"),
-    classes=("RealDiv", "Div"),
+    classes="Div",
     gradient=_div_rule,
 )
 def real_div(input: Any, other: Any) -> Any:
@@ -146,6 +145,17 @@ def real_div(input: Any, other: Any) -> Any:
         [0.25 0.5 ]
     """
     return _divide("div", input, other)
+
+
+def typed_div(x: Any, y: Any) -> Any:
+    """Divide elementwise in the type of the operands: quotients of integers are rounded toward zero.
+
+    Example:
+        >>> print(typed_div(Tensor([1, -7]), 4))
+        [ 0 -1]
+    """
+    whole = all(tensor(each).dtype.category == 1 for each in (x, y))
+    return truncate_div(x, y) if whole else real_div(x, y)
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
@@ -177,13 +187,15 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
 
 @_rounded("FloorDiv", method=("floor_div", "floor_divide"), operator="__floordiv__", reflected="__rfloordiv__")
 def floor_div(x: Any, y: Any) -> Any:
-    """Divide and round down, elementwise.
+    """Divide and round down, elementwise; bools stay as they are.
 
     Example:
         >>> print(floor_div(Tensor([7, -7]), 2))
         [ 3 -4]
     """
     x, y = operands("floor_div", x, y)
+    if x.dtype == jnp.bool_:
+        return jnp.broadcast_arrays(x, y)[0]
     return jnp.floor_divide(x, y)
 
 
@@ -202,6 +214,8 @@ def floor_mod(input: Any, other: Any) -> Any:
         [3 1]
     """
     input, other = operands("floor_mod", input, other)
+    if input.dtype == jnp.bool_:
+        return input & ~other
     return jnp.remainder(input, other)
 
 
@@ -219,6 +233,8 @@ def fmod(input: Any, other: Any) -> Any:
         [ 3 -3]
     """
     input, other = operands("fmod", input, other)
+    if input.dtype == jnp.bool_:
+        return input & ~other
     return jnp.fmod(input, other)
 
 
@@ -331,7 +347,7 @@ def square(input: Any) -> Any:
 @_unary(
     "Reciprocal",
     method="reciprocal",
-    classes=("Reciprocal", "Inv"),
+    classes="Reciprocal",
     gradient=lambda x, out, dout: (neg(mul(dout, square(out))),),
 )
 def reciprocal(input: Any) -> Any:
@@ -457,6 +473,8 @@ def bias_add(input_x: Any, bias: Any, *, data_format: str = "NCHW") -> Any:
         >>> print(bias_add(Tensor([[1.0, 2.0]]), Tensor([10.0, 20.0])))
         [[11. 22.]]
     """
+    if input_x.ndim == 0:
+        raise ValueError("bias_add: needs a tensor of at least one dimension")
     axis = _channel_axis(input_x.ndim, data_format)
     if bias.ndim != 1 or bias.shape[0] != input_x.shape[axis]:
         raise ValueError(
@@ -471,15 +489,10 @@ def bias_add(input_x: Any, bias: Any, *, data_format: str = "NCHW") -> Any:
 def positive(input: Any) -> Any:
     """The tensor itself.
 
-    Raises:
-        TypeError: the tensor is bool.
-
     Example:
         >>> print(positive(Tensor([1.0])))
         [1.]
     """
-    if tensor(input).dtype is dtypes.bool_:
-        raise TypeError("positive: bool tensors have no sign")
     return tensor(input)
 
 
@@ -514,5 +527,6 @@ def subtract(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 truncate_mod = fmod
 
 add_method("div", div)
+operator_class("RealDiv", typed_div)
 operator_class("AddN", addn)
 operator_class("AccumulateNV2", addn)

@@ -11,7 +11,8 @@ from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
-from weft.ops._rules import numbers, promoted, tensor
+from weft.errors import NoTensor
+from weft.ops._rules import numbers, of_one_type, promoted, tensor
 from weft.ops._samples import A, B, one
 from weft.ops.math import add, mul
 from weft.ops.reduce import counting, reduce_sum
@@ -46,7 +47,8 @@ def _product_rule(x: Any, y: Any, out: Any, dout: Any, *, transpose_a: bool, tra
 @op("MatMul", classes=(), gradient=_product_rule, samples=_product_samples)
 def _product(input: Any, other: Any, *, transpose_a: bool = False, transpose_b: bool = False) -> Any:
     """Matrix product over the last two dimensions."""
-    a, b = promoted(input, other)
+    of_one_type("matmul", input, other)
+    a, b = input, other
     if transpose_a:
         a = jnp.swapaxes(a, -1, -2)
     if transpose_b:
@@ -80,12 +82,16 @@ def matmul(input: Any, other: Any) -> Any:
         Tensor: the product.
 
     Raises:
+        TypeError: different element types.
         ValueError: shapes that do not fit.
 
     Example:
         >>> print(matmul(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
         [[11.]]
     """
+    stranger = next((each for each in (input, other) if isinstance(each, (int, float, complex, str))), None)
+    if stranger is not None:
+        raise NoTensor(f"matmul takes tensors, not {type(stranger).__name__}")
     input, other = tensor(input), tensor(other)
     left, right = len(input.shape), len(other.shape)
     if left >= 2 and right >= 2:
@@ -175,13 +181,13 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
 
 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """``beta * input + alpha * sum(batch1 @ batch2)`` over the batch.
+    """``beta * input + alpha * sum(batch1 @ batch2)`` over the batch; of integers, int64.
 
     Example:
         >>> print(addbmm(Tensor([[1.0]]), Tensor([[[2.0]]]), Tensor([[[3.0]]])))
         [[7.]]
     """
-    return _sum_of(input, reduce_sum(bmm(batch1, batch2), 0), beta, alpha)
+    return _sum_of(input, reduce_sum(counting(bmm(batch1, batch2), None), 0), beta, alpha)
 
 
 def baddbmm(input: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
@@ -350,7 +356,10 @@ def kron(input: Any, other: Any) -> Any:
         >>> print(kron(Tensor([1, 10]), Tensor([1, 2])))
         [ 1  2 10 20]
     """
-    return jnp.kron(*promoted(input, other))
+    input, other = promoted(input, other)
+    if input.dtype == jnp.bool_:
+        return jnp.kron(input.astype(jnp.uint8), other.astype(jnp.uint8)).astype(jnp.bool_)
+    return jnp.kron(input, other)
 
 
 @op("Cross", init="dim=-65530", samples=one(A, B, dim=-1))

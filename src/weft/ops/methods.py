@@ -18,6 +18,7 @@ from weft.core.declare import add_method
 from weft.core.lending import part
 from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.transparency import keeps, transparent
+from weft.errors import NoTensor
 from weft.ops import (
     binary,
     compare,
@@ -39,7 +40,8 @@ from weft.ops import (
 )
 from weft.ops import index as indexing
 from weft.ops import shape as shapes
-from weft.ops._rules import flat_numbers, one_axis, tensor
+from weft.ops._operands import refusing
+from weft.ops._rules import flat_numbers, numbers, one_axis, tensor
 
 # -- methods that are functions under the same name ---------------------------------------------------------------
 
@@ -58,14 +60,14 @@ _SAME: tuple[tuple[Any, str], ...] = (
     (random, "bernoulli multinomial"),
     (reduce, "amax amin aminmax ptp"),
     (select, "clamp masked_fill clip"),
-    (shapes, "diag diagonal diag_embed expand_as expand_dims flip fliplr flipud moveaxis movedim repeat_interleave"),
+    (shapes, "diag diag_embed expand_as expand_dims flip fliplr flipud moveaxis movedim repeat_interleave"),
     (shapes, "roll rot90 swapaxes swapdims t tril triu unsqueeze ravel"),
     (
         sorting,
         "argwhere bincount bucketize histc masked_scatter masked_select msort topk kthvalue",
     ),
     (sorting, "unique_consecutive nonzero mode kthvalue"),
-    (statistics, "count_nonzero logsumexp median nanmean nanmedian nanquantile nansum norm quantile"),
+    (statistics, "count_nonzero median nanmean nanmedian nanquantile nansum norm quantile"),
 )
 
 
@@ -73,7 +75,8 @@ def _attach_same() -> None:
     for module, names in _SAME:
         for name in names.split():
             if name not in Tensor.__dict__:
-                add_method(name, getattr(module, name))
+                function = getattr(module, name)
+                add_method(name, function if hasattr(function, "primitive") else refusing(function, __name__))
 
 
 # -- reductions ----------------------------------------------------------------------------------------------------
@@ -198,9 +201,23 @@ def _method_argmin(
     return reduce.argmin(self, axis if dim is None else dim, keepdims or keepdim)
 
 
+def _method_diagonal(
+    self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dim1: Any = None, dim2: Any = None
+) -> Any:
+    """The elements of a diagonal; see `ops.diagonal`."""
+    return shapes.diagonal(self, offset, axis1 if dim1 is None else dim1, axis2 if dim2 is None else dim2)
+
+
 def _method_trace(self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    """The sum of a diagonal; of integers, int64."""
+    """The sum of a diagonal; of integers, int64; of bools, whether any is true."""
+    if self.dtype is dtypes.bool_ and dtype is None:
+        return reduce.any(shapes.diagonal(self, offset, axis1, axis2), -1)
     return reduce.sum(shapes.diagonal(self, offset, axis1, axis2), -1, dtype=dtype)
+
+
+def _method_logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
+    """Logarithm of the sum of exponentials over axes; see `ops.logsumexp`."""
+    return statistics.logsumexp(self, dim, keepdim)
 
 
 def _method_std(
@@ -228,13 +245,22 @@ def _method_cumsum(self: Any, axis: Any = None, dtype: Any = None, *, dim: Any =
 # -- shapes --------------------------------------------------------------------------------------------------------
 
 
+def _some(name: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a method, of which there must be one at least."""
+    if not given:
+        raise TypeError(f"{name}() needs an argument: the shape")
+    return given
+
+
 def _method_reshape(self: Any, *shape: Any) -> Any:
     """The same elements in another shape: ``x.reshape(2, 3)`` or ``x.reshape((2, 3))``."""
-    return shapes.reshape(self, flat_numbers(shape))
+    return shapes.reshape(self, flat_numbers(_some("reshape", shape)))
 
 
 def _method_view_as(self: Any, other: Any) -> Any:
     """The same elements in the shape of another tensor."""
+    if not isinstance(other, Tensor):
+        raise NoTensor(f"view_as() takes a tensor, not {type(other).__name__}")
     return shapes.reshape(self, other.shape)
 
 
@@ -257,17 +283,17 @@ def _method_flatten(self: Any, order: str = "C", *, start_dim: int = 0, end_dim:
 
 def _method_broadcast_to(self: Any, *shape: Any) -> Any:
     """Repeat a tensor to a larger shape; see `ops.broadcast_to`."""
-    return shapes.broadcast_to(self, flat_numbers(shape))
+    return shapes.broadcast_to(self, flat_numbers(_some("broadcast_to", shape)))
 
 
 def _method_expand(self: Any, *size: Any) -> Any:
     """Repeat dimensions of size 1 to a larger shape; -1 keeps a dimension."""
-    return shapes.broadcast_to(self, flat_numbers(size))
+    return shapes.broadcast_to(self, flat_numbers(_some("expand", size)))
 
 
 def _method_tile(self: Any, *dims: Any) -> Any:
     """Repeat the whole tensor along its dimensions; see `ops.tile`."""
-    return shapes.tile(self, flat_numbers(dims))
+    return shapes.tile(self, flat_numbers(_some("tile", dims)))
 
 
 def _method_repeat(self: Any, repeats: Any, axis: Any = None) -> Any:
@@ -294,8 +320,8 @@ def _method_unfold(self: Any, dimension: int, size: int, step: int) -> Any:
 
 
 def _method_astype(self: Any, dtype: Any, copy: bool = True) -> Any:
-    """Convert to an element type; see `ops.cast`."""
-    return state.cast(self, dtype)
+    """Convert to an element type; see `ops.cast`. Python's ``float`` is float64."""
+    return state.cast(self, dtypes.float64 if dtype is builtins.float else dtype)
 
 
 def _method_type_as(self: Any, other: Any) -> Any:
@@ -365,14 +391,16 @@ def _method_itemset(self: Any, *args: Any) -> Any:
     """Write one element: ``x.itemset(value)`` or ``x.itemset(index, value)``; returns the tensor."""
     if len(args) == 1:
         if self.size != 1:
-            raise ValueError(f"itemset(value) needs a tensor with one element, this one has shape {self.shape}")
+            raise IndexError(f"itemset(value) needs a tensor with one element, this one has shape {self.shape}")
         self[(0,) * self.ndim] = args[0]
         return self
     index, value = args
     if isinstance(index, tuple):
         self[index] = value
     else:
-        self[np.unravel_index(index, self.shape)] = value
+        if not -self.size <= index < self.size:
+            raise IndexError(f"itemset: index {index} is out of bounds for a tensor of {self.size} elements")
+        self[np.unravel_index(index % self.size, self.shape)] = value
     return self
 
 
@@ -445,11 +473,13 @@ def _index_added(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1
 
 
 def _index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    if not isinstance(indices, (tuple, list)):
+        raise TypeError(f"index_put_: indices must be a tuple or list of tensors, not {type(indices).__name__}")
     return indexing.updated(self, tuple(indices), values, accumulate)
 
 
 def _random_in_place(self: Any, from_: int = 0, to: int | None = None) -> Any:
-    return random.randint_like(self, from_, 2**24 if to is None else to)
+    return random.randint(from_, 2**24 if to is None else to, self.shape, dtype=self.dtype)
 
 
 def _bernoulli_in_place(self: Any, p: Any = 0.5) -> Any:
@@ -540,14 +570,14 @@ def _python_round(self: Any, ndigits: int | None = None) -> Any:
 # -- new tensors ---------------------------------------------------------------------------------------------------
 
 
-def _method_new_zeros(self: Any, *size: Any, dtype: Any = None) -> Any:
+def _method_new_zeros(self: Any, size: Any, dtype: Any = None) -> Any:
     """Zeros of another shape and this element type."""
-    return create.zeros(flat_numbers(size), self.dtype if dtype is None else dtype)
+    return create.zeros(numbers(size), self.dtype if dtype is None else dtype)
 
 
-def _method_new_ones(self: Any, *size: Any, dtype: Any = None) -> Any:
+def _method_new_ones(self: Any, size: Any, dtype: Any = None) -> Any:
     """Ones of another shape and this element type."""
-    return create.ones(flat_numbers(size), self.dtype if dtype is None else dtype)
+    return create.ones(numbers(size), self.dtype if dtype is None else dtype)
 
 
 def _method_new_full(self: Any, size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
@@ -627,9 +657,7 @@ def _rdivmod(self: Any, other: Any) -> Any:
 
 
 def _invert(self: Any) -> Any:
-    if self.dtype is dtypes.bool_:
-        return logic.logical_not(self)
-    return logic.invert(self)
+    return logic.logical_not(self.astype(dtypes.bool_))
 
 
 def _parameter_in_place(symbol: str, function: Any) -> Any:

@@ -16,6 +16,7 @@ from weft.core.declare import operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops.conv import Pads, padding_of, per_dimension
 
 __all__ = [
@@ -325,7 +326,7 @@ def _settle_pads(
 
 def _check_input(name: str, x: Any, rank: int, lower: bool = True) -> None:
     if not isinstance(x, Tensor):
-        raise TypeError(f"{name}: the input must be a Tensor, not {type(x).__name__}")
+        raise NoTensor(f"{name}: the input must be a Tensor, not {type(x).__name__}")
     if x.ndim != rank + 2 and not (lower and x.ndim == rank + 1):
         raise ValueError(f"{name}: the input must have {rank + 2} dimensions (N, C, ...), not shape {x.shape}")
 

@@ -257,7 +257,7 @@ def _wanted(dtype: Any, default: Any = dtypes.float32) -> Any:
 def _continuous(draw: Any, shape: tuple[int, ...], dtype: Any, seed: Any, seed2: Any = 0) -> Any:
     wanted = _wanted(dtype)
     if wanted.category != 2:
-        raise TypeError(f"random numbers of a continuous distribution need a floating dtype, not {wanted}")
+        raise ValueError(f"random numbers of a continuous distribution need a floating dtype, not {wanted}")
     return draw(_key_of(seed, seed2), shape=shape, dtype=wanted)
 
 
@@ -352,7 +352,10 @@ def randint_like(input: Any, low: Any, high: Any, seed: int | None = None, *, dt
         >>> randint_like(Tensor([1, 2]), 0, 5).shape
         (2,)
     """
-    return randint(low, high, input.shape, seed, dtype=input.dtype if dtype is None else dtype)
+    wanted = input.dtype if dtype is None else dtypes.of(dtype)
+    if wanted.category != 1 or not wanted.is_signed:
+        raise ValueError(f"randint_like: dtype, by default that of the tensor, must be signed integers, not {wanted}")
+    return randint(low, high, input.shape, seed, dtype=wanted)
 
 
 def randperm(n: Any, seed: int = 0, offset: int = 0, dtype: Any = dtypes.int64) -> Any:
@@ -373,7 +376,7 @@ def shuffle(x: Any, seed: int | None = None) -> Any:
         >>> shuffle(Tensor([1, 2, 3])).shape
         (3,)
     """
-    return x[_permutation(_key_of(seed), n=x.shape[0])]
+    return x[_permutation(_key_of(seed), n=x.shape[0])] if x.ndim else x
 
 
 def standard_normal(shape: Any, seed: int | None = None) -> Any:
@@ -464,6 +467,8 @@ def uniform(shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype
         (2, 3)
     """
     low, high, wanted = tensor(minval), tensor(maxval), dtypes.of(dtype)
+    if wanted not in (dtypes.float32, dtypes.int32) or wanted.category != low.dtype.category:
+        raise TypeError(f"uniform: numbers of float32 or int32, as the bounds are, not of {wanted} for {low.dtype}")
     shape = _common_shape(shape, low, high)
     if wanted.category == 1:
         return _integers(_key_of(seed), low, high, shape=shape, dtype=wanted)
@@ -544,6 +549,12 @@ def poisson(shape: Any, mean: Any, seed: int | None = None) -> Any:
     return _poisson(_key_of(seed), mean, shape=_common_shape(shape, mean)).astype(dtypes.int32)
 
 
+def _rows_of(name: str, weights: Any) -> Any:
+    if weights.ndim == 0:
+        raise ValueError(f"{name}: needs weights along a dimension, not a tensor without dimensions")
+    return weights
+
+
 def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: int | None = None) -> Any:
     """Categories drawn with the weights of the last dimension.
 
@@ -554,7 +565,7 @@ def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: in
         seed: picks a stream of its own.
 
     Returns:
-        Tensor: int32 when drawn with replacement, else the positions of the largest keys (int64).
+        Tensor: int32.
 
     Raises:
         ValueError: more draws than categories without replacement.
@@ -563,13 +574,13 @@ def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: in
         >>> print(multinomial(Tensor([0.0, 1.0]), 3))
         [1 1 1]
     """
-    weights = floating_tensor(input)
+    weights = _rows_of("multinomial", floating_tensor(input))
     if replacement:
         return _categorical(_key_of(seed), log(weights), count=num_samples).astype(dtypes.int32)
     if num_samples > weights.shape[-1]:
         raise ValueError(f"multinomial: {num_samples} draws without replacement from {weights.shape[-1]} categories")
     keys = log(weights) + _gumbel_like(_key_of(seed), weights)
-    return topk(keys, num_samples)[1].astype(dtypes.int64)
+    return topk(keys, num_samples)[1].astype(dtypes.int32)
 
 
 def multinomial_with_replacement(
@@ -581,7 +592,8 @@ def multinomial_with_replacement(
         >>> print(multinomial_with_replacement(Tensor([0.0, 1.0]), numsamples=2))
         [1 1]
     """
-    return _categorical(_key_of(seed, offset), log(floating_tensor(x)), count=numsamples).astype(dtypes.int64)
+    weights = _rows_of("multinomial_with_replacement", floating_tensor(x))
+    return _categorical(_key_of(seed, offset), log(weights), count=numsamples).astype(dtypes.int64)
 
 
 def random_categorical(logits: Any, num_sample: int, seed: int = 0, dtype: Any = dtypes.int64) -> Any:
@@ -591,7 +603,10 @@ def random_categorical(logits: Any, num_sample: int, seed: int = 0, dtype: Any =
         >>> random_categorical(Tensor([[0.0, 1.0]]), 3).shape
         (1, 3)
     """
-    return _categorical(_key_of(seed), floating_tensor(logits), count=num_sample).astype(dtype)
+    if dtypes.of(dtype).category != 1:
+        raise TypeError(f"random_categorical: dtype must be of integers, not {dtypes.of(dtype)}")
+    logits = _rows_of("random_categorical", floating_tensor(logits))
+    return _categorical(_key_of(seed), logits, count=num_sample).astype(dtype)
 
 
 def gumbel(like: Any) -> Any:

@@ -11,7 +11,7 @@ from weft import dtypes
 from weft.core.declare import op
 from weft.core.primitive import Sample
 from weft.ops._kinks import magnitude, power, root
-from weft.ops._rules import all_axes, floating, one_axis, tensor
+from weft.ops._rules import all_axes, mean_of, one_axis, tensor
 from weft.ops._samples import FLAGS, INTEGERS, POSITIVE, A, Samples
 from weft.ops.math import real_div
 from weft.ops.shape import broadcast_to, reshape, zeros_of
@@ -51,7 +51,7 @@ def reduce_sum(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
     """Sum over axes.
 
     Args:
-        x: tensor; bools count as integers.
+        x: tensor; of bools, whether any is true.
         axis: an axis or a tuple of them; () or None for all.
         keep_dims: leave the reduced axes with size 1.
 
@@ -66,8 +66,7 @@ def reduce_sum(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
         [4. 6.]
     """
     axes = all_axes("reduce_sum", axis, x.ndim)
-    kind = jnp.int64 if x.dtype == jnp.bool_ else x.dtype
-    return jnp.sum(x, axes, dtype=kind, keepdims=bool(keep_dims))
+    return jnp.sum(x, axes, dtype=x.dtype, keepdims=bool(keep_dims))
 
 
 def _mean_rule(x: Any, out: Any, dout: Any, *, axis: Any, keep_dims: bool) -> Any:
@@ -77,15 +76,15 @@ def _mean_rule(x: Any, out: Any, dout: Any, *, axis: Any, keep_dims: bool) -> An
 
 @op("ReduceMean", init="keep_dims=False", gradient=_mean_rule, samples=_samples(INTEGERS))
 def reduce_mean(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
-    """Mean over axes; integers give float32.
+    """Mean over axes.
 
     Args:
-        x: tensor.
+        x: tensor; bools count as float32.
         axis: an axis or a tuple of them; () or None for all.
         keep_dims: leave the reduced axes with size 1.
 
     Returns:
-        Tensor: floating point.
+        Tensor: of the element type of `x`; means of integers are rounded toward zero.
 
     Raises:
         ValueError: an axis is out of range.
@@ -94,7 +93,7 @@ def reduce_mean(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
         >>> print(reduce_mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
         [2. 3.]
     """
-    return jnp.mean(floating(x), all_axes("reduce_mean", axis, x.ndim), keepdims=bool(keep_dims))
+    return mean_of(x, all_axes("reduce_mean", axis, x.ndim), bool(keep_dims))
 
 
 @op("ReduceMax", init="keep_dims=False", samples=_samples(INTEGERS))
@@ -121,14 +120,13 @@ def reduce_min(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
 
 @op("ReduceProd", init="keep_dims=False", samples=_samples(INTEGERS))
 def reduce_prod(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
-    """Product over axes.
+    """Product over axes; of bools, whether all are true.
 
     Example:
         >>> print(reduce_prod(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
         [3. 8.]
     """
-    kind = jnp.int64 if x.dtype == jnp.bool_ else x.dtype
-    return jnp.prod(x, all_axes("reduce_prod", axis, x.ndim), dtype=kind, keepdims=bool(keep_dims))
+    return jnp.prod(x, all_axes("reduce_prod", axis, x.ndim), dtype=x.dtype, keepdims=bool(keep_dims))
 
 
 @op(
@@ -194,15 +192,15 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 
 
 def counting(input: Any, dtype: Any) -> Any:
-    """A tensor in the element type in which sums and products of its elements are taken: integers in int64."""
+    """A tensor in the element type in which sums and products are taken: integers and bools in int64."""
     if dtype is not None:
         return input.astype(dtype)
-    narrow = input.dtype.category == 1 and input.dtype.itemsize < 8
+    narrow = input.dtype.category < 2 and input.dtype.itemsize < 8
     return input.astype(dtypes.int64) if narrow else input
 
 
 def mean(x: Any, axis: Any = None, keep_dims: bool = False) -> Any:
-    """Mean over axes; integers give float32.
+    """Mean over axes; that of integers is rounded toward zero.
 
     Example:
         >>> print(mean(Tensor([[1.0, 2.0], [3.0, 4.0]])))
@@ -354,13 +352,14 @@ def argmin(input: Any, axis: int | None = None, keepdims: bool = False) -> Any:
         keepdims: leave the axis with size 1.
 
     Returns:
-        Tensor: int32, other than that of `argmax`.
+        Tensor: int32, other than that of `argmax`; int64 for a tensor without dimensions.
 
     Example:
         >>> print(argmin(Tensor([4.0, 5.0, 3.0])))
         2
     """
-    return _position(_argmin, input, axis, keepdims).astype(dtypes.int32)
+    found = _position(_argmin, input, axis, keepdims)
+    return found if tensor(input).ndim == 0 else found.astype(dtypes.int32)
 
 
 def _with_value(find: Any, x: Any, axis: int, keep_dims: bool) -> Any:

@@ -13,6 +13,7 @@ from weft.core.dispatch import apply, literal
 from weft.core.primitive import Primitive
 from weft.core.run_number import RunNumber
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops._rules import broadcastable, operands, tensor
 from weft.ops._samples import FLAGS, A, B, one, pairs
 from weft.ops.math import maximum, minimum, mul, real_div
@@ -147,6 +148,8 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
         >>> print(clamp(Tensor([-1.0, 0.5, 2.0]), 0, 1))
         [0.  0.5 1. ]
     """
+    if input is None or isinstance(input, str):
+        raise NoTensor(f"clamp takes tensors, not {type(input).__name__}")
     if min is None and max is None:
         raise ValueError("clamp: at least one of min and max is needed")
     if isinstance(input, (list, tuple)):
@@ -186,6 +189,10 @@ def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None
     return x if clip_value_max is None else minimum(x, clip_value_max)
 
 
+def _listed(x: Any) -> list[Any]:
+    return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
 def clip_by_norm(x: Any, max_norm: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:
     """Scale tensors down so that their common norm is at most `max_norm`.
 
@@ -196,7 +203,7 @@ def clip_by_norm(x: Any, max_norm: Any, norm_type: float = 2.0, error_if_nonfini
         error_if_nonfinite: raise if the norm is not finite (needs its value).
 
     Returns:
-        Tensor, or a list or tuple as given.
+        Tensor, or a list or tuple as given; of integers and bools, float32.
 
     Raises:
         RuntimeError: the norm is not finite and `error_if_nonfinite` is set.
@@ -205,7 +212,7 @@ def clip_by_norm(x: Any, max_norm: Any, norm_type: float = 2.0, error_if_nonfini
         >>> print(clip_by_norm(Tensor([3.0, 4.0]), 1.0))
         [0.6 0.8]
     """
-    parts = list(x) if isinstance(x, (list, tuple)) else [x]
+    parts = [part if part.dtype.category >= 2 else part.astype(dtypes.float32) for part in _listed(x)]
     order = float(norm_type)
     if order == float("inf"):
         total = parts[0].abs().max()

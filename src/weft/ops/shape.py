@@ -597,6 +597,8 @@ def diagonal(input: Any, *, offset: int = 0, dim1: int = 0, dim2: int = 1) -> An
         >>> print(diagonal(Tensor([[1, 2], [3, 4]])))
         [1 4]
     """
+    if one_axis("diagonal", dim1, input.ndim) == one_axis("diagonal", dim2, input.ndim):
+        raise ValueError(f"diagonal: dim1 and dim2 must be two dimensions, not {dim1} and {dim2}")
     return jnp.diagonal(input, offset, dim1, dim2)
 
 
@@ -617,6 +619,8 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
         [[1 0]
          [0 2]]
     """
+    if input.ndim == 0:
+        raise ValueError("diag_embed: needs a tensor of at least one dimension")
     made = _diag_embed(input, offset)
     return moveaxis(made, (-2, -1), (dim1, dim2)) if (dim1, dim2) != (-2, -1) else made
 

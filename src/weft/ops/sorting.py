@@ -281,7 +281,7 @@ def masked_select(input: Any, mask: Any) -> Any:
         >>> print(masked_select(Tensor([1, 2, 3]), Tensor([True, False, True])))
         [1 3]
     """
-    shape = np.broadcast_shapes(input.shape, mask.shape)
+    shape = np.broadcast_shapes(input.shape, mask.shape) or (1,)
     return getitem(broadcast_to(input, shape), broadcast_to(mask, shape))
 
 
@@ -405,7 +405,7 @@ def _histc(input: Any, *, bins: int, min: float, max: float) -> Any:
     low, high = (jnp.min(input), jnp.max(input)) if min == max == 0 else (min, max)
     low, high = jnp.where(low == high, low - 1, low), jnp.where(low == high, high + 1, high)
     counts, _ = jnp.histogram(input, bins=bins, range=(low, high))
-    return counts.astype(input.dtype)
+    return counts.astype(jnp.int32 if input.dtype == jnp.int32 else jnp.float32)
 
 
 def histc(input: Any, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Any:

@@ -120,13 +120,13 @@ def assign_sub(variable: Any, value: Any) -> Any:
 
 
 def identity(x: Any) -> Any:
-    """The same elements as a new tensor.
+    """The same elements as a new tensor; anything else as it is.
 
     Example:
         >>> print(identity(Tensor([1.0])))
         [1.]
     """
-    return apply(Primitive.table["Identity"], (x,))
+    return apply(Primitive.table["Identity"], (x,)) if isinstance(x, Tensor) else x
 
 
 @op("StopGradient", classes=(), no_gradient="stops gradients by definition", samples=unary(), elementwise=True)

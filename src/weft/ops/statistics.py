@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
@@ -13,9 +14,9 @@ from weft import dtypes
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.ops._kinks import magnitude, vector_norm
-from weft.ops._rules import all_axes, floating, one_axis
+from weft.ops._rules import all_axes, floating, mean_of, one_axis
 from weft.ops._samples import INTEGERS, A
-from weft.ops.math import mul
+from weft.ops.math import mul, typed_div
 from weft.ops.reduce import norm_root, reduce_mean, reduce_sum, sum, sum_of_powers
 from weft.ops.select import scaled_down
 from weft.ops.shape import reshape
@@ -44,13 +45,17 @@ def var(input: Any, *, axis: Any = None, ddof: Any = 0, keepdims: bool = False) 
         keepdims: leave the reduced axes with size 1.
 
     Returns:
-        Tensor: floating point.
+        Tensor: floating point; of integers, around their mean as an integer (see `ops.mean`).
 
     Example:
         >>> print(var(Tensor([1.0, 3.0])))
         1.0
     """
-    return jnp.var(floating(input), all_axes("var", axis, input.ndim), ddof=int(ddof), keepdims=keepdims)
+    axes = all_axes("var", axis, input.ndim)
+    if not jnp.issubdtype(input.dtype, jnp.integer):
+        return jnp.var(floating(input), axes, ddof=int(ddof), keepdims=keepdims)
+    distances = jnp.square(floating(input) - floating(mean_of(input, axes, True)))
+    return jnp.sum(distances, axes, keepdims=keepdims) / (math.prod(input.shape[each] for each in axes) - int(ddof))
 
 
 def std(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
@@ -129,7 +134,7 @@ def median(input: Any, axis: int = -1, keepdims: bool = False) -> Any:
         >>> print(*median(Tensor([3.0, 1.0, 2.0])))
         2.0 2
     """
-    return _median(input, False, axis, keepdims)
+    return _median(input, input.ndim == 0, axis, keepdims)
 
 
 @op(
@@ -190,7 +195,7 @@ def nanmean(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any 
         2.0
     """
     total = nansum(input, axis, keepdims, dtype=dtype)
-    return total / sum(input.isnan().logical_not().astype(total.dtype), axis, keepdims)
+    return typed_div(total, sum(input.isnan().logical_not(), axis, keepdims, dtype=total.dtype))
 
 
 def nanmedian(input: Any, axis: int = -1, keepdims: bool = False) -> Any:
@@ -293,6 +298,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
          [-1.  1.]]
     """
     rows = reshape(input, (1, -1)) if input.ndim < 2 else input
+    rows = rows.astype(dtypes.promote(rows.dtype, dtypes.float32))
     weights = None if aweights is None else aweights.astype(rows.dtype)
     if fweights is not None:
         counts = fweights.astype(rows.dtype)

@@ -182,7 +182,7 @@ class _DropoutChannels(Described, Cell):
         self.p = drop_probability(type(self).__name__, None, p) if p != 1 else 1.0
 
     def construct(self, x: Tensor) -> Tensor:
-        return type(self)._function(x, self.p, self.training)
+        return type(self)._function(x, self.p, True) if self.training else x
 
     def extend_repr(self) -> str:
         return f"p={self.p}"

@@ -61,6 +61,10 @@ class _MaxPool(_Pool):
         data_format: str = "NCHW",
     ) -> None:
         super().__init__(kernel_size, stride, pad_mode, data_format)
+        if pad_mode.lower() != "pad" and (ceil_mode or return_indices or dilation != 1):
+            raise ValueError(
+                f"{type(self).__name__}: dilation, return_indices and ceil_mode need pad_mode='pad', not {pad_mode!r}"
+            )
         self.padding = padding
         self.dilation = dilation
         self.return_indices = return_indices

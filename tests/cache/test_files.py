@@ -127,7 +127,17 @@ def test_the_files_of_a_folder_are_counted_once(tmp_path: Path, counted: list[Pa
 
 
 @pytest.mark.parametrize(
-    "ledger", [b"", b"nothing", b"20000", b"20000 -5\n", b"30000 20000\n", b"20000 10\n", b"20000 900 800\n", b"20000 9 " * 20_000]
+    "ledger",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"nothing", id="no-numbers"),
+        pytest.param(b"20000", id="one-number"),
+        pytest.param(b"20000 -5\n", id="negative"),
+        pytest.param(b"30000 20000\n", id="of-another-limit"),
+        pytest.param(b"20000 10\n", id="little-room"),
+        pytest.param(b"20000 900 800\n", id="used-up"),
+        pytest.param(b"20000 9 " * 20_000, id="long"),
+    ],
 )
 def test_a_ledger_that_is_no_help(tmp_path: Path, counted: list[Path], ledger: bytes) -> None:
     (tmp_path / "room.ledger").write_bytes(ledger)

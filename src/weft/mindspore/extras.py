@@ -15,8 +15,8 @@ from weft.nn.hooks import cast_floating
 
 __all__ = [
     "ConvertModelUtils", "JitConfig", "add_flags", "constexpr", "core", "from_numpy", "get_current_device",
-    "is_sequence_shape_unknown", "is_sequence_value_unknown", "mixed_precision_cast", "no_init_parameters", "run_check", "set_deterministic",
-    "set_device", "set_recursion_limit", "switch", "tensor",
+    "is_sequence_shape_unknown", "is_sequence_value_unknown", "mixed_precision_cast", "no_init_parameters",
+    "run_check", "set_deterministic", "set_device", "set_recursion_limit", "switch", "tensor",
 ]  # fmt: skip
 
 from_numpy = Tensor.from_numpy

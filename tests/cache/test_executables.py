@@ -139,11 +139,11 @@ def test_the_command(tmp_path: Path) -> None:
 
     assert command() == (0, f"{tmp_path / 'weft-cache'}: nothing is kept\n")
     compiled = result_of(tmp_path)[3]
-    count = len(list((tmp_path / "weft-cache").iterdir()))
+    count = len(list((tmp_path / "weft-cache").glob("*.weft")))
     assert compiled < count <= 2 * compiled + 1  # the programs, what is known of each, the types of operations
     assert f": {count} files, " in command("show")[1]
     assert command("verify")[0] == 0
-    path = next((tmp_path / "weft-cache").iterdir())
+    path = next((tmp_path / "weft-cache").glob("*.weft"))
     path.write_bytes(b"x")
     status, text = command("verify")
     assert status == 1

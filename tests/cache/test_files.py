@@ -99,6 +99,67 @@ def test_those_not_used_for_longest_go(tmp_path: Path) -> None:
     assert len(kept) > 10
 
 
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The folders whose files were looked at."""
+    folders: list[Path] = []
+    look = Files.files
+
+    def files_of(self: Files) -> Any:
+        folders.append(self.folder)
+        return look(self)
+
+    monkeypatch.setattr(Files, "files", files_of)
+    return folders
+
+
+def test_the_files_of_a_folder_are_counted_once(tmp_path: Path, counted: list[Path]) -> None:
+    """Each process opens the folder anew, and finds what the others wrote down."""
+    for number in range(30):
+        files = Files(tmp_path, limit=20_000)
+        files.put(str(number), value_of(str(number), 500))
+        files.put(f"{number} more", b"")
+        if number == 0:
+            assert counted == [tmp_path]
+    assert len(counted) <= 3  # at first, and where the room was used up
+    counted.clear()
+    assert sum(file.size for file in files.files()) <= 20_000
+
+
+@pytest.mark.parametrize(
+    "ledger",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"nothing", id="no-numbers"),
+        pytest.param(b"20000", id="one-number"),
+        pytest.param(b"20000 -5\n", id="negative"),
+        pytest.param(b"30000 20000\n", id="of-another-limit"),
+        pytest.param(b"20000 10\n", id="little-room"),
+        pytest.param(b"20000 900 800\n", id="used-up"),
+        pytest.param(b"20000 9 " * 20_000, id="long"),
+    ],
+)
+def test_a_ledger_that_is_no_help(tmp_path: Path, counted: list[Path], ledger: bytes) -> None:
+    (tmp_path / "room.ledger").write_bytes(ledger)
+    files = Files(tmp_path, limit=20_000)
+    files.put("key", value_of("key", 500))
+    assert counted == [tmp_path]
+    assert files.get("key") == value_of("key", 500)
+    size = files.files()[0].size
+    assert (tmp_path / "room.ledger").read_bytes() == b"20000 %d\n" % (20_000 - size)
+
+
+def test_a_ledger_that_is_gone(tmp_path: Path, counted: list[Path]) -> None:
+    files = Files(tmp_path, limit=20_000)
+    files.put("one", b"1")
+    (tmp_path / "room.ledger").unlink()
+    files.put("two", b"2")
+    assert os.listdir(tmp_path).count("room.ledger") == 0
+    assert counted == [tmp_path]
+    Files(tmp_path, limit=20_000).put("three", b"3")
+    assert counted == [tmp_path] * 2
+
+
 def test_a_full_disk_ends_no_call(files: Files, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
     files.put("before", b"1")
 
@@ -110,7 +171,7 @@ def test_a_full_disk_ends_no_call(files: Files, monkeypatch: pytest.MonkeyPatch,
         files.put("key", b"value")
     assert files.get("before") == b"1"
     assert files.get("key") is None
-    assert len(os.listdir(files.folder)) == 1
+    assert sorted(os.listdir(files.folder)) == [files.files()[0].path.name, "room.ledger"]
     assert [record.getMessage() for record in caplog.records] == [
         f"cannot write to the compile cache in {files.folder}: [Errno 28] No space left on device"
     ]
@@ -212,4 +273,4 @@ def test_processes_share_a_folder(files: Files, count: int) -> None:
         _, errors = process.communicate()
         assert (process.returncode, errors) == (0, "")
     assert files.damaged() == []
-    assert [name for name in os.listdir(files.folder) if not name.endswith(".weft")] == []
+    assert [name for name in os.listdir(files.folder) if not name.endswith(".weft")] == ["room.ledger"]

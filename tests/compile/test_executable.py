@@ -152,6 +152,45 @@ def test_arrays_that_stay_shared_get_the_other_variant() -> None:
     assert float(other._data[0]) == 2.0
 
 
+def scaled_graph() -> Graph:
+    """(w, s) -> (w + s, s + s), with a scalar s"""
+    graph = Graph("scaled")
+    scalar = TensorType.of(dtypes.float32, ())
+    w, s = graph.add_param(F, "w"), graph.add_param(scalar, "s")
+    graph.outputs += graph.add_node(ADD, (w, s), (), (F,)).outputs
+    graph.outputs += graph.add_node(ADD, (s, s), (), (scalar,)).outputs
+    return graph
+
+
+def test_a_scalar_that_stays_shared_is_copied_each_time() -> None:
+    executable = Executable(scaled_graph(), donatable=(0, 1))
+    w, s = Tensor(np.zeros(4096, np.float32)), Tensor(np.float32(1))
+    former, total = [], 0.0
+    for number in range(8):
+        former.append(view(s))
+        new, scale = call(executable, w, s)
+        assert w._data.is_deleted()
+        total += 2.0**number
+        assert float(new[7]) == total
+        w, s = Tensor(new), Tensor(scale)
+        del new, scale
+    assert [float(data_of(scale)) for scale in former] == [2.0**number for number in range(8)]
+    assert compiled(executable) == [IN_PLACE]
+
+
+def test_a_scalar_that_is_shared_after_a_plain_call_takes_nothing_over_at_first() -> None:
+    executable = Executable(scaled_graph(), donatable=(0, 1))
+    w, s = Tensor(np.zeros(4096, np.float32)), Tensor(np.float32(1))
+    executable.run(w._data, s._data)
+    former = view(s)
+    call(executable, w, s)
+    assert not w._data.is_deleted()
+    call(executable, w, s)
+    assert w._data.is_deleted()
+    assert float(data_of(former)) == 1.0
+    assert compiled(executable) == [RUN, IN_PLACE]
+
+
 def test_a_second_variant_is_compiled_when_it_could_have_served_before() -> None:
     executable = Executable(step_graph(), donatable=(0,))
     w, x = fresh()

@@ -115,6 +115,29 @@ def test_a_training_step_is_compiled_once() -> None:
     assert names(recorder) == ["run in place"]
 
 
+class ReturnsItsScale(weft.nn.TrainOneStepWithLossScaleCell):
+    """As steps of published scripts do: the scale is read when it was moved."""
+
+    def construct(self, *inputs: Any) -> Any:
+        loss, overflow, _ = super().construct(*inputs)
+        return loss, overflow, self.scale_sense.value()
+
+
+def test_a_step_that_returns_its_loss_scale_is_compiled_once() -> None:
+    net = weft.nn.Dense(60, 30)
+    optimizer = weft.nn.Momentum(net.trainable_params(), 0.1, 0.9)
+    update = weft.nn.DynamicLossScaleUpdateCell(8.0, 2, 3)
+    cell = ReturnsItsScale(weft.nn.WithLossCell(net, weft.nn.MSELoss()), optimizer, update).set_train()
+    x, y = Tensor(np.ones((4, 60), np.float32)), Tensor(np.zeros((4, 30), np.float32))
+    weft.set_context(mode=weft.GRAPH_MODE)
+    kept = []
+    with assert_compiles(max=1) as recorder:
+        for _ in range(6):
+            kept.append(cell(x, y)[2])
+    assert names(recorder) == ["run in place"]
+    assert [scale.item() for scale in kept] == [8.0, 8.0, 16.0, 16.0, 16.0, 32.0]
+
+
 def test_held_parameters_cost_a_second_compilation_that_is_seen() -> None:
     p = weft.Parameter(rows(2))
 

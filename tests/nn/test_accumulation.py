@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import weft
@@ -150,6 +151,87 @@ def test_a_step_with_a_scale_written_out(moving: bool, compiled: bool) -> None:
         found.append(seen)
     assert found[0] == found[1]
     assert [overflow for overflow, _, _ in found[0]] == [False, False, True, False, False, False]
+
+
+#: the scale before each step; the flags are those that MindSpore 2.10 returned, the scales those it left
+MOVES = [
+    (3, 2, "...o....o.o.......", [16, 16, 32, 16, 16, 16, 32, 32, 16, 16, 8, 8, 8, 16, 16, 16, 32, 32]),
+    (1, 2, "..o..oo...", [32, 64, 32, 64, 128, 64, 32, 64, 128, 256]),
+    (2, 4, "oo....o....", [4, 1, 1, 4, 4, 16, 4, 4, 16, 16, 64]),
+]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("window", "factor", "flags", "scales"), MOVES)
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_a_scale_of_the_program_is_moved(
+    window: int, factor: int, flags: str, scales: list[float], shape: tuple[int, ...], compiled: bool
+) -> None:
+    update = nn.DynamicLossScaleUpdateCell(16.0, factor, window)
+    scale = Parameter(Tensor(16.0).reshape(shape), name="mine")
+
+    def step(overflow: Tensor) -> Tensor:
+        return update(scale, overflow)
+
+    called = weft.jit(step) if compiled else step
+    for number, (flag, expected) in enumerate(zip(flags, scales, strict=True)):
+        assert called(Tensor(flag == "o")).item() is (flag == "o")
+        assert scale.asnumpy().tolist() == np.full(shape, expected).tolist()
+        assert scale.shape == shape
+        assert update.cur_iter.item() == number + 2
+    assert update.get_loss_scale() == 16.0
+    assert [p.name for p in update.get_parameters()] == ["current_iterator_step", "last_overflow_iterator_step"]
+
+
+def test_a_scale_that_is_moved_is_one_for_its_views() -> None:
+    update, scales = nn.DynamicLossScaleUpdateCell(16.0, 2, 3), Tensor([16.0, 4.0])
+    update(scales[:1], True)
+    assert scales.tolist() == [8.0, 4.0]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_fixed_scale_says_what_it_was_told(compiled: bool) -> None:
+    update, scale = nn.FixedLossScaleUpdateCell(8.0), Parameter(Tensor(8.0), name="mine")
+    step = weft.jit(lambda overflow: update(scale, overflow)) if compiled else lambda overflow: update(scale, overflow)
+    assert step(Tensor(True)).item() is True
+    assert step(Tensor(False)).item() is False
+    assert scale.item() == update.get_loss_scale() == 8.0
+
+
+class WithAScaleOfItsOwn(nn.TrainOneStepWithLossScaleCell):
+    """As steps of published training scripts are: with a second scale, and the optimizer under a condition."""
+
+    def __init__(self, network: nn.Cell, optimizer: Any, scale_update_cell: Any) -> None:
+        super().__init__(network, optimizer, scale_update_cell)
+        self.loss_scale = Parameter(Tensor(scale_update_cell.get_loss_scale(), weft.float32))
+
+    def construct(self, *inputs: Any) -> Any:
+        loss = self.network(*inputs)
+        status, scale = self.start_overflow_check(loss, self.loss_scale)
+        grads = self.grad(self.network, self.weights)(*inputs, weft.ops.ones_like(loss) * scale.astype(loss.dtype))
+        grads = self.hyper_map(lambda gradient: gradient / scale.astype(gradient.dtype), grads)
+        condition = self.get_overflow_status(status, grads)
+        overflow = self.loss_scaling_manager(self.loss_scale, condition)
+        if not overflow:
+            self.optimizer(grads)
+        return loss, condition, scale.value()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_step_with_a_scale_of_its_own(compiled: bool, tmp_path: Any) -> None:
+    net = nn.Dense(1, 1, "ones", "zeros")
+    update = nn.DynamicLossScaleUpdateCell(8.0, 2, 2)
+    cell = WithAScaleOfItsOwn(nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.125), update)
+    step = weft.jit(lambda x, y: cell(x, y)) if compiled else cell
+    seen = []
+    for x in (1.0, float("inf"), 1.0, 1.5):
+        before = net.weight.item()
+        _, overflow, _ = step(Tensor([[x]]), Tensor([[0.5]]))
+        seen.append((overflow.item(), cell.loss_scale.item(), net.weight.item() != before))
+    assert seen == [(False, 8.0, True), (True, 4.0, False), (False, 4.0, True), (False, 8.0, True)]
+    assert cell.scale_sense.item() == 8.0
+    weft.save_checkpoint(cell, str(tmp_path / "step.ckpt"))
+    assert {"scale_sense", "loss_scale"} < set(weft.load_checkpoint(str(tmp_path / "step.ckpt")))
 
 
 def test_parameters_are_asked_whether_they_are_cached() -> None:

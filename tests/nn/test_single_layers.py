@@ -82,6 +82,24 @@ def test_sequences_of_labels() -> None:
     assert loss(scores, Tensor([[1, 2], [3, 1]]), *lengths).tolist() == pytest.approx([3.3142159, 2.9008410], rel=1e-5)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_blanks_fill_the_places_behind_the_labels(compiled: bool) -> None:
+    scores = Tensor(np.sin(np.arange(40, dtype=np.float32)).reshape(5, 2, 4))
+    operator = ops.CTCLoss()
+
+    def losses(scores: Tensor, places: Tensor, labels: Tensor) -> Any:
+        return operator(scores, places, labels, Tensor([5, 4], weft.int32))
+
+    function = weft.jit(losses) if compiled else losses
+    few = function(scores, Tensor([[0, 0], [1, 0], [1, 1]]), Tensor([1, 2, 0], weft.int32))
+    places = Tensor([[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]])
+    filled = function(scores, places, Tensor([1, 3, 3, 2, 0, 3], weft.int32))
+    for found, wanted in zip(filled, few, strict=True):
+        np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), rtol=1e-6)
+    with pytest.raises(IndexError, match="the label 2 follows a blank"):
+        function(scores, places, Tensor([1, 3, 2, 2, 0, 3], weft.int32))
+
+
 def test_two_linear_inputs() -> None:
     layer = nn.BiDense(4, 3, 2)
     assert [(p.name, p.shape) for p in layer.get_parameters()] == [("weight", (2, 4, 3)), ("bias", (2,))]

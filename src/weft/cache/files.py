@@ -28,6 +28,10 @@ _SUFFIX: Final = ".weft"
 _UNFINISHED: Final = ".tmp"
 #: seconds after which such a file is nobody's any more
 _ABANDONED: Final = 3600.0
+#: the file in which a folder keeps how much room there was when its files were last counted, and what was written since
+_LEDGER: Final = "room.ledger"
+#: bytes after which the files are counted again
+_LONG: Final = 1 << 16
 #: the share of the limit that is left when files are removed
 _LEFT: Final = 0.8
 _NUMBERS: Final = itertools.count()
@@ -91,16 +95,10 @@ class Files:
 
     def put(self, key: str, value: bytes) -> None:
         """Keep a value. If that fails, nothing is kept and a line of the log says why, once."""
-        path, content = self._path(key), _packed(key, value)
-        unfinished = self.folder / f"{os.getpid()}-{threading.get_ident()}-{next(_NUMBERS)}{_UNFINISHED}"
+        content = _packed(key, value)
         try:
-            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-            with open(os.open(unfinished, flags, 0o600), "wb") as file:
-                file.write(content)
-            os.replace(unfinished, path)
+            self._write(self._path(key), content)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                unfinished.unlink()
             self._tell(f"cannot write to the compile cache in {self.folder}: {error}")
             return
         self._make_room(len(content))
@@ -128,6 +126,7 @@ class Files:
         removed = sum(_removed(file.path) for file in self._scanned(_SUFFIX))
         for file in self._scanned(_UNFINISHED):
             _removed(file.path)
+        _removed(self.folder / _LEDGER)
         with self._lock:
             self._room = None
         return removed
@@ -135,11 +134,26 @@ class Files:
     def _path(self, key: str) -> Path:
         return self.folder / f"{hashlib.sha256(key.encode()).hexdigest()}{_SUFFIX}"
 
+    def _write(self, path: Path, content: bytes) -> None:
+        """Write a file, whole or not at all."""
+        unfinished = self.folder / f"{os.getpid()}-{threading.get_ident()}-{next(_NUMBERS)}{_UNFINISHED}"
+        try:
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+            with open(os.open(unfinished, flags, 0o600), "wb") as file:
+                file.write(content)
+            os.replace(unfinished, path)
+        except OSError:
+            _removed(unfinished)
+            raise
+
     def _make_room(self, written: int) -> None:
         """Remove the files that were not used for longest, where there is no room for what was written."""
         with self._lock:
-            if self._room is not None and self._room >= written:
+            if self._room is None:
+                self._room = self._left()
+            if self._room >= written:
                 self._room -= written
+                self._write_down(written)
                 return
             files = self.files()
             size = sum(file.size for file in files)
@@ -150,9 +164,32 @@ class Files:
                     if size <= self.limit * _LEFT:
                         break
             self._room = max(self.limit - size, 0)
+            with contextlib.suppress(OSError):
+                self._write(self.folder / _LEDGER, f"{self.limit} {self._room}\n".encode())
             for file in self._scanned(_UNFINISHED):
                 if time.time() - file.used > _ABANDONED:
                     _removed(file.path)
+
+    def _left(self) -> int:
+        """The room that is left by the ledger; 0, so that the files are counted, where it does not say that.
+
+        So a process does not look at every file of a full folder when it keeps its first value. What the ledger leaves
+        out (files that were removed, or written twice) makes the room larger than it says.
+        """
+        try:
+            words = _read(self.folder / _LEDGER).split()
+        except OSError:
+            return 0
+        if len(words) < 2 or sum(map(len, words)) > _LONG or not all(word.isdigit() for word in words):
+            return 0
+        limit, room, *written = map(int, words)
+        return room - sum(written) if limit == self.limit else 0
+
+    def _write_down(self, written: int) -> None:
+        """Note in the ledger what was written, if there is one."""
+        flags = os.O_APPEND | os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+        with contextlib.suppress(OSError), open(os.open(self.folder / _LEDGER, flags), "ab", buffering=0) as file:
+            file.write(b"%d\n" % written)
 
     def _scanned(self, suffix: str) -> Iterator[File]:
         try:

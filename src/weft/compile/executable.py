@@ -165,7 +165,8 @@ class Executable:
         """Run the variant that fits: the donating one if every donatable array is exclusively held.
 
         So that a graph is compiled once if possible, the other variant serves while it is the only one that is
-        compiled: a few calls get copies of arrays that others hold, and one call leaves memory unused. While other
+        compiled: a few calls get copies of arrays that others hold, and one call leaves memory unused. Where little of
+        the memory is held (a loss scale that the last step returned), calls always get copies of it. While other
         threads run all arrays count as held, since one may read a handle at any moment; threads stay longer than a
         few calls, so then memory is left unused until more calls could take it over than could not.
 
@@ -181,6 +182,11 @@ class Executable:
             return self.run(*arrays)
         alone = not others_run()
         exclusive = alone and exclusively_held(arrays, donatable, holders)
+        if alone and not exclusive:
+            held = _held(arrays, donatable, holders)
+            if _bytes(arrays, held) * _CHEAP <= _bytes(arrays, donatable):
+                _copy(arrays, held)
+                exclusive = True
         first_calls = self._first_calls
         if exclusive:
             if "run_donating" in first_calls and "run" not in first_calls and self._spared < self._beside + _SPARED:
@@ -192,9 +198,7 @@ class Executable:
             return self.run(*arrays)
         if "run" in first_calls and self._copies < _COPIED:
             self._copies += 1
-            for position in donatable:
-                if not (alone and exclusively_held(arrays, (position,), holders)):
-                    arrays[position] = copied(arrays[position])
+            _copy(arrays, donatable if not alone else _held(arrays, donatable, holders))
             return self.run_donating(*arrays)
         return self.run(*arrays)
 
@@ -266,8 +270,24 @@ class _Preparation:
 
 #: calls that copy what others hold before the variant that does not donate is compiled
 _COPIED: Final = 2
+#: how many times as large as the arrays to copy all that can be taken over must be, so that copies cost next to nothing
+_CHEAP: Final = 16
 #: calls that could donate before the variant that does so is compiled beside the other
 _SPARED: Final = 1
+
+
+def _held(arrays: list[Any], positions: Sequence[int], holders: int) -> list[int]:
+    """The positions of those that somebody else refers to."""
+    return [i for i in positions if not exclusively_held(arrays, (i,), holders)]
+
+
+def _bytes(arrays: list[Any], positions: Sequence[int]) -> int:
+    return sum([arrays[i].nbytes for i in positions])
+
+
+def _copy(arrays: list[Any], positions: Sequence[int]) -> None:
+    for i in positions:
+        arrays[i] = copied(arrays[i])
 
 
 class _First:

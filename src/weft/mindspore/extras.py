@@ -14,9 +14,9 @@ from weft.core.transparency import transparent
 from weft.nn.hooks import cast_floating
 
 __all__ = [
-    "JitConfig", "add_flags", "constexpr", "core", "from_numpy", "get_current_device", "is_sequence_shape_unknown",
-    "is_sequence_value_unknown", "mixed_precision_cast", "no_init_parameters", "run_check", "set_deterministic",
-    "set_device", "set_recursion_limit", "switch", "tensor",
+    "ConvertModelUtils", "JitConfig", "add_flags", "constexpr", "core", "from_numpy", "get_current_device",
+    "is_sequence_shape_unknown", "is_sequence_value_unknown", "mixed_precision_cast", "no_init_parameters",
+    "run_check", "set_deterministic", "set_device", "set_recursion_limit", "switch", "tensor",
 ]  # fmt: skip
 
 from_numpy = Tensor.from_numpy
@@ -123,6 +123,33 @@ def no_init_parameters() -> Iterator[None]:
         [[1.]]
     """
     yield
+
+
+class ConvertModelUtils:
+    """Prepares a training loop for the optimizer THOR. Weft does not have it, and other optimizers need nothing."""
+
+    @staticmethod
+    def convert_to_thor_model(
+        model: Any,
+        network: Any,
+        loss_fn: Any = None,
+        optimizer: Any = None,
+        metrics: Any = None,
+        amp_level: str = "O0",
+        loss_scale_manager: Any = None,
+        keep_batchnorm_fp32: bool = False,
+    ) -> Any:
+        """The model that trains: the one given.
+
+        Example:
+            >>> from weft import Model, nn
+            >>> net = nn.Dense(1, 1)
+            >>> model = Model(net, nn.MSELoss(), optimizer := nn.SGD(net.trainable_params()))
+            >>> ConvertModelUtils.convert_to_thor_model(model, net, optimizer=optimizer) is model
+            True
+        """
+        del network, loss_fn, optimizer, metrics, amp_level, loss_scale_manager, keep_batchnorm_fp32
+        return model
 
 
 def is_sequence_value_unknown(shape: Any) -> bool:

@@ -387,6 +387,8 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.train.dataset_helper": {"weft.train": _FEEDING},
         "mindspore.train.loss_scale_manager": {"weft.train": _SCALES},
         "mindspore.train.metrics": {"weft.train.metrics": _METRICS},
+        "mindspore.train.train_thor": {"weft.mindspore.extras": "ConvertModelUtils"},
+        "mindspore.train.train_thor.convert_utils": {"weft.mindspore.extras": "ConvertModelUtils"},
         "mindspore.train._utils": {"weft.mindspore.helpers": "_make_directory=make_directory"},
         "mindspore.train.model": {"weft.train": "Model RunContext", "weft.context": "ParallelMode"},
         "mindspore.train.serialization": {

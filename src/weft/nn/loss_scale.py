@@ -14,7 +14,7 @@ from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
 from weft.nn.wrap import TrainOneStepCell, loss_and_gradients
-from weft.ops.state import current_value
+from weft.ops.state import assign, current_value
 
 
 def _all_finite(*arrays: Any) -> Any:
@@ -87,14 +87,13 @@ class DynamicLossScaleUpdateCell(Cell):
         scale_window: length of the run.
 
     Example:
-        >>> scale = DynamicLossScaleUpdateCell(8.0, 2, 100)
-        >>> print(scale(scale.loss_scale_parameter, Tensor(False)), scale.get_loss_scale())
+        >>> update, scale = DynamicLossScaleUpdateCell(8.0, 2, 100), Parameter(Tensor(8.0), name="scale")
+        >>> print(update(scale, Tensor(True)), scale.value())
         True 4.0
     """
 
     def __init__(self, loss_scale_value: float, scale_factor: float, scale_window: int) -> None:
         super().__init__()
-        self._whole = isinstance(loss_scale_value, int)
         if loss_scale_value < 1:
             raise ValueError(f"loss_scale_value must be at least 1, not {loss_scale_value}")
         if scale_factor <= 1:
@@ -103,23 +102,36 @@ class DynamicLossScaleUpdateCell(Cell):
             raise ValueError(f"scale_window must be a positive int, not {scale_window!r}")
         self.scale_factor = float(scale_factor)
         self.scale_window = scale_window
-        self.loss_scale_value = float(loss_scale_value)
-        self.loss_scale_parameter = Parameter(
-            Tensor(float(loss_scale_value), dtypes.float32), name="loss_scale", requires_grad=False
+        self.loss_scale_value = loss_scale_value
+        #: the number of the next step, and of the last one that changed the scale
+        self.cur_iter = Parameter(Tensor(1, dtypes.int32), name="current_iterator_step", requires_grad=False)
+        self.last_overflow_iter = Parameter(
+            Tensor(0, dtypes.int32), name="last_overflow_iterator_step", requires_grad=False
         )
-        self.good_steps = Parameter(Tensor(np.zeros((), np.int32)), name="good_steps", requires_grad=False)
 
     def get_loss_scale(self) -> float:
-        """The current scale; an int if the first one was and it is whole."""
-        scale = float(self.loss_scale_parameter)
-        return int(scale) if self._whole and scale.is_integer() else scale
+        """The initial scale, as it was given."""
+        return self.loss_scale_value
 
-    def construct(self, loss_scale: Any, finite: Tensor) -> Tensor:
-        """Move the scale; returns whether the step overflowed."""
-        results = apply(NEXT_SCALE, (loss_scale, self.good_steps, finite), (self.scale_factor, self.scale_window))
-        self.loss_scale_parameter.rebind(results[0])
-        self.good_steps.rebind(results[1])
-        return finite.logical_not()
+    def construct(self, loss_scale: Any, overflow: Any) -> Any:
+        """Move a scale.
+
+        Args:
+            loss_scale: the Tensor with the scale, which is written.
+            overflow: whether the step overflowed.
+
+        Returns:
+            `overflow`.
+        """
+        now = current_value(self.cur_iter)
+        good_steps = now - self.last_overflow_iter - 1
+        finite = (overflow if isinstance(overflow, Tensor) else Tensor(bool(overflow))).logical_not()
+        scale, good_steps = apply(NEXT_SCALE, (loss_scale, good_steps, finite), (self.scale_factor, self.scale_window))
+        if isinstance(loss_scale, Tensor):
+            assign(loss_scale, scale)
+        self.last_overflow_iter.rebind(now - good_steps)
+        self.cur_iter.rebind(now + 1)
+        return overflow
 
 
 class FixedLossScaleUpdateCell(Cell):
@@ -141,9 +153,15 @@ class FixedLossScaleUpdateCell(Cell):
         """The scale, as it was given."""
         return self.loss_scale_value
 
-    def construct(self, loss_scale: Any, finite: Tensor) -> Tensor:
-        """Returns whether the step overflowed."""
-        return finite.logical_not()
+    def construct(self, loss_scale: Any, overflow: Any) -> Any:
+        """Returns whether the step overflowed.
+
+        Args:
+            loss_scale: the scale.
+            overflow: whether the step overflowed.
+        """
+        del loss_scale
+        return overflow
 
 
 class TrainOneStepWithLossScaleCell(TrainOneStepCell):
@@ -180,12 +198,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             value = float(scale_sense)
         else:
             raise TypeError(f"scale_sense must be a Tensor or a Cell, not {type(scale_sense).__name__}")
-        updating = getattr(self.loss_scaling_manager, "loss_scale_parameter", None)
-        self.scale_sense = (
-            updating
-            if updating is not None
-            else Parameter(Tensor(value, dtypes.float32), name="scale_sense", requires_grad=False)
-        )
+        self.scale_sense = Parameter(Tensor(value, dtypes.float32), name="scale_sense", requires_grad=False)
 
     def set_sense_scale(self, sens: Any) -> None:
         """Replace the scale.
@@ -234,7 +247,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             Tensor: `overflow`.
         """
         if self.loss_scaling_manager is not None:
-            return self.loss_scaling_manager(current_value(self.scale_sense), overflow.logical_not())
+            return self.loss_scaling_manager(self.scale_sense, overflow)
         return overflow
 
     def construct(self, *inputs: Any) -> Any:
@@ -248,8 +261,4 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         chosen = apply(SELECT_MANY, (finite, *targets, *before))
         for target, value in zip(targets, chosen, strict=True):
             target.rebind(value)
-        if self.loss_scaling_manager is not None:
-            overflow = self.loss_scaling_manager(scale, finite)
-        else:
-            overflow = finite.logical_not()
-        return loss, overflow, scale
+        return loss, self.process_loss_scale(finite.logical_not()), scale

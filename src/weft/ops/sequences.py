@@ -150,11 +150,37 @@ def ctc_loss(
     return losses, alpha
 
 
-def _labels(indices: Any, values: Any, batch: int, times: int, collapses: bool) -> tuple[Any, Any]:
-    """Labels by sequence, (N, S), and how many each has, of labels with their places."""
-    row, column = indices[:, 0], indices[:, 1]
-    most = max(values.shape[0], 1)
-    labels = jnp.full((batch, most), -1, jnp.int32).at[row, column].set(values.astype(jnp.int32), mode="drop")
+def _placed(indices: Any, values: Any, batch: int) -> Any:
+    """Labels by sequence, (N, S), of labels with their places; -1 where there is none."""
+    empty = jnp.full((batch, max(values.shape[0], 1)), -1, jnp.int32)
+    return empty.at[indices[:, 0], indices[:, 1]].set(values.astype(jnp.int32), mode="drop")
+
+
+def _ended(labels: Any, blank: int) -> Any:
+    """Which places of ``labels`` are a blank, or stand behind one."""
+    return jnp.cumsum(labels == blank, 1) > 0
+
+
+_PLACES = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 2]], np.int64)
+
+
+@op(
+    "LabelsAfterBlank",
+    classes=(),
+    no_gradient="an integer",
+    samples=lambda: [Sample((_PLACES, np.array([1, 3, 1, 3, 2], np.int32)), {"batch": 2, "blank": 3}, vmap=False)],
+)
+def _after_blank(labels_indices: Any, labels_values: Any, *, batch: int, blank: int) -> Any:
+    labels = _placed(labels_indices, labels_values, batch)
+    wrong = _ended(labels, blank) & (labels != blank)
+    return jnp.where(wrong, labels, -1)
+
+
+def _labels(indices: Any, values: Any, batch: int, times: int, blank: int, collapses: bool) -> tuple[Any, Any]:
+    """Labels by sequence, (N, S), and how many each has, of labels with their places; they end at the first blank."""
+    labels = _placed(indices, values, batch)
+    labels = jnp.where(_ended(labels, blank), -1, labels)
+    most = labels.shape[1]
     if collapses:
         kept = (labels >= 0) & (labels != jnp.pad(labels, ((0, 0), (1, 0)), constant_values=-2)[:, :most])
         places = jnp.where(kept, jnp.cumsum(kept, 1) - 1, most)
@@ -167,6 +193,8 @@ def _labels(indices: Any, values: Any, batch: int, times: int, collapses: bool) 
 def _ctc_bounds(x: Any, labels_indices: Any, labels_values: Any, sequence_length: Any, *_: Any) -> None:
     check_bounds(labels_indices, (x.shape[1], max(labels_values.shape[0], 1)), "CTCLoss: there is no place {}", least=0)
     check_bounds(labels_values, x.shape[2], "CTCLoss: there is no class {}", least=0)
+    following = _after_blank(labels_indices, labels_values, batch=x.shape[1], blank=x.shape[2] - 1)
+    check_bounds(following, 0, "CTCLoss: the label {} follows a blank, which ends the labels of a sequence", least=-1)
     check_bounds(sequence_length, x.shape[0] + 1, "CTCLoss: no sequence has the length {}", least=0)
 
 
@@ -188,7 +216,7 @@ def _ctc_sparse(
     if x.ndim != 3 or labels_indices.ndim != 2 or labels_values.ndim != 1:
         raise ValueError("CTCLoss takes scores (T, N, C), places of labels (L, 2) and labels (L,)")
     times, batch, classes = x.shape
-    labels, counts = _labels(labels_indices, labels_values, batch, times, collapses)
+    labels, counts = _labels(labels_indices, labels_values, batch, times, classes - 1, collapses)
 
     def losses(scores: Any) -> Any:
         log_probs = jax.nn.log_softmax(scores.astype(jnp.promote_types(scores.dtype, jnp.float32)), -1)
@@ -211,7 +239,10 @@ def _ctc_operator(
     ctc_merge_repeated: bool,
     ignore_longer_outputs_than_inputs: bool,
 ) -> Any:
-    """Losses of alignments, blank the last class, and their slopes: ``CTCLoss()(x, indices, values, lengths)``."""
+    """Losses of alignments and their slopes: ``CTCLoss()(x, indices, values, lengths)``.
+
+    The blank is the last class; among the labels of a sequence, it fills the places behind the last one.
+    """
     del ignore_longer_outputs_than_inputs  # what has no alignment has no slope, and is infinite
     return _ctc_sparse(
         x, labels_indices, labels_values, sequence_length, preprocess_collapse_repeated, ctc_merge_repeated

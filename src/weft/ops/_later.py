@@ -1,0 +1,30 @@
+"""Operator classes that few programs use: their modules are imported when the first name of them is read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: module -> its operator classes
+OPERATORS: Final[dict[str, str]] = {
+    "weft.ops.rearranging": (
+        "BatchToSpace BatchToSpaceND BatchToSpaceNDV2 ChannelShuffle Col2Im DataFormatDimMap DataFormatVecPermute "
+        "DepthwiseConv2dNative ExtractImagePatches ExtractVolumePatches Im2Col SpaceToBatch SpaceToBatchND"
+    ),
+    "weft.ops.resampling": (
+        "AdjustHue AdjustSaturation AffineGrid GridSampler2D GridSampler3D HSVToRGB RGBToHSV ResizeArea ResizeBicubic "
+        "ResizeNearestNeighborV2 ScaleAndTranslate UpsampleNearest3D UpsampleTrilinear3D"
+    ),
+    "weft.ops.unpooling": (
+        "AdaptiveAvgPool3D AdaptiveMaxPool2D AdaptiveMaxPool3D Dilation2D FractionalAvgPool FractionalMaxPool "
+        "FractionalMaxPool3DWithFixedKsize FractionalMaxPoolWithFixedKsize MaxPool3DWithArgmax MaxPoolWithArgmaxV2 "
+        "MaxUnpool2D MaxUnpool3D"
+    ),
+    "weft.ops.updates": (
+        "AdamNoUpdateParam ApplyAdaMax ApplyAdadelta ApplyAdagradDA ApplyAdagradV2 ApplyAdamWithAmsgrad "
+        "ApplyAdamWithAmsgradV2 ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyKerasMomentum ApplyPowerSign "
+        "ApplyProximalAdagrad ApplyProximalGradientDescent FusedCastAdamWeightDecay FusedSparseAdam FusedSparseFtrl "
+        "FusedSparseLazyAdam FusedSparseProximalAdagrad FusedWeightScaleApplyMomentum LARSUpdate SparseApplyAdadelta "
+        "SparseApplyAdagrad SparseApplyAdagradV2 SparseApplyFtrl SparseApplyFtrlV2 SparseApplyProximalAdagrad "
+        "SparseApplyRMSProp"
+    ),
+}

@@ -14,6 +14,12 @@ OPERATORS: Final[dict[str, str]] = {
         "AdjustHue AdjustSaturation AffineGrid GridSampler2D GridSampler3D HSVToRGB RGBToHSV ResizeArea ResizeBicubic "
         "ResizeNearestNeighborV2 ScaleAndTranslate UpsampleNearest3D UpsampleTrilinear3D"
     ),
+    "weft.ops.segments": (
+        "Coalesce FillDiagonal MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 SegmentMax SegmentMean SegmentMin "
+        "SegmentProd SegmentSum SparseSlice SparseTensorDenseAdd SparseTensorDenseMatmul SparseToDense TrilIndices "
+        "TriuIndices UnravelIndex"
+    ),
+    "weft.ops.special": "BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Betainc",
     "weft.ops.unpooling": (
         "AdaptiveAvgPool3D AdaptiveMaxPool2D AdaptiveMaxPool3D Dilation2D FractionalAvgPool FractionalMaxPool "
         "FractionalMaxPool3DWithFixedKsize FractionalMaxPoolWithFixedKsize MaxPool3DWithArgmax MaxPoolWithArgmaxV2 "

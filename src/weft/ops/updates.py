@@ -134,7 +134,9 @@ def _adagrad_rows(p: Any, accum: Any, g: Any, *, lr: float, update_slots: bool) 
 
 
 def _adagrad_v2_rows(p: Any, accum: Any, g: Any, *, lr: float, epsilon: float, update_slots: bool) -> Any:
-    return _adagrad_v2(p, accum, lr, g, epsilon=epsilon, update_slots=update_slots)
+    if update_slots:
+        accum = accum + jnp.square(g)
+    return p - lr * g / jnp.sqrt(accum + epsilon), accum
 
 
 def _adadelta_rows(p: Any, accum: Any, accum_update: Any, lr: Any, rho: Any, g: Any, *, epsilon: float) -> Any:

@@ -6,6 +6,12 @@ from typing import Final
 
 #: module -> its operator classes
 OPERATORS: Final[dict[str, str]] = {
+    "weft.ops.counting": (
+        "Bincount Bucketize CompareAndBitpack ConfusionMatrix ConjugateTranspose CopyWithSlice CountNonZero Expand "
+        "Histogram HistogramFixedWidth IdentityN IndexPut InplaceIndexAdd InplaceUpdateV2 InvertPermutation ListDiff "
+        "LowerBound NthElement ParallelConcat Quantile RaggedRange ScatterAddWithAxis ScatterNonAliasingAdd "
+        "SelectView SplitV SubAndFilter TransposeExtView TransposeView UniqueConsecutive UpperBound"
+    ),
     "weft.ops.rearranging": (
         "BatchToSpace BatchToSpaceND BatchToSpaceNDV2 ChannelShuffle Col2Im DataFormatDimMap DataFormatVecPermute "
         "DepthwiseConv2dNative ExtractImagePatches ExtractVolumePatches Im2Col SpaceToBatch SpaceToBatchND"
@@ -18,6 +24,10 @@ OPERATORS: Final[dict[str, str]] = {
         "Coalesce FillDiagonal MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 SegmentMax SegmentMean SegmentMin "
         "SegmentProd SegmentSum SparseSlice SparseTensorDenseAdd SparseTensorDenseMatmul SparseToDense TrilIndices "
         "TriuIndices UnravelIndex"
+    ),
+    "weft.ops.signals": (
+        "Assert BartlettWindow BlackmanWindow CheckNumerics ComplexAbs CumulativeLogsumexp Eps EuclideanNorm "
+        "FFTWithSize GLU HammingWindow LerpScalar LogSoftmaxExt NuclearNorm Pdist Roll STFT"
     ),
     "weft.ops.special": "BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Betainc",
     "weft.ops.unpooling": (

@@ -12,6 +12,14 @@ OPERATORS: Final[dict[str, str]] = {
         "LowerBound NthElement ParallelConcat Quantile RaggedRange ScatterAddWithAxis ScatterNonAliasingAdd "
         "SelectView SplitV SubAndFilter TransposeExtView TransposeView UniqueConsecutive UpperBound"
     ),
+    "weft.ops.factors": (
+        "Eig Geqrf Lstsq LuSolve LuUnpack MatrixLogarithm MatrixSolveLs MatrixTriangularSolve Orgqr Ormqr Qr "
+        "TridiagonalMatMul"
+    ),
+    "weft.ops.labels": (
+        "CTCGreedyDecoder CTCLossV2 CombinedNonMaxSuppression EditDistance MultiMarginLoss MultilabelMarginLoss "
+        "NoRepeatNGram NonMaxSuppressionV3 NonMaxSuppressionWithOverlaps TripletMarginLoss"
+    ),
     "weft.ops.rearranging": (
         "BatchToSpace BatchToSpaceND BatchToSpaceNDV2 ChannelShuffle Col2Im DataFormatDimMap DataFormatVecPermute "
         "DepthwiseConv2dNative ExtractImagePatches ExtractVolumePatches Im2Col SpaceToBatch SpaceToBatchND"

@@ -37,7 +37,7 @@ def _bincount(array: Tensor, size: Any, weights: Tensor) -> Tensor:
     """How often each number below a size occurs, or the sums of their weights if there are any."""
     _integers("Bincount", "array", array)
     if weights.size not in (0, array.size):
-        raise ValueError(f"Bincount: weights of shape {weights.shape} do not fit numbers of shape {array.shape}")
+        raise RuntimeError(f"Bincount: weights of shape {weights.shape} do not fit numbers of shape {array.shape}")
     (count,) = numbers(size)
     if count < 0:
         raise ValueError(f"Bincount: the size must not be negative, but is {count}")

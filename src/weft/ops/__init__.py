@@ -7,7 +7,9 @@ Importing the families attaches the Tensor methods. A name that is both a module
 from __future__ import annotations
 
 from weft.core.operators import OPERATOR_CLASSES as _OPERATOR_CLASSES
+from weft.lazily import lazily as _lazily
 from weft.ops import _operands, element_types
+from weft.ops._later import OPERATORS as _LATER
 from weft.ops import blocks as _blocks  # noqa: F401  (declares the operator classes)
 from weft.ops import methods as _methods  # noqa: F401  (attaches the methods)
 from weft.ops import optimizer as _optimizer  # noqa: F401  (declares the steps)
@@ -62,3 +64,5 @@ __all__ = [
     for name, value in [*globals().items()]
     if not name.startswith("_") and name != "annotations" and type(value).__name__ != "module"
 ]
+__all__.extend(name for names in _LATER.values() for name in names.split())
+__getattr__, __dir__ = _lazily(__name__, _LATER)

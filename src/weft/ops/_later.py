@@ -1,0 +1,54 @@
+"""Operator classes that few programs use: their modules are imported when the first name of them is read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: module -> its operator classes
+OPERATORS: Final[dict[str, str]] = {
+    "weft.ops.counting": (
+        "Bincount Bucketize CompareAndBitpack ConfusionMatrix ConjugateTranspose CopyWithSlice CountNonZero Expand "
+        "Histogram HistogramFixedWidth IdentityN IndexPut InplaceIndexAdd InplaceUpdateV2 InvertPermutation ListDiff "
+        "LowerBound NthElement ParallelConcat Quantile RaggedRange ScatterAddWithAxis ScatterNonAliasingAdd "
+        "SelectView SplitV SubAndFilter TransposeExtView TransposeView UniqueConsecutive UpperBound"
+    ),
+    "weft.ops.factors": (
+        "Eig Geqrf Lstsq LuSolve LuUnpack MatrixLogarithm MatrixSolveLs MatrixTriangularSolve Orgqr Ormqr Qr "
+        "TridiagonalMatMul"
+    ),
+    "weft.ops.labels": (
+        "CTCGreedyDecoder CTCLossV2 CombinedNonMaxSuppression EditDistance MultiMarginLoss MultilabelMarginLoss "
+        "NoRepeatNGram NonMaxSuppressionV3 NonMaxSuppressionWithOverlaps TripletMarginLoss"
+    ),
+    "weft.ops.rearranging": (
+        "BatchToSpace BatchToSpaceND BatchToSpaceNDV2 ChannelShuffle Col2Im DataFormatDimMap DataFormatVecPermute "
+        "DepthwiseConv2dNative ExtractImagePatches ExtractVolumePatches Im2Col SpaceToBatch SpaceToBatchND"
+    ),
+    "weft.ops.resampling": (
+        "AdjustHue AdjustSaturation AffineGrid GridSampler2D GridSampler3D HSVToRGB RGBToHSV ResizeArea ResizeBicubic "
+        "ResizeNearestNeighborV2 ScaleAndTranslate UpsampleNearest3D UpsampleTrilinear3D"
+    ),
+    "weft.ops.segments": (
+        "Coalesce FillDiagonal MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 SegmentMax SegmentMean SegmentMin "
+        "SegmentProd SegmentSum SparseSlice SparseTensorDenseAdd SparseTensorDenseMatmul SparseToDense TrilIndices "
+        "TriuIndices UnravelIndex"
+    ),
+    "weft.ops.signals": (
+        "Assert BartlettWindow BlackmanWindow CheckNumerics ComplexAbs CumulativeLogsumexp Eps EuclideanNorm "
+        "FFTWithSize GLU HammingWindow LerpScalar LogSoftmaxExt NuclearNorm Pdist Roll STFT"
+    ),
+    "weft.ops.special": "BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Betainc",
+    "weft.ops.unpooling": (
+        "AdaptiveAvgPool3D AdaptiveMaxPool2D AdaptiveMaxPool3D Dilation2D FractionalAvgPool FractionalMaxPool "
+        "FractionalMaxPool3DWithFixedKsize FractionalMaxPoolWithFixedKsize MaxPool3DWithArgmax MaxPoolWithArgmaxV2 "
+        "MaxUnpool2D MaxUnpool3D"
+    ),
+    "weft.ops.updates": (
+        "AdamNoUpdateParam ApplyAdaMax ApplyAdadelta ApplyAdagradDA ApplyAdagradV2 ApplyAdamWithAmsgrad "
+        "ApplyAdamWithAmsgradV2 ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyKerasMomentum ApplyPowerSign "
+        "ApplyProximalAdagrad ApplyProximalGradientDescent FusedCastAdamWeightDecay FusedSparseAdam FusedSparseFtrl "
+        "FusedSparseLazyAdam FusedSparseProximalAdagrad FusedWeightScaleApplyMomentum LARSUpdate SparseApplyAdadelta "
+        "SparseApplyAdagrad SparseApplyAdagradV2 SparseApplyFtrl SparseApplyFtrlV2 SparseApplyProximalAdagrad "
+        "SparseApplyRMSProp"
+    ),
+}

@@ -1,0 +1,421 @@
+"""Operator classes that count, order and pick elements, and those that write at places."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.bounds import check_bounds
+from weft.core.declare import op, operator_class
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops._rules import numbers, tensor
+from weft.ops.create import ones
+from weft.ops.gather import inplace_update, unsorted_segment_sum
+from weft.ops.index import getitem
+from weft.ops.joining import concat, split
+from weft.ops.reduce import reduce_sum
+from weft.ops.select import where
+from weft.ops.shape import broadcast_to, expand, flip, reshape, swapaxes, transpose
+from weft.ops.sorting import histc, searchsorted, sort, unique_consecutive
+from weft.ops.state import assign
+from weft.ops.statistics import count_nonzero, nanquantile, quantile
+
+
+def _integers(name: str, what: str, value: Any) -> None:
+    if not isinstance(value, Tensor) or value.dtype.category != 1:
+        raise TypeError(f"{name}: {what} must be a tensor of integers, not {getattr(value, 'dtype', type(value))}")
+
+
+# -- counts --------------------------------------------------------------------------------------------------------------
+
+
+def _bincount(array: Tensor, size: Any, weights: Tensor) -> Tensor:
+    """How often each number below a size occurs, or the sums of their weights if there are any."""
+    _integers("Bincount", "array", array)
+    if weights.size not in (0, array.size):
+        raise RuntimeError(f"Bincount: weights of shape {weights.shape} do not fit numbers of shape {array.shape}")
+    (count,) = numbers(size)
+    if count < 0:
+        raise ValueError(f"Bincount: the size must not be negative, but is {count}")
+    check_bounds(array, 1 << 31, "Bincount: numbers must not be negative, not {}", least=0)
+    flat = reshape(array, (-1,))
+    given = reshape(weights, (-1,)) if weights.size else ones(flat.shape, weights.dtype)
+    return getitem(unsorted_segment_sum(given, flat.clip(None, count), count + 1), slice(0, count))
+
+
+def _bucketize(input: Tensor, *, boundaries: Any) -> Tensor:
+    """The bucket of each element, as int32: how many boundaries are at most as large.
+
+    Args:
+        boundaries: numbers in order.
+    """
+    if not isinstance(boundaries, (list, tuple)):
+        raise TypeError(f"Bucketize: boundaries must be a list, not {type(boundaries).__name__}")
+    if any(isinstance(each, bool) or not isinstance(each, (int, float)) for each in boundaries):
+        raise TypeError(f"Bucketize: boundaries must be numbers, not {boundaries}")
+    edges = Tensor(np.array(boundaries, np.float32))
+    return searchsorted(edges, input.astype(dtypes.float32), right=True).astype(dtypes.int32)
+
+
+def _confusion(labels: Tensor, predictions: Tensor, weights: Any = None, *, num_classes: int, dtype: Any) -> Tensor:
+    """How often each class was taken for each other one: rows are labels, columns predictions.
+
+    Args:
+        num_classes: the number of classes.
+        dtype: element type.
+    """
+    if isinstance(num_classes, bool) or not isinstance(num_classes, int):
+        raise TypeError(f"ConfusionMatrix: num_classes must be an int, not {type(num_classes).__name__}")
+    if labels.shape != predictions.shape or labels.ndim != 1:
+        raise ValueError(f"ConfusionMatrix: shapes {labels.shape} and {predictions.shape} do not fit")
+    for each in (labels, predictions):
+        _integers("ConfusionMatrix", "labels and predictions", each)
+        check_bounds(each, num_classes, "ConfusionMatrix: there is no class {}", least=0)
+    wanted = dtypes.of(getattr(dtypes, dtype) if isinstance(dtype, str) else dtype)
+    given = ones(labels.shape, wanted) if weights is None else weights.astype(wanted)
+    flat = labels.astype(dtypes.int32) * num_classes + predictions.astype(dtypes.int32)
+    return reshape(unsorted_segment_sum(given, flat, num_classes**2), (num_classes, num_classes))
+
+
+def _count_nonzero(x: Tensor, *, dims: Any) -> Tensor:
+    """How many elements are not 0, as int64.
+
+    Args:
+        dims: the dimensions to count along; None for all.
+    """
+    return count_nonzero(x, () if dims is None else dims, False, dtypes.int64)
+
+
+def _histogram(x: Tensor, *, bins: int, min: float, max: float) -> Tensor:
+    """Counts of elements in bins of equal width, float32 for floats.
+
+    Args:
+        bins: the number of bins.
+        min: the lower bound.
+        max: the upper one; the bounds are those of the elements where both are 0.
+    """
+    if isinstance(bins, bool) or not isinstance(bins, int):
+        raise TypeError(f"Histogram: bins must be an int, not {type(bins).__name__}")
+    if bins < 1 or min > max:
+        raise ValueError(f"Histogram: {bins} bins from {min} to {max} do not exist")
+    return histc(x, bins, min, max).astype(dtypes.int32 if x.dtype.category == 1 else dtypes.float32)
+
+
+@op(
+    "FixedWidthHistogram",
+    classes=(),
+    no_gradient="counts",
+    samples=lambda: [
+        Sample((np.array([0.5, -1.0, 2.5], np.float32), np.array([0.0, 2.0], np.float32)), {"nbins": 4}, vmap=False)
+    ],
+)
+def _histogram_fixed(x: Any, range: Any, *, nbins: int) -> Any:
+    """Counts of elements in bins of equal width, the outer ones open."""
+    low, high = range[0].astype(jnp.float64), range[1].astype(jnp.float64)
+    places = jnp.floor((x.astype(jnp.float64) - low) / (high - low) * nbins)
+    return jnp.zeros(nbins, jnp.int32).at[jnp.clip(places, 0, nbins - 1).astype(jnp.int32).reshape(-1)].add(1)
+
+
+def _histogram_fixed_width(x: Tensor, range: Tensor, *, nbins: int, dtype: str) -> Tensor:
+    """Counts of elements in bins of equal width between two bounds, the outer ones open.
+
+    Args:
+        nbins: the number of bins.
+        dtype: ``"int32"``.
+    """
+    if isinstance(nbins, bool) or not isinstance(nbins, int):
+        raise TypeError(f"HistogramFixedWidth: nbins must be an int, not {type(nbins).__name__}")
+    if nbins < 1 or dtype != "int32":
+        raise ValueError(f"HistogramFixedWidth: {nbins} bins of {dtype!r} do not exist")
+    if range.shape != (2,):
+        raise ValueError(f"HistogramFixedWidth: a range has the shape (2,), not {range.shape}")
+    return _histogram_fixed(x, range, nbins=nbins)
+
+
+Bincount = operator_class("Bincount", _bincount)
+Bucketize = operator_class("Bucketize", _bucketize, "boundaries")
+ConfusionMatrix = operator_class("ConfusionMatrix", _confusion, "num_classes, dtype='int32'")
+CountNonZero = operator_class("CountNonZero", _count_nonzero, "dims=None")
+Histogram = operator_class("Histogram", _histogram, "bins=100, min=0.0, max=0.0")
+HistogramFixedWidth = operator_class("HistogramFixedWidth", _histogram_fixed_width, "nbins, dtype='int32'")
+
+
+# -- order ---------------------------------------------------------------------------------------------------------------
+
+
+def _list_diff(x: Tensor, y: Tensor, *, out_idx: Any) -> Any:
+    """The elements of a vector that another one does not have, and their positions.
+
+    Args:
+        out_idx: element type of the positions.
+    """
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError(f"ListDiff takes vectors, not shapes {x.shape} and {y.shape}")
+    if x.dtype != y.dtype or out_idx not in (dtypes.int32, dtypes.int64):
+        raise TypeError(f"ListDiff: element types {x.dtype} and {y.dtype}, positions of {out_idx}")
+    values, others = (np.asarray(each.concrete("ListDiff (the size of its result)")) for each in (x, y))
+    (kept,) = np.nonzero(~np.isin(values, others))
+    return getitem(x, Tensor(kept)), Tensor(kept, out_idx)
+
+
+def _nth_element(input: Tensor, n: Any, *, reverse: bool) -> Tensor:
+    """The n-th smallest element of the last dimension, counted from 0.
+
+    Args:
+        reverse: whether the largest are counted.
+    """
+    if not isinstance(reverse, bool):
+        raise TypeError(f"NthElement: reverse must be a bool, not {type(reverse).__name__}")
+    (place,) = numbers(n)
+    if input.ndim < 1 or not 0 <= place < input.shape[-1]:
+        raise ValueError(f"NthElement: there is no element {place} in a shape of {input.shape}")
+    return getitem(sort(input, -1, reverse)[0], (..., place))
+
+
+def _bound(name: str, right: bool) -> Any:
+    def compute(sorted_x: Tensor, values: Tensor, *, out_type: Any) -> Tensor:
+        if sorted_x.ndim != 2 or values.ndim != 2 or sorted_x.shape[0] != values.shape[0]:
+            raise ValueError(f"{name} takes matrices of as many rows, not shapes {sorted_x.shape} and {values.shape}")
+        if sorted_x.dtype != values.dtype or out_type not in (dtypes.int32, dtypes.int64):
+            raise TypeError(f"{name}: element types {sorted_x.dtype} and {values.dtype}, positions of {out_type}")
+        return searchsorted(sorted_x, values, right=right).astype(out_type)
+
+    compute.__doc__ = f"""Where values go in sorted rows, {"behind" if right else "before"} equal ones.
+
+    Args:
+        out_type: element type of the positions.
+    """
+    return compute
+
+
+def _ragged_range(starts: Tensor, limits: Tensor, deltas: Tensor, *, Tsplits: Any) -> Any:
+    """Ranges one behind the other: where each begins, and their numbers.
+
+    Args:
+        Tsplits: element type of the beginnings.
+    """
+    if Tsplits not in (dtypes.int32, dtypes.int64):
+        raise TypeError(f"RaggedRange: Tsplits must be int32 or int64, not {Tsplits}")
+    known = [np.asarray(each.concrete("RaggedRange (the size of its result)")) for each in (starts, limits, deltas)]
+    if len({each.shape for each in known}) > 1 or known[0].ndim > 1:
+        raise ValueError(f"RaggedRange: shapes {', '.join(str(each.shape) for each in known)} do not fit")
+    if np.any(known[2] == 0):
+        raise ValueError("RaggedRange: steps must not be 0")
+    ranges = [np.arange(*each) for each in zip(*[each.reshape(-1) for each in known], strict=True)]
+    splits = np.cumsum([0, *map(len, ranges)])
+    return Tensor(splits, Tsplits), Tensor(np.concatenate(ranges or [known[0]]).astype(known[0].dtype))
+
+
+def _quantile(input: Tensor, q: Any, *, dim: Any, keep_dims: bool, ignore_nan: bool) -> Tensor:
+    """Quantiles along a dimension, by linear interpolation.
+
+    Args:
+        dim: the dimension; None for all elements.
+        keep_dims: whether it stays, of size 1.
+        ignore_nan: whether NaN is left out.
+    """
+    return (nanquantile if ignore_nan else quantile)(input, q, dim, keep_dims)
+
+
+def _unique_consecutive(input: Tensor, *, return_inverse: bool, return_counts: bool, dim: Any) -> Any:
+    """The elements without those that equal their predecessor, the positions of all in them, and counts.
+
+    Args:
+        return_inverse: whether the positions are there, or an empty tensor.
+        return_counts: whether the counts are.
+        dim: the dimension to compare along; None flattens.
+    """
+    found, inverse, counts = unique_consecutive(input, True, True, dim)
+    empty = Tensor(np.zeros(0, np.int64))
+    return found, inverse if return_inverse else empty, counts if return_counts else empty
+
+
+def _invert_permutation(input_x: Any) -> tuple[int, ...]:
+    """The inverse of a permutation, a tuple of ints."""
+    if isinstance(input_x, Tensor):
+        raise ValueError("InvertPermutation takes a tuple or list, not a tensor")
+    if not isinstance(input_x, (tuple, list)) or any(
+        isinstance(each, bool) or not isinstance(each, int) for each in input_x
+    ):
+        raise TypeError(f"InvertPermutation takes integers, not {input_x!r:.60}")
+    if sorted(input_x) != list(range(len(input_x))):
+        raise ValueError(f"InvertPermutation: {input_x} is no permutation")
+    found = [0] * len(input_x)
+    for place, each in enumerate(input_x):
+        found[each] = place
+    return tuple(found)
+
+
+def _sub_and_filter(input_x: Tensor, max_num: Any, offset: Any) -> Any:
+    """Numbers less an offset that are in a range from 0, and their positions."""
+    (high,), (low,) = numbers(max_num), numbers(offset)
+    values = np.asarray(input_x.concrete("SubAndFilter (the size of its result)")) - low
+    (kept,) = np.nonzero((values >= 0) & (values < high))
+    return Tensor(values[kept]), Tensor(kept, input_x.dtype)
+
+
+def _compare_and_bitpack(x: Tensor, threshold: Any) -> Tensor:
+    """Whether elements are above a threshold, eight of them in a byte."""
+    if x.ndim < 1 or x.shape[-1] % 8:
+        raise ValueError(f"CompareAndBitpack: the last dimension must be a multiple of 8, not {x.shape}")
+    bits = reshape(x > threshold, (*x.shape[:-1], x.shape[-1] // 8, 8)).astype(dtypes.int32)
+    weights = Tensor(np.array([128, 64, 32, 16, 8, 4, 2, 1], np.int32))
+    return reduce_sum(bits * weights, -1).astype(dtypes.uint8)
+
+
+ListDiff = operator_class("ListDiff", _list_diff, "out_idx=dtypes.int32")
+NthElement = operator_class("NthElement", _nth_element, "reverse=False")
+LowerBound = operator_class("LowerBound", _bound("LowerBound", False), "out_type=dtypes.int32")
+UpperBound = operator_class("UpperBound", _bound("UpperBound", True), "out_type=dtypes.int32")
+RaggedRange = operator_class("RaggedRange", _ragged_range, "Tsplits")
+Quantile = operator_class("Quantile", _quantile, "dim=None, keep_dims=False, ignore_nan=False")
+UniqueConsecutive = operator_class(
+    "UniqueConsecutive", _unique_consecutive, "return_inverse=False, return_counts=False, dim=None"
+)
+InvertPermutation = operator_class("InvertPermutation", _invert_permutation)
+SubAndFilter = operator_class("SubAndFilter", _sub_and_filter)
+CompareAndBitpack = operator_class("CompareAndBitpack", _compare_and_bitpack)
+
+
+# -- places --------------------------------------------------------------------------------------------------------------
+
+
+def _index_bounds(x: Any, values: Any, *indices: Any, **_: Any) -> None:
+    for axis, index in enumerate(indices):
+        check_bounds(index, x.shape[axis], "IndexPut: there is no position {}")
+
+
+def _index_put(x1: Tensor, x2: Tensor, indices: Any, *, accumulate: int) -> Tensor:
+    """A tensor with values at places.
+
+    Args:
+        accumulate: 1 for values that are added to what is there, 0 for those that replace it.
+    """
+    if accumulate not in (0, 1):
+        raise ValueError(f"IndexPut: accumulate must be 0 or 1, not {accumulate}")
+    if not isinstance(indices, (tuple, list)) or not all(isinstance(each, Tensor) for each in indices):
+        raise TypeError("IndexPut: places are a tuple or list of tensors")
+    if len(indices) > x1.ndim or x1.dtype != x2.dtype:
+        kind = ValueError if len(indices) > x1.ndim else TypeError
+        raise kind(f"IndexPut: {len(indices)} places and values of {x2.dtype} do not fit {x1.shape} of {x1.dtype}")
+    _index_bounds(x1, x2, *indices)
+    places = np.arange(x1.size).reshape(x1.shape)
+    chosen = getitem(Tensor(places), tuple(indices))
+    if x2.size not in (1, chosen.size) and x2.shape[-1] != chosen.shape[-1]:
+        raise ValueError(f"IndexPut: values of shape {x2.shape} do not fit places of shape {chosen.shape}")
+    values = broadcast_to(x2, chosen.shape)
+    flat, at, given = reshape(x1, (-1,)), reshape(chosen, (-1,)), reshape(values, (-1,))
+    if accumulate:
+        return reshape(flat + unsorted_segment_sum(given, at, x1.size), x1.shape)
+    return reshape(inplace_update(flat, given, at), x1.shape)
+
+
+def _inplace_index_add(var: Any, indices: Any, updates: Any, *, axis: int) -> Any:
+    """Add slices to a parameter along an axis.
+
+    Args:
+        axis: the axis.
+    """
+    from weft.ops.gather import inplace_index_add
+
+    return inplace_index_add(var, indices, updates, axis)
+
+
+def _inplace_update(x: Any, indices: Any, v: Any) -> Any:
+    """A tensor with other rows at places of the first dimension."""
+    return inplace_update(x, v, indices)
+
+
+def _scatter_add_with_axis(input_x: Tensor, indices: Tensor, update: Tensor, *, axis: int) -> Tensor:
+    """A tensor with elements added, one for each position of an integer tensor, along an axis.
+
+    Args:
+        axis: the axis.
+    """
+    from weft.ops.gather import tensor_scatter_elements
+
+    return tensor_scatter_elements(input_x, indices, update, axis, "add")
+
+
+def _scatter_non_aliasing_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """A tensor with updates added at coordinates."""
+    from weft.ops.gather import tensor_scatter_add
+
+    return tensor_scatter_add(input_x, indices, updates)
+
+
+def _copy_with_slice(x: Any, y: Tensor) -> Any:
+    """Write one tensor into another one."""
+    return assign(x, broadcast_to(y, x.shape).astype(x.dtype))
+
+
+def _split_v(input_x: Tensor, *, size_splits: Any, split_dim: int, num_split: int) -> Any:
+    """Parts of given sizes along an axis; one may be -1, for what is left.
+
+    Args:
+        size_splits: the sizes.
+        split_dim: the axis.
+        num_split: how many parts.
+    """
+    if not isinstance(size_splits, (list, tuple)):
+        raise TypeError(f"SplitV: size_splits must be a list, not {type(size_splits).__name__}")
+    sizes = list(size_splits)
+    if len(sizes) != num_split or sizes.count(-1) > 1 or not -input_x.ndim <= split_dim < input_x.ndim:
+        raise ValueError(f"SplitV: {num_split} parts of the sizes {sizes} along axis {split_dim} do not exist")
+    if -1 in sizes:
+        sizes[sizes.index(-1)] = input_x.shape[split_dim] - sum(sizes) - 1
+    if min(sizes) < 0 or sum(sizes) != input_x.shape[split_dim]:
+        raise ValueError(f"SplitV: parts of the sizes {sizes} are not {input_x.shape[split_dim]} elements")
+    return split(input_x, sizes, split_dim)
+
+
+def _parallel_concat(values: Any) -> Tensor:
+    """Tensors whose first size is 1, one below the other."""
+    if not isinstance(values, (tuple, list)):
+        raise TypeError(f"ParallelConcat takes a tuple or list, not {type(values).__name__}")
+    if any(each.shape != values[0].shape or each.shape[:1] != (1,) for each in values):
+        raise ValueError("ParallelConcat takes tensors of one shape whose first size is 1")
+    return concat(values, 0)
+
+
+def _expand_operator(x: Tensor, shape: Any) -> Tensor:
+    """Repeat dimensions of size 1 to a larger shape."""
+    return expand(x, numbers(shape))
+
+
+def _conjugate_transpose(x: Tensor, perm: Any) -> Tensor:
+    """The complex conjugates, with the axes in another order."""
+    found = transpose(x, numbers(perm))
+    return found.conj() if found.is_complex() else found
+
+
+def _identity_n(x: Any) -> tuple[Any, ...]:
+    """The same tensors."""
+    if not isinstance(x, (tuple, list)):
+        raise TypeError(f"IdentityN takes a tuple or list of tensors, not {type(x).__name__}")
+    return tuple([each * 1 if each.dtype.category else each for each in x])
+
+
+def _select_view(input: Tensor, index: int, axis: int) -> Tensor:
+    """The part at a position of an axis."""
+    return getitem(input, (*[slice(None)] * (axis % input.ndim), index))
+
+
+IndexPut = operator_class("IndexPut", _index_put, "accumulate=0")
+InplaceIndexAdd = operator_class("InplaceIndexAdd", _inplace_index_add, "axis")
+InplaceUpdateV2 = operator_class("InplaceUpdateV2", _inplace_update)
+ScatterAddWithAxis = operator_class("ScatterAddWithAxis", _scatter_add_with_axis, "axis=0")
+ScatterNonAliasingAdd = operator_class("ScatterNonAliasingAdd", _scatter_non_aliasing_add)
+CopyWithSlice = operator_class("CopyWithSlice", _copy_with_slice)
+SplitV = operator_class("SplitV", _split_v, "size_splits, split_dim, num_split")
+ParallelConcat = operator_class("ParallelConcat", _parallel_concat)
+Expand = operator_class("Expand", _expand_operator)
+ConjugateTranspose = operator_class("ConjugateTranspose", _conjugate_transpose)
+IdentityN = operator_class("IdentityN", _identity_n)
+TransposeView = operator_class("TransposeView", transpose)
+TransposeExtView = operator_class("TransposeExtView", swapaxes)
+SelectView = operator_class("SelectView", _select_view)

@@ -1,0 +1,232 @@
+"""Operator classes of linear algebra: factors of matrices, and what is solved by them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import op, operator_class
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops.create import eye
+from weft.ops.elementwise import log
+from weft.ops.index import getitem
+from weft.ops.linalg import eig, eigvals, inverse, lu_solve, pinv, qr, solve, triangular_solve
+from weft.ops.matmul import matmul
+from weft.ops.shape import reshape, swapaxes, tril, triu
+
+_TALL: Final = np.array([[2.0, 0.5], [-1.0, 1.5], [0.25, 1.0]], np.float32)
+
+
+def _eig_operator(x: Tensor, *, compute_v: bool) -> Any:
+    """The eigenvalues of matrices, and their eigenvectors, or an empty tensor.
+
+    Args:
+        compute_v: whether the vectors are computed.
+    """
+    if not isinstance(compute_v, bool):
+        raise TypeError(f"Eig: compute_v must be a bool, not {type(compute_v).__name__}")
+    if compute_v:
+        return eig(x)
+    values = eigvals(x)
+    return values, Tensor(np.zeros(0, values.dtype.np_dtype))
+
+
+def _qr_operator(x: Tensor, *, full_matrices: bool) -> Any:
+    """An orthogonal matrix and an upper triangular one whose product is a matrix.
+
+    Args:
+        full_matrices: whether the orthogonal matrix is square.
+    """
+    return qr(x, "complete" if full_matrices else "reduced")
+
+
+def _adjoint(x: Tensor) -> Tensor:
+    found = swapaxes(x, -1, -2)
+    return found.conj() if found.is_complex() else found
+
+
+def _lstsq(x: Tensor, a: Tensor, *, fast: bool, l2_regularizer: float) -> Tensor:
+    """What a matrix maps nearest to the columns of another one.
+
+    Args:
+        fast: True.
+        l2_regularizer: 0.0.
+    """
+    if fast is not True or l2_regularizer != 0.0:
+        raise TypeError(f"Lstsq: fast must be True and l2_regularizer 0.0, not {fast} and {l2_regularizer}")
+    if x.ndim != 2 or a.ndim not in (1, 2) or x.shape[0] != a.shape[0]:
+        raise ValueError(f"Lstsq: shapes {x.shape} and {a.shape} do not fit")
+    return matmul(pinv(x), a if a.ndim == 2 else reshape(a, (-1, 1)))
+
+
+def _matrix_solve_ls(matrix: Tensor, rhs: Tensor, l2_regularizer: Any, *, fast: bool) -> Tensor:
+    """What matrices map nearest to the columns of others, where large solutions cost something.
+
+    Args:
+        fast: whether it is found by the normal equations.
+    """
+    if matrix.ndim < 2 or rhs.ndim < 2 or matrix.shape[-2] != rhs.shape[-2]:
+        raise ValueError(f"MatrixSolveLs: shapes {matrix.shape} and {rhs.shape} do not fit")
+    if not fast:
+        return matmul(pinv(matrix), rhs)
+    rows, columns = matrix.shape[-2:]
+    other, least = _adjoint(matrix), min(rows, columns)
+    ridge = eye(least, least, matrix.dtype)
+    if isinstance(l2_regularizer, Tensor):
+        l2_regularizer = l2_regularizer.astype(matrix.dtype)
+    if rows >= columns:
+        return solve(matmul(other, matrix) + ridge * l2_regularizer, matmul(other, rhs))
+    return matmul(other, solve(matmul(matrix, other) + ridge * l2_regularizer, rhs))
+
+
+def _matrix_triangular_solve(matrix: Tensor, rhs: Tensor, *, lower: bool, adjoint: bool) -> Tensor:
+    """What triangular matrices map to others.
+
+    Args:
+        lower: whether the lower triangle counts.
+        adjoint: whether the matrices are transposed before.
+    """
+    for what, flag in (("lower", lower), ("adjoint", adjoint)):
+        if not isinstance(flag, bool):
+            raise TypeError(f"MatrixTriangularSolve: {what} must be a bool, not {type(flag).__name__}")
+    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or matrix.shape[:-1] != rhs.shape[:-1]:
+        raise ValueError(f"MatrixTriangularSolve: shapes {matrix.shape} and {rhs.shape} do not fit")
+    if adjoint and matrix.is_complex():
+        matrix = matrix.conj()
+    return triangular_solve(matrix, rhs, lower, adjoint)
+
+
+def _lu_solve_operator(x: Tensor, lu_data: Tensor, lu_pivots: Tensor) -> Tensor:
+    """What a matrix maps to the columns of another one, given its LU factors."""
+    return lu_solve(x, lu_data, lu_pivots)
+
+
+@op(
+    "PivotMatrix",
+    classes=(),
+    no_gradient="integer operand",
+    samples=lambda: [Sample((np.array([2, 3, 3], np.int32),), {"rows": 3}, vmap=False)],
+)
+def _pivot_matrix(pivots: Any, *, rows: int) -> Any:
+    """The order of rows that exchanges, counted from 1, make of them."""
+    return jax.lax.linalg.lu_pivots_to_permutation(pivots.astype(jnp.int32) - 1, rows)
+
+
+def _lu_unpack(LU_data: Tensor, LU_pivots: Tensor, *, unpack_data: bool, unpack_pivots: bool) -> Any:
+    """The permutation, the lower and the upper triangular matrix of LU factors.
+
+    Args:
+        unpack_data: whether the triangular matrices are there, or empty tensors.
+        unpack_pivots: whether the permutation is.
+    """
+    if LU_data.ndim < 2 or LU_pivots.ndim != LU_data.ndim - 1:
+        raise ValueError(f"LuUnpack: factors of shape {LU_data.shape} and pivots of {LU_pivots.shape} do not fit")
+    if LU_pivots.dtype.category != 1:
+        raise TypeError(f"LuUnpack: pivots are integers, not {LU_pivots.dtype}")
+    rows, columns = LU_data.shape[-2:]
+    least = min(rows, columns)
+    empty = Tensor(np.zeros(0, LU_data.dtype.np_dtype))
+    permutation = lower = upper = empty
+    if unpack_pivots:
+        order = _pivot_matrix(LU_pivots, rows=rows)
+        places = Tensor(np.arange(rows).reshape(-1, 1))
+        permutation = (reshape(order, (*order.shape[:-1], 1, rows)) == places).astype(LU_data.dtype)
+    if unpack_data:
+        left = getitem(LU_data, (..., slice(None), slice(0, least)))
+        lower = tril(left, -1) + eye(rows, least, LU_data.dtype)
+        upper = triu(getitem(LU_data, (..., slice(0, least), slice(None))))
+    return permutation, lower, upper
+
+
+@op(
+    "HouseholderFactors",
+    classes=(),
+    multiple=True,
+    no_gradient="reflections are no path for gradients",
+    samples=lambda: [Sample((_TALL,))],
+)
+def _geqrf(input: Any) -> Any:
+    """The QR factors of matrices as an upper triangle with reflections below, and the scales of the reflections."""
+    if input.ndim < 2:
+        raise ValueError(f"Geqrf takes matrices, not shape {input.shape}")
+    found, scales = jnp.linalg.qr(input, mode="raw")
+    return jnp.swapaxes(found, -1, -2), scales
+
+
+@op("HouseholderProduct", classes=(), samples=lambda: [Sample((_TALL, np.array([1.25, 0.5], np.float32)))])
+def _orgqr(x: Any, tau: Any) -> Any:
+    """The product of reflections."""
+    if x.ndim < 2 or tau.ndim != x.ndim - 1 or tau.shape[-1] > x.shape[-1] or x.shape[-1] > x.shape[-2]:
+        raise ValueError(f"Orgqr: reflections of shape {x.shape} and scales of shape {tau.shape} do not fit")
+    return jax.lax.linalg.householder_product(x, tau)
+
+
+def _ormqr(x: Tensor, tau: Tensor, other: Tensor, *, left: bool, transpose: bool) -> Tensor:
+    """The product of the square orthogonal matrix of reflections and another matrix.
+
+    Args:
+        left: whether the orthogonal matrix is the first of the two.
+        transpose: whether it is transposed.
+    """
+    for what, flag in (("left", left), ("transpose", transpose)):
+        if not isinstance(flag, bool):
+            raise TypeError(f"Ormqr: {what} must be a bool, not {type(flag).__name__}")
+    rows, columns = x.shape[-2:]
+    if other.ndim != x.ndim or other.shape[-2 if left else -1] != rows:
+        raise ValueError(f"Ormqr: shapes {x.shape} and {other.shape} do not fit")
+    wide = x
+    if columns < rows:
+        from weft.ops.padding import pad
+
+        wide, tau = pad(x, (0, rows - columns)), pad(tau, (0, rows - tau.shape[-1]))
+    orthogonal = _orgqr(wide, tau)
+    if transpose:
+        orthogonal = _adjoint(orthogonal)
+    return matmul(orthogonal, other) if left else matmul(other, orthogonal)
+
+
+def _matrix_logarithm(x: Tensor) -> Tensor:
+    """The logarithms of complex matrices that have as many eigenvectors as rows."""
+    if not x.is_complex():
+        raise TypeError(f"MatrixLogarithm takes complex numbers, not {x.dtype}")
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"MatrixLogarithm takes square matrices, not shape {x.shape}")
+    values, vectors = eig(x)
+    scaled = vectors * reshape(log(values), (*values.shape[:-1], 1, values.shape[-1]))
+    return matmul(scaled, inverse(vectors))
+
+
+def _tridiagonal_matmul(superdiag: Tensor, maindiag: Tensor, subdiag: Tensor, rhs: Tensor) -> Tensor:
+    """The product of matrices of three diagonals and others; the last of the first diagonal counts for nothing, and
+    the first of the last one."""
+    size = rhs.shape[-2] if rhs.ndim > 1 else 0
+    for each in (superdiag, maindiag, subdiag):
+        if each.shape != (*rhs.shape[:-2], 1, size):
+            raise ValueError(f"TridiagonalMatMul: a diagonal of shape {each.shape} does not fit shape {rhs.shape}")
+        if each.dtype != rhs.dtype:
+            raise TypeError(f"TridiagonalMatMul: element types {each.dtype} and {rhs.dtype} differ")
+    above, main, below = (swapaxes(each, -1, -2) for each in (superdiag, maindiag, subdiag))
+    from weft.ops.padding import pad
+
+    following = pad(getitem(rhs, (..., slice(1, None), slice(None))), (0, 0, 0, 1))
+    former = pad(getitem(rhs, (..., slice(0, -1), slice(None))), (0, 0, 1, 0))
+    return main * rhs + above * following + below * former
+
+
+Eig = operator_class("Eig", _eig_operator, "compute_v=False")
+Qr = operator_class("Qr", _qr_operator, "full_matrices=False")
+Lstsq = operator_class("Lstsq", _lstsq, "fast=True, l2_regularizer=0.0")
+MatrixSolveLs = operator_class("MatrixSolveLs", _matrix_solve_ls, "fast=True")
+MatrixTriangularSolve = operator_class("MatrixTriangularSolve", _matrix_triangular_solve, "lower=True, adjoint=False")
+LuSolve = operator_class("LuSolve", _lu_solve_operator)
+LuUnpack = operator_class("LuUnpack", _lu_unpack, "unpack_data=True, unpack_pivots=True")
+Geqrf = operator_class("Geqrf", _geqrf)
+Orgqr = operator_class("Orgqr", _orgqr)
+Ormqr = operator_class("Ormqr", _ormqr, "left=True, transpose=False")
+MatrixLogarithm = operator_class("MatrixLogarithm", _matrix_logarithm)
+TridiagonalMatMul = operator_class("TridiagonalMatMul", _tridiagonal_matmul)

@@ -1,0 +1,389 @@
+"""Operator classes of losses by labels, of sequences of labels, and of boxes that overlap."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.bounds import check_bounds
+from weft.core.declare import op, operator_class
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops._rules import numbers, tensor
+from weft.ops.loss import triplet_margin_loss
+from weft.ops.reduce import amax, reduce_sum
+from weft.ops.select import where
+from weft.ops.sequences import ctc_loss
+from weft.ops.shape import reshape, swapaxes
+
+# -- losses --------------------------------------------------------------------------------------------------------------
+
+
+def _reduction(name: str, reduction: Any) -> None:
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{name}: reduction must be 'none', 'mean' or 'sum', not {reduction!r}")
+
+
+def _reduced(loss: Any, reduction: str) -> Any:
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+_SCORES: Final = np.array([[0.5, -1.0, 2.0], [1.25, 0.25, -0.5]], np.float32)
+
+
+@op(
+    "MarginOfClasses",
+    classes=(),
+    samples=lambda: [
+        Sample((_SCORES, np.array([0, 2]), None), {"p": 1, "margin": 1.0}, vmap=False),
+        Sample(
+            (_SCORES, np.array([0, 2]), np.array([1.0, 2.0, 0.5], np.float32)), {"p": 2, "margin": 0.75}, vmap=False
+        ),
+    ],
+)
+def _margins(x: Any, target: Any, weight: Any = None, *, p: int, margin: float) -> Any:
+    """By how much other classes come too near to the right one, for each row."""
+    own = jnp.take_along_axis(x, target[:, None], axis=1)
+    lack = jnp.maximum(np.asarray(margin, x.dtype) - own + x, 0)
+    if p == 2:
+        lack = jnp.square(lack)
+    if weight is not None:
+        lack = lack * weight[target][:, None]
+    others = jnp.arange(x.shape[1])[None, :] != target[:, None]
+    return jnp.sum(jnp.where(others, lack, 0), 1) / x.shape[1]
+
+
+def _multi_margin_loss(x: Tensor, target: Tensor, weight: Any = None, *, p: int, margin: float, reduction: str) -> Any:
+    """Ask that the score of the right class be larger than all others, by a margin.
+
+    Args:
+        p: power of what is lacking, 1 or 2.
+        margin: the margin.
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+    """
+    _reduction("MultiMarginLoss", reduction)
+    if p not in (1, 2):
+        raise ValueError(f"MultiMarginLoss: p must be 1 or 2, not {p}")
+    if x.ndim != 2 or target.shape != x.shape[:1] or (weight is not None and weight.shape != x.shape[1:]):
+        raise ValueError(f"MultiMarginLoss: classes of shape {target.shape} do not fit scores of shape {x.shape}")
+    check_bounds(target, x.shape[1], "MultiMarginLoss: there is no class {}", least=0)
+    return _reduced(_margins(x, target, weight, p=p, margin=float(margin)), reduction)
+
+
+@op(
+    "MarginOfLabels",
+    classes=(),
+    multiple=True,
+    samples=lambda: [Sample((_SCORES, np.array([[0, 2, -1], [1, -1, 0]], np.int32)), vmap=False)],
+)
+def _label_margins(x: Any, target: Any) -> Any:
+    """By how much other classes come too near to the labels of each row, and which classes are labels."""
+    classes = x.shape[1]
+    given = jnp.cumprod(target >= 0, axis=1) > 0
+    labels = jnp.where(given, target, 0)
+    hot = (labels[:, :, None] == jnp.arange(classes)) & given[:, :, None]
+    is_target = hot.any(1)
+    own = jnp.take_along_axis(x, labels, axis=1)
+    lack = jnp.maximum(1 - own[:, :, None] + x[:, None, :], 0)
+    counted = given[:, :, None] & ~is_target[:, None, :]
+    return jnp.sum(jnp.where(counted, lack, 0), (1, 2)) / classes, is_target.astype(jnp.int32)
+
+
+def _multilabel_margin_loss(x: Tensor, target: Tensor, *, reduction: str) -> Any:
+    """Ask that the scores of the labels be larger by 1 than those of other classes; -1 ends the labels of a row.
+
+    Args:
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+    """
+    _reduction("MultilabelMarginLoss", reduction)
+    if x.shape != target.shape or x.ndim not in (1, 2):
+        raise ValueError(f"MultilabelMarginLoss: labels of shape {target.shape} do not fit scores of shape {x.shape}")
+    if target.dtype != dtypes.int32:
+        raise TypeError(f"MultilabelMarginLoss: labels are int32, not {target.dtype}")
+    check_bounds(target, x.shape[-1], "MultilabelMarginLoss: there is no class {}", least=-1)
+    rows = (1, *x.shape) if x.ndim == 1 else x.shape
+    loss, is_target = _label_margins(reshape(x, rows), reshape(target, rows))
+    if x.ndim == 1:
+        loss = reshape(loss, ())
+    return _reduced(loss, reduction), reshape(is_target, target.shape)
+
+
+def _triplet_margin_loss(
+    x: Tensor, positive: Tensor, negative: Tensor, margin: Any, *, p: int, swap: bool, eps: float, reduction: str
+) -> Tensor:
+    """Ask that a row be nearer to a positive than to a negative, by a margin.
+
+    Args:
+        p: order of the norm.
+        swap: whether the distance of positive and negative counts if it is smaller.
+        eps: a small number added to differences.
+        reduction: ``"none"``, ``"mean"`` or ``"sum"``.
+    """
+    _reduction("TripletMarginLoss", reduction)
+    value = float(margin.concrete("TripletMarginLoss (the margin)")) if isinstance(margin, Tensor) else float(margin)
+    return triplet_margin_loss(x, positive, negative, value, p, eps, swap, reduction)
+
+
+def _ctc_operator(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, *, blank: int, reduction: str,
+    zero_infinity: bool,
+) -> Any:  # fmt: skip
+    """The losses of all alignments of sequences with labels, and the logarithms of those of beginnings.
+
+    Args:
+        blank: the class that stands for no label.
+        reduction: ``"none"``.
+        zero_infinity: whether a loss is 0 where no alignment is possible.
+    """
+    if reduction != "none":
+        raise ValueError(f"CTCLossV2: reduction must be 'none', not {reduction!r}")
+    lengths = [tensor(each) for each in (input_lengths, target_lengths)]
+    return ctc_loss(log_probs, targets, *lengths, blank, reduction, zero_infinity)
+
+
+MultiMarginLoss = operator_class("MultiMarginLoss", _multi_margin_loss, "p=1, margin=1.0, reduction='mean'")
+MultilabelMarginLoss = operator_class("MultilabelMarginLoss", _multilabel_margin_loss, "reduction='mean'")
+TripletMarginLoss = operator_class(
+    "TripletMarginLoss", _triplet_margin_loss, "p=2, swap=False, eps=1e-06, reduction='mean'"
+)
+CTCLossV2 = operator_class("CTCLossV2", _ctc_operator, "blank=0, reduction='none', zero_infinity=False")
+
+
+# -- sequences -----------------------------------------------------------------------------------------------------------
+
+
+def _ctc_greedy_decoder(inputs: Tensor, sequence_length: Tensor, *, merge_repeated: bool) -> Any:
+    """The labels of the best classes of sequences (T, N, C), of which the last is none: places, labels, shape, and the
+    negative sums of the best scores.
+
+    Args:
+        merge_repeated: whether equal classes one after the other are one label.
+    """
+    name = "CTCGreedyDecoder"
+    if not isinstance(merge_repeated, bool):
+        raise TypeError(f"{name}: merge_repeated must be a bool, not {type(merge_repeated).__name__}")
+    if inputs.ndim != 3 or sequence_length.shape != inputs.shape[1:2]:
+        raise ValueError(f"{name}: lengths of shape {sequence_length.shape} do not fit scores of shape {inputs.shape}")
+    times, count, classes = inputs.shape
+    scores = np.asarray(inputs.concrete(f"{name} (the size of its result)"))
+    lengths = np.asarray(sequence_length.concrete(f"{name} (the size of its result)"))
+    if lengths.size and not (lengths.min() >= 0 and lengths.max() <= times):
+        raise ValueError(f"{name}: lengths must be from 0 to {times}, not {lengths}")
+    places, labels, longest = [], [], 0
+    for row, (line, length) in enumerate(zip(scores.argmax(2).T, lengths, strict=True)):
+        former, found = -1, []
+        for label in line[:length]:
+            if label != classes - 1 and not (merge_repeated and label == former):
+                found.append(int(label))
+            former = int(label)
+        places += [(row, at) for at in range(len(found))]
+        labels += found
+        longest = max(longest, len(found))
+    inside = Tensor(np.arange(times)[:, None] < lengths[None, :])
+    best = reduce_sum(where(inside, amax(inputs, 2), 0.0), 0)
+    return (
+        Tensor(np.array(places, np.int64).reshape(-1, 2)),
+        Tensor(np.array(labels, np.int64)),
+        Tensor(np.array([count, longest], np.int64)),
+        reshape(-best, (-1, 1)),
+    )
+
+
+def _distance(one: list[Any], other: list[Any]) -> int:
+    """How many insertions, deletions and replacements make one sequence of another (Levenshtein)."""
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        former, row[0] = row[0], i
+        for j, b in enumerate(other, 1):
+            former, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, former + (a != b))
+    return row[-1]
+
+
+def _edit_distance(
+    hypothesis_indices: Tensor, hypothesis_values: Tensor, hypothesis_shape: Any, truth_indices: Tensor,
+    truth_values: Tensor, truth_shape: Any, *, normalize: bool,
+) -> Tensor:  # fmt: skip
+    """The edit distances of sequences that are given as sparse tensors, as float32.
+
+    Args:
+        normalize: whether they are divided by the lengths of the true ones.
+    """
+    if not isinstance(normalize, bool):
+        raise TypeError(f"EditDistance: normalize must be a bool, not {type(normalize).__name__}")
+    if hypothesis_values.dtype != truth_values.dtype:
+        raise TypeError(f"EditDistance: element types {hypothesis_values.dtype} and {truth_values.dtype} differ")
+    sequences: list[dict[Any, list[Any]]] = []
+    for indices, values in ((hypothesis_indices, hypothesis_values), (truth_indices, truth_values)):
+        places = np.asarray(indices.concrete("EditDistance (its result)"))
+        known = np.asarray(values.concrete("EditDistance (its result)"))
+        if places.ndim != 2 or places.shape[0] != known.shape[0]:
+            raise ValueError(f"EditDistance: places of shape {places.shape} do not fit values of shape {known.shape}")
+        lines: dict[Any, list[Any]] = {}
+        for place, value in zip(places.tolist(), known.tolist(), strict=True):
+            lines.setdefault(tuple(place[:-1]), []).append(value)
+        sequences.append(lines)
+    shapes = [numbers(shape) for shape in (hypothesis_shape, truth_shape)]
+    if len(shapes[0]) != len(shapes[1]):
+        raise ValueError(f"EditDistance: shapes {shapes[0]} and {shapes[1]} do not fit")
+    found = np.zeros(np.maximum(*[shape[:-1] for shape in shapes]), np.float32)
+    for place in np.ndindex(found.shape):
+        given, true = (lines.get(place, []) for lines in sequences)
+        distance = _distance(given, true)
+        if normalize:
+            found[place] = distance / len(true) if true else (np.inf if given else 0.0)
+        else:
+            found[place] = distance
+    return Tensor(found)
+
+
+@op(
+    "RepeatedStretches",
+    classes=(),
+    samples=lambda: [
+        Sample(
+            (np.array([[[1, 2, 1, 2, 1]]], np.int32), np.array([[[0.5, 1.0, -1.0, 2.0]]], np.float32)), {"size": 2}
+        )
+    ],
+)
+def _without_repeats(state_seq: Any, log_probs: Any, *, size: int) -> Any:
+    """Scores of the next word, the lowest number for words after which a stretch of the sequence would be repeated."""
+    length = state_seq.shape[-1]
+    count = length - size + 1
+    if count <= 0:
+        return log_probs
+    same = jnp.ones((*state_seq.shape[:-1], count), bool)
+    for at in range(size - 1):
+        last = state_seq[..., length - size + 1 + at]
+        same = same & (state_seq[..., at : at + count] == last[..., None])
+    following = state_seq[..., size - 1 :]
+    hot = (following[..., None] == jnp.arange(log_probs.shape[-1])) & same[..., None]
+    return jnp.where(hot.any(-2), np.asarray(np.finfo(log_probs.dtype).min, log_probs.dtype), log_probs)
+
+
+def _no_repeat_ngram(state_seq: Tensor, log_probs: Tensor, *, ngram_size: int) -> Tensor:
+    """Scores of the next word, the lowest number for words after which an n-gram would be repeated.
+
+    Args:
+        ngram_size: length of the n-grams.
+    """
+    if isinstance(ngram_size, bool) or not isinstance(ngram_size, int):
+        raise TypeError(f"NoRepeatNGram: ngram_size must be an int, not {type(ngram_size).__name__}")
+    if ngram_size < 1 or ngram_size > state_seq.shape[-1]:
+        raise ValueError(f"NoRepeatNGram: there are no n-grams of {ngram_size} words in a shape of {state_seq.shape}")
+    if state_seq.ndim != 3 or log_probs.ndim != 3 or state_seq.shape[:2] != log_probs.shape[:2]:
+        raise ValueError(f"NoRepeatNGram: shapes {state_seq.shape} and {log_probs.shape} do not fit")
+    check_bounds(state_seq, log_probs.shape[-1], "NoRepeatNGram: there is no word {}", least=0)
+    return _without_repeats(state_seq, log_probs, size=ngram_size)
+
+
+CTCGreedyDecoder = operator_class("CTCGreedyDecoder", _ctc_greedy_decoder, "merge_repeated=True")
+EditDistance = operator_class("EditDistance", _edit_distance, "normalize=True")
+NoRepeatNGram = operator_class("NoRepeatNGram", _no_repeat_ngram, "ngram_size=1")
+
+
+# -- boxes that overlap --------------------------------------------------------------------------------------------------
+
+
+def _overlaps(boxes: Any) -> Any:
+    """The shares of the union that boxes, given by two corners, have in common."""
+    low = np.minimum(boxes[:, :2], boxes[:, 2:])
+    high = np.maximum(boxes[:, :2], boxes[:, 2:])
+    areas = np.prod(high - low, 1)
+    common = np.maximum(np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None]), 0).prod(2)
+    union = areas[:, None] + areas[None] - common
+    return np.where(union > 0, common / np.where(union > 0, union, 1), 0)
+
+
+def _kept(overlaps: Any, scores: Any, count: int, threshold: float, least: float) -> list[int]:
+    """The boxes with the largest scores that do not overlap one before them."""
+    found: list[int] = []
+    for at in np.argsort(-scores, kind="stable"):
+        if len(found) >= count:
+            break
+        if scores[at] > least and all(overlaps[at, other] <= threshold for other in found):
+            found.append(int(at))
+    return found
+
+
+def _number(name: str, value: Any) -> float:
+    return float(value.concrete(name)) if isinstance(value, Tensor) else float(value)
+
+
+def _suppression(
+    name: str, overlaps: Any, scores: Tensor, max_output_size: Any, threshold: Any, score_threshold: Any
+) -> Tensor:
+    if scores.ndim != 1 or overlaps.shape[0] != scores.shape[0]:
+        raise ValueError(f"{name}: scores of shape {scores.shape} do not fit {overlaps.shape[0]} boxes")
+    known = np.asarray(scores.concrete(f"{name} (the size of its result)"))
+    count = int(_number(name, max_output_size))
+    if count < 0:
+        raise ValueError(f"{name}: the number of boxes must not be negative, but is {count}")
+    found = _kept(overlaps, known, count, _number(name, threshold), _number(name, score_threshold))
+    return Tensor(np.array(found, np.int32))
+
+
+def _nms_v3(boxes: Tensor, scores: Tensor, max_output_size: Any, iou_threshold: Any, score_threshold: Any) -> Tensor:
+    """The positions of boxes, best first, that overlap none before them by more than a threshold."""
+    name = "NonMaxSuppressionV3"
+    if boxes.ndim != 2 or boxes.shape[1] != 4:
+        raise ValueError(f"{name} takes boxes (N, 4), not shape {boxes.shape}")
+    shares = _overlaps(np.asarray(boxes.concrete(f"{name} (the size of its result)"), np.float64))
+    return _suppression(name, shares, scores, max_output_size, iou_threshold, score_threshold)
+
+
+def _nms_with_overlaps(
+    overlaps: Tensor, scores: Tensor, max_output_size: Any, overlap_threshold: Any, score_threshold: Any
+) -> Tensor:
+    """The positions of boxes, best first, that overlap none before them by more than a threshold."""
+    name = "NonMaxSuppressionWithOverlaps"
+    if overlaps.ndim != 2 or overlaps.shape[0] != overlaps.shape[1]:
+        raise ValueError(f"{name} takes a square matrix of overlaps, not shape {overlaps.shape}")
+    known = np.asarray(overlaps.concrete(f"{name} (the size of its result)"))
+    return _suppression(name, known, scores, max_output_size, overlap_threshold, score_threshold)
+
+
+def _combined_nms(
+    boxes: Tensor, scores: Tensor, max_output_size_per_class: Any, max_total_size: Any, iou_threshold: Any,
+    score_threshold: Any, *, pad_per_class: bool, clip_boxes: bool,
+) -> Any:  # fmt: skip
+    """The best boxes (batch, N, 1 or classes, 4) of all classes: boxes, scores, classes, and how many there are.
+
+    Args:
+        pad_per_class: whether the results have room for as many boxes as all classes may have.
+        clip_boxes: whether corners are moved to between 0 and 1.
+    """
+    name = "CombinedNonMaxSuppression"
+    if boxes.ndim != 4 or scores.ndim != 3 or boxes.shape[:2] != scores.shape[:2] or boxes.shape[3] != 4:
+        raise ValueError(f"{name}: scores of shape {scores.shape} do not fit boxes of shape {boxes.shape}")
+    if boxes.shape[2] not in (1, scores.shape[2]):
+        raise ValueError(f"{name}: {boxes.shape[2]} boxes for {scores.shape[2]} classes")
+    corners, known = (np.asarray(each.concrete(f"{name} (its result)")) for each in (boxes, scores))
+    each, total = int(_number(name, max_output_size_per_class)), int(_number(name, max_total_size))
+    threshold, least = _number(name, iou_threshold), _number(name, score_threshold)
+    classes = known.shape[2]
+    room = min(total, each * classes) if pad_per_class else total
+    found = np.zeros((len(corners), room, 4), np.float32)
+    best, kinds = np.zeros((len(corners), room), np.float32), np.zeros((len(corners), room), np.float32)
+    counts = np.zeros(len(corners), np.int32)
+    for row, (lines, values) in enumerate(zip(corners, known, strict=True)):
+        chosen = []
+        for kind in range(classes):
+            own = lines[:, min(kind, lines.shape[1] - 1)]
+            kept = _kept(_overlaps(own.astype(np.float64)), values[:, kind], each, threshold, least)
+            chosen += [(values[at, kind], kind, own[at]) for at in kept]
+        chosen = sorted(chosen, key=lambda entry: -entry[0])[:room]
+        counts[row] = len(chosen)
+        for at, (score, kind, box) in enumerate(chosen):
+            best[row, at], kinds[row, at] = score, kind
+            found[row, at] = np.clip(box, 0, 1) if clip_boxes else box
+    return Tensor(found), Tensor(best), Tensor(kinds), Tensor(counts)
+
+
+NonMaxSuppressionV3 = operator_class("NonMaxSuppressionV3", _nms_v3)
+NonMaxSuppressionWithOverlaps = operator_class("NonMaxSuppressionWithOverlaps", _nms_with_overlaps)
+CombinedNonMaxSuppression = operator_class(
+    "CombinedNonMaxSuppression", _combined_nms, "pad_per_class=False, clip_boxes=True"
+)

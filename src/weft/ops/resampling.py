@@ -1,0 +1,396 @@
+"""Operator classes that make images of other sizes, colours and places."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import op, operator_class
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops._rules import numbers
+from weft.ops.images import grid_sample
+from weft.ops.matmul import matmul
+from weft.ops.padding import interpolate
+from weft.ops.shape import reshape, swapaxes, transpose
+
+# -- sizes: a matrix for the rows and one for the columns ----------------------------------------------------------------
+
+
+def _resized(name: str, x: Tensor, size: Any, weights: Callable[[int, int], Any], channels_last: bool) -> Tensor:
+    """Images whose rows and columns are sums of those of others, weighted by ``weights(length, wanted)``."""
+    if x.ndim != 4:
+        raise ValueError(f"{name} takes images of 4 dimensions, not shape {x.shape}")
+    wanted = numbers(size)
+    if len(wanted) != 2 or min(wanted) < 1:
+        raise ValueError(f"{name}: a size is two positive integers, not {wanted}")
+    if channels_last:
+        x = transpose(x, (0, 3, 1, 2))
+    rows, columns = (Tensor(weights(a, b), x.dtype) for a, b in zip(x.shape[2:], wanted, strict=True))
+    found = matmul(rows, matmul(x, swapaxes(columns, 0, 1)))
+    return transpose(found, (0, 2, 3, 1)) if channels_last else found
+
+
+def _scale(length: int, wanted: int, align_corners: bool) -> float:
+    return (length - 1) / (wanted - 1) if align_corners and wanted > 1 else length / wanted
+
+
+def _area_weights(length: int, wanted: int, align_corners: bool) -> Any:
+    """How much of each pixel lies in each of the wanted ones."""
+    scale = _scale(length, wanted, align_corners)
+    low, high = np.arange(wanted)[:, None] * scale, (np.arange(wanted)[:, None] + 1) * scale
+    last = math.ceil(wanted * scale) + 1  # what lies behind the border is the pixel at it
+    places = np.arange(max(last, length))
+    shares = np.maximum(np.minimum(high, places + 1) - np.maximum(low, places), 0) / scale
+    shares[:, length - 1] += shares[:, length:].sum(1)
+    return shares[:, :length]
+
+
+def _cubic(distance: Any, a: float) -> Any:
+    near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
+    far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+    return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
+
+
+def _cubic_weights(length: int, wanted: int, align_corners: bool, half_pixel_centers: bool) -> Any:
+    scale = _scale(length, wanted, align_corners)
+    at = (np.arange(wanted) + 0.5) * scale - 0.5 if half_pixel_centers else np.arange(wanted) * scale
+    first = np.floor(at).astype(int) - 1
+    offset = np.floor((at - np.floor(at)) * 1024 + 0.5) / 1024  # MindSpore looks the weights up in a table
+    found = np.zeros((wanted, length))
+    for tap in range(4):
+        place = first + tap
+        share = _cubic(np.abs(first + 1 + offset - place), -0.5 if half_pixel_centers else -0.75)
+        if half_pixel_centers:
+            share = np.where((place >= 0) & (place < length), share, 0)
+        np.add.at(found, (np.arange(wanted), np.clip(place, 0, length - 1)), share)
+    return found / found.sum(1, keepdims=True) if half_pixel_centers else found
+
+
+def _resize_area(images: Tensor, size: Any, *, align_corners: bool) -> Tensor:
+    """Images (N, H, W, C) of another size, each pixel the mean of what it covers, as float32.
+
+    Args:
+        align_corners: whether the corners' centres coincide.
+    """
+    return _resized(
+        "ResizeArea",
+        images.astype(dtypes.float32),
+        size,
+        lambda length, wanted: _area_weights(length, wanted, align_corners),
+        True,
+    )
+
+
+def _resize_bicubic(image: Tensor, size: Any, *, align_corners: bool, half_pixel_centers: bool) -> Tensor:
+    """Images (N, C, H, W) of another size by cubic interpolation.
+
+    Args:
+        align_corners: whether the corners' centres coincide.
+        half_pixel_centers: whether pixels are where their centres are.
+    """
+    if align_corners and half_pixel_centers:
+        raise ValueError("ResizeBicubic: corners are not aligned where pixels are at their centres")
+    return _resized(
+        "ResizeBicubic",
+        image,
+        size,
+        lambda length, wanted: _cubic_weights(length, wanted, align_corners, half_pixel_centers),
+        False,
+    )
+
+
+def _nearest_weights(length: int, wanted: int, align_corners: bool, half_pixel_centers: bool) -> Any:
+    scale = _scale(length, wanted, align_corners)
+    at = (np.arange(wanted) + 0.5 * half_pixel_centers) * scale
+    place = np.floor(at + 0.5) if align_corners else np.floor(at)
+    return np.arange(length)[None, :] == np.clip(place, 0, length - 1)[:, None]
+
+
+def _resize_nearest(image: Tensor, size: Any, *, align_corners: bool, half_pixel_centers: bool) -> Tensor:
+    """Images (N, C, H, W) of another size by the nearest pixel.
+
+    Args:
+        align_corners: whether the corners' centres coincide.
+        half_pixel_centers: whether pixels are where their centres are.
+    """
+    name = "ResizeNearestNeighborV2"
+    if align_corners and half_pixel_centers:
+        raise ValueError(f"{name}: corners are not aligned where pixels are at their centres")
+    wanted = numbers(size)
+    if image.ndim != 4 or len(wanted) != 2 or min(wanted) < 1:
+        raise ValueError(f"{name} takes images of 4 dimensions and two positive sizes, not {image.shape} and {wanted}")
+    rows, columns = (
+        np.argmax(_nearest_weights(length, size, align_corners, half_pixel_centers), 1)
+        for length, size in zip(image.shape[2:], wanted, strict=True)
+    )
+    return image[:, :, Tensor(rows)][:, :, :, Tensor(columns)]
+
+
+def _upsampled(name: str, x: Tensor, output_size: Any, scales: Any, mode: str, align_corners: bool) -> Tensor:
+    if x.ndim != 5:
+        raise ValueError(f"{name} takes volumes (N, C, D, H, W), not shape {x.shape}")
+    if (output_size is None) == (scales is None):
+        raise ValueError(f"{name}: exactly one of output_size and scales is given")
+    given = output_size if scales is None else scales
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"{name}: sizes are a tuple or list, not {type(given).__name__}")
+    if len(given) != 3 or min(given) <= 0:
+        raise ValueError(f"{name}: sizes are three positive numbers, not {given}")
+    options: dict[str, Any] = {} if mode == "nearest" else {"align_corners": align_corners}
+    if scales is None:
+        return interpolate(x, tuple(output_size), mode=mode, **options)
+    return interpolate(x, scale_factor=tuple(map(float, scales)), mode=mode, **options)
+
+
+def _upsample_nearest(x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
+    """Volumes (N, C, D, H, W) of another size by the nearest element."""
+    return _upsampled("UpsampleNearest3D", x, output_size, scales, "nearest", False)
+
+
+def _upsample_linear(x: Tensor, output_size: Any = None, scales: Any = None, *, align_corners: bool) -> Tensor:
+    """Volumes (N, C, D, H, W) of another size by linear interpolation.
+
+    Args:
+        align_corners: whether the corners' centres coincide.
+    """
+    return _upsampled("UpsampleTrilinear3D", x, output_size, scales, "trilinear", align_corners)
+
+
+def _lanczos(radius: int) -> Any:
+    def kernel(x: Any) -> Any:
+        return jnp.where(x < radius, jnp.sinc(x) * jnp.sinc(x / radius), 0)
+
+    return kernel
+
+
+def _keys(x: Any) -> Any:
+    near, far = ((1.5 * x - 2.5) * x) * x + 1, ((-0.5 * x + 2.5) * x - 4) * x + 2
+    return jnp.where(x < 1, near, jnp.where(x < 2, far, 0))
+
+
+def _mitchell(x: Any) -> Any:
+    near = ((7 / 6 * x - 2) * x) * x + 8 / 9
+    far = ((-7 / 18 * x + 2) * x - 10 / 3) * x + 16 / 9
+    return jnp.where(x < 1, near, jnp.where(x < 2, far, 0))
+
+
+#: kernels by name: their radius, and their value at a distance
+_KERNELS: Final[dict[str, tuple[float, Any]]] = {
+    "lanczos1": (1.0, _lanczos(1)),
+    "lanczos3": (3.0, _lanczos(3)),
+    "lanczos5": (5.0, _lanczos(5)),
+    "gaussian": (1.5, lambda x: jnp.where(x < 1.5, jnp.exp(-(x**2) / (2 * 0.5**2)), 0)),
+    "box": (1.0, lambda x: jnp.where(x < 0.5, 1.0, jnp.where(x == 0.5, 0.5, 0.0))),
+    "triangle": (1.0, lambda x: jnp.where(x < 1, 1 - x, 0)),
+    "keyscubic": (2.0, _keys),
+    "mitchellcubic": (2.0, _mitchell),
+}
+
+
+def _kernel_weights(length: int, wanted: int, scale: Any, shift: Any, kernel: str, antialias: bool) -> Any:
+    inverse = 1 / scale
+    spread = jnp.maximum(inverse, 1) if antialias else jnp.ones_like(inverse)
+    at = (jnp.arange(wanted) + 0.5) * inverse - inverse * shift
+    shares = _KERNELS[kernel][1](jnp.abs(jnp.arange(length)[None, :] + 0.5 - at[:, None]) / spread)
+    total = jnp.sum(shares, 1, keepdims=True)
+    there = (jnp.abs(total) >= 1000 * np.finfo(np.float32).tiny) & (at >= 0)[:, None] & (at <= length)[:, None]
+    return jnp.where(there, shares / jnp.where(there, total, 1), 0)
+
+
+@op(
+    "ScaledAndTranslated",
+    classes=(),
+    samples=lambda: [
+        Sample(
+            (
+                np.sin(np.arange(12, dtype=np.float32)).reshape(1, 3, 4, 1),
+                np.array([0.8, 1.25], np.float32),
+                np.array([0.1, 0.2], np.float32),
+            ),
+            {"size": (3, 2), "kernel": "keyscubic", "antialias": True},
+            differentiable=False,  # places outside of the image jump
+            vmap=False,
+        )
+    ],
+)
+def _scaled(images: Any, scale: Any, translation: Any, *, size: tuple[int, int], kernel: str, antialias: bool) -> Any:
+    """Images (N, H, W, C) scaled and moved, by a kernel."""
+    rows, columns = (
+        _kernel_weights(length, size[i], scale[i], translation[i], kernel, antialias)
+        for i, length in enumerate(images.shape[1:3])
+    )
+    return jnp.einsum("ih,nhwc,jw->nijc", rows.astype(jnp.float32), images.astype(jnp.float32), columns.astype(jnp.float32))
+
+
+def _scale_and_translate(
+    images: Tensor, size: Any, scale: Tensor, translation: Tensor, *, kernel_type: str, antialias: bool
+) -> Tensor:
+    """Images (N, H, W, C) scaled and moved, as float32.
+
+    Args:
+        kernel_type: what pixels are weighted by, ``"lanczos3"``, ``"keyscubic"``, ``"triangle"``...
+        antialias: whether a kernel is as wide as the pixels that become one.
+    """
+    if kernel_type not in _KERNELS:
+        raise ValueError(f"ScaleAndTranslate: kernel_type must be one of {', '.join(_KERNELS)}, not {kernel_type!r}")
+    if images.ndim != 4:
+        raise ValueError(f"ScaleAndTranslate takes images (N, H, W, C), not shape {images.shape}")
+    return _scaled(images, scale, translation, size=numbers(size), kernel=kernel_type, antialias=bool(antialias))
+
+
+# -- colours -------------------------------------------------------------------------------------------------------------
+
+_WHY: Final = "colours are no path for gradients"
+_COLOURS: Final = np.array([[[[0.9, 0.2, 0.4], [0.1, 0.1, 0.1]]]], np.float32)
+
+
+def _hsv(rgb: Any) -> Any:
+    red, green, blue = rgb[..., 0], rgb[..., 1], rgb[..., 2]
+    value, low = jnp.max(rgb, -1), jnp.min(rgb, -1)
+    chroma = value - low
+    divisor = jnp.where(chroma > 0, chroma, 1)
+    by_red = (green - blue) / divisor / 6
+    by_green, by_blue = (blue - red) / divisor / 6 + 2 / 6, (red - green) / divisor / 6 + 4 / 6
+    hue = jnp.where(red == value, by_red, jnp.where(green == value, by_green, by_blue))
+    hue = jnp.where(chroma > 0, hue, 0)
+    saturation = jnp.where(value > 0, chroma / jnp.where(value > 0, value, 1), 0)
+    return jnp.stack([jnp.where(hue < 0, hue + 1, hue), saturation, value], -1)
+
+
+def _rgb(hsv: Any) -> Any:
+    hue, saturation, value = hsv[..., 0] * 6, hsv[..., 1], hsv[..., 2]
+    ramps = [jnp.abs(hue - 3) - 1, 2 - jnp.abs(hue - 2), 2 - jnp.abs(hue - 4)]
+    return jnp.stack([((jnp.clip(ramp, 0, 1) - 1) * saturation + 1) * value for ramp in ramps], -1)
+
+
+def _in_single(change: Any, image: Any) -> Any:
+    wide = image if image.dtype.itemsize > 2 else image.astype(jnp.float32)
+    return change(wide).astype(image.dtype)
+
+
+def _need_channels(name: str, image: Any, least: int, most: int | None = None) -> None:
+    if not jnp.issubdtype(image.dtype, jnp.floating):
+        raise TypeError(f"{name} takes floats, not {image.dtype}")
+    if image.ndim < least or image.ndim > (most or image.ndim) or image.shape[-1] != 3:
+        raise ValueError(f"{name} takes images whose last dimension is 3 colours, not shape {image.shape}")
+
+
+@op("RGBToHSV", classes=(), no_gradient=_WHY, samples=lambda: [Sample((_COLOURS,))])
+def _rgb_to_hsv(images: Any) -> Any:
+    """Hue, saturation and value of colours."""
+    _need_channels("RGBToHSV", images, 1)
+    return _in_single(_hsv, images)
+
+
+@op("HSVToRGB", classes=(), no_gradient=_WHY, samples=lambda: [Sample((_COLOURS,), vmap=False)])
+def _hsv_to_rgb(x: Any) -> Any:
+    """Red, green and blue of images (N, H, W, 3) of hue, saturation and value."""
+    _need_channels("HSVToRGB", x, 4, 4)
+    return _in_single(_rgb, x)
+
+
+@op("AdjustHue", classes=(), no_gradient=_WHY, samples=lambda: [Sample((_COLOURS, np.float32(0.2)), vmap=False)])
+def _adjust_hue(image: Any, delta: Any) -> Any:
+    """Images (..., 3) of red, green and blue whose hue is moved around the circle by a part of it."""
+    _need_channels("AdjustHue", image, 3)
+
+    def change(wide: Any) -> Any:
+        hsv = _hsv(wide)
+        hue = (hsv[..., 0] + delta.astype(wide.dtype)) % 1.0
+        return _rgb(jnp.concatenate([hue[..., None], hsv[..., 1:]], -1))
+
+    return _in_single(change, image)
+
+
+@op("AdjustSaturation", classes=(), no_gradient=_WHY, samples=lambda: [Sample((_COLOURS, np.float32(0.5)), vmap=False)])
+def _adjust_saturation(image: Any, scale: Any) -> Any:
+    """Images (..., 3) of red, green and blue whose saturation is multiplied."""
+    _need_channels("AdjustSaturation", image, 3)
+
+    def change(wide: Any) -> Any:
+        hsv = _hsv(wide)
+        saturation = jnp.clip(hsv[..., 1] * scale.astype(wide.dtype), 0, 1)
+        return _rgb(jnp.stack([hsv[..., 0], saturation, hsv[..., 2]], -1))
+
+    return _in_single(change, image)
+
+
+# -- places --------------------------------------------------------------------------------------------------------------
+
+
+def _grid_sampler_2d(
+    input_x: Tensor, grid: Tensor, *, interpolation_mode: str, padding_mode: str, align_corners: bool
+) -> Tensor:
+    """The values of images (N, C, H, W) at points (N, H', W', 2).
+
+    Args:
+        interpolation_mode: ``"bilinear"`` or ``"nearest"``.
+        padding_mode: what is outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
+        align_corners: whether -1 and 1 are the centres of the outermost pixels.
+    """
+    if input_x.ndim != 4:
+        raise ValueError(f"GridSampler2D takes images (N, C, H, W), not shape {input_x.shape}")
+    return grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def _grid_sampler_3d(
+    input_x: Tensor, grid: Tensor, *, interpolation_mode: str, padding_mode: str, align_corners: bool
+) -> Tensor:
+    """The values of volumes (N, C, D, H, W) at points (N, D', H', W', 3).
+
+    Args:
+        interpolation_mode: ``"bilinear"`` or ``"nearest"``.
+        padding_mode: what is outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
+        align_corners: whether -1 and 1 are the centres of the outermost elements.
+    """
+    if input_x.ndim != 5:
+        raise ValueError(f"GridSampler3D takes volumes (N, C, D, H, W), not shape {input_x.shape}")
+    return grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def _affine_grid(theta: Tensor, output_size: Any, *, align_corners: bool) -> Tensor:
+    """The points of images of a size under affine maps (N, 2, 3), or of volumes under (N, 3, 4).
+
+    Args:
+        align_corners: whether -1 and 1 are the centres of the outermost pixels.
+    """
+    if not isinstance(align_corners, bool):
+        raise TypeError(f"AffineGrid: align_corners must be a bool, not {type(align_corners).__name__}")
+    size = numbers(output_size)
+    rank = len(size) - 2
+    if rank not in (2, 3) or theta.shape != (size[0], rank, rank + 1):
+        raise ValueError(f"AffineGrid: maps of shape {theta.shape} do not fit a size of {size}")
+    lines = []
+    for length in size[2:]:
+        if align_corners:
+            lines.append(np.linspace(-1, 1, length) if length > 1 else np.zeros(1))
+        else:
+            lines.append((np.arange(length) * 2 + 1) / length - 1)
+    points = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size[2:])], -1)
+    flat = Tensor(points.reshape(-1, rank + 1), theta.dtype)
+    return reshape(matmul(flat, swapaxes(theta, 1, 2)), (size[0], *size[2:], rank))
+
+
+ResizeArea = operator_class("ResizeArea", _resize_area, "align_corners=False")
+_CORNERS: Final = "align_corners=False, half_pixel_centers=False"
+ResizeBicubic = operator_class("ResizeBicubic", _resize_bicubic, _CORNERS)
+ResizeNearestNeighborV2 = operator_class("ResizeNearestNeighborV2", _resize_nearest, _CORNERS)
+UpsampleNearest3D = operator_class("UpsampleNearest3D", _upsample_nearest)
+UpsampleTrilinear3D = operator_class("UpsampleTrilinear3D", _upsample_linear, "align_corners=False")
+ScaleAndTranslate = operator_class(
+    "ScaleAndTranslate", _scale_and_translate, "kernel_type='lanczos3', antialias=True"
+)
+RGBToHSV = operator_class("RGBToHSV", _rgb_to_hsv)
+HSVToRGB = operator_class("HSVToRGB", _hsv_to_rgb)
+AdjustHue = operator_class("AdjustHue", _adjust_hue)
+AdjustSaturation = operator_class("AdjustSaturation", _adjust_saturation)
+_SAMPLER: Final = "interpolation_mode='bilinear', padding_mode='zeros', align_corners=False"
+GridSampler2D = operator_class("GridSampler2D", _grid_sampler_2d, _SAMPLER)
+GridSampler3D = operator_class("GridSampler3D", _grid_sampler_3d, _SAMPLER)
+AffineGrid = operator_class("AffineGrid", _affine_grid, "align_corners=False")

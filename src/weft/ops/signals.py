@@ -1,0 +1,325 @@
+"""Operator classes of signals and numbers: windows, spectra, norms, running sums of exponentials, checks."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import op, operator_class
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops import create
+from weft.ops._rules import numbers, one_axis
+from weft.ops.activation import glu, log_softmax
+from weft.ops.cumulative import logcumsumexp
+from weft.ops.elementwise import abs as absolute
+from weft.ops.elementwise import sqrt, square
+from weft.ops.index import getitem
+from weft.ops.joining import concat
+from weft.ops.binary import lerp
+from weft.ops.reduce import reduce_sum
+from weft.ops.sequences import stft
+from weft.ops.shape import flip, roll
+from weft.ops.statistics import norm
+
+
+def _length(name: str, window_length: Any) -> int:
+    if not isinstance(window_length, Tensor) or window_length.dtype.category != 1:
+        raise TypeError(f"{name} takes a tensor of an integer, not {type(window_length).__name__}")
+    return int(numbers(window_length)[0])
+
+
+def _blackman(window_length: Any, *, periodic: bool, dtype: Any) -> Tensor:
+    """The Blackman window.
+
+    Args:
+        periodic: whether the window is that of a period.
+        dtype: element type.
+    """
+    return create.blackman_window(_length("BlackmanWindow", window_length), periodic, dtype=dtype)
+
+
+def _bartlett(window_length: Any, *, periodic: bool, dtype: Any) -> Tensor:
+    """The Bartlett window.
+
+    Args:
+        periodic: whether the window is that of a period.
+        dtype: element type.
+    """
+    return create.bartlett_window(_length("BartlettWindow", window_length), periodic, dtype=dtype)
+
+
+def _hamming(length: Any, *, periodic: bool, alpha: float, beta: float, dtype: Any) -> Tensor:
+    """The Hamming window.
+
+    Args:
+        periodic: whether the window is that of a period.
+        alpha: its middle.
+        beta: its amplitude.
+        dtype: element type.
+    """
+    if isinstance(length, Tensor) and length.ndim != 1:
+        raise ValueError(f"HammingWindow takes a length of the shape (1,), not {length.shape}")
+    return create.hamming_window(_length("HammingWindow", length), periodic, alpha, beta, dtype=dtype)
+
+
+BlackmanWindow = operator_class("BlackmanWindow", _blackman, "periodic=True, dtype=dtypes.float32")
+BartlettWindow = operator_class("BartlettWindow", _bartlett, "periodic=True, dtype=dtypes.float32")
+HammingWindow = operator_class(
+    "HammingWindow", _hamming, "periodic=True, alpha=0.54, beta=0.46, dtype=dtypes.float32"
+)
+
+
+# -- spectra -------------------------------------------------------------------------------------------------------------
+
+
+@op(
+    "FourierOfSize",
+    classes=(),
+    samples=lambda: [
+        Sample(
+            (np.sin(np.arange(12, dtype=np.float32)).reshape(2, 6).astype(np.complex64),),
+            {"axes": (-1,), "inverse": False, "norm": "ortho"},
+            differentiable=False,
+        )
+    ],
+)
+def _fourier(x: Any, *, axes: tuple[int, ...], inverse: bool, norm: str) -> Any:
+    """The spectrum of complex signals, or the signals of spectra."""
+    return (jnp.fft.ifftn if inverse else jnp.fft.fftn)(x, axes=axes, norm=norm)
+
+
+@op(
+    "FourierOfReals",
+    classes=(),
+    samples=lambda: [
+        Sample(
+            (np.sin(np.arange(12, dtype=np.float32)).reshape(2, 6),),
+            {"axes": (-1,), "norm": "ortho", "onesided": True},
+            differentiable=False,
+        )
+    ],
+)
+def _fourier_of_reals(x: Any, *, axes: tuple[int, ...], norm: str, onesided: bool) -> Any:
+    """The spectrum of real signals, maybe without the half that follows from the other."""
+    if onesided:
+        return jnp.fft.rfftn(x, axes=axes, norm=norm)
+    return jnp.fft.fftn(x, axes=axes, norm=norm)
+
+
+@op(
+    "RealsOfFourier",
+    classes=(),
+    samples=lambda: [
+        Sample(
+            (np.sin(np.arange(8, dtype=np.float32)).reshape(2, 4).astype(np.complex64),),
+            {"axes": (-1,), "norm": "ortho", "onesided": True, "sizes": (6,)},
+            differentiable=False,
+        )
+    ],
+)
+def _reals_of_fourier(
+    x: Any, *, axes: tuple[int, ...], norm: str, onesided: bool, sizes: tuple[int, ...] | None
+) -> Any:
+    """The real signals of spectra."""
+    if onesided:
+        return jnp.fft.irfftn(x, s=sizes, axes=axes, norm=norm)
+    return jnp.real(jnp.fft.ifftn(x, axes=axes, norm=norm))
+
+
+def _fft_with_size(
+    x: Tensor, *, signal_ndim: int, inverse: bool, real: bool, norm: str, onesided: bool, signal_sizes: Any
+) -> Tensor:
+    """Fourier transforms of the last dimensions: of complex signals, of real ones, or the inverse of either.
+
+    Args:
+        signal_ndim: how many dimensions, 1 to 3.
+        inverse: whether spectra become signals.
+        real: whether the signals are real.
+        norm: ``"backward"``, ``"forward"`` or ``"ortho"``.
+        onesided: whether the half of a spectrum that follows from the other is left out.
+        signal_sizes: sizes of real signals of spectra; ``()`` for even ones.
+    """
+    name = "FFTWithSize"
+    if norm not in ("backward", "forward", "ortho"):
+        raise ValueError(f"{name}: norm must be 'backward', 'forward' or 'ortho', not {norm!r}")
+    if isinstance(signal_ndim, bool) or not isinstance(signal_ndim, int):
+        raise TypeError(f"{name}: signal_ndim must be an int, not {type(signal_ndim).__name__}")
+    if not 1 <= signal_ndim <= 3 or x.ndim < signal_ndim:
+        raise ValueError(f"{name}: a signal has 1 to 3 dimensions and not more than {x.ndim}, but not {signal_ndim}")
+    axes = tuple(range(-signal_ndim, 0))
+    if real and not inverse:
+        if x.is_complex():
+            raise TypeError(f"{name}: real signals are not of {x.dtype}")
+        return _fourier_of_reals(x, axes=axes, norm=norm, onesided=onesided)
+    if not x.is_complex():
+        raise TypeError(f"{name}: needs complex numbers, not {x.dtype}")
+    if real:
+        return _reals_of_fourier(x, axes=axes, norm=norm, onesided=onesided, sizes=tuple(signal_sizes) or None)
+    return _fourier(x, axes=axes, inverse=inverse, norm=norm)
+
+
+def _stft_operator(
+    x: Tensor, window: Tensor, *, n_fft: int, hop_length: int, win_length: int, normalized: bool, onesided: bool,
+    return_complex: bool,
+) -> Tensor:  # fmt: skip
+    """The spectra of stretches of signals.
+
+    Args:
+        n_fft: length of a stretch.
+        hop_length: distance of the stretches.
+        win_length: length of the window.
+        normalized: whether the results are divided by the root of `n_fft`.
+        onesided: whether the half that follows from the other is left out.
+        return_complex: whether the result is complex, or its last dimension real and imaginary part.
+    """
+    options = {"center": False, "normalized": normalized, "onesided": onesided, "return_complex": return_complex}
+    return stft(x, n_fft, hop_length, win_length, window, **options)
+
+
+FFTWithSize = operator_class(
+    "FFTWithSize", _fft_with_size, "signal_ndim, inverse, real, norm='backward', onesided=True, signal_sizes=()"
+)
+STFT = operator_class(
+    "STFT", _stft_operator, "n_fft, hop_length, win_length, normalized, onesided, return_complex"
+)
+
+
+# -- sums and norms ------------------------------------------------------------------------------------------------------
+
+
+def _cumulative_logsumexp(x: Tensor, axis: Any, *, exclusive: bool, reverse: bool) -> Tensor:
+    """The logarithm of the running sum of exponentials along an axis.
+
+    Args:
+        exclusive: whether an element itself is left out.
+        reverse: whether the sums run from the end.
+    """
+    if not isinstance(axis, Tensor):
+        raise TypeError(f"CumulativeLogsumexp takes a tensor for the axis, not {type(axis).__name__}")
+    at = one_axis("CumulativeLogsumexp", numbers(axis)[0], x.ndim)
+    if reverse:
+        x = flip(x, (at,))
+    found = logcumsumexp(x, at)
+    if exclusive:
+        kept = getitem(found, (*[slice(None)] * at, slice(0, max(x.shape[at] - 1, 0))))
+        shape = [1 if i == at else size for i, size in enumerate(x.shape)]
+        found = concat((create.full(tuple(shape), float(np.finfo(x.dtype.np_dtype).min), dtype=x.dtype), kept), at)
+    return flip(found, (at,)) if reverse else found
+
+
+def _euclidean_norm(x: Tensor, axes: Any, *, keep_dims: bool) -> Tensor:
+    """The root of the sum of squares along axes.
+
+    Args:
+        keep_dims: whether the axes stay, of size 1.
+    """
+    return sqrt(reduce_sum(square(x), numbers(axes), keep_dims)).astype(x.dtype)
+
+
+def _nuclear_norm(x: Tensor, *, dim: Any, keepdim: bool) -> Tensor:
+    """The sum of the singular values of matrices.
+
+    Args:
+        dim: the two dimensions of the matrices; None for a matrix.
+        keepdim: whether they stay, of size 1.
+    """
+    if not isinstance(keepdim, bool):
+        raise TypeError(f"NuclearNorm: keepdim must be a bool, not {type(keepdim).__name__}")
+    axes = (0, 1) if dim is None else tuple(dim)
+    if len(axes) != 2 or (dim is None and x.ndim != 2):
+        raise ValueError(f"NuclearNorm takes matrices, not dimensions {dim} of a shape {x.shape}")
+    return norm(x, "nuc", axes, keepdim)
+
+
+@op(
+    "PairDistances",
+    classes=(),
+    samples=lambda: [
+        Sample((np.array([[1.0, 2.0], [-1.0, 0.5], [3.0, -2.0]], np.float32),), {"p": p}, vmap=False)
+        for p in (2.0, 3.0, 1.0)
+    ],
+)
+def _pdist(x: Any, *, p: float) -> Any:
+    """The distances of each pair of rows."""
+    from weft.ops._kinks import vector_norm
+
+    first, second = np.triu_indices(x.shape[-2], 1)
+    return vector_norm(x[..., first, :] - x[..., second, :], p, (-1,))
+
+
+def _pdist_operator(x: Tensor, *, p: float) -> Tensor:
+    """The distances of each pair of rows.
+
+    Args:
+        p: order of the norm.
+    """
+    if isinstance(p, bool) or not isinstance(p, (int, float)):
+        raise TypeError(f"Pdist: p must be a float, not {type(p).__name__}")
+    if p < 0 or x.ndim < 2:
+        raise ValueError(f"Pdist: a norm of order {p} of rows of a shape {x.shape} does not exist")
+    return _pdist(x, p=float(p))
+
+
+def _eps(x: Tensor) -> Tensor:
+    """The smallest number that changes 1, in the shape and element type of a tensor."""
+    if x.dtype.category != 2:
+        raise TypeError(f"Eps takes floats, not {x.dtype}")
+    return create.full_like(x, float(np.finfo(x.dtype.np_dtype).eps))
+
+
+def _check_numerics(x: Tensor) -> Tensor:
+    """The same tensor, which has neither NaN nor infinity, or a RuntimeError."""
+    if x.dtype.category != 2:
+        raise TypeError(f"CheckNumerics takes floats, not {x.dtype}")
+    values = np.asarray(x.concrete("CheckNumerics (whether it raises)"))
+    for what, wrong in (("NaN", np.isnan(values)), ("Inf", np.isinf(values))):
+        if wrong.any():
+            raise RuntimeError(f"Tensor had {what} values")
+    return x * 1
+
+
+def _lerp_scalar(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """A point between two, by a number."""
+    return lerp(input, end, weight)
+
+
+def _log_softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
+    """The logarithms of probabilities along a dimension."""
+    given = input if dtype is None else input.astype(dtype)
+    axis = (0 if input.ndim in (0, 1, 3) else 1) if dim is None else dim
+    return log_softmax(given, axis)
+
+
+CumulativeLogsumexp = operator_class(
+    "CumulativeLogsumexp", _cumulative_logsumexp, "exclusive=False, reverse=False"
+)
+EuclideanNorm = operator_class("EuclideanNorm", _euclidean_norm, "keep_dims=False")
+NuclearNorm = operator_class("NuclearNorm", _nuclear_norm, "dim=None, keepdim=False")
+Pdist = operator_class("Pdist", _pdist_operator, "p=2.0")
+Eps = operator_class("Eps", _eps)
+CheckNumerics = operator_class("CheckNumerics", _check_numerics)
+LerpScalar = operator_class("LerpScalar", _lerp_scalar)
+LogSoftmaxExt = operator_class("LogSoftmaxExt", _log_softmax)
+GLU = operator_class("GLU", glu, "axis=-1")
+Roll = operator_class("Roll", roll, "shifts, dims=None")
+ComplexAbs = operator_class("ComplexAbs", absolute)
+
+
+def _assert(condition: Any, input_data: Any, *, summarize: int) -> None:
+    """Raise a RuntimeError unless a condition holds.
+
+    Args:
+        summarize: how many elements of each tensor the message shows.
+    """
+    if not (isinstance(condition, bool) or (isinstance(condition, Tensor) and condition.size == 1)):
+        raise TypeError(f"Assert takes a bool, not {type(condition).__name__}")
+    if not condition:
+        shown = [np.asarray(each.concrete("Assert")).reshape(-1)[:summarize].tolist() for each in input_data]
+        raise RuntimeError(f"assert failed: {', '.join(map(str, shown))}")
+
+
+Assert: Final = operator_class("Assert", _assert, "summarize=3")

@@ -1,0 +1,518 @@
+"""Operator classes of pooling with positions, of its inverse, of windows of fractional distance, and of dilation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.bounds import check_bounds
+from weft.core.declare import op, operator_class
+from weft.core.dispatch import apply
+from weft.core.primitive import Primitive, Sample
+from weft.core.tensor import Tensor
+from weft.ops import pool
+from weft.ops._rules import numbers
+from weft.ops.random import rand
+
+
+def _spread(name: str, what: str, value: Any, rank: int) -> tuple[int, ...]:
+    """One number for each spatial dimension."""
+    if isinstance(value, bool) or not isinstance(value, (int, tuple, list)):
+        raise TypeError(f"{name}: {what} must be an int or a tuple, not {type(value).__name__}")
+    found = (value,) * rank if isinstance(value, int) else tuple(value)
+    found = found[2:] if len(found) == rank + 2 else found
+    if len(found) != rank:
+        raise ValueError(f"{name}: {what} must be an int or {rank} of them, not {value}")
+    return found
+
+
+def _max_pool_v2(
+    x: Tensor, *, kernel_size: Any, strides: Any, pads: Any, dilation: Any, ceil_mode: bool, argmax_type: Any
+) -> Any:
+    """Maxima of windows over the last two dimensions, and their flat positions.
+
+    Args:
+        kernel_size: size of a window.
+        strides: distance of windows; None is the size.
+        pads: border that never wins.
+        dilation: distance of the elements of a window.
+        ceil_mode: whether windows may reach over the border.
+        argmax_type: element type of the positions.
+    """
+    if isinstance(strides, int) and not isinstance(strides, bool) and strides < 1:
+        raise ValueError(f"MaxPoolWithArgmaxV2: strides must be positive, not {strides}")
+    found, places = pool.max_pool2d(x, kernel_size, strides, pads, dilation, True, ceil_mode)
+    return found, places.astype(_positions_type("MaxPoolWithArgmaxV2", argmax_type))
+
+
+def _max_pool_3d(
+    x: Tensor, *, ksize: Any, strides: Any, pads: Any, dilation: Any, ceil_mode: bool, data_format: str,
+    argmax_type: Any,
+) -> Any:  # fmt: skip
+    """Maxima of windows over the last three dimensions, and their flat positions.
+
+    Args:
+        ksize: size of a window.
+        strides: distance of windows.
+        pads: border that never wins.
+        dilation: distance of the elements of a window.
+        ceil_mode: whether windows may reach over the border.
+        data_format: ``"NCDHW"``.
+        argmax_type: element type of the positions.
+    """
+    _channels_first("MaxPool3DWithArgmax", data_format, "NCDHW")
+    found, places = pool.max_pool3d(x, ksize, strides, pads, dilation, ceil_mode, True)
+    return found, places.astype(_positions_type("MaxPool3DWithArgmax", argmax_type))
+
+
+def _positions_type(name: str, given: Any) -> Any:
+    if given not in (dtypes.int32, dtypes.int64):
+        raise TypeError(f"{name}: argmax_type must be int32 or int64, not {given}")
+    return given
+
+
+def _channels_first(name: str, given: Any, wanted: str) -> None:
+    if given != wanted:
+        raise ValueError(f"{name}: data_format must be {wanted!r}, not {given!r}")
+
+
+# -- the inverse of pooling --------------------------------------------------------------------------------------------
+
+
+def _place_bounds(x: Any, argmax: Any, size: tuple[int, ...]) -> None:
+    del x
+    check_bounds(argmax, math.prod(size), "there is no position {} in what is unpooled", least=0)
+
+
+@op(
+    "Unpooling",
+    classes=(),
+    bounds=_place_bounds,
+    samples=lambda: [
+        Sample(
+            (np.array([[[[1.5, 2.0]]]], np.float32), np.array([[[[3, 0]]]], np.int64)), {"size": (2, 3)}, vmap=False
+        )
+    ],
+)
+def _unpooled(x: Any, argmax: Any, *, size: tuple[int, ...]) -> Any:
+    """Zeros with values at flat positions of the last dimensions."""
+    lead = x.shape[: x.ndim - len(size)]
+    rows = math.prod(lead)
+    flat, places = x.reshape(rows, -1), argmax.reshape(rows, -1)
+    made = jnp.zeros((rows, math.prod(size)), x.dtype).at[jnp.arange(rows)[:, None], places].set(flat)
+    return made.reshape(*lead, *size)
+
+
+def _max_unpool(
+    name: str, rank: int, x: Tensor, argmax: Tensor, ksize: Any, strides: Any, pads: Any, output_shape: Any
+) -> Tensor:
+    if x.ndim not in (rank + 1, rank + 2):
+        raise ValueError(f"{name} takes {rank + 1} or {rank + 2} dimensions, not shape {x.shape}")
+    if x.shape != argmax.shape:
+        raise ValueError(f"{name}: positions of shape {argmax.shape} do not fit maxima of shape {x.shape}")
+    kernel, border = _spread(name, "ksize", ksize, rank), _spread(name, "pads", pads, rank)
+    steps = kernel if strides in (0, (0,) * rank) else _spread(name, "strides", strides, rank)
+    if min(kernel) < 1 or min(steps) < 1 or min(border) < 0:
+        raise ValueError(f"{name}: ksize and strides must be positive and pads not negative")
+    spatial = x.shape[x.ndim - rank :]
+    size = tuple(
+        (length - 1) * step - 2 * edge + window
+        for length, step, edge, window in zip(spatial, steps, border, kernel, strict=True)
+    )
+    if output_shape:
+        if not isinstance(output_shape, tuple):
+            raise TypeError(f"{name}: output_shape must be a tuple, not {type(output_shape).__name__}")
+        if len(output_shape) != x.ndim or output_shape[: x.ndim - rank] != x.shape[: x.ndim - rank]:
+            raise ValueError(f"{name}: output_shape {output_shape} does not fit maxima of shape {x.shape}")
+        size = output_shape[x.ndim - rank :]
+    return _unpooled(x, argmax, size=size)
+
+
+def _max_unpool_2d(
+    x: Tensor, argmax: Tensor, *, ksize: Any, strides: Any, pads: Any, output_shape: Any, data_format: str
+) -> Tensor:
+    """Zeros with maxima at the places that they were taken from, over two dimensions.
+
+    Args:
+        ksize: size of a window.
+        strides: distance of windows; 0 is the size.
+        pads: border that was added.
+        output_shape: shape of the result; ``()`` follows from the others.
+        data_format: ``"NCHW"``.
+    """
+    _channels_first("MaxUnpool2D", data_format, "NCHW")
+    return _max_unpool("MaxUnpool2D", 2, x, argmax, ksize, strides, pads, output_shape)
+
+
+def _max_unpool_3d(
+    x: Tensor, argmax: Tensor, *, ksize: Any, strides: Any, pads: Any, output_shape: Any, data_format: str
+) -> Tensor:
+    """Zeros with maxima at the places that they were taken from, over three dimensions.
+
+    Args:
+        ksize: size of a window.
+        strides: distance of windows; 0 is the size.
+        pads: border that was added.
+        output_shape: shape of the result; ``()`` follows from the others.
+        data_format: ``"NCDHW"``.
+    """
+    _channels_first("MaxUnpool3D", data_format, "NCDHW")
+    return _max_unpool("MaxUnpool3D", 3, x, argmax, ksize, strides, pads, output_shape)
+
+
+# -- as many windows as wanted -----------------------------------------------------------------------------------------
+
+
+def _adaptive_max_2d(input: Tensor, *, output_size: Any) -> Any:
+    """Maxima of as many windows as wanted over the last two dimensions, and their flat positions.
+
+    Args:
+        output_size: (H', W').
+    """
+    if not isinstance(output_size, (tuple, list)) or not all(isinstance(size, int) for size in output_size):
+        raise TypeError(f"AdaptiveMaxPool2D: output_size must be a tuple or list of ints, not {output_size!r:.60}")
+    return pool.adaptive_max_pool2d(input, output_size, True)
+
+
+def _adaptive_max_3d(x: Tensor, output_size: Any) -> Any:
+    """Maxima of as many windows as wanted over the last three dimensions, and their int32 flat positions."""
+    size = numbers(output_size)
+    if len(size) != 3 or min(size) < 1 or x.ndim not in (4, 5):
+        raise ValueError(f"AdaptiveMaxPool3D: a size of {size} does not fit a tensor of shape {x.shape}")
+    found, places = apply(pool.ADAPTIVE_MAX_POOL, (x,), (size,))
+    return found, places.astype(dtypes.int32)
+
+
+def _adaptive_avg_3d(x: Tensor, *, output_size: Any) -> Tensor:
+    """Means of as many windows as wanted over the last three dimensions.
+
+    Args:
+        output_size: an int, or (D', H', W') where None keeps a size.
+    """
+    return pool.adaptive_avg_pool3d(x, output_size)
+
+
+# -- windows of fractional distance ------------------------------------------------------------------------------------
+
+
+def _fractional_starts(u: Any, size: int, outputs: int, kernel: int) -> Any:
+    """Where windows begin, for random numbers (N, C)."""
+    if outputs == 1:
+        return jnp.full((*u.shape, 1), size - kernel)
+    alpha = (size - kernel) / (outputs - 1)
+    steps = jnp.arange(outputs - 1)
+    inner = jnp.floor((steps + u[..., None]) * alpha) - jnp.floor(u[..., None] * alpha)
+    return jnp.concatenate([inner.astype(jnp.int32), jnp.full((*u.shape, 1), size - kernel, jnp.int32)], -1)
+
+
+def _fractional_windows(x: Any, random: Any, *, kernel: tuple[int, ...], outputs: tuple[int, ...]) -> Any:
+    """Maxima of windows at random distances over the last dimensions, and their flat positions."""
+    rank = len(kernel)
+    lead, spatial = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
+    u = jnp.broadcast_to(random, (*lead, rank))
+    flat = jnp.zeros((*lead, *[1] * (2 * rank)), jnp.int32)
+    for i, (size, count, window) in enumerate(zip(spatial, outputs, kernel, strict=True)):
+        starts = _fractional_starts(u[..., rank - 1 - i], size, count, window)
+        shape = [1] * (2 * rank)
+        shape[i], shape[rank + i] = count, window
+        flat = flat * size + (starts[..., None] + jnp.arange(window)).reshape(*lead, *shape)
+    places = flat.reshape(*lead, *outputs, -1)
+    values = jnp.take_along_axis(
+        x.reshape(*lead, -1), places.reshape(*lead, -1), axis=-1, mode="clip"
+    ).reshape(places.shape)
+    best = jnp.argmax(values, axis=-1, keepdims=True)
+    chosen = jnp.take_along_axis(places, best, axis=-1)[..., 0]
+    return jnp.take_along_axis(values, best, axis=-1)[..., 0], chosen.astype(jnp.int64)
+
+
+_FRACTIONAL = Primitive(
+    "FractionalMaxima",
+    _fractional_windows,
+    attr_names=("kernel", "outputs"),
+    multiple=True,
+    derivative=lambda x, random, out, dout, kernel, outputs: (
+        _unpool_added(dout[0], out[1], x.shape[x.ndim - len(kernel) :]),
+        None,
+    ),
+    samples=lambda: [
+        Sample(
+            (
+                np.random.default_rng(0).permutation(40).reshape(1, 2, 4, 5).astype(np.float32) / 8,
+                np.array([[[0.3, 0.6], [0.2, 0.7]]], np.float32),
+            ),
+            {"kernel": (2, 2), "outputs": (2, 3)},
+            differentiable=False,  # the random numbers are no path for gradients
+            vmap=False,
+        )
+    ],
+)
+
+
+def _added(x: Any, argmax: Any, *, size: tuple[int, ...]) -> Any:
+    """Zeros with values added at flat positions of the last dimensions."""
+    lead = x.shape[: x.ndim - len(size)]
+    rows = math.prod(lead)
+    flat, places = x.reshape(rows, -1), argmax.reshape(rows, -1)
+    made = jnp.zeros((rows, math.prod(size)), x.dtype).at[jnp.arange(rows)[:, None], places].add(flat)
+    return made.reshape(*lead, *size)
+
+
+_ADDED = Primitive(
+    "UnpoolingByAdding",
+    _added,
+    attr_names=("size",),
+    samples=lambda: [
+        Sample(
+            (np.array([[[[1.5, 2.0]]]], np.float32), np.array([[[[3, 3]]]], np.int64)), {"size": (2, 3)}, vmap=False
+        )
+    ],
+)
+
+
+def _unpool_added(dout: Any, places: Any, size: tuple[int, ...]) -> Any:
+    return apply(_ADDED, (dout, places), (tuple(size),))
+
+
+def _fractional(name: str, rank: int, x: Tensor, random: Tensor, ksize: Any, output_shape: Any) -> Any:
+    if x.ndim not in (rank + 1, rank + 2):
+        raise ValueError(f"{name} takes {rank + 1} or {rank + 2} dimensions, not shape {x.shape}")
+    kernel, outputs = _spread(name, "ksize", ksize, rank), _spread(name, "output_shape", output_shape, rank)
+    spatial = x.shape[x.ndim - rank :]
+    if min(kernel) < 1 or min(outputs) < 1:
+        raise ValueError(f"{name}: ksize and output_shape must be positive")
+    if any(count + window - 1 > size for count, window, size in zip(outputs, kernel, spatial, strict=True)):
+        raise ValueError(f"{name}: {outputs} windows of {kernel} do not fit into {spatial}")
+    if random.ndim != 3 or random.shape[-1] != rank:
+        raise ValueError(f"{name}: the random numbers have the shape (N, C, {rank}), not {random.shape}")
+    given = random if x.ndim == rank + 2 else random[0]
+    return apply(_FRACTIONAL, (x, given), (kernel, outputs))
+
+
+def _fractional_fixed_2d(
+    input_x: Tensor, random_samples: Tensor, *, ksize: Any, output_shape: Any, data_format: str
+) -> Any:
+    """Maxima of windows at random distances over two dimensions, and their flat positions.
+
+    Args:
+        ksize: size of a window.
+        output_shape: number of windows.
+        data_format: ``"NCHW"``.
+    """
+    _channels_first("FractionalMaxPoolWithFixedKsize", data_format, "NCHW")
+    return _fractional("FractionalMaxPoolWithFixedKsize", 2, input_x, random_samples, ksize, output_shape)
+
+
+def _fractional_fixed_3d(x: Tensor, random_samples: Tensor, *, ksize: Any, output_shape: Any, data_format: str) -> Any:
+    """Maxima of windows at random distances over three dimensions, and their flat positions.
+
+    Args:
+        ksize: size of a window.
+        output_shape: number of windows.
+        data_format: ``"NCDHW"``.
+    """
+    _channels_first("FractionalMaxPool3DWithFixedKsize", data_format, "NCDHW")
+    found = _fractional("FractionalMaxPool3DWithFixedKsize", 3, x, random_samples, ksize, output_shape)
+    return found
+
+
+# -- windows that cover everything, of random or regular boundaries -------------------------------------------------------
+
+
+def _boundaries(u: Any, size: int, outputs: int, pseudo: bool) -> Any:
+    """The first positions of windows and the size, by a random number."""
+    if pseudo:
+        ratio = size / outputs
+        # where the sequence may begin so that its last step ends at the size
+        base = size // outputs
+        high = min((base + 2) / ratio - 1, (size + 1 - base) / ratio - (outputs - 1)) if outputs > 1 else 0.0
+        start = u * max(high, 0.0)
+        steps = jnp.ceil(ratio * (jnp.arange(outputs) + start)) - jnp.ceil(ratio * start)
+        return jnp.concatenate([steps.astype(jnp.int32), jnp.full((1,), size, jnp.int32)])
+    base, larger = size // outputs, size % outputs
+    order = jnp.argsort(u * (1 + jnp.arange(outputs)) % 1.0)
+    lengths = base + (order < larger).astype(jnp.int32)
+    return jnp.concatenate([jnp.zeros(1, jnp.int32), jnp.cumsum(lengths).astype(jnp.int32)])
+
+
+def _cells(x: Any, random: Any, *, outputs: tuple[int, int], pseudo: bool, overlapping: bool, mean: bool) -> Any:
+    """Maxima or means of cells of images (N, H, W, C), and the boundaries of rows and columns."""
+    edges = [_boundaries(random[i], size, count, pseudo) for i, (size, count) in enumerate(zip(x.shape[1:3], outputs))]
+    masks = []
+    for size, edge in zip(x.shape[1:3], edges, strict=True):
+        places = jnp.arange(size)
+        high = edge[1:, None] + (1 if overlapping else 0)
+        masks.append((places >= edge[:-1, None]) & (places < high))
+    inside = masks[0][:, None, :, None] & masks[1][None, :, None, :]
+    if mean:
+        total = jnp.einsum("nhwc,ijhw->nijc", x, inside.astype(x.dtype))
+        found = total / jnp.sum(inside, (2, 3)).astype(x.dtype)[None, :, :, None]
+    else:
+        lowest = jnp.asarray(-jnp.inf, x.dtype) if x.dtype.kind == "f" else jnp.iinfo(x.dtype).min
+        spread = jnp.where(inside[None, ..., None], x[:, None, None], lowest)
+        flat = spread.reshape(*spread.shape[:3], -1, x.shape[-1])
+        best = jnp.argmax(flat, axis=3, keepdims=True)
+        found = jnp.take_along_axis(flat, best, axis=3)[:, :, :, 0]
+    return found, edges[0].astype(jnp.int64), edges[1].astype(jnp.int64)
+
+
+_CELLS = Primitive(
+    "FractionalCells",
+    _cells,
+    attr_names=("outputs", "pseudo", "overlapping", "mean"),
+    multiple=True,
+    samples=lambda: [
+        Sample(
+            (np.arange(40, dtype=np.float32).reshape(1, 5, 4, 2), np.array([0.3, 0.6], np.float32)),
+            {"outputs": (3, 2), "pseudo": pseudo, "overlapping": True, "mean": mean},
+            differentiable=False,  # the random numbers are no path for gradients
+            vmap=False,
+        )
+        for pseudo, mean in ((True, False), (False, True))
+    ],
+)
+
+
+def _cell_pool(
+    name: str, x: Tensor, pooling_ratio: Any, pseudo: bool, overlapping: bool, deterministic: bool, seed: int, mean: bool
+) -> Any:
+    if not isinstance(pooling_ratio, list):
+        raise TypeError(f"{name}: pooling_ratio must be a list, not {type(pooling_ratio).__name__}")
+    if x.ndim != 4 or len(pooling_ratio) != 4 or pooling_ratio[0] != 1.0 or pooling_ratio[3] != 1.0:
+        raise ValueError(f"{name} takes images (N, H, W, C) and ratios [1.0, rows, columns, 1.0], got {pooling_ratio}")
+    if any(ratio < 1 for ratio in pooling_ratio):
+        raise ValueError(f"{name}: ratios must be at least 1, not {pooling_ratio}")
+    outputs = tuple(int(size / ratio) for size, ratio in zip(x.shape[1:3], pooling_ratio[1:3], strict=True))
+    if min(outputs) < 1:
+        raise ValueError(f"{name}: nothing is left of {x.shape[1:3]} by {pooling_ratio}")
+    random = rand(2, seed=seed or 1) if deterministic else rand(2, seed=seed or None)
+    return apply(_CELLS, (x, random), (outputs, bool(pseudo), bool(overlapping), mean))
+
+
+def _fractional_max(
+    x: Tensor, *, pooling_ratio: Any, pseudo_random: bool, overlapping: bool, deterministic: bool, seed: int, seed2: int
+) -> Any:
+    """Maxima of cells of images (N, H, W, C) whose boundaries are random, and the boundaries.
+
+    Args:
+        pooling_ratio: [1.0, rows, columns, 1.0]: how much smaller the result is.
+        pseudo_random: whether the boundaries are a random beginning of a regular sequence.
+        overlapping: whether cells share their boundaries.
+        deterministic: whether all calls have the same boundaries.
+        seed: picks a stream of its own.
+        seed2: the same.
+    """
+    given = (pooling_ratio, pseudo_random, overlapping, deterministic, seed + seed2)
+    return _cell_pool("FractionalMaxPool", x, *given, mean=False)
+
+
+def _fractional_avg(
+    x: Tensor, *, pooling_ratio: Any, pseudo_random: bool, overlapping: bool, deterministic: bool, seed: int, seed2: int
+) -> Any:
+    """Means of cells of images (N, H, W, C) whose boundaries are random, and the boundaries.
+
+    Args:
+        pooling_ratio: [1.0, rows, columns, 1.0]: how much smaller the result is.
+        pseudo_random: whether the boundaries are a random beginning of a regular sequence.
+        overlapping: whether cells share their boundaries.
+        deterministic: whether all calls have the same boundaries.
+        seed: picks a stream of its own.
+        seed2: the same.
+    """
+    given = (pooling_ratio, pseudo_random, overlapping, deterministic, seed + seed2)
+    return _cell_pool("FractionalAvgPool", x, *given, mean=True)
+
+
+# -- dilation ----------------------------------------------------------------------------------------------------------
+
+
+@op(
+    "GreyDilation",
+    classes=(),
+    samples=lambda: [
+        Sample(
+            (
+                np.random.default_rng(0).permutation(32).reshape(1, 2, 4, 4).astype(np.float32) / 8,
+                np.random.default_rng(1).permutation(8).reshape(2, 2, 2).astype(np.float32) / 50,
+            ),
+            {"stride": (1, 2), "dilation": (2, 1), "pads": ((1, 0), (0, 1))},
+            vmap=False,
+        )
+    ],
+)
+def _dilated(x: Any, filter: Any, *, stride: Any, dilation: Any, pads: Any) -> Any:
+    """The maxima over windows of images (N, C, H, W) of what is there and in a filter (C, KH, KW), added."""
+    padded = jnp.pad(x, ((0, 0), (0, 0), *pads), constant_values=jnp.finfo(x.dtype).min)
+    rows = (padded.shape[2] - dilation[0] * (filter.shape[1] - 1) - 1) // stride[0] + 1
+    columns = (padded.shape[3] - dilation[1] * (filter.shape[2] - 1) - 1) // stride[1] + 1
+    parts = [
+        padded[
+            :,
+            :,
+            i * dilation[0] : i * dilation[0] + (rows - 1) * stride[0] + 1 : stride[0],
+            j * dilation[1] : j * dilation[1] + (columns - 1) * stride[1] + 1 : stride[1],
+        ]
+        + filter[:, i, j][:, None, None]
+        for i in range(filter.shape[1])
+        for j in range(filter.shape[2])
+    ]
+    every = jnp.stack(parts)
+    return jnp.take_along_axis(every, jnp.argmax(every, axis=0)[None], axis=0)[0]
+
+
+def _dilation(x: Tensor, filter: Tensor, *, stride: Any, dilation: Any, pad_mode: str, data_format: str) -> Tensor:
+    """The maxima over windows of images (N, C, H, W) of what is there and in a filter (C, KH, KW), added.
+
+    Args:
+        stride: distance of windows.
+        dilation: distance of the elements of a window.
+        pad_mode: ``"SAME"`` or ``"VALID"``.
+        data_format: ``"NCHW"``.
+    """
+    _channels_first("Dilation2D", data_format, "NCHW")
+    steps, holes = _spread("Dilation2D", "stride", stride, 2), _spread("Dilation2D", "dilation", dilation, 2)
+    if pad_mode.upper() not in ("SAME", "VALID"):
+        raise ValueError(f"Dilation2D: pad_mode must be 'SAME' or 'VALID', not {pad_mode!r}")
+    if x.ndim != 4 or filter.ndim != 3 or filter.shape[0] != x.shape[1]:
+        raise ValueError(f"Dilation2D: a filter of shape {filter.shape} does not fit images of shape {x.shape}")
+    if x.dtype != filter.dtype:
+        raise TypeError(f"Dilation2D: images of {x.dtype} and a filter of {filter.dtype}")
+    pads = []
+    for size, window, step, hole in zip(x.shape[2:], filter.shape[1:], steps, holes, strict=True):
+        needed = max((-(-size // step) - 1) * step + hole * (window - 1) + 1 - size, 0)
+        pads.append((needed // 2, needed - needed // 2) if pad_mode.upper() == "SAME" else (0, 0))
+    return _dilated(x, filter, stride=steps, dilation=holes, pads=tuple(pads))
+
+
+MaxPoolWithArgmaxV2 = operator_class(
+    "MaxPoolWithArgmaxV2",
+    _max_pool_v2,
+    "kernel_size, strides=None, pads=0, dilation=(1, 1), ceil_mode=False, argmax_type=dtypes.int64",
+)
+MaxPool3DWithArgmax = operator_class(
+    "MaxPool3DWithArgmax",
+    _max_pool_3d,
+    "ksize, strides, pads, dilation=(1, 1, 1), ceil_mode=False, data_format='NCDHW', argmax_type=dtypes.int64",
+)
+MaxUnpool2D = operator_class(
+    "MaxUnpool2D", _max_unpool_2d, "ksize, strides=0, pads=0, output_shape=(), data_format='NCHW'"
+)
+MaxUnpool3D = operator_class(
+    "MaxUnpool3D", _max_unpool_3d, "ksize, strides=0, pads=0, output_shape=(), data_format='NCDHW'"
+)
+AdaptiveMaxPool2D = operator_class("AdaptiveMaxPool2D", _adaptive_max_2d, "output_size")
+AdaptiveMaxPool3D = operator_class("AdaptiveMaxPool3D", _adaptive_max_3d)
+AdaptiveAvgPool3D = operator_class("AdaptiveAvgPool3D", _adaptive_avg_3d, "output_size")
+FractionalMaxPoolWithFixedKsize = operator_class(
+    "FractionalMaxPoolWithFixedKsize", _fractional_fixed_2d, "ksize, output_shape, data_format='NCHW'"
+)
+FractionalMaxPool3DWithFixedKsize = operator_class(
+    "FractionalMaxPool3DWithFixedKsize", _fractional_fixed_3d, "ksize, output_shape, data_format='NCDHW'"
+)
+_CELL_INIT = "pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False, seed=0, seed2=0"
+FractionalMaxPool = operator_class("FractionalMaxPool", _fractional_max, _CELL_INIT)
+FractionalAvgPool = operator_class("FractionalAvgPool", _fractional_avg, _CELL_INIT)
+Dilation2D = operator_class("Dilation2D", _dilation, "stride, dilation, pad_mode='SAME', data_format='NCHW'")

@@ -52,6 +52,11 @@ def _unary(kind: type, name: str, operation: Callable[[Tensor], Tensor]) -> Call
 
     Raises:
         TypeError: `x` is no {kind.__name__}.
+
+    Example:
+        >>> matrix = Tensor([[0.5, 0.0], [0.0, 1.0]]).to_{kind.__name__[:3].lower()}()
+        >>> {name}(matrix).shape
+        (2, 2)
     """
     return function
 
@@ -77,7 +82,7 @@ __all__ = [
     "make_csr_tensor", "make_row_tensor", "make_sparse_tensor", "row_tensor_get_dense_shape",
     "row_tensor_get_indices", "row_tensor_get_values",
 ]  # fmt: skip
-__all__ += _FUNCTIONS
+__all__.extend(_FUNCTIONS)
 
 # -- conversions ------------------------------------------------------------------------------------------------
 
@@ -268,7 +273,7 @@ def csr_softmax(logits: CSRTensor, dtype: Any) -> CSRTensor:
 
     Example:
         >>> matrix = CSRTensor(Tensor([0, 2]), Tensor([0, 2]), Tensor([1.0, 1.0]), (1, 3))
-        >>> print(csr_softmax(matrix, dtypes.float32).values)
+        >>> print(csr_softmax(matrix, "float32").values)
         [0.5 0.5]
     """
     matrix = _a(CSRTensor, "csr_softmax", logits)
@@ -401,61 +406,111 @@ def make_row_tensor(indices: Tensor, values: Tensor, dense_shape: tuple[int, ...
 
 
 def coo_tensor_get_indices(coo_tensor: COOTensor) -> Tensor:
-    """The places of the elements."""
+    """The places of the elements.
+
+    Example:
+        >>> print(coo_tensor_get_indices(Tensor([[0, 5]]).to_coo()))
+        [[0 1]]
+    """
     found: Tensor = _a(COOTensor, "coo_tensor_get_indices", coo_tensor).indices
     return found
 
 
 def coo_tensor_get_values(coo_tensor: COOTensor) -> Tensor:
-    """The elements."""
+    """The elements.
+
+    Example:
+        >>> print(coo_tensor_get_values(Tensor([[0, 5]]).to_coo()))
+        [5]
+    """
     found: Tensor = _a(COOTensor, "coo_tensor_get_values", coo_tensor).values
     return found
 
 
 def coo_tensor_get_dense_shape(coo_tensor: COOTensor) -> tuple[int, ...]:
-    """The shape of a matrix by places."""
+    """The shape of a matrix by places.
+
+    Example:
+        >>> print(coo_tensor_get_dense_shape(Tensor([[0, 5]]).to_coo()))
+        (1, 2)
+    """
     found: tuple[int, ...] = _a(COOTensor, "coo_tensor_get_dense_shape", coo_tensor).shape
     return found
 
 
 def csr_tensor_get_indptr(csr_tensor: CSRTensor) -> Tensor:
-    """Where the elements of each row begin."""
+    """Where the elements of each row begin.
+
+    Example:
+        >>> print(csr_tensor_get_indptr(Tensor([[0, 5]]).to_csr()))
+        [0 1]
+    """
     found: Tensor = _a(CSRTensor, "csr_tensor_get_indptr", csr_tensor).indptr
     return found
 
 
 def csr_tensor_get_indices(csr_tensor: CSRTensor) -> Tensor:
-    """The columns of the elements."""
+    """The columns of the elements.
+
+    Example:
+        >>> print(csr_tensor_get_indices(Tensor([[0, 5]]).to_csr()))
+        [1]
+    """
     found: Tensor = _a(CSRTensor, "csr_tensor_get_indices", csr_tensor).indices
     return found
 
 
 def csr_tensor_get_values(csr_tensor: CSRTensor) -> Tensor:
-    """The elements."""
+    """The elements.
+
+    Example:
+        >>> print(csr_tensor_get_values(Tensor([[0, 5]]).to_csr()))
+        [5]
+    """
     found: Tensor = _a(CSRTensor, "csr_tensor_get_values", csr_tensor).values
     return found
 
 
 def csr_tensor_get_dense_shape(csr_tensor: CSRTensor) -> tuple[int, ...]:
-    """The shape of a matrix by rows."""
+    """The shape of a matrix by rows.
+
+    Example:
+        >>> print(csr_tensor_get_dense_shape(Tensor([[0, 5]]).to_csr()))
+        (1, 2)
+    """
     found: tuple[int, ...] = _a(CSRTensor, "csr_tensor_get_dense_shape", csr_tensor).shape
     return found
 
 
 def row_tensor_get_indices(row_tensor: RowTensor) -> Tensor:
-    """Which rows there are."""
+    """Which rows there are.
+
+    Example:
+        >>> print(row_tensor_get_indices(RowTensor(Tensor([1]), Tensor([[5, 6]]), (2, 2))))
+        [1]
+    """
     found: Tensor = _a(RowTensor, "row_tensor_get_indices", row_tensor).indices
     return found
 
 
 def row_tensor_get_values(row_tensor: RowTensor) -> Tensor:
-    """The rows."""
+    """The rows.
+
+    Example:
+        >>> print(row_tensor_get_values(RowTensor(Tensor([1]), Tensor([[5, 6]]), (2, 2))))
+        [[5 6]]
+    """
     found: Tensor = _a(RowTensor, "row_tensor_get_values", row_tensor).values
     return found
 
 
 def row_tensor_get_dense_shape(row_tensor: RowTensor) -> tuple[int, ...]:
-    """The shape of the whole tensor."""
+    """The shape of the whole tensor.
+
+    Example:
+        >>> print(row_tensor_get_dense_shape(RowTensor(Tensor([1]), Tensor([[5, 6]]), (2, 2))))
+        (2, 2)
+    """
     found: tuple[int, ...] = _a(RowTensor, "row_tensor_get_dense_shape", row_tensor).dense_shape
     return found
 

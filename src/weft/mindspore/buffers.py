@@ -8,8 +8,7 @@ import jax
 import numpy as np
 
 from weft import dtypes
-from weft.core.lending import data_of
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, data_of
 from weft.core.transparency import python_only
 
 __all__ = ["frombuffer", "from_dlpack", "to_dlpack"]

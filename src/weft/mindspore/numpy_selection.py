@@ -618,7 +618,7 @@ class _Grid:
             parts = [key.start, key.stop, *([] if key.step is None else [key.step])]
             if any(isinstance(each, bool) or not isinstance(each, (int, float, complex)) for each in parts):
                 raise TypeError("the slices of a grid have a start and a stop, which are numbers")
-        made = (_np.ogrid if self._sparse else _np.mgrid)[keys]
+        made: Any = (_np.ogrid if self._sparse else _np.mgrid)[keys]
         if self._sparse and several:
             kind = _np.result_type(*made)
             return [_narrow(each.astype(kind)) for each in made]

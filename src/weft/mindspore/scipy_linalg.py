@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import jax
 import numpy as np
 
 from weft import dtypes, ops
-from weft.core.declare import op
 from weft.core.tensor import Tensor
 from weft.mindspore.numpy_operands import common
-from weft.ops._samples import one
+from weft.ops.linalg import lu_factors
 
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "inv", "lstsq", "lu", "lu_factor",
@@ -234,17 +232,6 @@ def inv(a: Tensor, overwrite_a: bool = False, check_finite: bool = True) -> Tens
     return ops.inverse(_matrix("inv", "a", a))
 
 
-@op(
-    "LuFactors",
-    classes=(),
-    multiple=True,
-    samples=one(np.array([[0.25, 2.0, -0.5], [3.0, 1.0, 0.5], [0.75, 0.5, 4.0]], np.float32)),
-)
-def _lu(a: Any) -> Any:
-    """The factors of a matrix in one, with which row each was exchanged, and where the rows went."""
-    return tuple(jax.lax.linalg.lu(a))
-
-
 def lu_factor(a: Tensor, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Tensor, Tensor]:
     """The factors L and U of a square matrix in one matrix, and with which row each was exchanged.
 
@@ -262,7 +249,7 @@ def lu_factor(a: Tensor, overwrite_a: bool = False, check_finite: bool = True) -
          [0.5 3. ]] [0 1]
     """
     _flags("lu_factor", overwrite_a=overwrite_a, check_finite=check_finite)
-    factors, pivots, _ = _lu(_matrix("lu_factor", "a", a))
+    factors, pivots, _ = lu_factors(_matrix("lu_factor", "a", a))
     return factors, pivots
 
 
@@ -286,7 +273,7 @@ def lu(a: Tensor, permute_l: bool = False, overwrite_a: bool = False, check_fini
     _flags("lu", permute_l=permute_l, overwrite_a=overwrite_a, check_finite=check_finite)
     matrix = _matrix("lu", "a", a, square=False)
     rows, columns = matrix.shape
-    factors, _, order = _lu(matrix)
+    factors, _, order = lu_factors(matrix)
     inner = min(rows, columns)
     lower = ops.tril(factors[:, :inner], -1) + ops.eye(rows, inner, matrix.dtype)
     upper = ops.triu(factors[:inner])

@@ -117,7 +117,7 @@ _FILES: Final[dict[str, str]] = {
         "log_normal logistic normal poisson student_t transformed_distribution uniform"
     ),
     "mindspore.nn.wrap": "cell_wrapper grad_reducer loss_scale",
-    "mindspore.numpy": "array_creations array_ops dtypes fft logic_ops math_ops utils",
+    "mindspore.numpy": "array_creations array_ops dtypes logic_ops math_ops utils",
     "mindspore.ops.operations": (
         "_inner_ops _scalar_ops array_ops comm_ops control_ops custom_ops debug_ops image_ops inner_ops linalg_ops "
         "math_ops nn_ops other_ops random_ops sparse_ops spectral_ops"
@@ -360,6 +360,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.mindspore.numpy_statistics": "*",
             "weft.dtypes": _DTYPES,
         },
+        "mindspore.numpy.fft": {"weft.mindspore.numpy_fft": "*"},
         "mindspore.scipy": {},
         "mindspore.utils": {"weft.mindspore.buffers": "from_dlpack to_dlpack"},
         "mindspore.utils.dlpack": {"weft.mindspore.buffers": "from_dlpack to_dlpack"},

@@ -59,6 +59,7 @@ ENTERED = {
     "weft.ops.loops:fori_loop",
     "weft.ops.loops:scan",
     "weft.ops.loops:while_loop",
+    "weft.ops.sparse:_Matrix.of_values",
     "weft.vectorize:EnsembleFunction.__call__",
     "weft.vectorize:VmapFunction.traced",
 }

@@ -25,7 +25,7 @@ class DType:
     def __init__(self, name: str, np_dtype: Any) -> None:
         self.name = name
         self.np_dtype = np.dtype(np_dtype)
-        kind = "f" if self.np_dtype == ml_dtypes.bfloat16 else self.np_dtype.kind
+        kind = self.np_dtype.kind
         #: 0 bool, 1 integer, 2 floating, 3 complex; the order in which kinds promote
         self.category = _CATEGORY[kind]
         self.itemsize = self.np_dtype.itemsize
@@ -82,12 +82,14 @@ float16 = DType("Float16", np.float16)
 float32 = DType("Float32", np.float32)
 float64 = DType("Float64", np.float64)
 bfloat16 = DType("BFloat16", ml_dtypes.bfloat16)
+float8_e4m3fn = DType("Float8E4M3FN", ml_dtypes.float8_e4m3fn)
+float8_e5m2 = DType("Float8E5M2", ml_dtypes.float8_e5m2)
 complex64 = DType("Complex64", np.complex64)
 complex128 = DType("Complex128", np.complex128)
 
 ALL: Final = (
     bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
-    float16, float32, float64, bfloat16, complex64, complex128,
+    float16, float32, float64, bfloat16, float8_e4m3fn, float8_e5m2, complex64, complex128,
 )  # fmt: skip
 _BY_NP: Final[dict[np.dtype[Any], DType]] = {d.np_dtype: d for d in ALL}
 _BY_NAME: Final[dict[str, DType]] = {d.np_dtype.name: d for d in ALL} | {d.name: d for d in ALL}
@@ -98,12 +100,59 @@ _BY_PY: Final[dict[type, DType]] = {
     builtins.complex: complex64,
 }
 
+#: the class of element types
+Type = DType
+
+
+class _Kind(type):
+    """A class whose instances are element types of a kind."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, DType) and value.category == 1 and value.is_signed
+
+
+class Int(metaclass=_Kind):
+    """The class of signed integer types: ``isinstance(int32, Int)``."""
+
+
+class TensorType:
+    """The type of tensors with an element type.
+
+    Args:
+        element: the element type.
+
+    Example:
+        >>> TensorType(float32)
+        mindspore.tensor[float32]
+    """
+
+    __slots__ = ("_element",)
+
+    def __init__(self, element: DType) -> None:
+        self._element = element
+
+    def element_type(self) -> DType:
+        """The element type."""
+        return self._element
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorType) and other._element is self._element
+
+    def __hash__(self) -> int:
+        return hash((TensorType, self._element.name))
+
+    def __repr__(self) -> str:
+        return f"mindspore.tensor[{self._element.np_dtype.name}]"
+
+
 string = TypeName("String")
 type_none = TypeName("None", "mindspore.type_none")
 tensor_type = TypeName("Tensor")
 list_ = TypeName("List")
 tuple_ = TypeName("Tuple")
 number = TypeName("Number")
+function = TypeName("Function")
+type_type = TypeName("TypeType")
 
 
 def of(value: Any) -> DType:
@@ -161,6 +210,45 @@ def to_python(value: Any) -> type:
     return (bool, int, float, complex)[of(value).category]
 
 
+def get_py_obj_dtype(obj: Any) -> Any:
+    """What the type of a Python object is called: an element type, or the name of another type.
+
+    Args:
+        obj: the object, or a type of Python.
+
+    Raises:
+        NotImplementedError: objects of that type have no such name.
+
+    Example:
+        >>> get_py_obj_dtype(1.5)
+        mindspore.float64
+    """
+    if isinstance(obj, DType):
+        return type_type
+    kind = obj if isinstance(obj, builtins.type) else builtins.type(obj)
+    found = _OF_PYTHON.get(kind)
+    if found is not None:
+        return found
+    element = getattr(obj, "dtype", None)
+    if isinstance(element, DType) and not isinstance(obj, builtins.type):
+        return TensorType(element)
+    if callable(obj) and not isinstance(obj, builtins.type):
+        return function
+    raise NotImplementedError(f"the Python type {kind} has no name among MindSpore's types")
+
+
+_OF_PYTHON: Final[dict[builtins.type, Any]] = {
+    builtins.bool: bool_,
+    builtins.int: int64,
+    builtins.float: float64,
+    builtins.complex: complex128,
+    str: string,
+    builtins.type(None): type_none,
+    list: list_,
+    tuple: tuple_,
+}
+
+
 @cache
 def promote(a: DType, b: DType) -> DType:
     """The element type of an operation on two tensors.
@@ -197,7 +285,7 @@ def promote(a: DType, b: DType) -> DType:
             raise TypeError(f"{a} and {b} have no common integer type; cast one of them")
         return {1: int16, 2: int32, 4: int64}[unsigned.itemsize]
     if a.itemsize == b.itemsize:
-        return float32  # float16 with bfloat16
+        return float32  # float16 with bfloat16, or floats of 8 bits of two kinds
     return a if a.itemsize > b.itemsize else b
 
 

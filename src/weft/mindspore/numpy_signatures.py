@@ -20,7 +20,7 @@ _OF_ANGLES: Final = (
 )
 _ELEMENTWISE: Final = (
     "abs absolute=abs exp exp2 expm1 log log10 log1p log2 sqrt cbrt square reciprocal sign floor ceil trunc rint "
-    "deg2rad rad2deg radians=deg2rad fix=trunc isnan isinf isfinite invert"
+    "deg2rad rad2deg radians=deg2rad fix=trunc isnan isinf isfinite invert bitwise_not=invert fabs=abs"
 )
 #: functions of ``a``
 _OF_A: Final = "negative=neg positive logical_not"

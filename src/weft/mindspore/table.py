@@ -15,6 +15,8 @@ API_VERSION: Final = "2.4.0"
 _DTYPES: Final = (
     "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16 complex64 complex128 "
     "int_=int64 uint=uint64 float_=float64 half=float16 short=int16 int=int32 long=int64 float=float32 double=float64 "
+    "byte=int8 ubyte=uint8 ushort=uint16 intc=int32 uintc=uint32 intp=int64 uintp=uint64 single=float32 "
+    "float8_e4m3fn float8_e5m2 TensorType Type Int get_py_obj_dtype "
     "cfloat=complex64 cdouble=complex128 string type_none tensor_type list_ tuple_ number "
     "dtype_to_nptype=to_np dtype_to_pytype=to_python pytype_to_dtype=of"
 )
@@ -115,7 +117,7 @@ _FILES: Final[dict[str, str]] = {
         "log_normal logistic normal poisson student_t transformed_distribution uniform"
     ),
     "mindspore.nn.wrap": "cell_wrapper grad_reducer loss_scale",
-    "mindspore.numpy": "array_creations array_ops dtypes fft logic_ops math_ops utils",
+    "mindspore.numpy": "array_creations array_ops dtypes logic_ops math_ops utils",
     "mindspore.ops.operations": (
         "_inner_ops _scalar_ops array_ops comm_ops control_ops custom_ops debug_ops image_ops inner_ops linalg_ops "
         "math_ops nn_ops other_ops random_ops sparse_ops spectral_ops"
@@ -233,6 +235,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.mindspore.extras": _EXTRAS,
             "weft.train": f"Model {_FEEDING} {_SERIALIZATION} {_SCALES} {_CALLBACKS} SummaryCollector SummaryRecord",
             "weft.core.symbol": "Symbol",
+            "weft.mindspore.buffers": "frombuffer",
             "weft.mindspore.profiler": "Profiler",
             **_MINDIR,
             **_LAZY,
@@ -351,9 +354,18 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.ops": _NUMPY,
             "weft.mindspore.numpy": "*",
             "weft.mindspore.numpy_arrays": "* max=amax min=amin",
+            "weft.mindspore.numpy_functions": "*",
+            "weft.mindspore.numpy_selection": "*",
             "weft.mindspore.numpy_signatures": "*",
+            "weft.mindspore.numpy_statistics": "*",
             "weft.dtypes": _DTYPES,
         },
+        "mindspore.numpy.fft": {"weft.mindspore.numpy_fft": "*"},
+        "mindspore.scipy": {},
+        "mindspore.utils": {"weft.mindspore.buffers": "from_dlpack to_dlpack"},
+        "mindspore.utils.dlpack": {"weft.mindspore.buffers": "from_dlpack to_dlpack"},
+        "mindspore.scipy.linalg": {"weft.mindspore.scipy_linalg": "*"},
+        "mindspore.scipy.optimize": {"weft.mindspore.scipy_optimize": "*"},
         "mindspore.boost": {"weft.nn.accumulation": "GradientAccumulation"},
         "mindspore.boost.grad_accumulation": {"weft.nn.accumulation": "*"},
         "mindspore.log": {"weft.mindspore.log": "*", "logging": "logging=."},

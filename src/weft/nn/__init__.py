@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the names in `__all__`
     from weft.nn.layer.pooling import *
     from weft.nn.layer.recurrent import *
     from weft.nn.layer.single import *
+    from weft.nn.layer.sparse import *
     from weft.nn.layer.transformer import *
     from weft.nn.learning_rate_schedule import *
     from weft.nn.loss import *
@@ -69,6 +70,7 @@ else:
             "weft.nn.layer.single": (
                 "BiDense CentralCrop L1Regularizer LRN ReduceLogSumExp Roll Tril Triu Unflatten Upsample"
             ),
+            "weft.nn.layer.sparse": "SparseTensorDenseMatmul SparseToDense",
             "weft.nn.layer.transformer": "MultiheadAttention TransformerEncoder TransformerEncoderLayer",
             "weft.nn.learning_rate_schedule": (
                 "CosineDecayLR ExponentialDecayLR InverseDecayLR LearningRateSchedule NaturalExpDecayLR "
@@ -127,6 +129,7 @@ __all__ = [
     "TripletMarginLoss",
     "BiDense", "CentralCrop", "L1Regularizer", "LRN", "ReduceLogSumExp", "Roll", "Tril", "Triu", "Unflatten",
     "Upsample",
+    "SparseTensorDenseMatmul", "SparseToDense",
     "FTRL", "LARS", "SGD", "AdaMax", "Adadelta", "Adagrad", "Adam", "AdamWeightDecay", "Lamb", "Momentum", "Optimizer",
     "RMSProp",
     "CosineDecayLR", "ExponentialDecayLR", "InverseDecayLR", "LearningRateSchedule", "NaturalExpDecayLR",

@@ -49,6 +49,7 @@ from weft.ops.sequences import *
 from weft.ops.shape import *
 from weft.ops.sorting import *
 from weft.ops.sparse import *
+from weft.ops.sparse_functions import *
 from weft.ops.state import *
 from weft.ops.statistics import *
 from weft.ops.summary import *

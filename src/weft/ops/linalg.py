@@ -208,6 +208,18 @@ def _lu_solve(lu: Any, pivots: Any, b: Any) -> Any:
     return linalg.lu_solve((lu, pivots - 1), b)
 
 
+@op("LuFactors", classes=(), multiple=True, samples=one(_SQUARE))
+def lu_factors(a: Any) -> Any:
+    """The factors L and U of matrices in one, with which row each was exchanged, and where the rows went.
+
+    Example:
+        >>> print(lu_factors(Tensor([[4.0, 2.0], [2.0, 4.0]]))[0])
+        [[4.  2. ]
+         [0.5 3. ]]
+    """
+    return _with_room(lambda x: tuple(lax.linalg.lu(x)), floating(a))
+
+
 @op("Svd", classes=(), multiple=True, samples=one(_TALL, full_matrices=False))
 def _svd(input: Any, *, full_matrices: bool) -> Any:
     """Singular values and vectors."""

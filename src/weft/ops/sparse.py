@@ -8,12 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op
+from weft.core.declare import add_method, op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 from weft.ops.elementwise import abs as absolute
+from weft.ops.gather import unsorted_segment_sum
 from weft.ops.joining import stack
+from weft.ops.sorting import argsort
 
 __all__ = ["COOTensor", "CSRTensor", "RowTensor", "dense_to_sparse_coo", "dense_to_sparse_csr"]
 
@@ -38,9 +40,20 @@ def _dense(indices: Any, values: Any, *, shape: tuple[int, ...]) -> Any:
     classes=(),
     samples=lambda: [Sample((np.array([[0, 1], [2, 0]]), np.ones((3, 2), np.float32)), vmap=False)],
 )
-def _taken(indices: Any, dense: Any) -> Any:
+def taken(indices: Any, dense: Any) -> Any:
     """The values of a tensor at places."""
     return dense[tuple(jnp.moveaxis(indices, -1, 0))]
+
+
+@op(
+    "EndsOfRows",
+    classes=(),
+    no_gradient="integers",
+    samples=lambda: [Sample((np.array([0, 2, 2]),), {"count": 3}, differentiable=False, vmap=False)],
+)
+def ends_of_rows(rows: Any, *, count: int) -> Any:
+    """Where the values of each row begin, of the row of each value, which ascends."""
+    return jnp.searchsorted(rows, jnp.arange(count + 1), side="left").astype(rows.dtype)
 
 
 @op(
@@ -49,7 +62,7 @@ def _taken(indices: Any, dense: Any) -> Any:
     no_gradient="integers",
     samples=lambda: [Sample((np.array([0, 1, 3]),), {"count": 3}, differentiable=False, vmap=False)],
 )
-def _rows(indptr: Any, *, count: int) -> Any:
+def rows_of(indptr: Any, *, count: int) -> Any:
     """The row of each value, of where the rows begin."""
     return (jnp.searchsorted(indptr, jnp.arange(count), side="right") - 1).astype(indptr.dtype)
 
@@ -143,6 +156,15 @@ class _Matrix:
     def _with(self, values: Any) -> Self:
         """A matrix with other elements at the same places."""
         raise NotImplementedError
+
+    @transparent
+    def of_values(self, operation: Any) -> Self:
+        """A matrix with what an operation makes of the elements, at the same places.
+
+        Args:
+            operation: a function of a tensor.
+        """
+        return self._with(operation(self.values))
 
     @transparent
     def abs(self) -> Self:
@@ -316,7 +338,7 @@ class CSRTensor(_Matrix):
     @transparent
     def to_coo(self) -> COOTensor:
         """The matrix by places."""
-        rows = _rows(self.indptr.astype(self.indices.dtype), self.indices.shape[0])
+        rows = rows_of(self.indptr.astype(self.indices.dtype), self.indices.shape[0])
         places = stack((rows, self.indices), -1)
         return COOTensor(places, self.values, self.shape)
 
@@ -335,7 +357,7 @@ class CSRTensor(_Matrix):
         Returns:
             Tensor: (rows, 1).
         """
-        return self.to_dense() @ dense_vector
+        return self._times(dense_vector)
 
     @transparent
     def mm(self, matrix: Any) -> Any:
@@ -349,7 +371,39 @@ class CSRTensor(_Matrix):
         """
         if isinstance(matrix, CSRTensor):
             return dense_to_sparse_csr(self.to_dense() @ matrix.to_dense())
-        return self.to_dense() @ matrix
+        return self._times(matrix)
+
+    @transparent
+    def _times(self, dense: Tensor) -> Tensor:
+        """The product with a matrix of which each element finds the row that it meets."""
+        if not isinstance(dense, Tensor):
+            raise TypeError(f"For CSRTensor, a factor must be a Tensor, but got {type(dense)}.")
+        if dense.ndim != 2 or dense.shape[0] != self.shape[1]:
+            raise ValueError(f"For CSRTensor, a matrix of shape {self.shape} has no product with {dense.shape}.")
+        rows = rows_of(self.indptr.astype(self.indices.dtype), self.indices.shape[0])
+        terms = self.values.reshape((-1, 1)) * dense[self.indices]
+        return unsorted_segment_sum(terms, rows, self.shape[0])
+
+    @transparent
+    def transposed(self) -> CSRTensor:
+        """The matrix with rows for columns."""
+        columns = self.indices
+        order = argsort(columns)
+        rows = rows_of(self.indptr.astype(columns.dtype), columns.shape[0])
+        begins = ends_of_rows(columns[order], self.shape[1])
+        return CSRTensor(begins, rows[order], self.values[order], (self.shape[1], self.shape[0]))
+
+    @transparent
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, CSRTensor):
+            return self.add(other, 1, 1)
+        return self.to_dense() + other
+
+    @transparent
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, CSRTensor):
+            return self.add(other, 1, -1)
+        return self.to_dense() - other
 
     @transparent
     def sum(self, axis: int) -> Tensor:
@@ -358,7 +412,12 @@ class CSRTensor(_Matrix):
         Args:
             axis: 1 for those of rows, 0 for those of columns; it stays.
         """
-        return self.to_dense().sum(axis, keepdims=True)
+        if axis not in (-2, -1, 0, 1):
+            raise ValueError(f"For CSRTensor, the axis must be 0 or 1, but got {axis}.")
+        if axis % 2:
+            rows = rows_of(self.indptr.astype(self.indices.dtype), self.indices.shape[0])
+            return unsorted_segment_sum(self.values, rows, self.shape[0]).reshape((-1, 1))
+        return unsorted_segment_sum(self.values, self.indices, self.shape[1]).reshape((1, -1))
 
     @transparent
     def add(self, b: CSRTensor, alpha: Any, beta: Any) -> CSRTensor:
@@ -382,7 +441,7 @@ def _at(indices: Tensor, other: Any, shape: tuple[int, ...]) -> Any:
     """The elements of a factor at places; a number stands for all."""
     if not isinstance(other, Tensor) or other.ndim == 0:
         return other
-    return _taken(indices, other.broadcast_to(shape))
+    return taken(indices, other.broadcast_to(shape))
 
 
 def _places_of(tensor: Tensor) -> np.ndarray[Any, Any]:
@@ -408,7 +467,7 @@ def dense_to_sparse_coo(tensor: Tensor) -> COOTensor:
         [[0, 1]]
     """
     places = Tensor(_places_of(tensor))
-    return COOTensor(places, _taken(places, tensor), tensor.shape)
+    return COOTensor(places, taken(places, tensor), tensor.shape)
 
 
 def dense_to_sparse_csr(tensor: Tensor) -> CSRTensor:
@@ -429,5 +488,9 @@ def dense_to_sparse_csr(tensor: Tensor) -> CSRTensor:
     """
     places = _places_of(tensor)
     begins = np.searchsorted(places[:, 0], np.arange(tensor.shape[0] + 1)).astype(np.int32)
-    values = _taken(Tensor(places), tensor)
+    values = taken(Tensor(places), tensor)
     return CSRTensor(Tensor(begins), Tensor(np.ascontiguousarray(places[:, 1])), values, tensor.shape)
+
+
+add_method("to_coo", dense_to_sparse_coo)
+add_method("to_csr", dense_to_sparse_csr)

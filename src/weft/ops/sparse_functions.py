@@ -1,0 +1,522 @@
+"""Functions of sparse tensors: elementwise ones, products, sums, softmax, joining, their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from weft import dtypes
+from weft.core.tensor import Tensor
+from weft.core.transparency import transparent
+from weft.ops import activation, compare, elementwise, trigonometry
+from weft.ops import math as functions
+from weft.ops.gather import unsorted_segment_max, unsorted_segment_sum
+from weft.ops.joining import concat, stack
+from weft.ops.sorting import argsort
+from weft.ops.sparse import COOTensor, CSRTensor, RowTensor, ends_of_rows, rows_of, taken
+
+_MODULES: Final = (activation, compare, elementwise, trigonometry, functions)
+#: functions of the elements that there are; zeros stay, whatever the function makes of 0
+_UNARY: Final = (
+    "abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor inv=reciprocal isfinite isinf isnan log log1p "
+    "neg relu relu6 round sigmoid sin sinh softsign sqrt square tan tanh"
+)
+
+
+def _a(kind: type, name: str, value: Any) -> Any:
+    """A sparse tensor of a kind.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(value, kind):
+        raise TypeError(f"{name}: a {kind.__name__} is expected, not {type(value).__name__}")
+    return value
+
+
+def _unary(kind: type, name: str, operation: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
+    """The function of a sparse tensor that applies an operation to its elements."""
+
+    def function(x: Any) -> Any:
+        return _a(kind, name, x).of_values(operation)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__
+    function.__doc__ = f"""`ops.{operation.__name__}` of the elements that a {kind.__name__} has.
+
+    Args:
+        x: the sparse tensor.
+
+    Returns:
+        {kind.__name__}: with the same places.
+
+    Raises:
+        TypeError: `x` is no {kind.__name__}.
+
+    Example:
+        >>> matrix = Tensor([[0.5, 0.0], [0.0, 1.0]]).to_{kind.__name__[:3].lower()}()
+        >>> {name}(matrix).shape
+        (2, 2)
+    """
+    return function
+
+
+def _made() -> dict[str, Callable[..., Any]]:
+    found = {}
+    for entry in _UNARY.split():
+        name, _, original = entry.partition("=")
+        operation = next(getattr(each, original or name) for each in _MODULES if hasattr(each, original or name))
+        for prefix, kind in (("coo", COOTensor), ("csr", CSRTensor)):
+            found[f"{prefix}_{name}"] = _unary(kind, f"{prefix}_{name}", operation)
+    return found
+
+
+_FUNCTIONS: Final = _made()
+globals().update(_FUNCTIONS)
+
+__all__ = [
+    "coo2csr", "coo_add", "coo_concat", "coo_tensor_get_dense_shape", "coo_tensor_get_indices",
+    "coo_tensor_get_values", "csr2coo", "csr_add", "csr_div", "csr_gather", "csr_mm", "csr_mul", "csr_mv",
+    "csr_reduce_sum", "csr_softmax", "csr_tensor_get_dense_shape", "csr_tensor_get_indices",
+    "csr_tensor_get_indptr", "csr_tensor_get_values", "csr_to_coo", "csr_to_dense", "make_coo_tensor",
+    "make_csr_tensor", "make_row_tensor", "make_sparse_tensor", "row_tensor_get_dense_shape",
+    "row_tensor_get_indices", "row_tensor_get_values",
+]  # fmt: skip
+__all__.extend(_FUNCTIONS)
+
+# -- conversions ------------------------------------------------------------------------------------------------
+
+
+def csr_to_coo(tensor: CSRTensor) -> COOTensor:
+    """A matrix by rows as one by places.
+
+    Raises:
+        TypeError: it is no CSRTensor.
+
+    Example:
+        >>> matrix = CSRTensor(Tensor([0, 1, 2]), Tensor([1, 2]), Tensor([5.0, 6.0]), (2, 3))
+        >>> print(csr_to_coo(matrix).indices)
+        [[0 1]
+         [1 2]]
+    """
+    found: COOTensor = _a(CSRTensor, "csr_to_coo", tensor).to_coo()
+    return found
+
+
+def csr_to_dense(csr_tensor: CSRTensor) -> Tensor:
+    """A matrix by rows with its zeros.
+
+    Raises:
+        TypeError: it is no CSRTensor.
+
+    Example:
+        >>> print(csr_to_dense(CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 3))))
+        [[0. 5. 0.]]
+    """
+    found: Tensor = _a(CSRTensor, "csr_to_dense", csr_tensor).to_dense()
+    return found
+
+
+def coo2csr(row_indices: Tensor, height: int) -> Tensor:
+    """Where the elements of each row begin, of the row of each element, which ascends.
+
+    Args:
+        row_indices: the rows.
+        height: how many rows there are.
+
+    Returns:
+        Tensor: (height + 1,).
+
+    Example:
+        >>> print(coo2csr(Tensor([0, 2, 2]), 3))
+        [0 1 1 3]
+    """
+    return ends_of_rows(row_indices, height)
+
+
+def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
+    """The row of each element, of where the elements of each row begin.
+
+    Args:
+        indptr: where they begin.
+        nnz: how many elements there are.
+
+    Returns:
+        Tensor: (nnz,).
+
+    Example:
+        >>> print(csr2coo(Tensor([0, 1, 1, 3]), 3))
+        [0 2 2]
+    """
+    return rows_of(indptr, nnz)
+
+
+# -- products and sums ------------------------------------------------------------------------------------------
+
+
+def csr_mv(csr_tensor: CSRTensor, dense: Tensor) -> Tensor:
+    """The product of a matrix and a column, see `CSRTensor.mv`.
+
+    Example:
+        >>> matrix = CSRTensor(Tensor([0, 1, 2]), Tensor([1, 2]), Tensor([1.0, 2.0]), (2, 3))
+        >>> print(csr_mv(matrix, Tensor([[1.0], [2.0], [3.0]])))
+        [[2.]
+         [6.]]
+    """
+    found: Tensor = _a(CSRTensor, "csr_mv", csr_tensor).mv(dense)
+    return found
+
+
+def csr_mm(
+    a: CSRTensor,
+    b: Any,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+) -> Any:
+    """The product of a matrix by rows and another matrix.
+
+    Args:
+        a: the first matrix.
+        b: the second one: a CSRTensor or a tensor.
+        trans_a: transpose the first one.
+        trans_b: transpose the second one.
+        adjoint_a: transpose and conjugate the first one.
+        adjoint_b: transpose and conjugate the second one.
+
+    Returns:
+        CSRTensor: if both are; else a tensor.
+
+    Example:
+        >>> matrix = CSRTensor(Tensor([0, 1, 2]), Tensor([1, 0]), Tensor([1.0, 2.0]), (2, 2))
+        >>> print(csr_mm(matrix, Tensor([[1.0], [2.0]])))
+        [[2.]
+         [2.]]
+    """
+    first = _turned(_a(CSRTensor, "csr_mm", a), trans_a, adjoint_a)
+    return first.mm(_turned(b, trans_b, adjoint_b))
+
+
+def _turned(matrix: Any, transposed: bool, adjoint: bool) -> Any:
+    if adjoint:
+        matrix = matrix.of_values(elementwise.conj) if isinstance(matrix, CSRTensor) else elementwise.conj(matrix)
+    if not (transposed or adjoint):
+        return matrix
+    return matrix.transposed() if isinstance(matrix, CSRTensor) else matrix.T
+
+
+def csr_mul(x: CSRTensor, y: Any) -> CSRTensor:
+    """The elements of a matrix times those of a tensor at their places.
+
+    Args:
+        x: the matrix.
+        y: the tensor, which is broadcast to the shape of the matrix.
+
+    Example:
+        >>> matrix = CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 2))
+        >>> print(csr_mul(matrix, Tensor([[2.0, 3.0]])).values)
+        [15.]
+    """
+    found: CSRTensor = _a(CSRTensor, "csr_mul", x) * y
+    return found
+
+
+def csr_div(x: CSRTensor, y: Any) -> Tensor:
+    """The elements of a matrix divided by those of a tensor at their places, as a tensor of the elements.
+
+    Args:
+        x: the matrix.
+        y: the tensor, which is broadcast to the shape of the matrix.
+
+    Example:
+        >>> matrix = CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([6.0]), (1, 2))
+        >>> print(csr_div(matrix, Tensor([[2.0, 3.0]])))
+        [2.]
+    """
+    found: Tensor = (_a(CSRTensor, "csr_div", x) / y).values
+    return found
+
+
+def csr_add(a: CSRTensor, b: CSRTensor, alpha: Any, beta: Any) -> CSRTensor:
+    """A matrix times a number and another one times a number, see `CSRTensor.add`.
+
+    Example:
+        >>> matrix = CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 2))
+        >>> print(csr_add(matrix, matrix, Tensor(2.0), Tensor(1.0)).values)
+        [15.]
+    """
+    found: CSRTensor = _a(CSRTensor, "csr_add", a).add(_a(CSRTensor, "csr_add", b), alpha, beta)
+    return found
+
+
+def csr_reduce_sum(csr_tensor: CSRTensor, axis: int) -> Tensor:
+    """The sums of rows or columns, see `CSRTensor.sum`.
+
+    Example:
+        >>> print(csr_reduce_sum(CSRTensor(Tensor([0, 2]), Tensor([0, 1]), Tensor([5.0, 6.0]), (1, 2)), 1))
+        [[11.]]
+    """
+    found: Tensor = _a(CSRTensor, "csr_reduce_sum", csr_tensor).sum(axis)
+    return found
+
+
+def csr_softmax(logits: CSRTensor, dtype: Any) -> CSRTensor:
+    """The softmax of each row, over the elements that there are.
+
+    Args:
+        logits: the matrix.
+        dtype: element type of the result.
+
+    Raises:
+        TypeError: `logits` is no CSRTensor.
+
+    Example:
+        >>> matrix = CSRTensor(Tensor([0, 2]), Tensor([0, 2]), Tensor([1.0, 1.0]), (1, 3))
+        >>> print(csr_softmax(matrix, "float32").values)
+        [0.5 0.5]
+    """
+    matrix = _a(CSRTensor, "csr_softmax", logits)
+    return _softmax(matrix, matrix.values.astype(dtypes.of(dtype)))
+
+
+@transparent
+def _softmax(matrix: CSRTensor, values: Tensor) -> CSRTensor:
+    rows = rows_of(matrix.indptr, matrix.indices.shape[0])
+    count = matrix.shape[0]
+    powers = elementwise.exp(values - unsorted_segment_max(values, rows, count)[rows])
+    return CSRTensor(
+        matrix.indptr, matrix.indices, powers / unsorted_segment_sum(powers, rows, count)[rows], matrix.shape
+    )
+
+
+def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: tuple[int, ...]) -> Tensor:
+    """The elements of a tensor at the places of a matrix by rows.
+
+    Args:
+        indptr: where the elements of each row begin.
+        indices: their columns.
+        dense: the tensor; dimensions past the second stay.
+        sparse_shape: the shape of the matrix.
+
+    Returns:
+        Tensor: one element for each column.
+
+    Example:
+        >>> print(csr_gather(Tensor([0, 1, 2]), Tensor([1, 0]), Tensor([[1.0, 2.0], [3.0, 4.0]]), (2, 2)))
+        [2. 3.]
+    """
+    dense = dense.broadcast_to((*sparse_shape[:2], *dense.shape[2:]))
+    return taken(stack((rows_of(indptr.astype(indices.dtype), indices.shape[0]), indices), -1), dense)
+
+
+def coo_add(x1: COOTensor, x2: COOTensor, thresh: Any) -> COOTensor:
+    """The sum of two matrices by places, see `COOTensor.add`.
+
+    Raises:
+        TypeError: one is no COOTensor.
+
+    Example:
+        >>> matrix = COOTensor(Tensor([[0, 1]]), Tensor([5.0]), (1, 2))
+        >>> print(coo_add(matrix, matrix, Tensor(0.0)).values)
+        [10.]
+    """
+    found: COOTensor = _a(COOTensor, "coo_add", x1).add(_a(COOTensor, "coo_add", x2), thresh)
+    return found
+
+
+def coo_concat(sp_input: Any, concat_dim: int = 0) -> COOTensor:
+    """Matrices by places, joined along an axis.
+
+    Args:
+        sp_input: the matrices.
+        concat_dim: the axis.
+
+    Raises:
+        TypeError: one is no COOTensor.
+        ValueError: there is one only, there is no such axis, or the other sizes differ.
+
+    Example:
+        >>> matrix = COOTensor(Tensor([[0, 1]]), Tensor([5.0]), (1, 2))
+        >>> print(coo_concat([matrix, matrix]).to_dense())
+        [[0. 5.]
+         [0. 5.]]
+    """
+    matrices = [_a(COOTensor, "coo_concat", each) for each in sp_input]
+    if len(matrices) < 2:
+        raise ValueError("coo_concat: two matrices are expected at least")
+    if not -2 <= concat_dim < 2:
+        raise ValueError(f"coo_concat: there is no axis {concat_dim}")
+    axis = concat_dim % 2
+    places, total = [], 0
+    for each in matrices:
+        if each.shape[1 - axis] != matrices[0].shape[1 - axis]:
+            raise ValueError(f"coo_concat: matrices of shapes {matrices[0].shape} and {each.shape} do not fit")
+        row, column = each.indices[:, 0], each.indices[:, 1]
+        places.append(stack((row + total, column) if axis == 0 else (row, column + total), -1))
+        total += each.shape[axis]
+    size = matrices[0].shape[1 - axis]
+    shape = (total, size) if axis == 0 else (size, total)
+    indices, values = concat(places, 0), concat([each.values for each in matrices], 0)
+    order = argsort(indices[:, 0].astype(dtypes.int64) * shape[1] + indices[:, 1])
+    return COOTensor(indices[order], values[order], shape)
+
+
+# -- parts ------------------------------------------------------------------------------------------------------
+
+
+def make_coo_tensor(indices: Tensor, values: Tensor, dense_shape: tuple[int, ...]) -> COOTensor:
+    """A matrix by places, see `COOTensor`.
+
+    Example:
+        >>> make_coo_tensor(Tensor([[0, 1]]), Tensor([5.0]), (1, 2)).shape
+        (1, 2)
+    """
+    return COOTensor(indices, values, dense_shape)
+
+
+def make_sparse_tensor(indices: Tensor, values: Tensor, dense_shape: tuple[int, ...]) -> COOTensor:
+    """A matrix by places, see `COOTensor`.
+
+    Example:
+        >>> make_sparse_tensor(Tensor([[0, 1]]), Tensor([5.0]), (1, 2)).shape
+        (1, 2)
+    """
+    return COOTensor(indices, values, dense_shape)
+
+
+def make_csr_tensor(indptr: Tensor, indices: Tensor, values: Tensor, dense_shape: tuple[int, ...]) -> CSRTensor:
+    """A matrix by rows, see `CSRTensor`.
+
+    Example:
+        >>> make_csr_tensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 2)).shape
+        (1, 2)
+    """
+    return CSRTensor(indptr, indices, values, dense_shape)
+
+
+def make_row_tensor(indices: Tensor, values: Tensor, dense_shape: tuple[int, ...]) -> RowTensor:
+    """Some rows of a tensor, see `RowTensor`.
+
+    Example:
+        >>> make_row_tensor(Tensor([0]), Tensor([[5.0, 6.0]]), (2, 2)).dense_shape
+        (2, 2)
+    """
+    return RowTensor(indices, values, dense_shape)
+
+
+def coo_tensor_get_indices(coo_tensor: COOTensor) -> Tensor:
+    """The places of the elements.
+
+    Example:
+        >>> print(coo_tensor_get_indices(Tensor([[0, 5]]).to_coo()))
+        [[0 1]]
+    """
+    found: Tensor = _a(COOTensor, "coo_tensor_get_indices", coo_tensor).indices
+    return found
+
+
+def coo_tensor_get_values(coo_tensor: COOTensor) -> Tensor:
+    """The elements.
+
+    Example:
+        >>> print(coo_tensor_get_values(Tensor([[0, 5]]).to_coo()))
+        [5]
+    """
+    found: Tensor = _a(COOTensor, "coo_tensor_get_values", coo_tensor).values
+    return found
+
+
+def coo_tensor_get_dense_shape(coo_tensor: COOTensor) -> tuple[int, ...]:
+    """The shape of a matrix by places.
+
+    Example:
+        >>> print(coo_tensor_get_dense_shape(Tensor([[0, 5]]).to_coo()))
+        (1, 2)
+    """
+    found: tuple[int, ...] = _a(COOTensor, "coo_tensor_get_dense_shape", coo_tensor).shape
+    return found
+
+
+def csr_tensor_get_indptr(csr_tensor: CSRTensor) -> Tensor:
+    """Where the elements of each row begin.
+
+    Example:
+        >>> print(csr_tensor_get_indptr(Tensor([[0, 5]]).to_csr()))
+        [0 1]
+    """
+    found: Tensor = _a(CSRTensor, "csr_tensor_get_indptr", csr_tensor).indptr
+    return found
+
+
+def csr_tensor_get_indices(csr_tensor: CSRTensor) -> Tensor:
+    """The columns of the elements.
+
+    Example:
+        >>> print(csr_tensor_get_indices(Tensor([[0, 5]]).to_csr()))
+        [1]
+    """
+    found: Tensor = _a(CSRTensor, "csr_tensor_get_indices", csr_tensor).indices
+    return found
+
+
+def csr_tensor_get_values(csr_tensor: CSRTensor) -> Tensor:
+    """The elements.
+
+    Example:
+        >>> print(csr_tensor_get_values(Tensor([[0, 5]]).to_csr()))
+        [5]
+    """
+    found: Tensor = _a(CSRTensor, "csr_tensor_get_values", csr_tensor).values
+    return found
+
+
+def csr_tensor_get_dense_shape(csr_tensor: CSRTensor) -> tuple[int, ...]:
+    """The shape of a matrix by rows.
+
+    Example:
+        >>> print(csr_tensor_get_dense_shape(Tensor([[0, 5]]).to_csr()))
+        (1, 2)
+    """
+    found: tuple[int, ...] = _a(CSRTensor, "csr_tensor_get_dense_shape", csr_tensor).shape
+    return found
+
+
+def row_tensor_get_indices(row_tensor: RowTensor) -> Tensor:
+    """Which rows there are.
+
+    Example:
+        >>> print(row_tensor_get_indices(RowTensor(Tensor([1]), Tensor([[5, 6]]), (2, 2))))
+        [1]
+    """
+    found: Tensor = _a(RowTensor, "row_tensor_get_indices", row_tensor).indices
+    return found
+
+
+def row_tensor_get_values(row_tensor: RowTensor) -> Tensor:
+    """The rows.
+
+    Example:
+        >>> print(row_tensor_get_values(RowTensor(Tensor([1]), Tensor([[5, 6]]), (2, 2))))
+        [[5 6]]
+    """
+    found: Tensor = _a(RowTensor, "row_tensor_get_values", row_tensor).values
+    return found
+
+
+def row_tensor_get_dense_shape(row_tensor: RowTensor) -> tuple[int, ...]:
+    """The shape of the whole tensor.
+
+    Example:
+        >>> print(row_tensor_get_dense_shape(RowTensor(Tensor([1]), Tensor([[5, 6]]), (2, 2))))
+        (2, 2)
+    """
+    found: tuple[int, ...] = _a(RowTensor, "row_tensor_get_dense_shape", row_tensor).dense_shape
+    return found
+
+
+# every function reads attributes of what it is given: captures enter it
+for _name in __all__:
+    transparent(globals()[_name])
+transparent(_turned)
+transparent(_a)

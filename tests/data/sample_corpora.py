@@ -1,7 +1,6 @@
 """Small files in the layouts of public datasets; run with MindSpore's interpreter, this file records what it reads.
 
-``python tests/data/sample_corpora.py`` with MindSpore, NumPy, Pillow and SciPy installed writes ``corpora_answers.json``
-anew for the calls in ``corpora_calls.txt``.
+``python tests/data/sample_corpora.py`` with MindSpore, NumPy, Pillow and SciPy writes ``corpora_answers.json`` anew for the calls in ``corpora_calls.txt``.
 """
 
 from __future__ import annotations
@@ -275,7 +274,8 @@ def _lists(files: Files) -> None:
     for part in ("train", "val"):
         for number in (0, 1):
             files.image(f"wider/WIDER_{part}/images/0--Parade/{part}_{number}.jpg", number + len(part))
-    lines = "0--Parade/{0}_0.jpg\n1\n4 1 2 3 0 0 1 0 2 1 \n0--Parade/{0}_1.jpg\n2\n1 2 3 4 2 1 0 1 0 0 \n5 6 7 8 0 0 0 0 0 0 \n"
+    lines = "0--Parade/{0}_0.jpg\n1\n4 1 2 3 0 0 1 0 2 1 \n"
+    lines += "0--Parade/{0}_1.jpg\n2\n1 2 3 4 2 1 0 1 0 0 \n5 6 7 8 0 0 0 0 0 0 \n"
     for part in ("train", "val"):
         files.text(f"wider/wider_face_split/wider_face_{part}_bbx_gt.txt", lines.format(part))
     files.image("wider/WIDER_test/images/0--Parade/t.jpg", 9)

@@ -1,4 +1,4 @@
-"""Sources of images in folders, and of those that lists tell about: Caltech, Cityscapes, DIV2K, Food101, LFW, LSUN..."""
+"""Sources of images in folders, and of those that lists tell about: Caltech, Cityscapes, Food101, LFW, LSUN..."""
 
 from __future__ import annotations
 
@@ -318,8 +318,8 @@ class KITTIDataset(Images):
             raise self.failed(f"a list of objects cannot be read: {error}") from error
         labels = number([[classes[each[0]]] for each in objects])
         # numbers below zero are those that unsigned integers have in their place
-        cast = [values[:, low:high].astype(np.int64).astype(kind) if kind is np.uint32 else values[:, low:high].astype(kind)
-                for _, kind, low, high in self.parts]  # fmt: skip
+        whole = values.astype(np.int64)
+        cast = [(whole if kind is np.uint32 else values)[:, low:high].astype(kind) for _, kind, low, high in self.parts]
         return [labels, *cast]
 
 

@@ -1,6 +1,7 @@
 """Small files in the layouts of public datasets; run with MindSpore's interpreter, this file records what it reads.
 
-``python tests/data/sample_corpora.py`` with MindSpore, NumPy, Pillow and SciPy writes ``corpora_answers.json`` anew for the calls in ``corpora_calls.txt``.
+``python tests/data/sample_corpora.py`` with MindSpore, NumPy, Pillow and SciPy writes ``corpora_answers.json`` anew for
+the calls in ``corpora_calls.txt``.
 """
 
 from __future__ import annotations

@@ -385,7 +385,13 @@ def sampler_of(given: Any) -> Any:
 
 
 def chosen_sampler(
-    sampler: Any, num_samples: int | None, shuffle: Any, num_shards: int | None, shard_id: int | None, shuffles: bool
+    sampler: Any,
+    num_samples: int | None,
+    shuffle: Any,
+    num_shards: int | None,
+    shard_id: int | None,
+    shuffles: bool,
+    conflict: type[Exception] = RuntimeError,
 ) -> Any:
     """The sampler that the arguments of a source stand for.
 
@@ -396,19 +402,20 @@ def chosen_sampler(
         num_shards: how many parts there are.
         shard_id: which of them is read.
         shuffles: the source's own choice.
+        conflict: class of the error for arguments that contradict each other.
 
     Raises:
-        ValueError: the arguments contradict each other.
+        RuntimeError: the arguments contradict each other.
     """
     if num_samples is not None:
         integer(num_samples, "num_samples", 0)
     if shuffle is not None and not isinstance(shuffle, (bool, Shuffle)):
         raise TypeError(f"shuffle must be a bool, not {type(shuffle).__name__}")
     if (num_shards is None) != (shard_id is None):
-        raise ValueError("num_shards and shard_id need to be passed in together.")
+        raise conflict("num_shards and shard_id need to be passed in together.")
     if sampler is not None:
         if not (num_samples is None and num_shards is None and shard_id is None and shuffle is None):
-            raise ValueError(
+            raise conflict(
                 f"Conflicting arguments during sampler assignments. num_samples: {num_samples}, "
                 f"num_shards: {num_shards}, shard_id: {shard_id}, shuffle: {shuffle}."
             )

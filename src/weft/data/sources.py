@@ -39,6 +39,8 @@ class MappableDataset(SourceDataset):
 
     #: whether rows come in random order where the program does not say
     shuffles = True
+    #: class of the error for arguments that contradict each other
+    conflict: type[Exception] = RuntimeError
 
     def __init__(
         self,
@@ -51,7 +53,7 @@ class MappableDataset(SourceDataset):
         cache: Any = None,
     ) -> None:
         super().__init__((), num_parallel_workers, cache)
-        self.sampler = chosen_sampler(sampler, num_samples, shuffle, num_shards, shard_id, self.shuffles)
+        self.sampler = chosen_sampler(sampler, num_samples, shuffle, num_shards, shard_id, self.shuffles, self.conflict)
 
     def total(self) -> int:
         """The number of all rows."""
@@ -185,6 +187,8 @@ class GeneratorDataset(MappableDataset, UnionBaseDataset):
         1 1
         2 4
     """
+
+    conflict = ValueError
 
     def __init__(
         self,

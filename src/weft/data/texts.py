@@ -77,7 +77,7 @@ class FilesDataset(SourceDataset):
         if not isinstance(shuffle, (bool, Shuffle)) and shuffle is not None:
             raise TypeError("shuffle must be of boolean or enum of 'Shuffle' values like 'Shuffle.GLOBAL'.")
         if (num_shards is None) != (shard_id is None):
-            raise ValueError("num_shards and shard_id need to be passed in together.")
+            raise RuntimeError("num_shards and shard_id need to be passed in together.")
         if num_shards is not None and shard_id is not None and integer(shard_id, "shard_id", 0) >= num_shards:
             raise ValueError(f"shard_id {shard_id} must be smaller than num_shards {num_shards}")
         self.num_samples = num_samples or None

@@ -195,9 +195,13 @@ _TRANSFORMS: Final = {"weft.data.transforms": "*"}
 _BASES: Final = {"weft.data.operation": "PyTensorOperation TensorOperation=Operation"}
 _IMAGE_BASES: Final = {"weft.data.vision.image_operation": "ImageTensorOperation=ImageOperation"}
 _TEXT: Final = {"weft.data.text": "*"}
+_AUDIO: Final = {"weft.data.audio": "*"}
 #: operations on data, also where older releases had them; there, those that Python computed let channels come first
 _DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "mindspore.dataset": {},
+    "mindspore.dataset.audio": _AUDIO,
+    "mindspore.dataset.audio.transforms": _AUDIO,
+    "mindspore.dataset.audio.utils": _AUDIO,
     "mindspore.dataset.text": _TEXT,
     "mindspore.dataset.text.transforms": _TEXT,
     "mindspore.dataset.text.utils": _TEXT,

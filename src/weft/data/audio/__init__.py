@@ -1,0 +1,92 @@
+"""Operations on sound: arrays whose last dimension is time, and spectrograms."""
+
+from __future__ import annotations
+
+from weft.data.audio.effects import (
+    Contrast,
+    DCShift,
+    DetectPitchFrequency,
+    Dither,
+    Fade,
+    Flanger,
+    Gain,
+    MuLawDecoding,
+    MuLawEncoding,
+    Overdrive,
+    Phaser,
+    Vad,
+    Vol,
+)
+from weft.data.audio.enums import (
+    BorderType,
+    DensityFunction,
+    FadeShape,
+    GainType,
+    Interpolation,
+    MelType,
+    Modulation,
+    NormMode,
+    NormType,
+    ResampleMethod,
+    ScaleType,
+    WindowType,
+)
+from weft.data.audio.filters import (
+    AllpassBiquad,
+    BandBiquad,
+    BandpassBiquad,
+    BandrejectBiquad,
+    BassBiquad,
+    Biquad,
+    DeemphBiquad,
+    EqualizerBiquad,
+    Filtfilt,
+    HighpassBiquad,
+    LFilter,
+    LowpassBiquad,
+    RiaaBiquad,
+    TrebleBiquad,
+)
+from weft.data.audio.spectra import (
+    LFCC,
+    MFCC,
+    GriffinLim,
+    InverseMelScale,
+    InverseSpectrogram,
+    MelScale,
+    MelSpectrogram,
+    PhaseVocoder,
+    PitchShift,
+    Resample,
+    SpectralCentroid,
+    Spectrogram,
+    TimeStretch,
+    create_dct,
+    linear_fbanks,
+    melscale_fbanks,
+)
+from weft.data.audio.spectrograms import (
+    AmplitudeToDB,
+    Angle,
+    ComplexNorm,
+    ComputeDeltas,
+    DBToAmplitude,
+    FrequencyMasking,
+    Magphase,
+    MaskAlongAxis,
+    MaskAlongAxisIID,
+    SlidingWindowCmn,
+    TimeMasking,
+)
+
+__all__ = [
+    "AllpassBiquad", "AmplitudeToDB", "Angle", "BandBiquad", "BandpassBiquad", "BandrejectBiquad", "BassBiquad",
+    "Biquad", "BorderType", "ComplexNorm", "ComputeDeltas", "Contrast", "DBToAmplitude", "DCShift", "DeemphBiquad",
+    "DensityFunction", "DetectPitchFrequency", "Dither", "EqualizerBiquad", "Fade", "FadeShape", "Filtfilt", "Flanger",
+    "FrequencyMasking", "Gain", "GainType", "GriffinLim", "HighpassBiquad", "Interpolation", "InverseMelScale",
+    "InverseSpectrogram", "LFCC", "LFilter", "LowpassBiquad", "MFCC", "Magphase", "MaskAlongAxis", "MaskAlongAxisIID",
+    "MelScale", "MelSpectrogram", "MelType", "Modulation", "MuLawDecoding", "MuLawEncoding", "NormMode", "NormType",
+    "Overdrive", "PhaseVocoder", "Phaser", "PitchShift", "Resample", "ResampleMethod", "RiaaBiquad", "ScaleType",
+    "SlidingWindowCmn", "SpectralCentroid", "Spectrogram", "TimeMasking", "TimeStretch", "TrebleBiquad", "Vad", "Vol",
+    "WindowType", "create_dct", "linear_fbanks", "melscale_fbanks",
+]  # fmt: skip

@@ -35,7 +35,7 @@ _GRAD: Final = {
 _FUNCTION: Final = {"weft.autodiff.function": "_Function=Function", "weft.autodiff.pausing": "_no_grad=no_grad no_grad"}
 _SEED: Final = {"weft.ops.random": "set_seed get_seed"}
 _GENERATOR: Final = {"weft.ops.generator": "*"}
-_SPARSE: Final = {"weft.ops.sparse": "COOTensor CSRTensor RowTensor"}
+_SPARSE: Final = {"weft.ops.sparse": "COOTensor CSRTensor RowTensor SparseTensor=COOTensor"}
 _SERIALIZATION: Final = "save_checkpoint load_checkpoint load_param_into_net"
 _MINDIR: Final = {"weft.mindir": "export load"}
 
@@ -366,6 +366,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         },
         "mindspore.numpy.fft": {"weft.mindspore.numpy_fft": "*"},
         "mindspore.scipy": {},
+        "mindspore.scipy.fft": {"weft.mindspore.scipy_fft": "*"},
         "mindspore.utils": {"weft.mindspore.buffers": "from_dlpack to_dlpack"},
         "mindspore.utils.dlpack": {"weft.mindspore.buffers": "from_dlpack to_dlpack"},
         "mindspore.scipy.linalg": {"weft.mindspore.scipy_linalg": "*"},

@@ -121,3 +121,69 @@ def test_around_writes_that_only_some_runs_make(f: Callable[..., Any], way: Call
         assert [name for name, _ in found[0][1]] == [name for name, _ in found[1][1]]
         for (_, expected), (_, actual) in zip(found[0][1], found[1][1], strict=True):
             np.testing.assert_allclose(expected, actual, rtol=1e-5)
+
+
+def _base_written_apart(x: Any) -> Any:
+    t = x * 1
+    v = t[1:]
+    v.mul_(2.0)
+    t[0] = 5.0
+    v.register_hook(tenfold)
+    return (t * x).sum() + (v * v).sum()
+
+
+def _base_written_apart_in_a_branch(x: Any) -> Any:
+    t = x * 1
+    v = t[1:]
+    v.mul_(x[1:])
+    if x.sum() > 0:
+        t[0] = x[1]
+        v.register_hook(tenfold)
+    return (t * x).sum()
+
+
+def _base_written_apart_after_a_break(x: Any) -> Any:
+    t = x * 1
+    v = t[1:]
+    v.mul_(x[1:])
+    LOG.append(str(x.shape) + "-".join(map(str, np.argsort(x.asnumpy()))))
+    t[0] = x[1]
+    v.register_hook(tenfold)
+    return (t * x).sum()
+
+
+def _base_written_twice_after_a_break(x: Any) -> Any:
+    t = x * 1
+    v = t[1:]
+    LOG.append("-".join(map(str, np.argsort(x.asnumpy()))))
+    t[0] = x[1]
+    t[1] = x[2]
+    v.register_hook(tenfold)
+    return (t * x * v.sum()).sum()
+
+
+@pytest.mark.parametrize("way", [lambda f: grad(jit(f)), lambda f: jit(grad(f))], ids=["grad(jit)", "jit(grad)"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        _base_written_apart,
+        _base_written_apart_in_a_branch,
+        _base_written_apart_after_a_break,
+        _base_written_twice_after_a_break,
+    ],
+)
+def test_a_view_that_a_write_does_not_touch_keeps_its_history(f: Callable[..., Any], way: Callable[[Any], Any]) -> None:
+    compiled = way(f)
+    for values in ([0.5, -0.3, 0.8], [1.0, 2.0, 3.0], [-1.0, 0.2, -0.4]):
+        found = []
+        for gradient in (grad(f), compiled):
+            LOG.clear()
+            value = gradient(Tensor(values)).asnumpy()
+            found.append((value, [seen if isinstance(seen, str) else seen.asnumpy() for seen in LOG]))
+        np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-5)
+        assert len(found[0][1]) == len(found[1][1])
+        for expected, actual in zip(found[0][1], found[1][1], strict=True):
+            if isinstance(expected, str):
+                assert expected == actual
+            else:
+                np.testing.assert_allclose(expected, actual, rtol=1e-5)

@@ -107,3 +107,38 @@ def test_forward_mode_refuses_it_too() -> None:
     b = Tensor([1.0, 2.0])
     with pytest.raises(ValueError, match="shares elements with another tensor"):
         weft.jvp(_other_name, (b, b), (Tensor([1.0, 0.0]), Tensor([0.0, 1.0])))
+
+
+T = Tensor([0.3, 0.2, 0.1])
+
+
+def _global_in_a_branch(x: Any, y: Any) -> Any:
+    if x.sum() < 0.1:
+        T.add_(x)
+    return (x * T).sum()
+
+
+def _argument_in_a_branch(x: Any, y: Any) -> Any:
+    if x.sum() < 0.1:
+        y.add_(x)
+    return (x * y).sum()
+
+
+def _global_in_a_loop(x: Any, y: Any) -> Any:
+    i = 0
+    while x.sum() < 0.1 and i < 3:
+        T.add_(x)
+        i += 1
+    return (x * T).sum()
+
+
+@pytest.mark.parametrize("way", [lambda f: f, jit], ids=["eager", "compiled"])
+@pytest.mark.parametrize("f", [_global_in_a_branch, _argument_in_a_branch, _global_in_a_loop])
+def test_a_write_that_a_run_does_not_make_is_not_refused(f: Callable[..., Any], way: Callable[[Any], Any]) -> None:
+    for gradient in (grad(way(f)), way(grad(f))):
+        for _ in range(3):
+            T.set_data(Tensor([0.3, 0.2, 0.1]))
+            np.testing.assert_allclose(gradient(T, T).asnumpy(), [0.3, 0.2, 0.1], rtol=1e-6)
+            T.set_data(Tensor([-0.3, 0.2, 0.1]))
+            with pytest.raises(ValueError, match="shares elements"):
+                gradient(T, T)

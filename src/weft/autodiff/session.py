@@ -113,8 +113,8 @@ def refuse_shared_writes(session: Session) -> None:
     """
     given: list[Tensor] = []
     for original, handle, data, before in session.rebound:
-        found = before is not None and data_of(original) is not before  # it was written under another name
-        if not found and data_of(handle) is not data:
+        found = before is not None and _is_changed(data_of(original), before)  # it was written under another name
+        if not found and _is_changed(data_of(handle), data):
             given = given or [tensor for arg in session.given for tensor in tensors_of(arg)]
             at = next(i for i, tensor in enumerate(given) if tensor is original)
             found = any(share_elements(original, other) for other in (*given[:at], *given[at + 1 :]))
@@ -125,6 +125,13 @@ def refuse_shared_writes(session: Session) -> None:
             if session.trace is not None:  # the run may not come to the write
                 raise Unsupported(Refusal.IMPURE_CALL, what, "pass a copy of one")
             raise ValueError(f"{what}; pass a copy of one: x.copy()")
+
+
+def _is_changed(now: Any, before: Any) -> bool:
+    """Whether a tensor was written: a graph gives it a new array with the old elements where a run left it alone."""
+    if now is before or now.__class__ is Value or before.__class__ is Value:
+        return now is not before
+    return np.asarray(now).tobytes() != np.asarray(before).tobytes()
 
 
 #: gradients outside of any capture that track weights in place: one thread at a time, unless it takes very long

@@ -307,6 +307,7 @@ def _write(tensor: Tensor, source: Tensor, region: Step | None) -> bool:
     trace = trace_module.current()
     known = tensor._member
     if trace is not None:
+        trace.note_region(tensor, source, region)
         return _write_in_trace(trace, tensor, source, region)
     if known is None or known.storage.trace is not None or known.storage.busy == threading.get_ident():
         return False  # a storage of a trace that has ended holds no tensors of the program
@@ -463,9 +464,14 @@ def _leave(trace: Trace | None, tensor: Tensor, known: Member) -> None:
             other.base = heir
 
 
-def spread(tensor: Tensor) -> None:
-    """A tensor that shares elements was written by a graph, without `rebind`: the others get their new values."""
-    _write(tensor, tensor, None)
+def spread(tensor: Tensor, region: Step | None = None) -> None:
+    """A tensor that shares elements was written by a graph, without `rebind`: the others get their new values.
+
+    Args:
+        tensor: the tensor.
+        region: what is new of it, None for all.
+    """
+    _write(tensor, tensor, region)
 
 
 # -- what a trace may take for granted ---------------------------------------------------------------------------

@@ -180,6 +180,8 @@ class Trace:
         self.storages: dict[int, tuple[Tensor, Any]] = {}
         #: the storages of tensors from outside that were written, with these tensors
         self.written_storages: list[tuple[Any, Tensor]] = []
+        #: id of a tensor from outside -> what was written to it last, and what is new of it since the trace began
+        self.regions: dict[int, tuple[Any, Any]] = {}
         #: id of a tensor -> the tensors that may share elements with it where only the running graph knows
         self.groups: dict[int, list[Tensor]] = {}
         #: id of a tensor -> how it is a view of others, of which the running graph knows
@@ -227,6 +229,18 @@ class Trace:
             name = tensor.name if isinstance(tensor, Parameter) else ""
             found = self.externals[id(tensor)] = (tensor, self.root.add_param(tensor.type, name))
         return found[1]
+
+    def note_region(self, tensor: Tensor, source: Tensor, region: Any) -> None:
+        """A tensor is written: note what is new of it, as far as that is known (see `weft.core.sharing.Step`)."""
+        held, (last, before) = data_of(tensor), self.regions.get(id(tensor), (None, None))
+        if held.__class__ is Value and not (held is last and before == region):
+            region = None  # more was written before, or it is not from outside
+        self.regions[id(tensor)] = data_of(source), region
+
+    def region_of(self, tensor: Tensor) -> Any:
+        """What is new of a tensor from outside since this trace began; None for all, or where that is not known."""
+        last, region = self.regions.get(id(tensor), (None, None))
+        return region if data_of(tensor) is last else None
 
     @contextmanager
     def only_certain(self) -> Iterator[None]:

@@ -604,7 +604,7 @@ def setitem(self: Any, index: Any, value: Any) -> None:
         [1 0 0]
     """
     try:
-        if self._member is None:
+        if self._member is None and trace_module.current() is None:  # a trace notes what its views are of
             self.rebind(updated(self, index, value))
             return
         region = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -78,7 +79,7 @@ def assemble(
         if id(handle) in stored and (param in writer.unchanged or not writer.conditions):
             donatable.append(position)
             if writer.conditions:
-                put_back.append(f"store({expression}, {writer.unchanged[param]})")
+                put_back.append(f"store({expression}, {writer.unchanged[param]}, None)")
     # what rebuilding takes besides results: the arguments, and numbers of the call, which the checks computed
     taken = ", ".join([*parameters, *sources.numbers.names])
     tensors = [load for load in loads if load is not None]
@@ -117,7 +118,7 @@ def assemble(
     signature = ", ".join(parameters)
     source = f"def entry({signature}):\n" + "".join(f"    {line}\n" for line in body)
     source += f"def rebuild(outs, {taken}):\n    leaf = outs.__getitem__\n"
-    source += "    def store(handle, position): handle.rebind(outs[position])\n"
+    source += "    def store(handle, position, region): handle.rebind(outs[position], region)\n"
     if any("number(" in line for line in writer.lines):
         source += "    def number(position): return outs[position].item()\n"
     source += "".join(f"    {line}\n" for line in writer.lines)
@@ -254,17 +255,21 @@ def _put_calls(scope: dict[str, Any], executable: Executable | SizedExecutable) 
     scope["call"] = executable.call
 
 
+#: the statement that writes a tensor from outside: which, the output with its new value, what is new of it
+_STORE: Final = re.compile(r"store\((.*?), (\d+), (None|\(.*\))\)")
+
+
 def _inline(text: str, types_of: dict[int, Any], sources: Sources) -> list[str]:
     """The statement for raw arrays: `leaf` and `store` written out."""
     stripped = text.lstrip()
     indent = text[: len(text) - len(stripped)]
     if stripped.startswith("store("):
-        target, position = stripped[6:-1].rsplit(", ", 1)
+        target, position, region = _STORE.fullmatch(stripped).groups()  # type: ignore[union-attr]
         kind = "None" if types_of[int(position)].is_open else sources.name(types_of[int(position)], "type")
         return [
             f"{indent}stored = {target}",
             f"{indent}stored._data = outs[{position}]; stored._node = None; stored._type = {kind}",
-            f"{indent}if stored._member is not None: spread(stored)",
+            f"{indent}if stored._member is not None: spread(stored, {region})",
         ]
     name, _, value = stripped.partition(" = ")
     if value.startswith("number("):

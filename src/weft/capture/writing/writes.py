@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -94,7 +95,7 @@ class Writes:
             now, _ = contents_of(obj)
             if now[0] is not data[0]:
                 sources.written(obj)
-                stored[key] = self._tensor(obj), obj
+                stored[key] = self._tensor(obj, trace.region_of(obj)), obj
         elif isinstance(obj, Journaled):
             if sources.is_known(obj):
                 raise AssertionError(f"{obj!r} cannot have come from outside")
@@ -108,10 +109,10 @@ class Writes:
             sources.written(obj)
             self._object(obj, contents, contents_of(obj))
 
-    def _tensor(self, tensor: Tensor) -> int:
-        """Replay the write of an outside handle; returns the position of its new value."""
+    def _tensor(self, tensor: Tensor, region: Any) -> int:
+        """Replay the write of an outside handle, of which a region is new; returns the position of its new value."""
         position = self.writer.output(self.writer.use(tensor))
-        self.writer.lines.append(f"store({self.writer.outside(tensor)}, {position})")
+        self.writer.lines.append(f"store({self.writer.outside(tensor)}, {position}, {_spelled(region)})")
         return position
 
     def _object(self, obj: Any, before: Any, after: Any) -> None:
@@ -241,6 +242,14 @@ class Writes:
                 self.writer.write(
                     kind, "__setitem__", target, self.writer.expression(key), self.writer.expression(value)
                 )
+
+
+def _spelled(region: Any) -> str:
+    """A region as an expression; one that is more than plain data is everything."""
+    try:
+        return repr(region) if ast.literal_eval(repr(region)) == region else "None"
+    except (SyntaxError, ValueError):
+        return "None"
 
 
 def _put_again(before: list[int], after: list[int]) -> set[int]:

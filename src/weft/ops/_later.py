@@ -24,9 +24,15 @@ OPERATORS: Final[dict[str, str]] = {
         "BatchToSpace BatchToSpaceND BatchToSpaceNDV2 ChannelShuffle Col2Im DataFormatDimMap DataFormatVecPermute "
         "DepthwiseConv2dNative ExtractImagePatches ExtractVolumePatches Im2Col SpaceToBatch SpaceToBatchND"
     ),
+    "weft.ops.recurrences": "DynamicGRUV2 DynamicRNN LSTM",
     "weft.ops.resampling": (
         "AdjustHue AdjustSaturation AffineGrid GridSampler2D GridSampler3D HSVToRGB RGBToHSV ResizeArea ResizeBicubic "
         "ResizeNearestNeighborV2 ScaleAndTranslate UpsampleNearest3D UpsampleTrilinear3D"
+    ),
+    "weft.ops.sampling": (
+        "Cauchy ComputeAccidentalHits Dropout2D Dropout3D LogNormalReverse LogUniformCandidateSampler "
+        "MultinomialWithReplacement NonDeterministicInts ParameterizedTruncatedNormal RandomGamma RandomPoisson "
+        "Randperm RandpermV2 UniformCandidateSampler"
     ),
     "weft.ops.segments": (
         "Coalesce FillDiagonal MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 SegmentMax SegmentMean SegmentMin "

@@ -185,7 +185,7 @@ DOCUMENTED = [
     ),
     ("ops.LARSUpdate(0.0, 0.5)", "t([1.0]), t([2.0]), t(4.0), t(1.0), 0.5, 1.0", [1.25]),
     (
-        "lambda p, a: written(2, ops.SparseApplyProximalAdagrad())(p * 1, a * 1, 1.0, 0.0, 0.0, t([[1]]), t([0], 'int32'))",
+        "lambda p, a: written(2, ops.SparseApplyProximalAdagrad())(p * 1, a, 1.0, 0.0, 0.0, t([[1]]), t([0], 'int32'))",
         "t([[1], [2]]), t([[3], [1]])",
         [[[0.5], [2]], [[4], [1]]],
     ),

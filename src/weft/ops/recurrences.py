@@ -63,10 +63,11 @@ def _lstm(
         outputs = []
         for direction in range(directions):
             own = layer * directions + direction
-            weights: Any = taken(gates, x.shape[2]), taken(gates, hidden_size)
+            weights = taken(gates, x.shape[2]), taken(gates, hidden_size)
             biases = (taken(gates), taken(gates)) if has_bias else (None, None)
             state = getitem(h, own), getitem(c, own)
-            out, last, cell = recurrent_walk(x, None, *state, *weights, *biases, "lstm", bool(direction))
+            given: Any = (*state, *weights, *biases)
+            out, last, cell = recurrent_walk(x, None, *given, kind="lstm", reverse=bool(direction))
             outputs.append(out)
             hs.append(last)
             cs.append(cell)

@@ -63,11 +63,11 @@ def _lstm(
         outputs = []
         for direction in range(directions):
             own = layer * directions + direction
-            weights = taken(gates, x.shape[2]), taken(gates, hidden_size)
-            biases = (taken(gates), taken(gates)) if has_bias else (None, None)
-            state = getitem(h, own), getitem(c, own)
-            given: Any = (*state, *weights, *biases)
-            out, last, cell = recurrent_walk(x, None, *given, kind="lstm", reverse=bool(direction))
+            w_ih, w_hh = taken(gates, x.shape[2]), taken(gates, hidden_size)
+            b_ih, b_hh = (taken(gates), taken(gates)) if has_bias else (None, None)
+            out, last, cell = recurrent_walk(
+                x, None, getitem(h, own), getitem(c, own), w_ih, w_hh, b_ih, b_hh, "lstm", bool(direction)
+            )
             outputs.append(out)
             hs.append(last)
             cs.append(cell)

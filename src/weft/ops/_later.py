@@ -12,7 +12,7 @@ OPERATORS: Final[dict[str, str]] = {
         "LowerBound NthElement ParallelConcat Quantile RaggedRange ScatterAddWithAxis ScatterNonAliasingAdd "
         "SelectView SplitV SubAndFilter TransposeExtView TransposeView UniqueConsecutive UpperBound"
     ),
-    "weft.ops.factors": (
+    "weft.ops.decompositions": (
         "Eig Geqrf Lstsq LuSolve LuUnpack MatrixLogarithm MatrixSolveLs MatrixTriangularSolve Orgqr Ormqr Qr "
         "TridiagonalMatMul"
     ),
@@ -44,7 +44,7 @@ OPERATORS: Final[dict[str, str]] = {
         "FFTWithSize GLU HammingWindow LerpScalar LogSoftmaxExt NuclearNorm Pdist Roll STFT"
     ),
     "weft.ops.special": "BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Betainc",
-    "weft.ops.unpooling": (
+    "weft.ops.windows": (
         "AdaptiveAvgPool3D AdaptiveMaxPool2D AdaptiveMaxPool3D Dilation2D FractionalAvgPool FractionalMaxPool "
         "FractionalMaxPool3DWithFixedKsize FractionalMaxPoolWithFixedKsize MaxPool3DWithArgmax MaxPoolWithArgmaxV2 "
         "MaxUnpool2D MaxUnpool3D"

@@ -107,6 +107,62 @@ class Operator:
         return self
 
     @transparent
+    def add_attr(self, name: str, value: Any) -> None:
+        """Add an attribute, see `add_prim_attr`."""
+        self.add_prim_attr(name, value)
+
+    @transparent
+    def del_attr(self, name: str) -> None:
+        """Take an attribute away, see `del_prim_attr`."""
+        self.del_prim_attr(name)
+
+    @transparent
+    def get_attr_dict(self) -> dict[str, Any]:
+        """The attributes, see `attrs`."""
+        return self.attrs
+
+    @transparent
+    def set_user_data(self, key: str, value: Any) -> None:
+        """Keep something of the program's with the operator.
+
+        Args:
+            key: under which it is kept.
+            value: any value.
+        """
+        self.__dict__.setdefault("user_data", {})[key] = value
+
+    @transparent
+    def get_user_data(self, key: str) -> Any:
+        """What `set_user_data` kept, or None."""
+        return self.__dict__.get("user_data", {}).get(key)
+
+    @transparent
+    def set_instance_name(self, instance_name: str) -> None:
+        """Name this one operator, see `set_prim_instance_name`."""
+        self.set_prim_instance_name(instance_name)
+
+    @transparent
+    def set_const_input_indexes(self, indexes: Sequence[int]) -> None:
+        """Accepted for compatibility: which inputs are constants follows from the program."""
+
+    @transparent
+    def set_const_prim(self, is_const: bool) -> None:
+        """Accepted for compatibility: what is constant follows from the program."""
+
+    @transparent
+    def set_inplace_prim(self, is_inplace: bool) -> None:
+        """Accepted for compatibility: what an operator writes follows from its implementation."""
+
+    @transparent
+    def set_signatures(self, signatures: Any) -> None:
+        """Accepted for compatibility: the types of inputs are those of the operations that compute the result."""
+
+    @transparent
+    def check_elim(self, *args: Any) -> tuple[bool, Any]:
+        """Whether the result is known before the call, and the result; programs override it."""
+        return False, None
+
+    @transparent
     def init_prim_io_names(self, inputs: Sequence[str], outputs: Sequence[str]) -> None:
         """Name the inputs and outputs.
 

@@ -60,6 +60,7 @@ _PRIMITIVE: Final = {
 }
 _OPERATIONS: Final = {
     "weft.ops.operations": "* Gelu=GeLU SparseGatherV2=Gather",
+    "weft.ops.legacy": "Morph",
     "weft.ops.collectives": "ReduceOp",
     "weft.autodiff.custom": "HookBackward InsertGradientOf",
     "weft.autodiff.composite": "Partial",

@@ -9,10 +9,10 @@ from __future__ import annotations
 from weft.core.operators import OPERATOR_CLASSES as _OPERATOR_CLASSES
 from weft.lazily import lazily as _lazily
 from weft.ops import _operands, element_types
-from weft.ops._later import OPERATORS as _LATER
 from weft.ops import blocks as _blocks  # noqa: F401  (declares the operator classes)
 from weft.ops import methods as _methods  # noqa: F401  (attaches the methods)
 from weft.ops import optimizer as _optimizer  # noqa: F401  (declares the steps)
+from weft.ops._later import OPERATORS as _LATER
 from weft.ops.activation import *
 from weft.ops.binary import *
 from weft.ops.blocks import *

@@ -12,7 +12,7 @@ OPERATORS: Final[dict[str, str]] = {
         "LowerBound NthElement ParallelConcat Quantile RaggedRange ScatterAddWithAxis ScatterNonAliasingAdd "
         "SelectView SplitV SubAndFilter TransposeExtView TransposeView UniqueConsecutive UpperBound"
     ),
-    "weft.ops.factors": (
+    "weft.ops.decompositions": (
         "Eig Geqrf Lstsq LuSolve LuUnpack MatrixLogarithm MatrixSolveLs MatrixTriangularSolve Orgqr Ormqr Qr "
         "TridiagonalMatMul"
     ),
@@ -24,9 +24,15 @@ OPERATORS: Final[dict[str, str]] = {
         "BatchToSpace BatchToSpaceND BatchToSpaceNDV2 ChannelShuffle Col2Im DataFormatDimMap DataFormatVecPermute "
         "DepthwiseConv2dNative ExtractImagePatches ExtractVolumePatches Im2Col SpaceToBatch SpaceToBatchND"
     ),
+    "weft.ops.recurrences": "DynamicGRUV2 DynamicRNN LSTM",
     "weft.ops.resampling": (
         "AdjustHue AdjustSaturation AffineGrid GridSampler2D GridSampler3D HSVToRGB RGBToHSV ResizeArea ResizeBicubic "
         "ResizeNearestNeighborV2 ScaleAndTranslate UpsampleNearest3D UpsampleTrilinear3D"
+    ),
+    "weft.ops.sampling": (
+        "Cauchy ComputeAccidentalHits Dropout2D Dropout3D LogNormalReverse LogUniformCandidateSampler "
+        "MultinomialWithReplacement NonDeterministicInts ParameterizedTruncatedNormal RandomGamma RandomPoisson "
+        "Randperm RandpermV2 UniformCandidateSampler"
     ),
     "weft.ops.segments": (
         "Coalesce FillDiagonal MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 SegmentMax SegmentMean SegmentMin "
@@ -38,7 +44,7 @@ OPERATORS: Final[dict[str, str]] = {
         "FFTWithSize GLU HammingWindow LerpScalar LogSoftmaxExt NuclearNorm Pdist Roll STFT"
     ),
     "weft.ops.special": "BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Betainc",
-    "weft.ops.unpooling": (
+    "weft.ops.windows": (
         "AdaptiveAvgPool3D AdaptiveMaxPool2D AdaptiveMaxPool3D Dilation2D FractionalAvgPool FractionalMaxPool "
         "FractionalMaxPool3DWithFixedKsize FractionalMaxPoolWithFixedKsize MaxPool3DWithArgmax MaxPoolWithArgmaxV2 "
         "MaxUnpool2D MaxUnpool3D"

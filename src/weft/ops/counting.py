@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,14 +12,19 @@ from weft.core.bounds import check_bounds
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.ops._rules import numbers, tensor
+from weft.ops._rules import numbers
 from weft.ops.create import ones
-from weft.ops.gather import inplace_update, unsorted_segment_sum
+from weft.ops.gather import (
+    inplace_index_add,
+    inplace_update,
+    tensor_scatter_add,
+    tensor_scatter_elements,
+    unsorted_segment_sum,
+)
 from weft.ops.index import getitem
 from weft.ops.joining import concat, split
 from weft.ops.reduce import reduce_sum
-from weft.ops.select import where
-from weft.ops.shape import broadcast_to, expand, flip, reshape, swapaxes, transpose
+from weft.ops.shape import broadcast_to, expand, reshape, swapaxes, transpose
 from weft.ops.sorting import histc, searchsorted, sort, unique_consecutive
 from weft.ops.state import assign
 from weft.ops.statistics import count_nonzero, nanquantile, quantile
@@ -30,7 +35,7 @@ def _integers(name: str, what: str, value: Any) -> None:
         raise TypeError(f"{name}: {what} must be a tensor of integers, not {getattr(value, 'dtype', type(value))}")
 
 
-# -- counts --------------------------------------------------------------------------------------------------------------
+# -- counts ------------------------------------------------------------------------------------------------------------
 
 
 def _bincount(array: Tensor, size: Any, weights: Tensor) -> Tensor:
@@ -144,7 +149,7 @@ Histogram = operator_class("Histogram", _histogram, "bins=100, min=0.0, max=0.0"
 HistogramFixedWidth = operator_class("HistogramFixedWidth", _histogram_fixed_width, "nbins, dtype='int32'")
 
 
-# -- order ---------------------------------------------------------------------------------------------------------------
+# -- order -------------------------------------------------------------------------------------------------------------
 
 
 def _list_diff(x: Tensor, y: Tensor, *, out_idx: Any) -> Any:
@@ -281,7 +286,7 @@ SubAndFilter = operator_class("SubAndFilter", _sub_and_filter)
 CompareAndBitpack = operator_class("CompareAndBitpack", _compare_and_bitpack)
 
 
-# -- places --------------------------------------------------------------------------------------------------------------
+# -- places ------------------------------------------------------------------------------------------------------------
 
 
 def _index_bounds(x: Any, values: Any, *indices: Any, **_: Any) -> None:
@@ -320,8 +325,6 @@ def _inplace_index_add(var: Any, indices: Any, updates: Any, *, axis: int) -> An
     Args:
         axis: the axis.
     """
-    from weft.ops.gather import inplace_index_add
-
     return inplace_index_add(var, indices, updates, axis)
 
 
@@ -336,15 +339,11 @@ def _scatter_add_with_axis(input_x: Tensor, indices: Tensor, update: Tensor, *, 
     Args:
         axis: the axis.
     """
-    from weft.ops.gather import tensor_scatter_elements
-
     return tensor_scatter_elements(input_x, indices, update, axis, "add")
 
 
 def _scatter_non_aliasing_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """A tensor with updates added at coordinates."""
-    from weft.ops.gather import tensor_scatter_add
-
     return tensor_scatter_add(input_x, indices, updates)
 
 

@@ -17,9 +17,9 @@ from weft.ops.loss import triplet_margin_loss
 from weft.ops.reduce import amax, reduce_sum
 from weft.ops.select import where
 from weft.ops.sequences import ctc_loss
-from weft.ops.shape import reshape, swapaxes
+from weft.ops.shape import reshape
 
-# -- losses --------------------------------------------------------------------------------------------------------------
+# -- losses ------------------------------------------------------------------------------------------------------------
 
 
 def _reduction(name: str, reduction: Any) -> None:
@@ -141,7 +141,7 @@ def _ctc_operator(
     if reduction != "none":
         raise ValueError(f"CTCLossV2: reduction must be 'none', not {reduction!r}")
     lengths = [tensor(each) for each in (input_lengths, target_lengths)]
-    return ctc_loss(log_probs, targets, *lengths, blank, reduction, zero_infinity)
+    return ctc_loss(log_probs, targets, lengths[0], lengths[1], blank, reduction, zero_infinity)
 
 
 MultiMarginLoss = operator_class("MultiMarginLoss", _multi_margin_loss, "p=1, margin=1.0, reduction='mean'")
@@ -152,7 +152,7 @@ TripletMarginLoss = operator_class(
 CTCLossV2 = operator_class("CTCLossV2", _ctc_operator, "blank=0, reduction='none', zero_infinity=False")
 
 
-# -- sequences -----------------------------------------------------------------------------------------------------------
+# -- sequences ---------------------------------------------------------------------------------------------------------
 
 
 def _ctc_greedy_decoder(inputs: Tensor, sequence_length: Tensor, *, merge_repeated: bool) -> Any:
@@ -228,7 +228,7 @@ def _edit_distance(
     shapes = [numbers(shape) for shape in (hypothesis_shape, truth_shape)]
     if len(shapes[0]) != len(shapes[1]):
         raise ValueError(f"EditDistance: shapes {shapes[0]} and {shapes[1]} do not fit")
-    found = np.zeros(np.maximum(*[shape[:-1] for shape in shapes]), np.float32)
+    found = np.zeros(tuple(map(max, shapes[0][:-1], shapes[1][:-1])), np.float32)
     for place in np.ndindex(found.shape):
         given, true = (lines.get(place, []) for lines in sequences)
         distance = _distance(given, true)
@@ -243,9 +243,7 @@ def _edit_distance(
     "RepeatedStretches",
     classes=(),
     samples=lambda: [
-        Sample(
-            (np.array([[[1, 2, 1, 2, 1]]], np.int32), np.array([[[0.5, 1.0, -1.0, 2.0]]], np.float32)), {"size": 2}
-        )
+        Sample((np.array([[[1, 2, 1, 2, 1]]], np.int32), np.array([[[0.5, 1.0, -1.0, 2.0]]], np.float32)), {"size": 2})
     ],
 )
 def _without_repeats(state_seq: Any, log_probs: Any, *, size: int) -> Any:
@@ -284,7 +282,7 @@ EditDistance = operator_class("EditDistance", _edit_distance, "normalize=True")
 NoRepeatNGram = operator_class("NoRepeatNGram", _no_repeat_ngram, "ngram_size=1")
 
 
-# -- boxes that overlap --------------------------------------------------------------------------------------------------
+# -- boxes that overlap ------------------------------------------------------------------------------------------------
 
 
 def _overlaps(boxes: Any) -> Any:

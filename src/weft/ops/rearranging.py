@@ -1,4 +1,4 @@
-"""Operator classes that move blocks of pixels: to the batch and back, windows to columns and back, patches, channels."""
+"""Operator classes that move blocks of pixels: to the batch and back, to columns and back, patches, channels."""
 
 from __future__ import annotations
 
@@ -302,9 +302,7 @@ def _depthwise(
             f"rows, columns), not {weight.shape}"
         )
     filters = reshape(transpose(weight, (1, 0, 2, 3)), (channels * channel_multiplier, 1, *weight.shape[2:]))
-    return conv2d(
-        x, filters, pad_mode=pad_mode, padding=pad, stride=stride, dilation=dilation, groups=channels
-    )
+    return conv2d(x, filters, pad_mode=pad_mode, padding=pad, stride=stride, dilation=dilation, groups=channels)
 
 
 def _check_format(name: str, value: Any) -> None:
@@ -355,9 +353,7 @@ Col2Im = operator_class("Col2Im", _col2im, "kernel_size, dilation=1, padding=0, 
 ExtractImagePatches = operator_class(
     "ExtractImagePatches", _extract_image_patches, "ksizes, strides, rates, padding='VALID'"
 )
-ExtractVolumePatches = operator_class(
-    "ExtractVolumePatches", _extract_volume_patches, "kernel_size, strides, padding"
-)
+ExtractVolumePatches = operator_class("ExtractVolumePatches", _extract_volume_patches, "kernel_size, strides, padding")
 ChannelShuffle = operator_class("ChannelShuffle", _channel_shuffle, "group")
 DepthwiseConv2dNative = operator_class(
     "DepthwiseConv2dNative",

@@ -19,7 +19,7 @@ from weft.ops.matmul import matmul
 from weft.ops.padding import interpolate
 from weft.ops.shape import reshape, swapaxes, transpose
 
-# -- sizes: a matrix for the rows and one for the columns ----------------------------------------------------------------
+# -- sizes: a matrix for the rows and one for the columns --------------------------------------------------------------
 
 
 def _resized(name: str, x: Tensor, size: Any, weights: Callable[[int, int], Any], channels_last: bool) -> Tensor:
@@ -225,7 +225,9 @@ def _scaled(images: Any, scale: Any, translation: Any, *, size: tuple[int, int],
         _kernel_weights(length, size[i], scale[i], translation[i], kernel, antialias)
         for i, length in enumerate(images.shape[1:3])
     )
-    return jnp.einsum("ih,nhwc,jw->nijc", rows.astype(jnp.float32), images.astype(jnp.float32), columns.astype(jnp.float32))
+    return jnp.einsum(
+        "ih,nhwc,jw->nijc", rows.astype(jnp.float32), images.astype(jnp.float32), columns.astype(jnp.float32)
+    )
 
 
 def _scale_and_translate(
@@ -244,7 +246,7 @@ def _scale_and_translate(
     return _scaled(images, scale, translation, size=numbers(size), kernel=kernel_type, antialias=bool(antialias))
 
 
-# -- colours -------------------------------------------------------------------------------------------------------------
+# -- colours -----------------------------------------------------------------------------------------------------------
 
 _WHY: Final = "colours are no path for gradients"
 _COLOURS: Final = np.array([[[[0.9, 0.2, 0.4], [0.1, 0.1, 0.1]]]], np.float32)
@@ -321,7 +323,7 @@ def _adjust_saturation(image: Any, scale: Any) -> Any:
     return _in_single(change, image)
 
 
-# -- places --------------------------------------------------------------------------------------------------------------
+# -- places ------------------------------------------------------------------------------------------------------------
 
 
 def _grid_sampler_2d(
@@ -383,9 +385,7 @@ ResizeBicubic = operator_class("ResizeBicubic", _resize_bicubic, _CORNERS)
 ResizeNearestNeighborV2 = operator_class("ResizeNearestNeighborV2", _resize_nearest, _CORNERS)
 UpsampleNearest3D = operator_class("UpsampleNearest3D", _upsample_nearest)
 UpsampleTrilinear3D = operator_class("UpsampleTrilinear3D", _upsample_linear, "align_corners=False")
-ScaleAndTranslate = operator_class(
-    "ScaleAndTranslate", _scale_and_translate, "kernel_type='lanczos3', antialias=True"
-)
+ScaleAndTranslate = operator_class("ScaleAndTranslate", _scale_and_translate, "kernel_type='lanczos3', antialias=True")
 RGBToHSV = operator_class("RGBToHSV", _rgb_to_hsv)
 HSVToRGB = operator_class("HSVToRGB", _hsv_to_rgb)
 AdjustHue = operator_class("AdjustHue", _adjust_hue)

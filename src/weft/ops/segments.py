@@ -11,6 +11,7 @@ from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.declare import operator_class
 from weft.core.tensor import Tensor
+from weft.ops._rules import numbers, tensor
 from weft.ops.gather import (
     gather,
     scatter_nd,
@@ -19,12 +20,11 @@ from weft.ops.gather import (
     unsorted_segment_prod,
     unsorted_segment_sum,
 )
-from weft.ops._rules import numbers, tensor
 from weft.ops.index import getitem
 from weft.ops.select import masked_fill, where
 from weft.ops.shape import reshape, swapaxes
 
-# -- segments ------------------------------------------------------------------------------------------------------------
+# -- segments ----------------------------------------------------------------------------------------------------------
 
 
 def _segments(name: str, reduce: Callable[[Any, Any, int], Any], empty: float | None) -> Callable[..., Any]:
@@ -60,7 +60,7 @@ SegmentMin = operator_class("SegmentMin", _segments("SegmentMin", unsorted_segme
 SegmentProd = operator_class("SegmentProd", _segments("SegmentProd", unsorted_segment_prod, 1))
 
 
-# -- places and values ---------------------------------------------------------------------------------------------------
+# -- places and values -------------------------------------------------------------------------------------------------
 
 
 def _check_sparse(name: str, indices: Any, values: Any, shape: tuple[int, ...]) -> None:
@@ -151,7 +151,7 @@ SparseSlice = operator_class("SparseSlice", _sparse_slice)
 Coalesce = operator_class("Coalesce", _coalesce)
 
 
-# -- diagonals -----------------------------------------------------------------------------------------------------------
+# -- diagonals ---------------------------------------------------------------------------------------------------------
 
 _ALIGNMENTS: Final = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 
@@ -301,7 +301,8 @@ def _triangle(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
             raise TypeError(f"{name}: dtype must be int32 or int64, not {dtype}")
         return Tensor(np.stack(of(row, offset, col)), dtype)
 
-    compute.__doc__ = f"""The rows and columns of the {"lower" if name == "TrilIndices" else "upper"} triangle of a matrix.
+    side = "lower" if name == "TrilIndices" else "upper"
+    compute.__doc__ = f"""The rows and columns of the {side} triangle of a matrix.
 
     Args:
         row: number of rows.

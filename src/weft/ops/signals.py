@@ -7,19 +7,19 @@ from typing import Any, Final
 import jax.numpy as jnp
 import numpy as np
 
-from weft import dtypes
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops import create
+from weft.ops._kinks import vector_norm
 from weft.ops._rules import numbers, one_axis
 from weft.ops.activation import glu, log_softmax
+from weft.ops.binary import lerp
 from weft.ops.cumulative import logcumsumexp
 from weft.ops.elementwise import abs as absolute
-from weft.ops.elementwise import sqrt, square
+from weft.ops.elementwise import sqrt
 from weft.ops.index import getitem
 from weft.ops.joining import concat
-from weft.ops.binary import lerp
 from weft.ops.reduce import reduce_sum
 from weft.ops.sequences import stft
 from weft.ops.shape import flip, roll
@@ -68,12 +68,10 @@ def _hamming(length: Any, *, periodic: bool, alpha: float, beta: float, dtype: A
 
 BlackmanWindow = operator_class("BlackmanWindow", _blackman, "periodic=True, dtype=dtypes.float32")
 BartlettWindow = operator_class("BartlettWindow", _bartlett, "periodic=True, dtype=dtypes.float32")
-HammingWindow = operator_class(
-    "HammingWindow", _hamming, "periodic=True, alpha=0.54, beta=0.46, dtype=dtypes.float32"
-)
+HammingWindow = operator_class("HammingWindow", _hamming, "periodic=True, alpha=0.54, beta=0.46, dtype=dtypes.float32")
 
 
-# -- spectra -------------------------------------------------------------------------------------------------------------
+# -- spectra -----------------------------------------------------------------------------------------------------------
 
 
 @op(
@@ -176,19 +174,22 @@ def _stft_operator(
         onesided: whether the half that follows from the other is left out.
         return_complex: whether the result is complex, or its last dimension real and imaginary part.
     """
-    options = {"center": False, "normalized": normalized, "onesided": onesided, "return_complex": return_complex}
+    options: dict[str, Any] = {
+        "center": False,
+        "normalized": normalized,
+        "onesided": onesided,
+        "return_complex": return_complex,
+    }
     return stft(x, n_fft, hop_length, win_length, window, **options)
 
 
 FFTWithSize = operator_class(
     "FFTWithSize", _fft_with_size, "signal_ndim, inverse, real, norm='backward', onesided=True, signal_sizes=()"
 )
-STFT = operator_class(
-    "STFT", _stft_operator, "n_fft, hop_length, win_length, normalized, onesided, return_complex"
-)
+STFT = operator_class("STFT", _stft_operator, "n_fft, hop_length, win_length, normalized, onesided, return_complex")
 
 
-# -- sums and norms ------------------------------------------------------------------------------------------------------
+# -- sums and norms ----------------------------------------------------------------------------------------------------
 
 
 def _cumulative_logsumexp(x: Tensor, axis: Any, *, exclusive: bool, reverse: bool) -> Tensor:
@@ -217,7 +218,7 @@ def _euclidean_norm(x: Tensor, axes: Any, *, keep_dims: bool) -> Tensor:
     Args:
         keep_dims: whether the axes stay, of size 1.
     """
-    return sqrt(reduce_sum(square(x), numbers(axes), keep_dims)).astype(x.dtype)
+    return sqrt(reduce_sum(x * x, numbers(axes), keep_dims)).astype(x.dtype)
 
 
 def _nuclear_norm(x: Tensor, *, dim: Any, keepdim: bool) -> Tensor:
@@ -245,8 +246,6 @@ def _nuclear_norm(x: Tensor, *, dim: Any, keepdim: bool) -> Tensor:
 )
 def _pdist(x: Any, *, p: float) -> Any:
     """The distances of each pair of rows."""
-    from weft.ops._kinks import vector_norm
-
     first, second = np.triu_indices(x.shape[-2], 1)
     return vector_norm(x[..., first, :] - x[..., second, :], p, (-1,))
 
@@ -294,9 +293,7 @@ def _log_softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     return log_softmax(given, axis)
 
 
-CumulativeLogsumexp = operator_class(
-    "CumulativeLogsumexp", _cumulative_logsumexp, "exclusive=False, reverse=False"
-)
+CumulativeLogsumexp = operator_class("CumulativeLogsumexp", _cumulative_logsumexp, "exclusive=False, reverse=False")
 EuclideanNorm = operator_class("EuclideanNorm", _euclidean_norm, "keep_dims=False")
 NuclearNorm = operator_class("NuclearNorm", _nuclear_norm, "dim=None, keepdim=False")
 Pdist = operator_class("Pdist", _pdist_operator, "p=2.0")

@@ -11,8 +11,14 @@ import numpy as np
 
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
+from weft.lazily import deferred
 from weft.ops._rules import floating, promoted
+from weft.ops.elementwise import exp, log, log1p
+from weft.ops.select import where
+from weft.ops.trigonometry import lgamma
 
+_chebyshev: Any = deferred("numpy.polynomial.chebyshev")
+_scipy_special: Any = deferred("scipy.special")
 #: where the functions are computed by a series, and from where on by an expansion
 _BORDER: Final = 8.0
 _TERMS: Final = 40
@@ -24,9 +30,7 @@ def _polynomials(kind: str) -> tuple[Any, ...]:
 
     They are fitted to values of SciPy, of what is left when the singular and oscillating factors are taken out.
     """
-    from numpy.polynomial.chebyshev import chebinterpolate
-    from scipy import special
-
+    special, chebinterpolate = _scipy_special, _chebyshev.chebinterpolate
     order = int(kind[1])
     j, y, i = (special.j0, special.j1)[order], (special.y0, special.y1)[order], (special.i0, special.i1)[order]
     scaled = (special.k0e, special.k1e)[order]
@@ -111,8 +115,6 @@ def _bessel_rule(x: Any, out: Any, dout: Any, *, kind: str) -> tuple[Any]:
     else:
         slope = other - out / x if order else -other
     if kind == "j1":
-        from weft.ops.select import where
-
         slope = where(x == 0, 0.5, slope)
     return (slope * dout,)
 
@@ -163,11 +165,9 @@ BesselJ0, BesselJ1, BesselY0, BesselY1, BesselK0, BesselK1, BesselK0e, BesselK1e
 
 def _betainc_rule(a: Any, b: Any, x: Any, out: Any, dout: Any) -> tuple[Any, Any, Any]:
     """The derivative in the last operand; the first two are no path for gradients."""
-    from weft.ops.elementwise import exp, lgamma, log, log1p
-
     del out
     density = exp((a - 1) * log(x) + (b - 1) * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b))
-    return None, None, density * dout  # type: ignore[return-value]
+    return None, None, density * dout
 
 
 @op(

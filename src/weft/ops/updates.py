@@ -157,9 +157,7 @@ def _shrinking_ftrl_rows(
     return jnp.where(jnp.abs(linear) > l1, found, jnp.zeros_like(p)), accum + jnp.square(g), linear
 
 
-def _rmsprop_rows(
-    p: Any, ms: Any, moment: Any, lr: Any, g: Any, *, rho: float, momentum: float, epsilon: float
-) -> Any:
+def _rmsprop_rows(p: Any, ms: Any, moment: Any, lr: Any, g: Any, *, rho: float, momentum: float, epsilon: float) -> Any:
     return optimizer.rmsprop_step(p, ms, moment, lr, g, rho, momentum, epsilon)
 
 
@@ -343,8 +341,8 @@ FusedWeightScaleApplyMomentum = _updating(
     "One momentum step by a gradient that is decayed and scaled", init="", written=2, first=2, gives="first",
 )  # fmt: skip
 FusedSparseAdam = _updating(
-    "FusedSparseAdam", f"var m v {_MOMENTS} indices", _adam, "One Adam step by a gradient of some rows", init=_ADAM_INIT,
-    settings="use_nesterov", written=3, everywhere=True,
+    "FusedSparseAdam", f"var m v {_MOMENTS} indices", _adam, "One Adam step by a gradient of some rows",
+    init=_ADAM_INIT, settings="use_nesterov", written=3, everywhere=True,
 )  # fmt: skip
 FusedSparseLazyAdam = _updating(
     "FusedSparseLazyAdam", f"var m v {_MOMENTS} indices", _adam, "One Adam step of the rows that have a gradient",

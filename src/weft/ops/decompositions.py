@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from weft import dtypes
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
@@ -17,6 +16,7 @@ from weft.ops.elementwise import log
 from weft.ops.index import getitem
 from weft.ops.linalg import eig, eigvals, inverse, lu_solve, pinv, qr, solve, triangular_solve
 from weft.ops.matmul import matmul
+from weft.ops.padding import pad
 from weft.ops.shape import reshape, swapaxes, tril, triu
 
 _TALL: Final = np.array([[2.0, 0.5], [-1.0, 1.5], [0.25, 1.0]], np.float32)
@@ -163,7 +163,14 @@ def _orgqr(x: Any, tau: Any) -> Any:
     """The product of reflections."""
     if x.ndim < 2 or tau.ndim != x.ndim - 1 or tau.shape[-1] > x.shape[-1] or x.shape[-1] > x.shape[-2]:
         raise ValueError(f"Orgqr: reflections of shape {x.shape} and scales of shape {tau.shape} do not fit")
-    return jax.lax.linalg.householder_product(x, tau)
+    rows, columns = x.shape[-2:]
+    found = jnp.broadcast_to(jnp.eye(rows, columns, dtype=x.dtype), x.shape)
+    for at in reversed(range(tau.shape[-1])):
+        below = jnp.where(jnp.arange(rows) > at, x[..., at], 0)
+        reflected = (below + (jnp.arange(rows) == at))[..., None]
+        share = jnp.swapaxes(reflected, -1, -2).conj() @ found
+        found = found - tau[..., at, None, None] * reflected @ share
+    return found
 
 
 def _ormqr(x: Tensor, tau: Tensor, other: Tensor, *, left: bool, transpose: bool) -> Tensor:
@@ -181,8 +188,6 @@ def _ormqr(x: Tensor, tau: Tensor, other: Tensor, *, left: bool, transpose: bool
         raise ValueError(f"Ormqr: shapes {x.shape} and {other.shape} do not fit")
     wide = x
     if columns < rows:
-        from weft.ops.padding import pad
-
         wide, tau = pad(x, (0, rows - columns)), pad(tau, (0, rows - tau.shape[-1]))
     orthogonal = _orgqr(wide, tau)
     if transpose:
@@ -211,8 +216,6 @@ def _tridiagonal_matmul(superdiag: Tensor, maindiag: Tensor, subdiag: Tensor, rh
         if each.dtype != rhs.dtype:
             raise TypeError(f"TridiagonalMatMul: element types {each.dtype} and {rhs.dtype} differ")
     above, main, below = (swapaxes(each, -1, -2) for each in (superdiag, maindiag, subdiag))
-    from weft.ops.padding import pad
-
     following = pad(getitem(rhs, (..., slice(1, None), slice(None))), (0, 0, 0, 1))
     former = pad(getitem(rhs, (..., slice(0, -1), slice(None))), (0, 0, 1, 0))
     return main * rhs + above * following + below * former

@@ -93,9 +93,7 @@ def _place_bounds(x: Any, argmax: Any, size: tuple[int, ...]) -> None:
     classes=(),
     bounds=_place_bounds,
     samples=lambda: [
-        Sample(
-            (np.array([[[[1.5, 2.0]]]], np.float32), np.array([[[[3, 0]]]], np.int64)), {"size": (2, 3)}, vmap=False
-        )
+        Sample((np.array([[[[1.5, 2.0]]]], np.float32), np.array([[[[3, 0]]]], np.int64)), {"size": (2, 3)}, vmap=False)
     ],
 )
 def _unpooled(x: Any, argmax: Any, *, size: tuple[int, ...]) -> Any:
@@ -221,9 +219,9 @@ def _fractional_windows(x: Any, random: Any, *, kernel: tuple[int, ...], outputs
         shape[i], shape[rank + i] = count, window
         flat = flat * size + (starts[..., None] + jnp.arange(window)).reshape(*lead, *shape)
     places = flat.reshape(*lead, *outputs, -1)
-    values = jnp.take_along_axis(
-        x.reshape(*lead, -1), places.reshape(*lead, -1), axis=-1, mode="clip"
-    ).reshape(places.shape)
+    values = jnp.take_along_axis(x.reshape(*lead, -1), places.reshape(*lead, -1), axis=-1, mode="clip").reshape(
+        places.shape
+    )
     best = jnp.argmax(values, axis=-1, keepdims=True)
     chosen = jnp.take_along_axis(places, best, axis=-1)[..., 0]
     return jnp.take_along_axis(values, best, axis=-1)[..., 0], chosen.astype(jnp.int64)
@@ -266,9 +264,7 @@ _ADDED = Primitive(
     _added,
     attr_names=("size",),
     samples=lambda: [
-        Sample(
-            (np.array([[[[1.5, 2.0]]]], np.float32), np.array([[[[3, 3]]]], np.int64)), {"size": (2, 3)}, vmap=False
-        )
+        Sample((np.array([[[[1.5, 2.0]]]], np.float32), np.array([[[[3, 3]]]], np.int64)), {"size": (2, 3)}, vmap=False)
     ],
 )
 
@@ -315,11 +311,10 @@ def _fractional_fixed_3d(x: Tensor, random_samples: Tensor, *, ksize: Any, outpu
         data_format: ``"NCDHW"``.
     """
     _channels_first("FractionalMaxPool3DWithFixedKsize", data_format, "NCDHW")
-    found = _fractional("FractionalMaxPool3DWithFixedKsize", 3, x, random_samples, ksize, output_shape)
-    return found
+    return _fractional("FractionalMaxPool3DWithFixedKsize", 3, x, random_samples, ksize, output_shape)
 
 
-# -- windows that cover everything, of random or regular boundaries -------------------------------------------------------
+# -- windows that cover everything, of random or regular boundaries ----------------------------------------------------
 
 
 def _boundaries(u: Any, size: int, outputs: int, pseudo: bool) -> Any:
@@ -340,7 +335,10 @@ def _boundaries(u: Any, size: int, outputs: int, pseudo: bool) -> Any:
 
 def _cells(x: Any, random: Any, *, outputs: tuple[int, int], pseudo: bool, overlapping: bool, mean: bool) -> Any:
     """Maxima or means of cells of images (N, H, W, C), and the boundaries of rows and columns."""
-    edges = [_boundaries(random[i], size, count, pseudo) for i, (size, count) in enumerate(zip(x.shape[1:3], outputs))]
+    edges = [
+        _boundaries(random[i], size, count, pseudo)
+        for i, (size, count) in enumerate(zip(x.shape[1:3], outputs, strict=False))
+    ]
     masks = []
     for size, edge in zip(x.shape[1:3], edges, strict=True):
         places = jnp.arange(size)
@@ -351,7 +349,7 @@ def _cells(x: Any, random: Any, *, outputs: tuple[int, int], pseudo: bool, overl
         total = jnp.einsum("nhwc,ijhw->nijc", x, inside.astype(x.dtype))
         found = total / jnp.sum(inside, (2, 3)).astype(x.dtype)[None, :, :, None]
     else:
-        lowest = jnp.asarray(-jnp.inf, x.dtype) if x.dtype.kind == "f" else jnp.iinfo(x.dtype).min
+        lowest = jnp.asarray(-jnp.inf, x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype).min
         spread = jnp.where(inside[None, ..., None], x[:, None, None], lowest)
         flat = spread.reshape(*spread.shape[:3], -1, x.shape[-1])
         best = jnp.argmax(flat, axis=3, keepdims=True)
@@ -377,8 +375,15 @@ _CELLS = Primitive(
 
 
 def _cell_pool(
-    name: str, x: Tensor, pooling_ratio: Any, pseudo: bool, overlapping: bool, deterministic: bool, seed: int, mean: bool
-) -> Any:
+    name: str,
+    x: Tensor,
+    pooling_ratio: Any,
+    pseudo: bool,
+    overlapping: bool,
+    deterministic: bool,
+    seed: int,
+    mean: bool,
+) -> Any:  # fmt: skip
     if not isinstance(pooling_ratio, list):
         raise TypeError(f"{name}: pooling_ratio must be a list, not {type(pooling_ratio).__name__}")
     if x.ndim != 4 or len(pooling_ratio) != 4 or pooling_ratio[0] != 1.0 or pooling_ratio[3] != 1.0:
@@ -388,7 +393,10 @@ def _cell_pool(
     outputs = tuple(int(size / ratio) for size, ratio in zip(x.shape[1:3], pooling_ratio[1:3], strict=True))
     if min(outputs) < 1:
         raise ValueError(f"{name}: nothing is left of {x.shape[1:3]} by {pooling_ratio}")
-    random = rand(2, seed=seed or 1) if deterministic else rand(2, seed=seed or None)
+    if deterministic:
+        random = Tensor(np.random.default_rng(seed).random(2, np.float32))
+    else:
+        random = rand(2, seed=seed or None)
     return apply(_CELLS, (x, random), (outputs, bool(pseudo), bool(overlapping), mean))
 
 
@@ -445,7 +453,7 @@ def _fractional_avg(
 )
 def _dilated(x: Any, filter: Any, *, stride: Any, dilation: Any, pads: Any) -> Any:
     """The maxima over windows of images (N, C, H, W) of what is there and in a filter (C, KH, KW), added."""
-    padded = jnp.pad(x, ((0, 0), (0, 0), *pads), constant_values=jnp.finfo(x.dtype).min)
+    padded = jnp.pad(x, ((0, 0), (0, 0), *pads), constant_values=float(np.finfo(x.dtype).min))
     rows = (padded.shape[2] - dilation[0] * (filter.shape[1] - 1) - 1) // stride[0] + 1
     columns = (padded.shape[3] - dilation[1] * (filter.shape[2] - 1) - 1) // stride[1] + 1
     parts = [

@@ -1,0 +1,221 @@
+"""Operator classes of recurrent layers whose weights are one tensor, or say all that their gates were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.core.declare import operator_class
+from weft.core.tensor import Tensor
+from weft.ops.activation import sigmoid, tanh
+from weft.ops.create import zeros
+from weft.ops.dropout import dropout
+from weft.ops.index import getitem
+from weft.ops.joining import concat, split, stack
+from weft.ops.matmul import matmul
+from weft.ops.recurrent import recurrent_walk
+from weft.ops.shape import reshape
+
+
+def _lstm(
+    input: Tensor, h: Tensor, c: Tensor, w: Tensor, *, input_size: int, hidden_size: int, num_layers: int,
+    has_bias: bool, bidirectional: bool, dropout: float, proj_size: int,
+) -> Any:  # fmt: skip
+    """Layers of LSTM cells along sequences (T, N, I), whose weights are one tensor: for each layer and direction the
+    weights of the input and of the state, and the biases. Gives the outputs, the last states and cell states, and two
+    tensors of zeros.
+
+    Args:
+        input_size: features of the input.
+        hidden_size: features of the state.
+        num_layers: how many layers.
+        has_bias: whether there are biases.
+        bidirectional: whether sequences are walked from both ends.
+        dropout: the probability that an output of a layer, but the last, is zeroed.
+        proj_size: 0.
+    """
+    for what, value in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"LSTM: {what} must be an int, not {type(value).__name__}")
+        if value < 1:
+            raise ValueError(f"LSTM: {what} must be positive, not {value}")
+    for what, flag in (("has_bias", has_bias), ("bidirectional", bidirectional)):
+        if not isinstance(flag, bool):
+            raise TypeError(f"LSTM: {what} must be a bool, not {type(flag).__name__}")
+    if proj_size:
+        raise ValueError(f"LSTM: proj_size must be 0, not {proj_size}")
+    if not 0 <= dropout <= 1:
+        raise ValueError(f"LSTM: dropout must be from 0 to 1, not {dropout}")
+    if input.ndim != 3 or input.shape[2] != input_size:
+        raise ValueError(f"LSTM: an input has the shape (T, N, {input_size}), not {input.shape}")
+    directions, gates, at = 1 + bidirectional, 4 * hidden_size, 0
+    flat = reshape(w, (-1,))
+
+    def taken(*shape: int) -> Any:
+        nonlocal at
+        size = shape[0] if len(shape) == 1 else shape[0] * shape[1]
+        at += size
+        if at > flat.shape[0]:
+            raise ValueError(f"LSTM: {flat.shape[0]} weights are too few")
+        return reshape(getitem(flat, slice(at - size, at)), shape)
+
+    hs, cs, x = [], [], input
+    for layer in range(num_layers):
+        outputs = []
+        for direction in range(directions):
+            own = layer * directions + direction
+            w_ih, w_hh = taken(gates, x.shape[2]), taken(gates, hidden_size)
+            b_ih, b_hh = (taken(gates), taken(gates)) if has_bias else (None, None)
+            out, last, cell = recurrent_walk(
+                x, None, getitem(h, own), getitem(c, own), w_ih, w_hh, b_ih, b_hh, "lstm", bool(direction)
+            )
+            outputs.append(out)
+            hs.append(last)
+            cs.append(cell)
+        x = outputs[0] if directions == 1 else concat(outputs, 2)
+        if dropout and layer + 1 < num_layers:
+            x = _dropped(x, dropout)
+    return x, stack(hs), stack(cs), zeros((1,), input.dtype), zeros((1,), input.dtype)
+
+
+def _dropped(x: Tensor, probability: float) -> Tensor:
+    return dropout(x, probability)
+
+
+def _only(name: str, **given: Any) -> None:
+    """Settings have the one value that the operator supports."""
+    for what, (value, wanted) in given.items():
+        if value != wanted:
+            raise ValueError(f"{name}: {what} must be {wanted!r}, not {value!r}")
+
+
+def _initial(state: Any, like: Tensor, size: int) -> Tensor:
+    """An initial state (N, H), zeros if there is none."""
+    if state is None:
+        return zeros((like.shape[1], size), like.dtype)
+    return reshape(state, (like.shape[1], size))
+
+
+def _clipped(x: Tensor, bound: float) -> Tensor:
+    return x.clip(-bound, bound) if bound > 0 else x
+
+
+def _dynamic_rnn(
+    x: Tensor, w: Tensor, b: Tensor, seq_length: Any, init_h: Any, init_c: Any, *, cell_type: str, direction: str,
+    cell_depth: int, use_peephole: bool, keep_prob: float, cell_clip: float, num_proj: int, time_major: bool,
+    activation: str, forget_bias: float, is_training: bool,
+) -> Any:  # fmt: skip
+    """An LSTM cell along sequences (T, N, I): outputs, states, cell states, and the gates i, j, f, o and tanh of the
+    cell state at each step.
+
+    Args:
+        cell_type: ``"LSTM"``.
+        direction: ``"UNIDIRECTIONAL"``.
+        cell_depth: 1.
+        use_peephole: False.
+        keep_prob: 1.0.
+        cell_clip: bound of the cell state; negative for none.
+        num_proj: 0.
+        time_major: True.
+        activation: ``"tanh"``.
+        forget_bias: what is added to the gate that forgets.
+        is_training: accepted.
+    """
+    name = "DynamicRNN"
+    _only(
+        name, cell_type=(cell_type, "LSTM"), direction=(direction, "UNIDIRECTIONAL"), cell_depth=(cell_depth, 1),
+        use_peephole=(use_peephole, False), keep_prob=(keep_prob, 1.0), num_proj=(num_proj, 0),
+        time_major=(time_major, True), activation=(activation, "tanh"), seq_length=(seq_length, None),
+    )  # fmt: skip
+    del is_training
+    if x.ndim != 3 or w.ndim != 2 or w.shape[1] % 4 or w.shape[0] != x.shape[2] + w.shape[1] // 4:
+        raise ValueError(f"{name}: weights of shape {w.shape} do not fit an input of shape {x.shape}")
+    if b.shape != (w.shape[1],):
+        raise ValueError(f"{name}: a bias of shape {b.shape} does not fit weights of shape {w.shape}")
+    size = w.shape[1] // 4
+    h, c = _initial(init_h, x, size).astype(x.dtype), _initial(init_c, x, size).astype(b.dtype)
+    steps: list[tuple[Tensor, ...]] = []
+    for time in range(x.shape[0]):
+        gates = matmul(concat((getitem(x, time), h), 1), w).astype(b.dtype) + b
+        i, j, f, o = split(gates, size, 1)
+        i, j, f, o = sigmoid(i), tanh(j), sigmoid(f + forget_bias), sigmoid(o)
+        c = _clipped(f * c + i * j, cell_clip)
+        squashed = tanh(c)
+        out = o * squashed
+        h = out.astype(x.dtype)
+        steps.append((out, h, c, i, j, f, o, squashed))
+    return tuple(stack(each) for each in zip(*steps, strict=True))
+
+
+def _dynamic_gru(
+    x: Tensor, weight_input: Tensor, weight_hidden: Tensor, bias_input: Any, bias_hidden: Any, seq_length: Any,
+    init_h: Tensor, *, direction: str, cell_depth: int, keep_prob: float, cell_clip: float, num_proj: int,
+    time_major: bool, activation: str, gate_order: str, reset_after: bool, is_training: bool,
+) -> Any:  # fmt: skip
+    """A GRU cell along sequences (T, N, I): outputs, states, and at each step the gates that update and reset, the new
+    state, and its share of the state before.
+
+    Args:
+        direction: ``"UNIDIRECTIONAL"``.
+        cell_depth: 1.
+        keep_prob: 1.0.
+        cell_clip: negative: no bound.
+        num_proj: 0.
+        time_major: True.
+        activation: ``"tanh"``.
+        gate_order: order of the gates in weights: ``"rzh"`` or ``"zrh"``.
+        reset_after: whether the gate resets the product with the weights, and not the state.
+        is_training: accepted.
+    """
+    name = "DynamicGRUV2"
+    _only(
+        name, direction=(direction, "UNIDIRECTIONAL"), cell_depth=(cell_depth, 1), keep_prob=(keep_prob, 1.0),
+        num_proj=(num_proj, 0), time_major=(time_major, True), activation=(activation, "tanh"),
+        seq_length=(seq_length, None),
+    )  # fmt: skip
+    del is_training, cell_clip
+    if gate_order not in ("rzh", "zrh"):
+        raise ValueError(f"{name}: gate_order must be 'rzh' or 'zrh', not {gate_order!r}")
+    size = weight_hidden.shape[0]
+    if x.ndim != 3 or weight_hidden.shape[1] != 3 * size or weight_input.shape != (x.shape[2], 3 * size):
+        raise ValueError(
+            f"{name}: weights of shapes {weight_input.shape} and {weight_hidden.shape} do not fit an input of shape "
+            f"{x.shape}"
+        )
+    biases = [each for each in (bias_input, bias_hidden) if each is not None]
+    dtype = (biases or [init_h])[0].dtype
+    h = _initial(init_h, x, size).astype(dtype)
+    reset_at = gate_order.index("r")
+    w_hidden = split(weight_hidden.astype(dtype), size, 1)
+    b_hidden = [0.0] * 3 if bias_hidden is None else split(bias_hidden.astype(dtype), size, 0)
+    steps: list[tuple[Tensor, ...]] = []
+    for time in range(x.shape[0]):
+        given = matmul(getitem(x, time), weight_input).astype(dtype)
+        parts = split(given if bias_input is None else given + bias_input.astype(dtype), size, 1)
+        first, second = (sigmoid(parts[at] + matmul(h, w_hidden[at]) + b_hidden[at]) for at in (0, 1))
+        reset, update = (first, second) if reset_at == 0 else (second, first)
+        if reset_after:
+            hidden = matmul(h, w_hidden[2]) + b_hidden[2]
+            new = tanh(parts[2] + reset * hidden)
+        else:
+            hidden = matmul(reset * h, w_hidden[2]) + b_hidden[2]
+            new = tanh(parts[2] + hidden)
+        h = (1 - update) * new + update * h
+        steps.append((h, h, update, reset, new, hidden))
+    return tuple(stack(each) for each in zip(*steps, strict=True))
+
+
+LSTM = operator_class(
+    "LSTM", _lstm, "input_size, hidden_size, num_layers, has_bias, bidirectional, dropout, proj_size=0"
+)
+DynamicRNN = operator_class(
+    "DynamicRNN",
+    _dynamic_rnn,
+    "cell_type='LSTM', direction='UNIDIRECTIONAL', cell_depth=1, use_peephole=False, keep_prob=1.0, cell_clip=-1.0, "
+    "num_proj=0, time_major=True, activation='tanh', forget_bias=0.0, is_training=True",
+)
+DynamicGRUV2 = operator_class(
+    "DynamicGRUV2",
+    _dynamic_gru,
+    "direction='UNIDIRECTIONAL', cell_depth=1, keep_prob=1.0, cell_clip=-1.0, num_proj=0, time_major=True, "
+    "activation='tanh', gate_order='rzh', reset_after=True, is_training=True",
+)

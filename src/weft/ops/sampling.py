@@ -1,0 +1,327 @@
+"""Operator classes of random numbers: distributions, permutations, sampled classes, and dropout of channels."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import operator_class
+from weft.core.tensor import Tensor
+from weft.ops._rules import numbers
+from weft.ops.create import full, ones
+from weft.ops.dropout import dropout2d, dropout3d
+from weft.ops.elementwise import exp, log
+from weft.ops.gather import gather
+from weft.ops.joining import concat
+from weft.ops.random import (
+    multinomial_with_replacement,
+    rand,
+    randint,
+    randn,
+    random_gamma,
+    random_poisson,
+    randperm,
+)
+from weft.ops.shape import reshape
+from weft.ops.sorting import topk
+from weft.ops.trigonometry import erf, erfinv, tan
+
+
+def _seed(seed: Any, seed2: Any) -> int | None:
+    """One seed of two; None where both are 0."""
+    for value in (seed, seed2):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"a seed must be an int, not {type(value).__name__}")
+        if value < 0:
+            raise ValueError(f"a seed must not be negative, but is {value}")
+    return seed * 0x10001 + seed2 or None
+
+
+def _random_gamma(shape: Any, alpha: Tensor, *, seed: int, seed2: int) -> Tensor:
+    """Numbers of gamma distributions with rate 1.
+
+    Args:
+        seed: picks a stream of its own.
+        seed2: the same.
+    """
+    return random_gamma(shape, alpha, _seed(seed, seed2))
+
+
+def _random_poisson(shape: Any, rate: Tensor, *, seed: int, seed2: int, dtype: Any) -> Tensor:
+    """Numbers of Poisson distributions.
+
+    Args:
+        seed: picks a stream of its own.
+        seed2: the same.
+        dtype: element type.
+    """
+    return random_poisson(shape, rate, _seed(seed, seed2), dtype)
+
+
+def _randperm(n: Any, *, max_length: int, pad: int, dtype: Any) -> Tensor:
+    """The numbers below `n` in random order, and a number in the places behind.
+
+    Args:
+        max_length: the number of places.
+        pad: the number.
+        dtype: element type.
+    """
+    for what, value in (("max_length", max_length), ("pad", pad)):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"Randperm: {what} must be an int, not {type(value).__name__}")
+    (count,) = numbers(n)
+    if max_length < 1 or not 0 <= count <= max_length:
+        raise ValueError(f"Randperm: {count} numbers have no room in {max_length} places")
+    found = randperm(count, dtype=dtype)
+    return found if count == max_length else concat((found, full((max_length - count,), pad, dtype=dtype)), 0)
+
+
+def _randperm_v2(n: Any, *, seed: int, offset: int, dtype: Any) -> Tensor:
+    """The numbers below `n` in random order.
+
+    Args:
+        seed: picks a stream of its own.
+        offset: accepted.
+        dtype: element type.
+    """
+    return randperm(n, seed, offset, dtype)
+
+
+def _multinomial(x: Tensor, seed: Any, offset: Any, *, numsamples: int, replacement: bool) -> Tensor:
+    """Categories drawn with the weights of the last dimension.
+
+    Args:
+        numsamples: how many are drawn.
+        replacement: whether a category may be drawn again.
+    """
+    name = "MultinomialWithReplacement"
+    if x.ndim not in (1, 2):
+        raise ValueError(f"{name} takes 1 or 2 dimensions, not shape {x.shape}")
+    if isinstance(numsamples, bool) or not isinstance(numsamples, int):
+        raise TypeError(f"{name}: numsamples must be an int, not {type(numsamples).__name__}")
+    del replacement
+    (first,), (second,) = numbers(seed), numbers(offset)
+    return multinomial_with_replacement(x, first, second, numsamples)
+
+
+def _nondeterministic(shape: Any, *, dtype: Any) -> Tensor:
+    """Integers that no seed determines, of all that there are.
+
+    Args:
+        dtype: element type.
+    """
+    if dtype not in (dtypes.int32, dtypes.int64, dtypes.uint32, dtypes.uint64):
+        raise TypeError(f"NonDeterministicInts: dtype must be one of integers of 32 or 64 bits, not {dtype}")
+    wide = np.iinfo(np.int64)
+    return randint(wide.min, wide.max, numbers(shape)).astype(dtype)
+
+
+def _truncated_normal(
+    shape: Any, mean: Tensor, stdevs: Tensor, min: Tensor, max: Tensor, *, seed: int, seed2: int
+) -> Tensor:
+    """Numbers of normal distributions between bounds; the first dimension is that of the distributions.
+
+    Args:
+        seed: picks a stream of its own.
+        seed2: the same.
+    """
+    size = numbers(shape)
+    if len(size) < 1:
+        raise ValueError("ParameterizedTruncatedNormal: a shape has at least 1 dimension")
+    rows = (-1, *[1] * (len(size) - 1))
+    middle, spread, low, high = (reshape(each, rows) for each in (mean, stdevs, min, max))
+    root = math.sqrt(2)
+    bottom, top = (erf((bound - middle) / (spread * root)) for bound in (low, high))
+    drawn = rand(size, dtype=mean.dtype if mean.dtype.itemsize >= 4 else dtypes.float32, seed=_seed(seed, seed2))
+    found = middle + spread * root * erfinv(bottom + drawn * (top - bottom))
+    return found.maximum(low).minimum(high).astype(mean.dtype)
+
+
+def _log_normal(input: Tensor, *, mean: float, std: float) -> Tensor:
+    """Numbers of a log-normal distribution in the shape of a tensor.
+
+    Args:
+        mean: of the logarithms.
+        std: of the logarithms.
+    """
+    return exp(randn(input.shape) * std + mean).astype(input.dtype)
+
+
+def _cauchy(*, size: Any, median: float, sigma: float) -> Tensor:
+    """Numbers of a Cauchy distribution.
+
+    Args:
+        size: the shape.
+        median: the middle.
+        sigma: the scale.
+    """
+    if not isinstance(size, (list, tuple)):
+        raise TypeError(f"Cauchy: size must be a list, not {type(size).__name__}")
+    if not size or min(size) < 1 or sigma <= 0:
+        raise ValueError(f"Cauchy: a size of {size} and a scale of {sigma} do not exist")
+    return median + sigma * tan(math.pi * (rand(tuple(size)) - 0.5))
+
+
+_SEEDS: Final = "seed=0, seed2=0"
+RandomGamma = operator_class("RandomGamma", _random_gamma, _SEEDS)
+RandomPoisson = operator_class("RandomPoisson", _random_poisson, f"{_SEEDS}, dtype=dtypes.int64")
+Randperm = operator_class("Randperm", _randperm, "max_length=1, pad=-1, dtype=dtypes.int32")
+RandpermV2 = operator_class("RandpermV2", _randperm_v2, "seed=0, offset=0, dtype=dtypes.int64")
+MultinomialWithReplacement = operator_class("MultinomialWithReplacement", _multinomial, "numsamples, replacement=False")
+NonDeterministicInts = operator_class("NonDeterministicInts", _nondeterministic, "dtype=dtypes.int64")
+ParameterizedTruncatedNormal = operator_class("ParameterizedTruncatedNormal", _truncated_normal, _SEEDS)
+LogNormalReverse = operator_class("LogNormalReverse", _log_normal, "mean=1.0, std=2.0")
+Cauchy = operator_class("Cauchy", _cauchy, "size, median=0.0, sigma=1.0")
+
+
+# -- sampled classes ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def _probabilities(kind: str, classes: int) -> Any:
+    if kind == "uniform":
+        return np.full(classes, 1 / classes)
+    return np.log1p(1 / np.arange(1, classes + 1)) / np.log(classes + 1)
+
+
+@cache
+def _expected(kind: str, classes: int, drawn: int, unique: bool) -> Any:
+    """How often each class is expected among the drawn ones.
+
+    Where each is drawn once, classes are drawn until there are enough, as often as makes that number the expected one.
+    """
+    chances = _probabilities(kind, classes)
+    if not unique:
+        return (chances * drawn).astype(np.float32)
+    if drawn == classes:
+        return np.ones(classes, np.float32)
+    low, high = 0.0, 1.0
+    rest = np.log1p(-chances)
+    while -np.expm1(high * rest).sum() < drawn:  # the sum is that of the classes expected after so many draws
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if -(np.expm1(middle * rest)).sum() < drawn else (low, middle)
+    return (-np.expm1(high * rest)).astype(np.float32)
+
+
+def _candidates(
+    name: str, kind: str, true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int
+) -> Any:
+    for what, value in (("num_true", num_true), ("num_sampled", num_sampled), ("range_max", range_max)):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
+        if value < 1:
+            raise ValueError(f"{name}: {what} must be positive, not {value}")
+    if not isinstance(unique, bool):
+        raise TypeError(f"{name}: unique must be a bool, not {type(unique).__name__}")
+    if unique and num_sampled > range_max:
+        raise ValueError(f"{name}: there are not {num_sampled} of {range_max} classes")
+    if true_classes.ndim < 1 or true_classes.shape[-1] != num_true:
+        raise ValueError(f"{name}: classes of shape {true_classes.shape} are not {num_true} for each example")
+    odds = Tensor(np.log(_probabilities(kind, range_max)))
+    shape = (range_max,) if unique else (num_sampled, range_max)
+    keys = odds - log(-log(rand(shape, dtype=dtypes.float64, seed=_seed(seed, 0)).maximum(1e-300)))
+    sampled = topk(keys, num_sampled)[1] if unique else keys.argmax(-1)
+    sampled = sampled.astype(true_classes.dtype)
+    expected = Tensor(_expected(kind, range_max, num_sampled, unique))
+    return sampled, gather(expected, true_classes, 0), gather(expected, sampled, 0)
+
+
+def _uniform_candidates(
+    true_classes: Tensor, *, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int,
+    remove_accidental_hits: bool,
+) -> Any:  # fmt: skip
+    """Classes drawn at random, and how often those of the examples and the drawn ones are expected.
+
+    Args:
+        num_true: classes of each example.
+        num_sampled: how many are drawn.
+        unique: whether each is drawn once.
+        range_max: the number of classes.
+        seed: picks a stream of its own.
+        remove_accidental_hits: accepted; see `ComputeAccidentalHits`.
+    """
+    del remove_accidental_hits
+    given = (true_classes, num_true, num_sampled, unique, range_max, seed)
+    return _candidates("UniformCandidateSampler", "uniform", *given)
+
+
+def _log_uniform_candidates(
+    true_classes: Tensor, *, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int
+) -> Any:
+    """Classes drawn at random, the first ones more often, and how often those of the examples and the drawn ones are
+    expected.
+
+    Args:
+        num_true: classes of each example.
+        num_sampled: how many are drawn.
+        unique: whether each is drawn once.
+        range_max: the number of classes.
+        seed: picks a stream of its own.
+    """
+    given = (true_classes, num_true, num_sampled, unique, range_max, seed)
+    return _candidates("LogUniformCandidateSampler", "log uniform", *given)
+
+
+def _accidental_hits(true_classes: Tensor, sampled_candidates: Tensor, *, num_true: int) -> Any:
+    """The examples and the drawn classes that are among those of the example, and the lowest number for each.
+
+    Args:
+        num_true: classes of each example.
+    """
+    name = "ComputeAccidentalHits"
+    if isinstance(num_true, bool) or not isinstance(num_true, int):
+        raise TypeError(f"{name}: num_true must be an int, not {type(num_true).__name__}")
+    if true_classes.ndim != 2 or true_classes.shape[1] != num_true or sampled_candidates.ndim != 1:
+        raise ValueError(f"{name}: shapes {true_classes.shape} and {sampled_candidates.shape} do not fit")
+    for each in (true_classes, sampled_candidates):
+        if each.dtype.category != 1:
+            raise TypeError(f"{name}: classes are integers, not {each.dtype}")
+    own, drawn = (np.asarray(each.concrete(f"{name} (the size of its result)")) for each in
+                  (true_classes, sampled_candidates))  # fmt: skip
+    rows, _, places = np.nonzero(own[:, :, None] == drawn[None, None, :])
+    weights = np.full(rows.shape, np.finfo(np.float32).min, np.float32)
+    return Tensor(rows.astype(np.int32)), Tensor(places.astype(np.int64)), Tensor(weights)
+
+
+UniformCandidateSampler = operator_class(
+    "UniformCandidateSampler",
+    _uniform_candidates,
+    "num_true, num_sampled, unique, range_max, seed=0, remove_accidental_hits=False",
+)
+LogUniformCandidateSampler = operator_class(
+    "LogUniformCandidateSampler",
+    _log_uniform_candidates,
+    "num_true=1, num_sampled=5, unique=True, range_max=5, seed=0",
+)
+ComputeAccidentalHits = operator_class("ComputeAccidentalHits", _accidental_hits, "num_true=1")
+
+
+# -- dropout -----------------------------------------------------------------------------------------------------------
+
+
+def _channel_dropout(name: str, rank: int, drop: Any) -> Any:
+    def compute(x: Tensor, *, keep_prob: float) -> Any:
+        if isinstance(keep_prob, bool) or not isinstance(keep_prob, (int, float)):
+            raise TypeError(f"{name}: keep_prob must be a float, not {type(keep_prob).__name__}")
+        if not 0 <= keep_prob <= 1 or x.ndim != rank + 2:
+            raise ValueError(f"{name}: keep_prob is {keep_prob}, and the shape {x.shape}")
+        kept = drop(ones((*x.shape[:2], *[1] * rank), dtypes.float32), 1 - float(keep_prob))
+        mask = (kept != 0).broadcast_to(x.shape)
+        return (x * kept.astype(x.dtype)), mask
+
+    compute.__doc__ = """Zero whole channels at random, and which elements are left.
+
+    Args:
+        keep_prob: the probability that a channel stays; the others are divided by it.
+    """
+    return compute
+
+
+Dropout2D = operator_class("Dropout2D", _channel_dropout("Dropout2D", 2, dropout2d), "keep_prob=0.5")
+Dropout3D = operator_class("Dropout3D", _channel_dropout("Dropout3D", 3, dropout3d), "keep_prob=0.5")

@@ -29,7 +29,7 @@ OPERATORS: Final[dict[str, str]] = {
         "AdjustHue AdjustSaturation AffineGrid GridSampler2D GridSampler3D HSVToRGB RGBToHSV ResizeArea ResizeBicubic "
         "ResizeNearestNeighborV2 ScaleAndTranslate UpsampleNearest3D UpsampleTrilinear3D"
     ),
-    "weft.ops.sampling": (
+    "weft.ops.draws": (
         "Cauchy ComputeAccidentalHits Dropout2D Dropout3D LogNormalReverse LogUniformCandidateSampler "
         "MultinomialWithReplacement NonDeterministicInts ParameterizedTruncatedNormal RandomGamma RandomPoisson "
         "Randperm RandpermV2 UniformCandidateSampler"

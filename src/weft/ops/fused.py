@@ -16,6 +16,8 @@ from weft.ops.norm import rms_norm
 
 __all__ = ["add_layer_norm", "add_rms_norm", "deformable_conv2d", "rotary_position_embedding", "swiglu"]
 
+_ROWS = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]], np.float32)
+
 
 def _a_tensor(name: str, what: str, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
@@ -63,9 +65,6 @@ def _normalized(x: Any, gamma: Any, beta: Any, *, epsilon: float) -> Any:
     mean = jnp.mean(wide, axes, keepdims=True)
     rstd = 1 / jnp.sqrt(jnp.mean(jnp.square(wide - mean), axes, keepdims=True) + epsilon)
     return ((wide - mean) * rstd * gamma + beta).astype(x.dtype), mean, rstd
-
-
-_ROWS = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]], np.float32)
 
 
 def add_layer_norm(

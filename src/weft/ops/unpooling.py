@@ -121,7 +121,7 @@ def _unpool(rank: int, x: Any, indices: Any, kernel_size: Any, stride: Any, padd
     pads = _numbers(name, "padding", padding, rank, 0)
     spatial = given.shape[given.ndim - rank :]
     usual = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(spatial, steps, pads, kernel, strict=True)]
-    wanted = usual
+    wanted: list[Any] = usual
     if output_size is not None and tuple(output_size) != ():
         wanted = list(output_size)[-rank:]
         if len(output_size) not in (rank, rank + 1, rank + 2) or any(
@@ -265,7 +265,7 @@ def _fractional_pool(
                 raise ValueError(f"{name}: output_ratio must be between 0 and 1, not {ratio}")
         if len(ratios) != rank:
             raise ValueError(f"{name}: output_ratio must be a float or {rank} of them, not {output_ratio!r}")
-        outputs = tuple(int(n * ratio) for n, ratio in zip(x.shape[2:], ratios, strict=True))
+        outputs: tuple[int, ...] = tuple(int(n * ratio) for n, ratio in zip(x.shape[2:], ratios, strict=True))
     else:
         outputs = per_dimension(name, "output_size", output_size, rank)
     for length, window, count in zip(x.shape[2:], kernel, outputs, strict=True):

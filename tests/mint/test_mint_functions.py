@@ -249,8 +249,12 @@ case(
     ),
     X, Y, U, counts=N[0, :2], eps=1e-3,
 )  # fmt: skip
-case("conv_tbc", lambda x, w, b, pad: np.pad(x, ((pad, pad), (0, 0), (0, 0)))[:-1] @ w[0]
-     + np.pad(x, ((pad, pad), (0, 0), (0, 0)))[1:] @ w[1] + b, M, M[:, :, :2].swapaxes(1, 2).repeat(2, 1)[:, :3], V, 1)  # fmt: skip
+_KERNEL = M[:, :, :2].swapaxes(1, 2).repeat(2, 1)[:, :3]
+case(
+    "conv_tbc",
+    lambda x, w, b: x[:-1] @ w[0] + x[1:] @ w[1] + b,
+    M, _KERNEL, V,
+)  # fmt: skip
 case("npu_gelu", lambda x: x * scipy.special.ndtr(x), X)
 case("conv2d", lambda x, w: np.einsum("ncij,ocij->no", x, w)[:, :, None, None], M[None], M[None])
 

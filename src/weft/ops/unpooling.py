@@ -242,9 +242,9 @@ def _fractional(x: Any, samples: Any, *, kernel: tuple[int, ...], outputs: tuple
     at = at.reshape((*x.shape[:2], math.prod(outputs), math.prod(kernel)))
     windows = jnp.take_along_axis(x.reshape((*x.shape[:2], 1, -1)), at, -1)
     best = jnp.argmax(windows, -1, keepdims=True)
-    shape = (*x.shape[:2], *outputs)
-    values = jnp.take_along_axis(windows, best, -1).reshape(shape)
-    return values, jnp.take_along_axis(at, best, -1).reshape(shape)
+    whole = (*x.shape[:2], *outputs)
+    values = jnp.take_along_axis(windows, best, -1).reshape(whole)
+    return values, jnp.take_along_axis(at, best, -1).reshape(whole)
 
 
 def _fractional_pool(

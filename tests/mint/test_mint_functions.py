@@ -236,6 +236,28 @@ case("empty", lambda *size: np.zeros(size, np.float32), 2, 3)
 case("empty_like", np.zeros_like, N)
 case("linspace", lambda a, b, n: np.linspace(a, b, n, dtype=np.float32), 0, 1, 5)
 
+# -- steps of normalization, kernels ----------------------------------------------------------------------------
+
+case("addr_", lambda x, a, b, **k: k["beta"] * x + k["alpha"] * np.outer(a, b), X, V[:2], V, beta=0.5, alpha=2.0)
+case("batch_norm_stats", lambda x, eps: (x.mean(0), 1 / np.sqrt(x.var(0) + eps)), X, 1e-3)
+case("batch_norm_elemt", lambda x, w, b, m, s: (x - m) * s * w + b, X, V, V, U[0], U[1])
+case(
+    "batch_norm_gather_stats_with_counts",
+    lambda x, mean, invstd, counts, eps: (
+        np.average(mean, 0, counts),
+        1 / np.sqrt(np.average(invstd**-2 - eps + (mean - np.average(mean, 0, counts)) ** 2, 0, counts) + eps),
+    ),
+    X, Y, U, counts=N[0, :2], eps=1e-3,
+)  # fmt: skip
+_KERNEL = M[:, :, :2].swapaxes(1, 2).repeat(2, 1)[:, :3]
+case(
+    "conv_tbc",
+    lambda x, w, b: x[:-1] @ w[0] + x[1:] @ w[1] + b,
+    M, _KERNEL, V,
+)  # fmt: skip
+case("npu_gelu", lambda x: x * scipy.special.ndtr(x), X)
+case("conv2d", lambda x, w: np.einsum("ncij,ocij->no", x, w)[:, :, None, None], M[None], M[None])
+
 #: the shape of the result depends on the values, so a graph of one shape cannot hold them
 OF_VALUES = {"bincount", "masked_select", "nonzero", "unique", "unique_consecutive"}
 #: what they are for: numbers that no other library draws

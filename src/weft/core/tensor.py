@@ -481,8 +481,12 @@ class Parameter(Tensor, metaclass=_ParameterClass):
 
     @property
     def data(self) -> Parameter:
-        """The parameter itself."""
+        """The parameter itself; setting it gives it another value, also of another shape."""
         return self
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self.set_data(value, slice_shape=True)
 
     @property
     def has_init(self) -> bool:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from weft import ops as _ops
 from weft.mint import arithmetic as _arithmetic
 from weft.mint import making as _making
+from weft.mint import normalizing as _normalizing
 from weft.mint import reducing as _reducing
 from weft.mint import shaping as _shaping
 from weft.mint.arithmetic import *
+from weft.mint.functional import conv2d as conv2d
 from weft.mint.making import *
+from weft.mint.normalizing import *
 from weft.mint.reducing import *
 from weft.mint.rows import functions as _functions
 from weft.mint.shaping import *
@@ -26,5 +29,8 @@ globals().update(_ROWS)
 
 #: public names
 __all__ = sorted(  # noqa: PLE0605
-    {*_ROWS, *_arithmetic.__all__, *_making.__all__, *_reducing.__all__, *_shaping.__all__}
+    {
+        *(*_ROWS, "conv2d", *_arithmetic.__all__, *_making.__all__),
+        *(*_normalizing.__all__, *_reducing.__all__, *_shaping.__all__),
+    }
 )

@@ -404,7 +404,9 @@ def _method_itemset(self: Any, *args: Any) -> Any:
     return self
 
 
-def _in_place(name: str, function: Any) -> Any:
+def in_place(name: str, function: Any) -> Any:
+    """A method that writes what a function makes of the tensor, and returns the tensor."""
+
     def write(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = function(self, *args, **kwargs)
         if result.shape != self.shape:
@@ -689,7 +691,7 @@ def _attach() -> None:
         **{f"{name}_": _by_method(name) for name in _WRITTEN.split()},
     }  # fmt: skip
     for name, function in {**_IN_PLACE, **more}.items():
-        add_method(name, _in_place(name, function))
+        add_method(name, in_place(name, function))
     properties: dict[str, tuple[Callable[[Any], Any], str]] = {
         "T": (lambda self: shapes.transpose(self, tuple(reversed(builtins.range(self.ndim)))), "All axes reversed."),
         "mT": (lambda self: shapes.swapaxes(self, -1, -2), "Transpose of the last two axes."),
@@ -714,7 +716,7 @@ def _attach() -> None:
     }
     for name, function in operators.items():
         setattr(Tensor, name, function)
-    in_place = {
+    augmented = {
         "+": ("__iadd__", math.add),
         "-": ("__isub__", math.sub),
         "*": ("__imul__", math.mul),
@@ -723,7 +725,7 @@ def _attach() -> None:
         "%": ("__imod__", math.floor_mod),
         "**": ("__ipow__", math.pow),
     }
-    for symbol, (name, function) in in_place.items():
+    for symbol, (name, function) in augmented.items():
         setattr(Parameter, name, _parameter_in_place(f"{symbol}=", function))
     choice.complete()
 

@@ -1,0 +1,320 @@
+"""Bessel functions of order 0 and 1.
+
+Each is an expansion in Chebyshev polynomials on both sides of a point: near zero of the function, or of what it is
+besides its logarithm, and far from it of the slowly varying factors of its asymptotic form. The coefficients are
+interpolated from SciPy's functions when the first one is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import lazily
+from weft.core.declare import op
+from weft.core.describing import described
+from weft.ops._samples import POSITIVE, unary
+from weft.ops.math import mul, sub
+from weft.ops.select import where
+
+if TYPE_CHECKING:
+    from jax.scipy import special as jax_special
+    from scipy import special
+else:
+    special, jax_special = lazily.deferred("scipy.special"), lazily.deferred("jax.scipy.special")
+
+__all__ = [
+    "bessel_j0", "bessel_j1", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1",
+]  # fmt: skip
+
+#: where the asymptotic forms of the first and second kind begin, and those of the third
+_FAR: Final = 8.0
+_FAR_K: Final = 2.0
+_DESCRIBED: Final = described(
+    x="tensor of floats.",
+    returns="Tensor: like `x`.",
+    raises="TypeError: `x` is no tensor of floats.",
+)
+
+
+@cache
+def _coefficients(name: str, degree: int = 30) -> Any:
+    """Those of an expansion, for an argument between -1 and 1."""
+    found = np.polynomial.chebyshev.chebinterpolate(lambda t: _EXPANDED[name](t.astype(np.longdouble)), degree)
+    return np.trim_zeros(np.where(np.abs(found) < 1e-18, 0, found), "b")
+
+
+def _near(t: Any) -> Any:
+    """The argument whose square an expansion near zero is in, away from zero itself."""
+    return np.maximum(np.sqrt((t + 1) / 2), 1e-9)
+
+
+def _wave(t: Any, order: int, shifted: bool) -> Any:
+    """The factors of cosine and sine in the asymptotic forms: functions of ``(far / x) ** 2``."""
+    x = (_FAR / np.maximum(np.sqrt((t + 1) / 2), 1e-6)).astype(np.float64)
+    phase = x - (0.25 + 0.5 * order) * np.pi
+    first, second = special.jv(order, x), special.yv(order, x)
+    root = np.sqrt(np.pi * x / 2)
+    if shifted:
+        return root * (second * np.cos(phase) - first * np.sin(phase)) * x / _FAR
+    return root * (first * np.cos(phase) + second * np.sin(phase))
+
+
+def _beside_log(t: Any, order: int) -> Any:
+    """A function of the third kind near zero without its logarithm."""
+    x = (_FAR_K * _near(t)).astype(np.float64)
+    if order == 0:
+        return special.k0(x) + np.log(x / 2) * special.i0(x)
+    return x * (special.k1(x) - np.log(x / 2) * special.i1(x))
+
+
+def _second_near(t: Any, order: int) -> Any:
+    """A function of the second kind near zero without its logarithm."""
+    x = (_FAR * _near(t)).astype(np.float64)
+    if order == 0:
+        return special.y0(x) - 2 / np.pi * np.log(x / 2) * special.j0(x)
+    return x * (special.y1(x) - 2 / np.pi * np.log(x / 2) * special.j1(x))
+
+
+_EXPANDED: Final[dict[str, Callable[[Any], Any]]] = {
+    "j0": lambda t: special.j0((_FAR * _near(t)).astype(np.float64)),
+    "j1": lambda t: special.j1((_FAR * _near(t)).astype(np.float64)) / (_FAR * _near(t)).astype(np.float64),
+    "y0": lambda t: _second_near(t, 0),
+    "y1": lambda t: _second_near(t, 1),
+    "p0": lambda t: _wave(t, 0, False),
+    "q0": lambda t: _wave(t, 0, True),
+    "p1": lambda t: _wave(t, 1, False),
+    "q1": lambda t: _wave(t, 1, True),
+    "k0": lambda t: _beside_log(t, 0),
+    "k1": lambda t: _beside_log(t, 1),
+    "k0e": lambda t: _scaled(t, special.k0e),
+    "k1e": lambda t: _scaled(t, special.k1e),
+}
+
+
+def _scaled(t: Any, function: Any) -> Any:
+    """The slowly varying factor of a function of the third kind far from zero, in ``far / x``."""
+    x = (_FAR_K / np.maximum((t + 1) / 2, 1e-6)).astype(np.float64)
+    return np.sqrt(x) * function(x)
+
+
+def _expanded(name: str, t: Any) -> Any:
+    """An expansion at ``t`` between -1 and 1, by Clenshaw's recurrence."""
+    first, *rest = [jnp.asarray(c, t.dtype) for c in _coefficients(name)]
+    after = before = jnp.zeros_like(t)
+    for coefficient in reversed(rest):
+        after, before = 2 * t * after - before + coefficient, after
+    return t * after - before + first
+
+
+def _wide(name: str, x: Any) -> Any:
+    """The operand in a type in which expansions are exact enough."""
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        raise TypeError(f"{name}: the input must be a tensor of floats, not of {x.dtype}")
+    return x if x.dtype == jnp.float64 else x.astype(jnp.float32)
+
+
+def _first_and_second(x: Any, order: int, second: bool) -> Any:
+    """J or Y of what is not negative."""
+    near = jnp.minimum(x, _FAR)
+    square = 2 * jnp.square(near / _FAR) - 1
+    first_near = _expanded(f"j{order}", square) * (near if order else 1)
+    if second:
+        logarithm = jnp.log(jnp.where(near > 0, near, 1) / 2)
+        beside = _expanded(f"y{order}", square)
+        low = (beside / jnp.where(near > 0, near, 1) if order else beside) + 2 / np.pi * logarithm * first_near
+        low = jnp.where(near > 0, low, -jnp.inf)
+    else:
+        low = first_near
+    far = jnp.maximum(x, _FAR)
+    ratio = _FAR / far
+    t = 2 * jnp.square(ratio) - 1
+    phase = far - (0.25 + 0.5 * order) * np.pi
+    cosine, sine = jnp.cos(phase), jnp.sin(phase)
+    p, q = _expanded(f"p{order}", t), _expanded(f"q{order}", t) * ratio
+    wave = p * sine + q * cosine if second else p * cosine - q * sine
+    high = jnp.where(jnp.isinf(far), 0, jnp.sqrt(2 / (np.pi * far)) * wave)
+    return jnp.where(x <= _FAR, low, high)
+
+
+def _third(x: Any, order: int, scaled: bool) -> Any:
+    """K of what is positive, times ``exp(x)`` where it is scaled."""
+    near = jnp.clip(x, 0, _FAR_K)
+    safe = jnp.where(near > 0, near, 1)
+    beside = _expanded(f"k{order}", 2 * jnp.square(near / _FAR_K) - 1)
+    logarithm = jnp.log(safe / 2)
+    if order:
+        low = beside / safe + logarithm * jax_special.i1(near)
+    else:
+        low = beside - logarithm * jax_special.i0(near)
+    far = jnp.maximum(x, _FAR_K)
+    high = _expanded(f"k{order}e", 2 * (_FAR_K / far) - 1) / jnp.sqrt(far)
+    if scaled:
+        low = low * jnp.exp(near)
+    else:
+        high = high * jnp.exp(-far)
+    found = jnp.where(x <= _FAR_K, low, high)
+    return jnp.where(x > 0, found, jnp.inf)
+
+
+def _narrow(name: str, x: Any, compute: Callable[[Any], Any]) -> Any:
+    wide = _wide(name, x)
+    return jnp.where(jnp.isnan(wide), wide, compute(wide)).astype(x.dtype)
+
+
+def _over(numerator: Any, x: Any, at_zero: float) -> Any:
+    """A quotient, and its limit where `x` is 0."""
+    zero = x == 0
+    return where(zero, at_zero, numerator / where(zero, 1.0, x))
+
+
+@op(
+    "BesselFunctionJ0",
+    classes=(),
+    elementwise=True,
+    samples=unary(),
+    gradient=lambda x, out, dout: (mul(-bessel_j1(x), dout),),
+    describe=_DESCRIBED,
+)
+def bessel_j0(x: Any) -> Any:
+    """The Bessel function of the first kind of order 0.
+
+    Example:
+        >>> print(bessel_j0(Tensor([0.0])))
+        [1.]
+    """
+    return _narrow("bessel_j0", x, lambda v: _first_and_second(jnp.abs(v), 0, False))
+
+
+@op(
+    "BesselFunctionJ1",
+    classes=(),
+    elementwise=True,
+    samples=unary(),
+    gradient=lambda x, out, dout: (mul(sub(bessel_j0(x), _over(out, x, 0.5)), dout),),
+    describe=_DESCRIBED,
+)
+def bessel_j1(x: Any) -> Any:
+    """The Bessel function of the first kind of order 1.
+
+    Example:
+        >>> print(bessel_j1(Tensor([0.0])))
+        [0.]
+    """
+    return _narrow("bessel_j1", x, lambda v: jnp.sign(v) * _first_and_second(jnp.abs(v), 1, False))
+
+
+def _of_positive(v: Any, order: int) -> Any:
+    return _first_and_second(jnp.maximum(v, 0), order, True)
+
+
+@op(
+    "BesselFunctionY0",
+    classes=(),
+    elementwise=True,
+    samples=unary(POSITIVE),
+    gradient=lambda x, out, dout: (mul(-bessel_y1(x), dout),),
+    describe=_DESCRIBED,
+)
+def bessel_y0(x: Any) -> Any:
+    """The Bessel function of the second kind of order 0; minus infinity of what is not positive.
+
+    Example:
+        >>> print(bessel_y0(Tensor([1.0, 2.0])).round(decimals=4))
+        [0.0883 0.5104]
+    """
+    return _narrow("bessel_y0", x, lambda v: _of_positive(v, 0))
+
+
+@op(
+    "BesselFunctionY1",
+    classes=(),
+    elementwise=True,
+    samples=unary(POSITIVE),
+    gradient=lambda x, out, dout: (mul(sub(bessel_y0(x), out / x), dout),),
+    describe=_DESCRIBED,
+)
+def bessel_y1(x: Any) -> Any:
+    """The Bessel function of the second kind of order 1; minus infinity of what is not positive.
+
+    Example:
+        >>> print(bessel_y1(Tensor([1.0, 2.0])).round(decimals=4))
+        [-0.7812 -0.107 ]
+    """
+    return _narrow("bessel_y1", x, lambda v: _of_positive(v, 1))
+
+
+@op(
+    "BesselFunctionK0",
+    classes=(),
+    elementwise=True,
+    samples=unary(POSITIVE),
+    gradient=lambda x, out, dout: (mul(-bessel_k1(x), dout),),
+    describe=_DESCRIBED,
+)
+def bessel_k0(x: Any) -> Any:
+    """The modified Bessel function of the second kind of order 0; infinity of what is not positive.
+
+    Example:
+        >>> print(bessel_k0(Tensor([1.0, 2.0])).round(decimals=4))
+        [0.421  0.1139]
+    """
+    return _narrow("bessel_k0", x, lambda v: _third(v, 0, False))
+
+
+@op(
+    "BesselFunctionK0e",
+    classes=(),
+    elementwise=True,
+    samples=unary(POSITIVE),
+    gradient=lambda x, out, dout: (mul(sub(out, bessel_k1e(x)), dout),),
+    describe=_DESCRIBED,
+)
+def bessel_k0e(x: Any) -> Any:
+    """`bessel_k0` times ``exp(x)``.
+
+    Example:
+        >>> print(bessel_k0e(Tensor([1.0, 2.0])).round(decimals=4))
+        [1.1445 0.8416]
+    """
+    return _narrow("bessel_k0e", x, lambda v: _third(v, 0, True))
+
+
+@op(
+    "BesselFunctionK1",
+    classes=(),
+    elementwise=True,
+    samples=unary(POSITIVE),
+    gradient=lambda x, out, dout: (mul(-(bessel_k0(x) + out / x), dout),),
+    describe=_DESCRIBED,
+)
+def bessel_k1(x: Any) -> Any:
+    """The modified Bessel function of the second kind of order 1; infinity of what is not positive.
+
+    Example:
+        >>> print(bessel_k1(Tensor([1.0, 2.0])).round(decimals=4))
+        [0.6019 0.1399]
+    """
+    return _narrow("bessel_k1", x, lambda v: _third(v, 1, False))
+
+
+@op(
+    "BesselFunctionK1e",
+    classes=(),
+    elementwise=True,
+    samples=unary(POSITIVE),
+    gradient=lambda x, out, dout: (mul(out - bessel_k0e(x) - out / x, dout),),
+    describe=_DESCRIBED,
+)
+def bessel_k1e(x: Any) -> Any:
+    """`bessel_k1` times ``exp(x)``.
+
+    Example:
+        >>> print(bessel_k1e(Tensor([1.0, 2.0])).round(decimals=4))
+        [1.6362 1.0335]
+    """
+    return _narrow("bessel_k1e", x, lambda v: _third(v, 1, True))

@@ -1,0 +1,193 @@
+"""Distances and similarities of vectors, and how vectors are combined."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from weft.core.declare import op
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops._kinks import vector_norm
+from weft.ops._rules import one_axis, operands
+from weft.ops._samples import A, B
+from weft.ops.math import maximum
+from weft.ops.matmul import matmul
+from weft.ops.reduce import reduce_sum
+
+__all__ = ["bidense", "combinations", "cosine_similarity", "dist", "pdist"]
+
+
+def _floats(name: str, what: str, value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+    if not value.dtype.is_floating:
+        raise TypeError(f"{name}: {what} must be a tensor of floats, not of {value.dtype}")
+    return value
+
+
+@op("DistanceOfOrder", classes=(), samples=lambda: [Sample((A, B), {"p": p}) for p in (1.0, 2.0, 3.0)])
+def _distance(a: Any, b: Any, *, p: float) -> Any:
+    """The norm of a difference."""
+    a, b = operands("dist", a, b)
+    gap = a - b
+    return vector_norm(gap, p, tuple(range(gap.ndim)))
+
+
+def dist(input: Any, other: Any, p: int = 2) -> Any:
+    """The norm of the difference of two tensors.
+
+    Args:
+        input: tensor of floats.
+        other: tensor that broadcasts with it.
+        p: order of the norm, an int that is not negative.
+
+    Returns:
+        Tensor: a number.
+
+    Raises:
+        TypeError: an argument is no tensor of floats, or `p` no int.
+        ValueError: `p` is negative.
+
+    Example:
+        >>> print(dist(Tensor([1.0, 1.0]), Tensor([4.0, 5.0])))
+        5.0
+    """
+    a, b = _floats("dist", "input", input), _floats("dist", "other", other)
+    if isinstance(p, bool) or not isinstance(p, int):
+        raise TypeError(f"dist: p must be an int, not {type(p).__name__}")
+    if p < 0:
+        raise ValueError(f"dist: p must not be negative, not {p}")
+    return _distance(a, b, float(p))
+
+
+@op("PairwiseDistances", classes=(), samples=lambda: [Sample((A.T.copy(),), {"p": p}) for p in (1.0, 2.0, 3.0)])
+def _pdist(x: Any, *, p: float) -> Any:
+    """Distances of all pairs of rows."""
+    first, second = np.triu_indices(x.shape[0], 1)
+    return vector_norm(x[first] - x[second], p, (-1,))
+
+
+def pdist(input: Any, p: float = 2.0) -> Any:
+    """The distances of all pairs of rows.
+
+    Args:
+        input: (n, m), of floats.
+        p: order of the norm, a float that is not negative.
+
+    Returns:
+        Tensor: (n * (n - 1) / 2,).
+
+    Raises:
+        TypeError: `input` is no tensor of floats, or `p` no float.
+        ValueError: `p` is negative, or `input` is no matrix.
+
+    Example:
+        >>> print(pdist(Tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])))
+        [5.        1.        4.2426405]
+    """
+    x = _floats("pdist", "the input", input)
+    if not isinstance(p, float):
+        raise TypeError(f"pdist: p must be a float, not {type(p).__name__}")
+    if not p >= 0:
+        raise ValueError(f"pdist: p must not be negative, not {p}")
+    if x.ndim != 2:
+        raise ValueError(f"pdist: the input must be a matrix, not of shape {x.shape}")
+    return _pdist(x, p)
+
+
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-08) -> Any:
+    """The cosine of the angle of vectors along an axis.
+
+    Args:
+        x1: tensor of floats.
+        x2: tensor of floats.
+        dim: the axis.
+        eps: least product of their lengths that is divided by.
+
+    Returns:
+        Tensor: without the axis.
+
+    Raises:
+        TypeError: an argument is no tensor of floats.
+        ValueError: there is no such axis.
+
+    Example:
+        >>> print(cosine_similarity(Tensor([[3.0, 4.0]]), Tensor([[4.0, 3.0]])))
+        [0.96]
+    """
+    a, b = _floats("cosine_similarity", "x1", x1), _floats("cosine_similarity", "x2", x2)
+    axis = one_axis("cosine_similarity", dim, max(a.ndim, b.ndim))
+    lengths = _length(a, axis - max(a.ndim, b.ndim)) * _length(b, axis - max(a.ndim, b.ndim))
+    return reduce_sum(a * b, axis) / maximum(lengths, eps)
+
+
+@op("LengthOfVectors", classes=(), samples=lambda: [Sample((A,), {"axis": -1}), Sample((A,), {"axis": -2})])
+def _length(x: Any, *, axis: int) -> Any:
+    """The lengths of vectors along an axis."""
+    return vector_norm(x, 2, (axis,))
+
+
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """All ways to choose elements, as rows; see `itertools.combinations`.
+
+    Args:
+        input: 1-D tensor.
+        r: how many are chosen.
+        with_replacement: an element may be chosen again.
+
+    Returns:
+        Tensor: (ways, r).
+
+    Raises:
+        TypeError: `input` is no tensor.
+        ValueError: it does not have one dimension, or nothing is chosen.
+
+    Example:
+        >>> print(combinations(Tensor([1, 2, 3])))
+        [[1 2]
+         [1 3]
+         [2 3]]
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"combinations: the input must be a Tensor, not {type(input).__name__}")
+    if input.ndim != 1:
+        raise ValueError(f"combinations: the input must have one dimension, not shape {input.shape}")
+    if r < 1:
+        raise ValueError(f"combinations: at least one element must be chosen, not {r}")
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = np.array([*choose(range(input.shape[0]), r)], np.int64).reshape((-1, r))
+    return input[Tensor(rows)]
+
+
+def bidense(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """A bilinear layer: ``input1 @ weight[i] @ input2 + bias[i]`` of each pair of vectors.
+
+    Args:
+        input1: (..., n).
+        input2: (..., m), with the same dimensions besides the last.
+        weight: (outputs, n, m).
+        bias: (outputs,), or a number; None for none.
+
+    Returns:
+        Tensor: (..., outputs).
+
+    Raises:
+        TypeError: an argument is no tensor.
+        ValueError: the dimensions before the last differ.
+
+    Example:
+        >>> print(bidense(Tensor([[1.0, 2.0]]), Tensor([[3.0]]), Tensor([[[1.0], [1.0]]])))
+        [[9.]]
+    """
+    for name, value in (("input1", input1), ("input2", input2), ("weight", weight), ("bias", bias)):
+        if not isinstance(value, Tensor) and not (value is None and name == "bias"):
+            raise TypeError(f"bidense: {name} must be a Tensor, not {type(value).__name__}")
+    if input1.shape[:-1] != input2.shape[:-1]:
+        raise ValueError(f"bidense: inputs of shapes {input1.shape} and {input2.shape} are no pairs of vectors")
+    by_output = matmul(input1.expand_dims(-2).expand_dims(-2), weight)  # (..., outputs, 1, m)
+    found = matmul(by_output, input2.expand_dims(-2).expand_dims(-1))
+    found = found.reshape((*input1.shape[:-1], weight.shape[0]))
+    return found if bias is None else found + bias

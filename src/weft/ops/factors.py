@@ -1,0 +1,331 @@
+"""Factors of matrices as LAPACK keeps them, what is solved with them, and the diagonals and norms of matrices."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import op
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops._rules import floating, numbers, one_axis
+from weft.ops._samples import one
+from weft.ops.create import eye
+from weft.ops.gather import gather
+from weft.ops.linalg import qr, triangular_solve
+from weft.ops.matmul import matmul
+from weft.ops.select import where
+from weft.ops.shape import tril, triu
+from weft.ops.statistics import norm
+
+__all__ = ["geqrf", "lstsq", "lu_unpack", "matrix_norm", "matrix_set_diag", "orgqr", "ormqr"]
+
+_TALL = np.array([[3.0, 1.0], [0.25, 2.0], [0.75, 0.5]], np.float32)
+_TAU = np.array([1.25, 1.5], np.float32)
+
+
+def _a_matrix(name: str, what: str, value: Any, least: int = 2) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+    if value.ndim < least:
+        raise ValueError(f"{name}: {what} must have at least {least} dimensions, not shape {value.shape}")
+    return value
+
+
+def geqrf(input: Any) -> Any:
+    """The QR decomposition of matrices as reflections.
+
+    Args:
+        input: tensor of shape (..., m, n), of floats or complex numbers.
+
+    Returns:
+        tuple[Tensor, Tensor]: R, with the vectors of the reflections below its diagonal, and their coefficients.
+
+    Raises:
+        TypeError: `input` is no tensor.
+        ValueError: it has less than 2 dimensions.
+
+    Example:
+        >>> print(geqrf(Tensor([[3.0, 1.0], [4.0, 2.0]]))[1])
+        [1.6 0. ]
+    """
+    return _geqrf(_a_matrix("geqrf", "the input", input))
+
+
+@op("HouseholderFactors", classes=(), multiple=True, no_gradient="LAPACK's reflections", samples=one(_TALL))
+def _geqrf(x: Any) -> Any:
+    """Upper triangle and reflections of a QR decomposition, and the coefficients of the reflections."""
+    factors, coefficients = jnp.linalg.qr(floating(x), mode="raw")
+    return jnp.swapaxes(factors, -1, -2), coefficients
+
+
+def _reflected(vectors: Any, coefficients: Any, x: Any, adjoint: bool) -> Any:
+    """The product of reflections with matrices: ``H_1 H_2 ... H_k x``, or the adjoint of that product with `x`."""
+    rows, count = vectors.shape[-2], coefficients.shape[-1]
+    below = jnp.tril(jnp.ones((rows, count), bool), -1)
+    # each vector is 0 above its diagonal element, which is 1
+    units = jnp.where(below, vectors[..., :count], jnp.eye(rows, count, dtype=vectors.dtype))
+    units, scales = jnp.moveaxis(units, -1, 0), jnp.moveaxis(coefficients, -1, 0)
+    if adjoint:
+        scales = scales.conj()
+
+    def reflect(x: Any, factor: Any) -> Any:
+        unit, scale = factor
+        along = jnp.einsum("...i,...ij->...j", unit.conj(), x)
+        return x - scale[..., None, None] * unit[..., :, None] * along[..., None, :], None
+
+    return jax.lax.scan(reflect, x, (units, scales), reverse=not adjoint)[0]
+
+
+@op("HouseholderProduct", classes=(), samples=lambda: [Sample((_TALL, _TAU), {}), Sample((_TALL, _TAU[:1]), {})])
+def _orgqr(vectors: Any, coefficients: Any) -> Any:
+    """The first columns of a product of reflections."""
+    rows, columns = vectors.shape[-2:]
+    unit = jnp.broadcast_to(jnp.eye(rows, columns, dtype=vectors.dtype), vectors.shape)
+    return _reflected(vectors, coefficients, unit, False)
+
+
+def orgqr(input: Any, input2: Any) -> Any:
+    """The first columns of a product of reflections, which `geqrf` gives.
+
+    Args:
+        input: vectors below the diagonals of matrices, (..., m, n) with m not less than n.
+        input2: coefficients, (..., k) with k not more than n.
+
+    Returns:
+        Tensor: like `input`.
+
+    Raises:
+        TypeError: an argument is no tensor.
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> print(orgqr(*geqrf(Tensor([[3.0, 1.0], [4.0, 2.0]]))).abs())
+        [[0.6 0.8]
+         [0.8 0.6]]
+    """
+    x, scales = _a_matrix("orgqr", "input", input), _a_matrix("orgqr", "input2", input2, 1)
+    if x.shape[-2] < x.shape[-1] or scales.shape[-1] > x.shape[-1] or scales.shape[:-1] != x.shape[:-2]:
+        raise ValueError(f"orgqr: coefficients of shape {scales.shape} are not those of matrices of shape {x.shape}")
+    return _orgqr(x, scales)
+
+
+@op(
+    "HouseholderMultiply",
+    classes=(),
+    samples=lambda: [
+        Sample((_TALL, _TAU, _TALL), {"left": True, "transpose": False}),
+        Sample((_TALL, _TAU, _TALL.T.copy()), {"left": False, "transpose": True}),
+    ],
+)
+def _ormqr(vectors: Any, coefficients: Any, x: Any, *, left: bool, transpose: bool) -> Any:
+    """The product of reflections with matrices, on the left or on the right of them."""
+    if left:
+        return _reflected(vectors, coefficients, x, transpose)
+    return jnp.swapaxes(_reflected(vectors, coefficients, jnp.swapaxes(x, -1, -2).conj(), not transpose), -1, -2).conj()
+
+
+def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+    """Matrices multiplied by a product Q of reflections, which `geqrf` gives.
+
+    Args:
+        input: vectors below the diagonals of matrices, (..., mn, k).
+        tau: coefficients, (..., min(mn, k)).
+        other: the matrices, (..., m, n).
+        left: ``Q @ other``, else ``other @ Q``.
+        transpose: with the adjoint of Q.
+
+    Returns:
+        Tensor: like `other`.
+
+    Raises:
+        TypeError: an argument is no tensor, or no bool.
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> vectors, tau = geqrf(Tensor([[3.0, 1.0], [4.0, 2.0]]))
+        >>> print(ormqr(vectors, tau, Tensor([[3.0], [4.0]]), transpose=True).abs().round())
+        [[5.]
+         [0.]]
+    """
+    x, scales = _a_matrix("ormqr", "input", input), _a_matrix("ormqr", "tau", tau, 1)
+    matrices = _a_matrix("ormqr", "other", other)
+    for name, value in (("left", left), ("transpose", transpose)):
+        if not isinstance(value, bool):
+            raise TypeError(f"ormqr: {name} must be a bool, not {type(value).__name__}")
+    if scales.shape[-1] > min(x.shape[-2:]) or matrices.shape[-2 if left else -1] != x.shape[-2]:
+        raise ValueError(
+            f"ormqr: shapes {x.shape} and {scales.shape} are no reflections of matrices of shape {matrices.shape}"
+        )
+    return _ormqr(x, scales, matrices, left, transpose)
+
+
+def lstsq(input: Any, A: Any) -> Any:
+    """The solution of ``input @ x = A`` with the least squares, or of those that solve it the smallest one.
+
+    Args:
+        input: matrix of full rank, (m, n), of floats.
+        A: right sides, (m, k) or (m,), of the same element type.
+
+    Returns:
+        Tensor: (n, k).
+
+    Raises:
+        TypeError: the arguments are no tensors of one type.
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> print(lstsq(Tensor([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]]), Tensor([[2.0], [4.0], [1.0]])))
+        [[1.]
+         [1.]]
+    """
+    x, right = _a_matrix("lstsq", "input", input), _a_matrix("lstsq", "A", A, 1)
+    if x.dtype is not right.dtype or not x.dtype.is_floating:
+        raise TypeError(f"lstsq: the matrices must be of one floating type, not {x.dtype} and {right.dtype}")
+    if x.ndim != 2 or right.ndim > 2 or right.shape[0] != x.shape[0]:
+        raise ValueError(f"lstsq: right sides of shape {right.shape} do not fit a matrix of shape {x.shape}")
+    kind = x.dtype
+    if kind is dtypes.float16:
+        x, right = x.astype(dtypes.float32), right.astype(dtypes.float32)
+    right = right if right.ndim == 2 else right.expand_dims(-1)
+    if x.shape[0] >= x.shape[1]:
+        q, r = qr(x)
+        found = triangular_solve(r, matmul(q.T, right))
+    else:
+        q, r = qr(x.T)
+        found = matmul(q, triangular_solve(r, right, transposed=True))
+    return found.astype(kind)
+
+
+@op("RowsOfPivots", classes=(), no_gradient="integer result", samples=one(np.array([2, 3, 3], np.int32), rows=4))
+def _rows_of_pivots(pivots: Any, *, rows: int) -> Any:
+    """The order in which an LU decomposition has the rows."""
+    return jax.lax.linalg.lu_pivots_to_permutation(pivots.astype(jnp.int32) - 1, rows)
+
+
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    """The factors of an LU decomposition as matrices: ``P @ L @ U`` is what was decomposed.
+
+    Args:
+        LU_data: both triangles in one, (..., m, n).
+        LU_pivots: rows that were exchanged, counted from 1, (..., min(m, n)).
+        unpack_data: make L and U; else they are None.
+        unpack_pivots: make P; else it is None.
+
+    Returns:
+        tuple[Tensor, Tensor, Tensor]: P, L and U.
+
+    Raises:
+        TypeError: the first arguments are no tensors.
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> import numpy as np
+        >>> p, l, u = lu_unpack(Tensor([[4.0, 2.0], [0.5, 3.0]]), Tensor(np.array([2, 2], np.int32)))
+        >>> print(p @ l @ u)
+        [[2. 4.]
+         [4. 2.]]
+    """
+    data, pivots = _a_matrix("lu_unpack", "LU_data", LU_data), _a_matrix("lu_unpack", "LU_pivots", LU_pivots, 1)
+    rows, columns = data.shape[-2:]
+    least = min(rows, columns)
+    if pivots.shape != (*data.shape[:-2], least):
+        raise ValueError(f"lu_unpack: pivots of shape {pivots.shape} are not those of matrices of shape {data.shape}")
+    p = lower = upper = None
+    if unpack_pivots:
+        p = eye(rows, rows, data.dtype)[_rows_of_pivots(pivots, rows)].swapaxes(-1, -2)
+    if unpack_data:
+        lower = tril(data[..., :least], -1) + eye(rows, least, data.dtype)
+        upper = triu(data[..., :least, :])
+    return p, lower, upper
+
+
+_ORDERS: Final = (2, -2, 1, -1, float("inf"), float("-inf"), "fro", "nuc")
+
+
+def matrix_norm(A: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False, *, dtype: Any = None) -> Any:
+    """The norm of the matrices in two axes.
+
+    Args:
+        A: tensor.
+        ord: ``"fro"``, ``"nuc"``, ``inf``, ``-inf``, 1, -1, 2 or -2.
+        axis: the two axes.
+        keepdims: leave them with size 1.
+        dtype: element type to compute in.
+
+    Returns:
+        Tensor: floating point, without the axes.
+
+    Raises:
+        TypeError: `axis` is no tuple of ints.
+        ValueError: there is no such norm or axis, or an axis comes twice.
+
+    Example:
+        >>> print(matrix_norm(Tensor([[3.0, 4.0], [0.0, 1.0]]), 1))
+        5.0
+    """
+    matrices = _a_matrix("matrix_norm", "the input", A, 1)
+    if ord not in _ORDERS:
+        raise ValueError(f"matrix_norm: ord must be one of {_ORDERS}, not {ord!r}")
+    if not isinstance(axis, (tuple, list)) or len(axis) != 2:
+        raise (ValueError if isinstance(axis, (tuple, list)) else TypeError)(
+            f"matrix_norm: axis must be a tuple of two ints, not {axis!r}"
+        )
+    axes = tuple(one_axis("matrix_norm", a, matrices.ndim) for a in axis)
+    if axes[0] == axes[1]:
+        raise ValueError(f"matrix_norm: axis {axis} names one axis twice")
+    return norm(matrices, ord, axes, keepdims, dtype=dtype)
+
+
+_ALIGNED: Final = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
+
+
+def matrix_set_diag(x: Any, diagonal: Any, k: Any = 0, align: str = "RIGHT_LEFT") -> Any:
+    """Matrices with other diagonals.
+
+    Args:
+        x: tensor of shape (..., m, n).
+        diagonal: the elements of one diagonal, (..., length), or of several ones from the highest down,
+            (..., number, length of the longest).
+        k: which diagonal, or a tensor of the lowest and the highest; those above the main one are positive.
+        align: where shorter diagonals stand in their rows, those above the main one and those below it:
+            ``"RIGHT_LEFT"``, ``"LEFT_RIGHT"``, ``"LEFT_LEFT"`` or ``"RIGHT_RIGHT"``.
+
+    Returns:
+        Tensor: like `x`.
+
+    Raises:
+        TypeError: an argument is no tensor.
+        ValueError: the shapes do not fit, or `align` is another word.
+
+    Example:
+        >>> print(matrix_set_diag(Tensor([[1, 2], [3, 4]]), Tensor([8, 9])))
+        [[8 2]
+         [3 9]]
+    """
+    matrices, given = _a_matrix("matrix_set_diag", "x", x), _a_matrix("matrix_set_diag", "diagonal", diagonal, 1)
+    if align not in _ALIGNED:
+        raise ValueError(f"matrix_set_diag: align must be one of {_ALIGNED}, not {align!r}")
+    bounds = numbers(k)
+    low, high = bounds[0], bounds[-1]
+    rows, columns = matrices.shape[-2:]
+    if len(bounds) > 2 or not -rows < low <= high < columns:
+        raise ValueError(f"matrix_set_diag: matrices of shape {matrices.shape} have no diagonals {bounds}")
+    longest = min(rows + min(high, 0), columns - max(low, 0))
+    wanted = (*matrices.shape[:-2], *((high - low + 1,) if high > low else ()), longest)
+    if given.shape != wanted and given.shape != (*matrices.shape[:-2], high - low + 1, longest):
+        raise ValueError(f"matrix_set_diag: the diagonals must have the shape {wanted}, not {given.shape}")
+    at = np.arange(columns) - np.arange(rows)[:, None]  # the diagonal of each element
+    first = np.minimum(np.arange(rows)[:, None], np.arange(columns))  # and its place there
+    length = np.minimum(rows + np.minimum(at, 0), columns - np.maximum(at, 0))
+    above, below = align.split("_")
+    to_right = np.where(at >= 0, above == "RIGHT", below == "RIGHT")
+    place = first + np.where(to_right, longest - length, 0)
+    inside = (at >= low) & (at <= high)
+    flat = np.where(inside, (high - at) * longest + place, 0)
+    found = gather(given.reshape((*matrices.shape[:-2], -1)).astype(matrices.dtype), Tensor(flat), -1)
+    return where(Tensor(inside), found, matrices)

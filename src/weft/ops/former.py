@@ -1,0 +1,238 @@
+"""Names that operations also have: those of kernels, of earlier releases, and functions of what is a method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft import dtypes
+from weft.core.tensor import Tensor
+from weft.ops import activation, compare, create, cumulative, joining, math, matmul, padding, pool, random
+from weft.ops import loss as losses
+from weft.ops import shape as shapes
+from weft.ops.binary import float_power
+
+__all__ = [
+    "adaptive_avg_pool2d_ext", "baddbmm_ext", "bernoulli_ext", "diagflat", "dict_setitem", "diff_ext", "einsum_ext",
+    "eps", "float_power_ext", "floordiv", "floormod", "hastype", "isconstant", "isnan_ext", "list_equal", "move_to",
+    "mse_loss_ext", "reshape_", "row_stack", "scalar_max", "scalar_min", "soft_shrink", "tensor_muls", "tensor_range",
+    "tuple_div", "type_as", "upsample", "view_as",
+]  # fmt: skip
+
+adaptive_avg_pool2d_ext = pool.adaptive_avg_pool2d
+baddbmm_ext = matmul.baddbmm
+diff_ext = cumulative.diff
+einsum_ext = matmul.einsum
+float_power_ext = float_power
+floordiv = math.floor_div
+floormod = math.floor_mod
+isnan_ext = compare.isnan
+mse_loss_ext = losses.mse_loss
+reshape_ = shapes.reshape
+row_stack = joining.vstack
+soft_shrink = activation.softshrink
+tensor_muls = math.mul
+tensor_range = create.range
+upsample = padding.interpolate
+scalar_max = max
+scalar_min = min
+
+
+def _a_tensor(name: str, value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}: the input must be a Tensor, not {type(value).__name__}")
+    return value
+
+
+def bernoulli_ext(input: Any, *, generator: Any = None) -> Any:
+    """Ones with probabilities, zeros otherwise.
+
+    Args:
+        input: the probabilities, a tensor of floats.
+        generator: None: random numbers follow `set_seed`.
+
+    Returns:
+        Tensor: like `input`.
+
+    Raises:
+        TypeError: `input` is no tensor.
+
+    Example:
+        >>> print(bernoulli_ext(Tensor([0.0, 1.0])))
+        [0. 1.]
+    """
+    if generator is not None:
+        raise NotImplementedError("bernoulli_ext: random numbers follow set_seed; generator must be None")
+    return random.bernoulli(_a_tensor("bernoulli_ext", input), input)
+
+
+def diagflat(input: Any, offset: int = 0) -> Any:
+    """The matrix on a diagonal of which the elements of a tensor stand.
+
+    Args:
+        input: tensor.
+        offset: the diagonal: those above the main one are positive.
+
+    Returns:
+        Tensor: a square matrix.
+
+    Raises:
+        TypeError: `input` is no tensor, or `offset` no int.
+
+    Example:
+        >>> print(diagflat(Tensor([1, 2])))
+        [[1 0]
+         [0 2]]
+    """
+    given = _a_tensor("diagflat", input)
+    if isinstance(offset, bool) or not isinstance(offset, int):
+        raise TypeError(f"diagflat: offset must be an int, not {type(offset).__name__}")
+    return shapes.diag_embed(given.ravel(), offset)
+
+
+def dict_setitem(data: Any, key: Any, value: Any) -> dict[Any, Any]:
+    """A dict with one item replaced.
+
+    Example:
+        >>> dict_setitem({"a": 1}, "b", 2)
+        {'a': 1, 'b': 2}
+    """
+    return {**data, key: value}
+
+
+def eps(x: Any) -> Any:
+    """The distance from 1 to the next number of an element type, in the shape of a tensor.
+
+    Args:
+        x: tensor of floats.
+
+    Returns:
+        Tensor: like `x`.
+
+    Raises:
+        TypeError: `x` is no tensor of floats.
+
+    Example:
+        >>> print(eps(Tensor([5.0])))
+        [1.1920929e-07]
+    """
+    given = _a_tensor("eps", x)
+    if given.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
+        raise TypeError(f"eps: the input must be a tensor of floats, not of {given.dtype}")
+    return create.full(given.shape, float(np.finfo(given.dtype.np_dtype).eps), dtype=given.dtype)
+
+
+def hastype(x: Any, t: Any) -> bool:
+    """Whether a value is of a type: an element type stands for Python's numbers, `tensor_type` for tensors.
+
+    Example:
+        >>> import weft
+        >>> hastype(3, weft.int64), hastype(Tensor([3]), weft.int64)
+        (True, False)
+    """
+    if isinstance(x, Tensor):
+        return t is dtypes.tensor_type
+    if isinstance(x, (tuple, list)):
+        return t is (dtypes.tuple_ if isinstance(x, tuple) else dtypes.list_)
+    if not isinstance(x, (bool, int, float)):
+        return False
+    own = dtypes.bool_ if isinstance(x, bool) else dtypes.int64 if isinstance(x, int) else dtypes.float32
+    return t is own or t is dtypes.number
+
+
+def isconstant(x: Any) -> bool:
+    """Whether a value is known before the graph runs; a tensor that the graph computes is not.
+
+    Example:
+        >>> isconstant(3)
+        True
+    """
+    return not (isinstance(x, Tensor) and x.is_symbolic)
+
+
+def list_equal(x: Any, y: Any) -> bool:
+    """Whether two lists are equal.
+
+    Example:
+        >>> list_equal([1], [1])
+        True
+    """
+    return bool(x == y)
+
+
+def move_to(input: Any, to: str = "CPU", blocking: bool = True) -> Any:
+    """A copy of a tensor, which is on the one device that there is.
+
+    Args:
+        input: tensor, or a list or tuple of numbers.
+        to: kind of device.
+        blocking: accepted.
+
+    Returns:
+        Tensor: of the same elements.
+
+    Raises:
+        ValueError: `to` names no kind of device, or `blocking` is no bool.
+
+    Example:
+        >>> print(move_to(Tensor([1, 2])))
+        [1 2]
+    """
+    if to not in ("Ascend", "GPU", "CPU"):
+        raise ValueError(f"move_to: to must be 'Ascend', 'GPU' or 'CPU', not {to!r}")
+    if not isinstance(blocking, bool):
+        raise ValueError(f"move_to: blocking must be a bool, not {blocking!r}")
+    return input.copy() if isinstance(input, Tensor) else Tensor(input)
+
+
+def tuple_div(x: Any, y: Any) -> tuple[Any, ...]:
+    """The quotients of the numbers of two tuples, rounded down.
+
+    Example:
+        >>> tuple_div((6, 4), (2, 2))
+        (3, 2)
+    """
+    return tuple(a // b for a, b in zip(x, y, strict=True))
+
+
+def type_as(input: Any, other: Any) -> Any:
+    """A tensor in the element type of another one.
+
+    Args:
+        input: tensor.
+        other: tensor.
+
+    Returns:
+        Tensor: with the elements of `input`.
+
+    Raises:
+        TypeError: an argument is no tensor.
+
+    Example:
+        >>> print(type_as(Tensor([1.5]), Tensor([1])))
+        [1]
+    """
+    return _a_tensor("type_as", input).astype(_a_tensor("type_as", other).dtype)
+
+
+def view_as(input: Any, other: Any) -> Any:
+    """The elements of a tensor in the shape of another one.
+
+    Args:
+        input: tensor.
+        other: tensor with as many elements.
+
+    Returns:
+        Tensor: a view of `input`.
+
+    Raises:
+        TypeError: an argument is no tensor.
+        ValueError: they have not as many elements.
+
+    Example:
+        >>> print(view_as(Tensor([1, 2]), Tensor([[3], [4]])))
+        [[1]
+         [2]]
+    """
+    return _a_tensor("view_as", input).view(_a_tensor("view_as", other).shape)

@@ -1,0 +1,451 @@
+"""Discrete Fourier transforms along one axis and several, their frequencies and the order of those."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import op
+from weft.core.describing import described
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops._rules import one_axis
+from weft.ops._samples import A
+from weft.ops.shape import roll
+
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
+    "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
+
+_NORMS: Final = {None: "backward", "backward": "backward", "ortho": "ortho", "forward": "forward"}
+#: what divides the inverse of a transform that is not divided
+_SWAPPED: Final = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+_TRANSFORMS: Final[dict[str, Any]] = {
+    "fft": jnp.fft.fft, "ifft": jnp.fft.ifft, "rfft": jnp.fft.rfft, "irfft": jnp.fft.irfft,
+}  # fmt: skip
+_ONE: Final = described(
+    input="tensor of numbers.",
+    n="length along the axis: longer inputs are cut off, shorter ones filled with zeros; None for their own.",
+    dim="the axis.",
+    norm='what is divided by the length: ``"backward"`` (or None) the inverse, ``"forward"`` the transform, '
+    '``"ortho"`` both by its root.',
+    returns="Tensor: in single precision, in double precision of float64 and complex128.",
+    raises="TypeError: `input` is no tensor of numbers, or an argument is no int.\n"
+    "ValueError: there is no such axis or norm, or the length is less than 1.",
+)
+_SEVERAL: Final = described(
+    input="tensor of numbers.",
+    s="lengths along the axes; None for those of the input.",
+    dim="the axes; None for all, or for as many of the last as `s` has lengths.",
+    norm='what is divided by the lengths: ``"backward"`` (or None) the inverse, ``"forward"`` the transform, '
+    '``"ortho"`` both by their root.',
+    returns="Tensor: in single precision, in double precision of float64 and complex128.",
+    raises="TypeError: `input` is no tensor of numbers, or an argument is no int.\n"
+    "ValueError: there is no such axis or norm, an axis comes twice, or the lengths are not one for each axis.",
+)
+
+
+def _samples() -> list[Sample]:
+    spectrum = (A + 1j * A[::-1]).astype(np.complex64)
+    found = [
+        Sample((A,), {"kind": "rfft", "n": n, "axis": axis, "norm": "ortho"}, False) for n, axis in ((4, 0), (2, 1))
+    ]
+    found += [Sample((spectrum,), {"kind": "fft", "n": 3, "axis": 1, "norm": "backward"}, False)]
+    return [*found, Sample((spectrum,), {"kind": "irfft", "n": 5, "axis": 1, "norm": "forward"}, False)]
+
+
+@op("FourierTransform", classes=(), samples=_samples)
+def _transform(x: Any, *, kind: str, n: int, axis: int, norm: str) -> Any:
+    """A transform along one axis."""
+    double = x.dtype in (jnp.float64, jnp.complex128)
+    if kind == "rfft":
+        x = x.astype(jnp.float64 if double else jnp.float32)
+    else:
+        x = x.astype(jnp.complex128 if double else jnp.complex64)
+    return _TRANSFORMS[kind](x, n, axis, norm)
+
+
+def _numbers(name: str, input: Any) -> Tensor:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}: the input must be a Tensor, not {type(input).__name__}")
+    if input.dtype is dtypes.bool_:
+        raise TypeError(f"{name}: the input must be a tensor of numbers, not of bools")
+    return input
+
+
+def _length(name: str, n: Any) -> int:
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(f"{name}: a length must be an int, not {type(n).__name__}")
+    if n < 1:
+        raise ValueError(f"{name}: a length must be positive, not {n}")
+    return n
+
+
+def _norm(name: str, norm: Any) -> str:
+    if norm not in _NORMS:
+        raise ValueError(f"{name}: norm must be 'backward', 'ortho' or 'forward', not {norm!r}")
+    return _NORMS[norm]
+
+
+def _by_axes(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Tensor:
+    """The transform that a name says, along several axes.
+
+    A transform of real numbers comes first, along the last axis, and one to real numbers last. Those of spectra that
+    are Hermitian are the opposite ones of the conjugates, which are divided where the others are not.
+    """
+    x, way = _numbers(name, input), _norm(name, norm)
+    kind = name.rstrip("2n")
+    if s is not None and not isinstance(s, (list, tuple)):
+        s = (s,)
+    if dim is None:
+        axes = tuple(range(x.ndim - (x.ndim if s is None else len(s)), x.ndim))
+    else:
+        axes = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
+    axes = tuple(one_axis(name, axis, x.ndim) for axis in axes)
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{name}: the axes {dim} name one twice")
+    if s is not None and len(s) != len(axes):
+        raise ValueError(f"{name}: {len(s)} lengths are given for {len(axes)} axes")
+    if not axes:
+        raise ValueError(f"{name}: there is no axis to transform along")
+    halved = kind in ("irfft", "hfft")
+    if s is not None:
+        lengths = [_length(name, n) for n in s]
+    else:
+        lengths = [x.shape[axis] for axis in axes]
+        if halved:
+            lengths[-1] = _length(name, 2 * (lengths[-1] - 1))
+    *steps, last = zip(axes, lengths, strict=True)
+    if kind == "hfft":
+        return _to_real(x.conj(), "ifft", steps, last, _SWAPPED[way])
+    if kind == "irfft":
+        return _to_real(x, "ifft", steps, last, way)
+    if kind == "ihfft":
+        return _from_real(name, x, steps, last, _SWAPPED[way]).conj()
+    if kind == "rfft":
+        return _from_real(name, x, steps, last, way)
+    for axis, n in (*steps, last):
+        x = _transform(x, kind, n, axis, way)
+    return x
+
+
+def _to_real(x: Tensor, kind: str, steps: Any, last: tuple[int, int], way: str) -> Tensor:
+    for axis, n in steps:
+        x = _transform(x, kind, n, axis, way)
+    return _transform(x, "irfft", last[1], last[0], way)
+
+
+def _from_real(name: str, x: Tensor, steps: Any, last: tuple[int, int], way: str) -> Tensor:
+    if x.is_complex():
+        raise TypeError(f"{name}: the input must be a tensor of real numbers, not {x.dtype}")
+    x = _transform(x, "rfft", last[1], last[0], way)
+    for axis, n in reversed(steps):
+        x = _transform(x, "fft", n, axis, way)
+    return x
+
+
+def _by_axis(name: str, input: Any, n: Any, dim: Any, norm: Any) -> Tensor:
+    return _by_axes(name, input, None if n is None else (_length(name, n),), (dim,), norm)
+
+
+@_ONE
+def fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    """The Fourier transform along an axis.
+
+    Example:
+        >>> print(fft(Tensor([1.0, 2.0])))
+        [ 3.+0.j -1.+0.j]
+    """
+    return _by_axis("fft", input, n, dim, norm)
+
+
+@_SEVERAL
+def fft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+    """The Fourier transform along two axes.
+
+    Example:
+        >>> print(fft2(Tensor([[1.0, 2.0]])))
+        [[ 3.+0.j -1.+0.j]]
+    """
+    return _by_axes("fft2", input, s, dim, norm)
+
+
+@_SEVERAL
+def fftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+    """The Fourier transform along several axes.
+
+    Example:
+        >>> print(fftn(Tensor([[1.0, 2.0]])))
+        [[ 3.+0.j -1.+0.j]]
+    """
+    return _by_axes("fftn", input, s, dim, norm)
+
+
+@_ONE
+def ifft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    """The inverse of the Fourier transform along an axis.
+
+    Example:
+        >>> print(ifft(Tensor([3.0, -1.0])))
+        [1.+0.j 2.+0.j]
+    """
+    return _by_axis("ifft", input, n, dim, norm)
+
+
+@_SEVERAL
+def ifft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+    """The inverse of the Fourier transform along two axes.
+
+    Example:
+        >>> print(ifft2(Tensor([[3.0, -1.0]])))
+        [[1.+0.j 2.+0.j]]
+    """
+    return _by_axes("ifft2", input, s, dim, norm)
+
+
+@_SEVERAL
+def ifftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+    """The inverse of the Fourier transform along several axes.
+
+    Example:
+        >>> print(ifftn(Tensor([[3.0, -1.0]])))
+        [[1.+0.j 2.+0.j]]
+    """
+    return _by_axes("ifftn", input, s, dim, norm)
+
+
+@_ONE
+def rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    """The half of the Fourier transform of real numbers that says all of it, along an axis.
+
+    Example:
+        >>> print(rfft(Tensor([1.0, 2.0])))
+        [ 3.+0.j -1.+0.j]
+    """
+    return _by_axis("rfft", input, n, dim, norm)
+
+
+@_SEVERAL
+def rfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+    """The half of the Fourier transform of real numbers that says all of it, along two axes.
+
+    Example:
+        >>> print(rfft2(Tensor([[1.0, 2.0]])))
+        [[ 3.+0.j -1.+0.j]]
+    """
+    return _by_axes("rfft2", input, s, dim, norm)
+
+
+@_SEVERAL
+def rfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+    """The half of the Fourier transform of real numbers that says all of it, along several axes.
+
+    Example:
+        >>> print(rfftn(Tensor([[1.0, 2.0]])))
+        [[ 3.+0.j -1.+0.j]]
+    """
+    return _by_axes("rfftn", input, s, dim, norm)
+
+
+@_ONE
+def irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    """The real numbers that have a half of a Fourier transform, along an axis; without `n` of even length.
+
+    Example:
+        >>> print(irfft(Tensor([3.0, -1.0])))
+        [1. 2.]
+    """
+    return _by_axis("irfft", input, n, dim, norm)
+
+
+@_SEVERAL
+def irfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+    """The real numbers that have a half of a Fourier transform, along two axes; without `s` of even length.
+
+    Example:
+        >>> print(irfft2(Tensor([[3.0, -1.0]])))
+        [[1. 2.]]
+    """
+    return _by_axes("irfft2", input, s, dim, norm)
+
+
+@_SEVERAL
+def irfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+    """The real numbers that have a half of a Fourier transform, along several axes; without `s` of even length.
+
+    Example:
+        >>> print(irfftn(Tensor([[3.0, -1.0]])))
+        [[1. 2.]]
+    """
+    return _by_axes("irfftn", input, s, dim, norm)
+
+
+@_ONE
+def hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    """The Fourier transform, which is real, of the numbers of which a Hermitian half is given, along an axis.
+
+    Example:
+        >>> print(hfft(Tensor([1.0, 2.0])))
+        [ 3. -1.]
+    """
+    return _by_axis("hfft", input, n, dim, norm)
+
+
+@_SEVERAL
+def hfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+    """The Fourier transform, which is real, of the numbers of which a Hermitian half is given, along two axes.
+
+    Example:
+        >>> print(hfft2(Tensor([[1.0, 2.0]])))
+        [[ 3. -1.]]
+    """
+    return _by_axes("hfft2", input, s, dim, norm)
+
+
+@_SEVERAL
+def hfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+    """The Fourier transform, which is real, of the numbers of which a Hermitian half is given, along several axes.
+
+    Example:
+        >>> print(hfftn(Tensor([[1.0, 2.0]])))
+        [[ 3. -1.]]
+    """
+    return _by_axes("hfftn", input, s, dim, norm)
+
+
+@_ONE
+def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+    """The half of the inverse Fourier transform of real numbers that says all of it, along an axis.
+
+    Example:
+        >>> print(ihfft(Tensor([3.0, -1.0])))
+        [1.-0.j 2.-0.j]
+    """
+    return _by_axis("ihfft", input, n, dim, norm)
+
+
+@_SEVERAL
+def ihfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+    """The half of the inverse Fourier transform of real numbers that says all of it, along two axes.
+
+    Example:
+        >>> print(ihfft2(Tensor([[3.0, -1.0]])))
+        [[1.-0.j 2.-0.j]]
+    """
+    return _by_axes("ihfft2", input, s, dim, norm)
+
+
+@_SEVERAL
+def ihfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+    """The half of the inverse Fourier transform of real numbers that says all of it, along several axes.
+
+    Example:
+        >>> print(ihfftn(Tensor([[3.0, -1.0]])))
+        [[1.-0.j 2.-0.j]]
+    """
+    return _by_axes("ihfftn", input, s, dim, norm)
+
+
+def _frequencies(name: str, n: Any, d: Any, dtype: Any, make: Any) -> Tensor:
+    if isinstance(d, bool) or not isinstance(d, (int, float)):
+        raise TypeError(f"{name}: d must be a number, not {type(d).__name__}")
+    return Tensor(make(_length(name, n), float(d)), dtypes.float32 if dtype is None else dtype)
+
+
+def fftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
+    """The frequencies of a Fourier transform, in its order.
+
+    Args:
+        n: its length.
+        d: distance of the samples.
+        dtype: element type; float32 by default.
+
+    Returns:
+        Tensor: (n,).
+
+    Raises:
+        TypeError: `n` is no int.
+        ValueError: `n` is less than 1.
+
+    Example:
+        >>> print(fftfreq(4))
+        [ 0.    0.25 -0.5  -0.25]
+    """
+    return _frequencies("fftfreq", n, d, dtype, np.fft.fftfreq)
+
+
+def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
+    """The frequencies of a Fourier transform of real numbers, in its order.
+
+    Args:
+        n: length of the real numbers.
+        d: distance of the samples.
+        dtype: element type; float32 by default.
+
+    Returns:
+        Tensor: (n // 2 + 1,).
+
+    Raises:
+        TypeError: `n` is no int.
+        ValueError: `n` is less than 1.
+
+    Example:
+        >>> print(rfftfreq(4))
+        [0.   0.25 0.5 ]
+    """
+    return _frequencies("rfftfreq", n, d, dtype, np.fft.rfftfreq)
+
+
+def _shifted(name: str, input: Any, dim: Any, sign: int) -> Tensor:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}: the input must be a Tensor, not {type(input).__name__}")
+    axes = range(input.ndim) if dim is None else dim if isinstance(dim, (list, tuple)) else (dim,)
+    axes = tuple(one_axis(name, axis, input.ndim) for axis in axes)
+    shifts = tuple(input.shape[axis] // 2 if sign > 0 else -(input.shape[axis] // 2) for axis in axes)
+    return roll(input, shifts, axes) if axes else input
+
+
+def fftshift(input: Any, dim: Any = None) -> Any:
+    """A spectrum with the frequency zero in the middle.
+
+    Args:
+        input: tensor.
+        dim: the axis, or axes; None for all.
+
+    Returns:
+        Tensor: like `input`.
+
+    Raises:
+        TypeError: `input` is no tensor.
+        ValueError: there is no such axis.
+
+    Example:
+        >>> print(fftshift(Tensor([0, 1, 2, -2, -1])))
+        [-2 -1  0  1  2]
+    """
+    return _shifted("fftshift", input, dim, 1)
+
+
+def ifftshift(input: Any, dim: Any = None) -> Any:
+    """A spectrum in the order of a transform, of one with the frequency zero in the middle.
+
+    Args:
+        input: tensor.
+        dim: the axis, or axes; None for all.
+
+    Returns:
+        Tensor: like `input`.
+
+    Raises:
+        TypeError: `input` is no tensor.
+        ValueError: there is no such axis.
+
+    Example:
+        >>> print(ifftshift(Tensor([-2, -1, 0, 1, 2])))
+        [ 0  1  2 -2 -1]
+    """
+    return _shifted("ifftshift", input, dim, -1)

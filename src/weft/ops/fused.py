@@ -1,0 +1,301 @@
+"""What other devices compute in one kernel: normalizations of sums, gated units, rotations of positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft.core.declare import op
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops.activation import silu
+from weft.ops.joining import chunk
+from weft.ops.norm import rms_norm
+
+__all__ = ["add_layer_norm", "add_rms_norm", "deformable_conv2d", "rotary_position_embedding", "swiglu"]
+
+_ROWS = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]], np.float32)
+
+
+def _a_tensor(name: str, what: str, value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+    return value
+
+
+def add_rms_norm(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-06) -> Any:
+    """`rms_norm` of a sum.
+
+    Args:
+        x1: tensor of floats.
+        x2: tensor of the same shape.
+        gamma: scale, of the last dimensions.
+        epsilon: added to the mean square.
+
+    Returns:
+        tuple[Tensor, Tensor, Tensor]: the output, the reciprocal root mean square of float32, and the sum.
+
+    Raises:
+        TypeError: an argument is no tensor.
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> print(add_rms_norm(Tensor([[1.0, 2.0]]), Tensor([[2.0, 1.0]]), Tensor([1.0, 2.0]), 7.0)[0])
+        [[0.75 1.5 ]]
+    """
+    a, b = _a_tensor("add_rms_norm", "x1", x1), _a_tensor("add_rms_norm", "x2", x2)
+    if a.shape != b.shape:
+        raise ValueError(f"add_rms_norm: x1 and x2 need one shape, not {a.shape} and {b.shape}")
+    total = a + b
+    return (*rms_norm(total, _a_tensor("add_rms_norm", "gamma", gamma), epsilon), total)
+
+
+@op(
+    "NormalizeWithMoments",
+    classes=(),
+    multiple=True,
+    samples=lambda: [Sample((_ROWS, _ROWS[0], _ROWS[1]), {"epsilon": 1e-5}, vmap=False)],
+)
+def _normalized(x: Any, gamma: Any, beta: Any, *, epsilon: float) -> Any:
+    """Layer normalization over the dimensions of `gamma`, the means and the reciprocal standard deviations."""
+    axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
+    wide = x if x.dtype == jnp.float64 else x.astype(jnp.float32)
+    mean = jnp.mean(wide, axes, keepdims=True)
+    rstd = 1 / jnp.sqrt(jnp.mean(jnp.square(wide - mean), axes, keepdims=True) + epsilon)
+    return ((wide - mean) * rstd * gamma + beta).astype(x.dtype), mean, rstd
+
+
+def add_layer_norm(
+    x1: Any, x2: Any, gamma: Any, beta: Any, epsilon: float = 1e-05, additional_output: bool = False
+) -> Any:
+    """Layer normalization of a sum.
+
+    Args:
+        x1: tensor of floats.
+        x2: tensor of the same shape.
+        gamma: scale, of the last dimensions.
+        beta: shift, of the same shape.
+        epsilon: added to the variance.
+        additional_output: accepted; the sum is always returned.
+
+    Returns:
+        tuple[Tensor, ...]: the output, the means and the reciprocal standard deviations of float32, and the sum.
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> one = Tensor([1.0, 1.0])
+        >>> print(add_layer_norm(Tensor([[1.0, 2.0]]), Tensor([[0.0, 1.0]]), one, one, 0.0)[0])
+        [[0. 2.]]
+    """
+    a, b = _a_tensor("add_layer_norm", "x1", x1), _a_tensor("add_layer_norm", "x2", x2)
+    scale, shift = _a_tensor("add_layer_norm", "gamma", gamma), _a_tensor("add_layer_norm", "beta", beta)
+    if not isinstance(epsilon, float):
+        raise TypeError(f"add_layer_norm: epsilon must be a float, not {type(epsilon).__name__}")
+    if not isinstance(additional_output, bool):
+        raise TypeError(f"add_layer_norm: additional_output must be a bool, not {type(additional_output).__name__}")
+    if a.shape != b.shape or scale.shape != shift.shape or a.shape[a.ndim - scale.ndim :] != scale.shape:
+        raise ValueError(f"add_layer_norm: shapes {a.shape}, {b.shape}, {scale.shape} and {shift.shape} do not fit")
+    total = a + b
+    return (*_normalized(total, scale, shift, epsilon), total)
+
+
+def swiglu(input: Any, dim: int = -1) -> Any:
+    """The second half of a tensor, scaled by `silu` of the first.
+
+    Args:
+        input: tensor of floats.
+        dim: the axis that is halved.
+
+    Returns:
+        Tensor: of half the size.
+
+    Raises:
+        TypeError: `input` is no tensor.
+        RuntimeError: the size along the axis is odd.
+
+    Example:
+        >>> print(swiglu(Tensor([0.0, 1.0, 2.0, 3.0])))
+        [0.        2.1931758]
+    """
+    given = _a_tensor("swiglu", "the input", input)
+    if given.ndim == 0 or given.shape[dim] % 2:
+        raise RuntimeError(f"swiglu: an input of shape {given.shape} has no two halves along axis {dim}")
+    gate, value = chunk(given, 2, dim)
+    return silu(gate) * value
+
+
+@op(
+    "RotateHalves",
+    classes=(),
+    samples=lambda: [Sample((np.arange(8, dtype=np.float32).reshape(2, 4),), {"pairs": p}) for p in (False, True)],
+)
+def _rotated(x: Any, *, pairs: bool) -> Any:
+    """Each pair of elements turned by a right angle: those of two halves, or neighbours."""
+    if pairs:
+        return jnp.stack([-x[..., 1::2], x[..., 0::2]], -1).reshape(x.shape)
+    half = x.shape[-1] // 2
+    return jnp.concatenate([-x[..., half:], x[..., :half]], -1)
+
+
+def rotary_position_embedding(x: Any, cos: Any, sin: Any, mode: int = 0) -> Any:
+    """Vectors turned by angles that say where they stand.
+
+    Args:
+        x: 4-D tensor of floats, whose last dimension is even.
+        cos: cosines of the angles, a 4-D tensor that broadcasts with `x`.
+        sin: their sines.
+        mode: which elements are turned together: 0, those of the two halves; 1, neighbours.
+
+    Returns:
+        Tensor: like `x`.
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: the shapes do not fit, or there is no such mode.
+
+    Example:
+        >>> x, quarter = Tensor([[[[1.0, 2.0]]]]), Tensor([[[[1.0, 1.0]]]])
+        >>> print(rotary_position_embedding(x, quarter * 0, quarter))
+        [[[[-2.  1.]]]]
+    """
+    name = "rotary_position_embedding"
+    given, cosines, sines = (_a_tensor(name, what, value) for what, value in (("x", x), ("cos", cos), ("sin", sin)))
+    if isinstance(mode, bool) or not isinstance(mode, int):
+        raise TypeError(f"{name}: mode must be an int, not {type(mode).__name__}")
+    if mode not in (0, 1):
+        raise ValueError(f"{name}: mode must be 0 or 1, not {mode}")
+    if given.ndim != 4 or cosines.ndim != 4 or sines.shape != cosines.shape or given.shape[-1] % 2:
+        raise ValueError(f"{name}: shapes {given.shape}, {cosines.shape} and {sines.shape} do not fit")
+    return (given * cosines + _rotated(given, bool(mode)) * sines).astype(given.dtype)
+
+
+def _deformed_samples() -> list[Sample]:
+    x = np.random.default_rng(0).permutation(32).reshape(1, 2, 4, 4).astype(np.float32) / 8
+    offsets = np.linspace(-0.8, 0.9, 12 * 9, dtype=np.float32).reshape(1, 12, 3, 3) + np.float32(0.013)
+    window = {"kernel": (2, 2), "strides": (1, 1), "padding": (0, 0, 0, 0), "dilations": (1, 1), "groups": 1}
+    return [Sample((x, offsets), window)]
+
+
+@op("DeformedColumns", classes=(), samples=_deformed_samples)
+def _deformed(
+    x: Any,
+    offsets: Any,
+    *,
+    kernel: tuple[int, int],
+    strides: tuple[int, int],
+    padding: tuple[int, int, int, int],
+    dilations: tuple[int, int],
+    groups: int,
+) -> Any:
+    """Elements of windows, each moved by an offset and scaled, as (N, C, elements, windows).
+
+    Between pixels they are interpolated; outside of the image they are 0.
+    """
+    batch, channels, height, width = x.shape
+    rows, columns = offsets.shape[2:]
+    moved = offsets.reshape((batch, 3, groups, kernel[0] * kernel[1], rows, columns))
+    inner = np.meshgrid(np.arange(kernel[0]) * dilations[0], np.arange(kernel[1]) * dilations[1], indexing="ij")
+    down, right = (axis.reshape((-1, 1, 1)) for axis in inner)
+    y = moved[:, 1] + (down + np.arange(rows)[:, None] * strides[0] - padding[0]).astype(x.dtype)
+    at = moved[:, 0] + (right + np.arange(columns) * strides[1] - padding[2]).astype(x.dtype)
+    flat = x.reshape((batch, groups, channels // groups, height * width))
+    top, left = jnp.floor(y), jnp.floor(at)
+    total = jnp.zeros((batch, groups, channels // groups, y[0, 0].size), x.dtype)
+    for one_down in (0, 1):
+        for one_right in (0, 1):
+            line, place = top + one_down, left + one_right
+            part = (1 - jnp.abs(y - line)) * (1 - jnp.abs(at - place))
+            inside = (line >= 0) & (line < height) & (place >= 0) & (place < width)
+            corner = jnp.clip(line, 0, height - 1) * width + jnp.clip(place, 0, width - 1)
+            index = corner.astype(jnp.int32).reshape((batch, groups, 1, -1))
+            scale = jnp.where(inside, part, 0).reshape((batch, groups, 1, -1))
+            total = total + jnp.take_along_axis(flat, index, 3) * scale
+    scaled = total * moved[:, 2].reshape((batch, groups, 1, -1))
+    return scaled.reshape((batch, channels, kernel[0] * kernel[1], rows * columns))
+
+
+def deformable_conv2d(
+    x: Any,
+    weight: Any,
+    offsets: Any,
+    kernel_size: Any,
+    strides: Any,
+    padding: Any,
+    bias: Any = None,
+    dilations: Any = (1, 1, 1, 1),
+    groups: int = 1,
+    deformable_groups: int = 1,
+    modulated: bool = True,
+) -> Any:
+    """Convolution of images at places that are moved by offsets, with elements that are scaled.
+
+    Args:
+        x: (N, C, H, W), of floats.
+        weight: (O, C / groups, KH, KW).
+        offsets: (N, 3 * deformable_groups * KH * KW, H', W'): to the right, down, and the scales.
+        kernel_size: (KH, KW).
+        strides: step, four ints of which the first two are 1.
+        padding: border at the top, bottom, left and right.
+        bias: (O,) or None.
+        dilations: distance of the kernel's elements, four ints of which the first two are 1.
+        groups: number of channel groups.
+        deformable_groups: how many groups of channels have offsets of their own.
+        modulated: True: elements are scaled.
+
+    Returns:
+        Tensor: (N, O, H', W').
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> import numpy as np
+        >>> still = Tensor(np.concatenate([np.zeros((1, 2, 1, 2)), np.ones((1, 1, 1, 2))], 1).astype(np.float32))
+        >>> weight, ones = Tensor([[[[3.0]]]]), (1, 1, 1, 1)
+        >>> print(deformable_conv2d(Tensor([[[[1.0, 2.0]]]]), weight, still, (1, 1), ones, (0, 0, 0, 0)))
+        [[[[3. 6.]]]]
+    """
+    name = "deformable_conv2d"
+    given, kernels = _a_tensor(name, "x", x), _a_tensor(name, "weight", weight)
+    moved = _a_tensor(name, "offsets", offsets)
+    wanted = (("kernel_size", kernel_size, 2), ("strides", strides, 4), ("padding", padding, 4))
+    for what, value, count in (*wanted, ("dilations", dilations, 4)):
+        if not isinstance(value, tuple) or any(isinstance(n, bool) or not isinstance(n, int) for n in value):
+            raise TypeError(f"{name}: {what} must be a tuple of ints, not {value!r}")
+        if len(value) != count or min(value) < (what != "padding"):
+            raise ValueError(f"{name}: {what} must be {count} ints that are not less, not {value!r}")
+    if not isinstance(modulated, bool):
+        raise TypeError(f"{name}: modulated must be a bool, not {type(modulated).__name__}")
+    if not modulated or strides[:2] != (1, 1) or dilations[:2] != (1, 1):
+        raise ValueError(f"{name}: modulated must be True, and the first two strides and dilations 1")
+    if given.ndim != 4 or kernels.ndim != 4 or moved.ndim != 4:
+        raise ValueError(f"{name}: x, weight and offsets must have 4 dimensions")
+    size = [
+        (n + low + high - d * (k - 1) - 1) // s + 1
+        for n, low, high, d, k, s in zip(
+            given.shape[2:], padding[::2], padding[1::2], dilations[2:], kernel_size, strides[2:], strict=True
+        )
+    ]
+    batch, channels = given.shape[:2]
+    elements = kernel_size[0] * kernel_size[1]
+    if (
+        groups < 1
+        or deformable_groups < 1
+        or channels % groups
+        or channels % deformable_groups
+        or kernels.shape[0] % groups
+        or kernels.shape[1:] != (channels // groups, *kernel_size)
+        or moved.shape != (batch, 3 * deformable_groups * elements, *size)
+    ):
+        raise ValueError(f"{name}: shapes {given.shape}, {kernels.shape} and {moved.shape} do not fit")
+    found = _deformed(given, moved, kernel_size, strides[2:], padding, dilations[2:], deformable_groups)
+    parts = found.reshape((batch, groups, channels // groups * elements, size[0] * size[1]))
+    product = kernels.reshape((groups, kernels.shape[0] // groups, -1)) @ parts
+    result = product.reshape((batch, kernels.shape[0], *size))
+    return result if bias is None else result + bias.reshape((-1, 1, 1))

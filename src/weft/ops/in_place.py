@@ -1,0 +1,190 @@
+"""Functions that write their result into their first operand, and return that; each is a Tensor method too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.core.describing import described
+from weft.core.tensor import Tensor
+from weft.ops.state import stop_gradient
+
+__all__ = [
+    "bernoulli_", "clamp_", "erfinv_", "exponential_", "inplace_sigmoid", "normal_", "put_", "random_",
+    "stop_gradient_", "tanh_", "uniform_", "zero_",
+]  # fmt: skip
+
+_WRITTEN = described(
+    input="the tensor that is written.",
+    generator="None: random numbers follow `set_seed`.",
+    returns="Tensor: `input`.",
+    raises="TypeError: `input` is no tensor.",
+)
+
+
+def _a_tensor(name: str, value: Any, generator: Any = None) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}: the input must be a Tensor, not {type(value).__name__}")
+    if generator is not None:
+        raise NotImplementedError(f"{name}: random numbers follow set_seed; generator must be None")
+    return value
+
+
+@_WRITTEN
+def bernoulli_(input: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
+    """Fill a tensor with ones with a probability, zeros otherwise.
+
+    Args:
+        p: the probability, a number or tensor.
+
+    Example:
+        >>> print(bernoulli_(Tensor([5.0, 6.0]), 1.0))
+        [1. 1.]
+    """
+    return _a_tensor("bernoulli_", input, generator).bernoulli_(p)
+
+
+@_WRITTEN
+def clamp_(input: Any, min: Any = None, max: Any = None) -> Any:
+    """`clamp` in place.
+
+    Args:
+        min: lower bound, None for none.
+        max: upper bound, None for none.
+
+    Example:
+        >>> print(clamp_(Tensor([-5.0, 6.0]), 0, 1))
+        [0. 1.]
+    """
+    return _a_tensor("clamp_", input).clamp_(min, max)
+
+
+@_WRITTEN
+def erfinv_(input: Any) -> Any:
+    """`erfinv` in place.
+
+    Example:
+        >>> print(erfinv_(Tensor([0.0])))
+        [0.]
+    """
+    return _a_tensor("erfinv_", input).erfinv_()
+
+
+@_WRITTEN
+def exponential_(input: Any, lambd: float = 1, *, generator: Any = None) -> Any:
+    """Fill a tensor with numbers of an exponential distribution.
+
+    Args:
+        lambd: its rate, a positive number.
+
+    Example:
+        >>> print(exponential_(Tensor([-1.0])) >= 0)
+        [ True]
+    """
+    return _a_tensor("exponential_", input, generator).exponential_(lambd)
+
+
+@_WRITTEN
+def inplace_sigmoid(input: Any) -> Any:
+    """`sigmoid` in place.
+
+    Example:
+        >>> print(inplace_sigmoid(Tensor([0.0])))
+        [0.5]
+    """
+    return _a_tensor("inplace_sigmoid", input).sigmoid_()
+
+
+@_WRITTEN
+def normal_(input: Any, mean: Any = 0, std: Any = 1, *, generator: Any = None) -> Any:
+    """Fill a tensor with numbers of a normal distribution.
+
+    Args:
+        mean: its mean.
+        std: its standard deviation.
+
+    Example:
+        >>> print(normal_(Tensor([5.0, 6.0]), 2.0, 0.0))
+        [2. 2.]
+    """
+    return _a_tensor("normal_", input, generator).normal_(mean, std)
+
+
+@_WRITTEN
+def put_(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """Write elements at positions that count through the whole tensor.
+
+    Args:
+        index: the positions, of int64.
+        source: as many elements, of the type of `input`.
+        accumulate: add them instead.
+
+    Example:
+        >>> print(put_(Tensor([[1, 2], [3, 4]]), Tensor([0, 3]), Tensor([8, 9])))
+        [[8 2]
+         [3 9]]
+    """
+    return _a_tensor("put_", input).put_(index, source, accumulate)
+
+
+@_WRITTEN
+def random_(input: Any, from_: Any = 0, to: Any = None, *, generator: Any = None) -> Any:
+    """Fill a tensor with uniform integers.
+
+    Args:
+        from_: the smallest.
+        to: the number after the largest; None for that up to which the element type has all integers.
+
+    Example:
+        >>> print(random_(Tensor([5, 6]), 3, 4))
+        [3 3]
+    """
+    return _a_tensor("random_", input, generator).random_(from_, to)
+
+
+@_WRITTEN
+def stop_gradient_(input: Any) -> Any:
+    """Make a tensor a constant for every gradient.
+
+    Example:
+        >>> print(stop_gradient_(Tensor([1.0])))
+        [1.]
+    """
+    given = _a_tensor("stop_gradient_", input)
+    return given.rebind(stop_gradient(given))
+
+
+@_WRITTEN
+def tanh_(input: Any) -> Any:
+    """`tanh` in place.
+
+    Example:
+        >>> print(tanh_(Tensor([0.0])))
+        [0.]
+    """
+    return _a_tensor("tanh_", input).tanh_()
+
+
+@_WRITTEN
+def uniform_(input: Any, from_: Any = 0, to: Any = 1, *, generator: Any = None) -> Any:
+    """Fill a tensor with numbers of a uniform distribution.
+
+    Args:
+        from_: the smallest.
+        to: not included.
+
+    Example:
+        >>> print(uniform_(Tensor([5.0]), 2, 3).floor())
+        [2.]
+    """
+    return _a_tensor("uniform_", input, generator).uniform_(from_, to)
+
+
+@_WRITTEN
+def zero_(input: Any) -> Any:
+    """Fill a tensor with zeros.
+
+    Example:
+        >>> print(zero_(Tensor([5.0])))
+        [0.]
+    """
+    return _a_tensor("zero_", input).zero_()

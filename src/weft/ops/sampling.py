@@ -1,0 +1,236 @@
+"""Choosing at random: positions, classes for sampled losses, and differentiable choices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft import dtypes
+from weft.core.tensor import Tensor
+from weft.ops.activation import softmax
+from weft.ops.create import full
+from weft.ops.cumulative import cumsum
+from weft.ops.elementwise import ceil, exp, log, log1p
+from weft.ops.embedding import one_hot
+from weft.ops.joining import cat, stack
+from weft.ops.random import gumbel, rand, randint
+from weft.ops.reduce import argmax
+from weft.ops.select import where
+from weft.ops.sorting import topk
+from weft.ops.state import stop_gradient
+
+__all__ = ["choice_with_mask", "gumbel_softmax", "log_uniform_candidate_sampler", "uniform_candidate_sampler"]
+
+
+def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Any:
+    """A choice at random by log odds, through which gradients flow.
+
+    Args:
+        logits: log odds, of float16 or float32.
+        tau: temperature: the lower, the nearer is the choice to one class.
+        hard: exactly one class is chosen; the gradient is that of the other choice.
+        dim: axis of the classes.
+
+    Returns:
+        Tensor: like `logits`, with the sum 1 along the axis.
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: `tau` is not positive.
+
+    Example:
+        >>> print(gumbel_softmax(Tensor([[0.0, 1.0]]), hard=True).sum())
+        1.0
+    """
+    if not isinstance(logits, Tensor):
+        raise TypeError(f"gumbel_softmax: the logits must be a Tensor, not {type(logits).__name__}")
+    if logits.dtype not in (dtypes.float16, dtypes.float32):
+        raise TypeError(f"gumbel_softmax: the logits must be of float16 or float32, not of {logits.dtype}")
+    if not isinstance(tau, float):
+        raise TypeError(f"gumbel_softmax: tau must be a float, not {type(tau).__name__}")
+    if not isinstance(hard, bool):
+        raise TypeError(f"gumbel_softmax: hard must be a bool, not {type(hard).__name__}")
+    if not tau > 0:
+        raise ValueError(f"gumbel_softmax: tau must be positive, not {tau}")
+    soft = softmax((logits + gumbel(logits)) / tau, dim)
+    if not hard:
+        return soft
+    classes = soft.shape[dim]
+    chosen = one_hot(argmax(soft, dim), classes, 1.0, 0.0, dim % logits.ndim).astype(logits.dtype)
+    return chosen - stop_gradient(soft) + soft
+
+
+def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) -> Any:
+    """Positions of elements that are true, chosen at random.
+
+    Args:
+        input_x: tensor of bools, of 1 to 5 dimensions.
+        count: how many.
+        seed: picks a stream of its own.
+
+    Returns:
+        tuple[Tensor, Tensor]: positions, (count, dimensions) of int32, and whether each was chosen: where there are
+        fewer elements, the rest is zeros.
+
+    Raises:
+        TypeError: `input_x` is no tensor of bools, or `count` no int.
+        ValueError: `count` is not positive, or `input_x` has no dimension.
+
+    Example:
+        >>> print(*choice_with_mask(Tensor([False, True, False]), 2))
+        [[1]
+         [0]] [ True False]
+    """
+    if not isinstance(input_x, Tensor):
+        raise TypeError(f"choice_with_mask: the input must be a Tensor, not {type(input_x).__name__}")
+    if input_x.dtype is not dtypes.bool_:
+        raise TypeError(f"choice_with_mask: the input must be a tensor of bools, not of {input_x.dtype}")
+    for name, value in (("count", count), ("seed", seed)):
+        if isinstance(value, bool) or not isinstance(value, int):
+            if value is None and name == "seed":
+                continue
+            raise TypeError(f"choice_with_mask: {name} must be an int, not {type(value).__name__}")
+    if count < 1:
+        raise ValueError(f"choice_with_mask: count must be positive, not {count}")
+    if not 1 <= input_x.ndim <= 5:
+        raise ValueError(f"choice_with_mask: the input must have 1 to 5 dimensions, not {input_x.ndim}")
+    flat = input_x.reshape((-1,))
+    found = min(count, flat.shape[0])
+    keys, at = topk(where(flat, rand(flat.shape, seed=seed), -1.0), found)
+    chosen, at = keys >= 0, at.astype(dtypes.int32)
+    if found < count:
+        chosen = cat((chosen, full((count - found,), False)))
+        at = cat((at, full((count - found,), 0, dtype=dtypes.int32)))
+    places, rest = [], where(chosen, at, full((count,), 0, dtype=dtypes.int32))
+    for size in reversed(input_x.shape):
+        places.append(rest % size)
+        rest = rest // size
+    return stack(places[::-1], 1), chosen
+
+
+def _classes(
+    name: str, true_classes: Any, num_true: Any, num_sampled: Any, unique: Any, range_max: Any, seed: Any
+) -> None:
+    """Check what candidates are drawn by."""
+    if not isinstance(true_classes, Tensor):
+        raise TypeError(f"{name}: true_classes must be a Tensor, not {type(true_classes).__name__}")
+    numbers = {"num_true": num_true, "num_sampled": num_sampled, "range_max": range_max, "seed": seed}
+    for what, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
+        if value < (what != "seed"):
+            raise ValueError(f"{name}: {what} must be positive, not {value}")
+    if not isinstance(unique, bool):
+        raise TypeError(f"{name}: unique must be a bool, not {type(unique).__name__}")
+    if unique and num_sampled > range_max:
+        raise ValueError(f"{name}: there are no {num_sampled} different classes below {range_max}")
+    if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
+        raise ValueError(f"{name}: true_classes must have the shape (N, {num_true}), not {true_classes.shape}")
+
+
+def _unique(chances: Any, count: int, seed: int) -> tuple[Any, Any]:
+    """Different classes drawn one after the other, and how many draws that takes if those drawn before are refused.
+
+    Keys with Gumbel noise are in the order of such draws; and each waits for a class that was not drawn before.
+    """
+    noise = -log(-log(rand(chances.shape, seed=seed).maximum(1e-30)))
+    drawn = topk(log(chances) + noise, count)[1]
+    left = 1 - (cumsum(chances[drawn], 0) - chances[drawn])
+    waited = ceil(log(rand(left.shape, seed=seed).maximum(1e-30)) / log1p(-left.minimum(1 - 1e-7)))
+    return drawn, waited.maximum(1.0).sum()
+
+
+def _expected(chance: Any, count: int, tries: Any) -> Any:
+    """How often a class is expected among the draws: at most once where they are different ones."""
+    plain = chance * float(count)
+    return plain if tries is None else where(tries == count, plain, 1 - exp(tries * log1p(-chance)))
+
+
+def log_uniform_candidate_sampler(
+    true_classes: Any, num_true: int = 1, num_sampled: int = 5, unique: bool = True, range_max: int = 5, seed: int = 0
+) -> Any:
+    """Classes drawn with chances that fall with their numbers, for losses of samples of the classes.
+
+    Args:
+        true_classes: the classes of the samples, (N, num_true).
+        num_true: how many each sample has.
+        num_sampled: how many are drawn.
+        unique: draw different ones.
+        range_max: number of classes.
+        seed: picks a stream of its own.
+
+    Returns:
+        tuple[Tensor, Tensor, Tensor]: classes, (num_sampled,), and how often the true classes and these are expected
+        among them, of float32.
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: a number or shape does not fit.
+
+    Example:
+        >>> drawn, expected, _ = log_uniform_candidate_sampler(Tensor([[1], [4]]), 1, 3, False, 8)
+        >>> drawn.shape, expected.shape
+        ((3,), (2, 1))
+    """
+    name = "log_uniform_candidate_sampler"
+    _classes(name, true_classes, num_true, num_sampled, unique, range_max, seed)
+    places = np.arange(range_max, dtype=np.float64)
+    chances = Tensor((np.log((places + 2) / (places + 1)) / np.log(range_max + 1)).astype(np.float32))
+    if unique:
+        drawn, tries = _unique(chances, num_sampled, seed)
+    else:
+        drawn, tries = exp(rand(num_sampled, dtype=dtypes.float64, seed=seed) * float(np.log(range_max + 1))), None
+        drawn = (drawn.astype(dtypes.int64) - 1).clip(0, range_max - 1)
+
+    def expected(classes: Any) -> Any:
+        below = classes.astype(dtypes.float32)
+        return _expected(log((below + 2) / (below + 1)) / float(np.log(range_max + 1)), num_sampled, tries)
+
+    return drawn.astype(true_classes.dtype), expected(true_classes), expected(drawn)
+
+
+def uniform_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int = 0,
+    remove_accidental_hits: bool = False,
+) -> Any:
+    """Classes drawn with equal chances, for losses of samples of the classes.
+
+    Args:
+        true_classes: the classes of the samples, (N, num_true).
+        num_true: how many each sample has.
+        num_sampled: how many are drawn.
+        unique: draw different ones.
+        range_max: number of classes.
+        seed: picks a stream of its own.
+        remove_accidental_hits: accepted; true classes may be drawn.
+
+    Returns:
+        tuple[Tensor, Tensor, Tensor]: classes, (num_sampled,), and how often the true classes and these are expected
+        among them, of float32.
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: a number or shape does not fit.
+
+    Example:
+        >>> drawn, expected, _ = uniform_candidate_sampler(Tensor([[1], [4]]), 1, 2, False, 8)
+        >>> print(expected)
+        [[0.25]
+         [0.25]]
+    """
+    _classes("uniform_candidate_sampler", true_classes, num_true, num_sampled, unique, range_max, seed)
+    if unique:
+        drawn, tries = _unique(full((range_max,), 1 / range_max, dtype=dtypes.float32), num_sampled, seed)
+    else:
+        drawn, tries = randint(0, range_max, (num_sampled,), seed), None
+
+    def expected(shape: Any) -> Any:
+        return _expected(full(shape, 1 / range_max, dtype=dtypes.float32), num_sampled, tries)
+
+    return drawn.astype(true_classes.dtype), expected(true_classes.shape), expected(drawn.shape)

@@ -1,0 +1,212 @@
+"""Moving elements between batch, channels and space, and grids of affine maps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from weft.core.tensor import Tensor
+from weft.ops.images import fold
+from weft.ops.joining import zero_pad
+from weft.ops.matmul import matmul
+from weft.ops.shape import swapaxes
+
+__all__ = ["affine_grid", "batch_to_space_nd", "channel_shuffle", "col2im", "space_to_batch_nd"]
+
+
+def _a_tensor(name: str, value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}: the input must be a Tensor, not {type(value).__name__}")
+    return value
+
+
+def channel_shuffle(x: Any, groups: int) -> Any:
+    """Channels in another order: the first of each group, the second of each group...
+
+    Args:
+        x: (..., C, H, W), of at least 4 dimensions.
+        groups: number of groups, which divides C.
+
+    Returns:
+        Tensor: like `x`.
+
+    Raises:
+        TypeError: `x` is no tensor, or has less than 4 dimensions.
+        ValueError: `groups` is no positive int that divides the number of channels.
+
+    Example:
+        >>> print(channel_shuffle(Tensor([[[[1]], [[2]], [[3]], [[4]]]]), 2).ravel())
+        [1 3 2 4]
+    """
+    given = _a_tensor("channel_shuffle", x)
+    if given.ndim < 4:
+        raise TypeError(f"channel_shuffle: the input must have at least 4 dimensions, not {given.ndim}")
+    if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1 or given.shape[-3] % groups:
+        raise ValueError(f"channel_shuffle: {given.shape[-3]} channels are not {groups!r} groups")
+    *lead, channels, height, width = given.shape
+    parts = given.reshape((*lead, groups, channels // groups, height, width))
+    return swapaxes(parts, -3, -4).reshape(given.shape)
+
+
+def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
+    """The places that affine maps give to the pixels of images, for `grid_sample`.
+
+    Args:
+        theta: the maps, (N, 2, 3), or (N, 3, 4) in three dimensions.
+        size: the images' size (N, C, H, W), or (N, C, D, H, W), a tuple.
+        align_corners: -1 and 1 are the centres of the outermost pixels, else their borders.
+
+    Returns:
+        Tensor: (N, H, W, 2), or (N, D, H, W, 3).
+
+    Raises:
+        TypeError: `theta` is no tensor, or `size` no tuple.
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> print(affine_grid(Tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2)))
+        [[[[-0.5  0. ]
+           [ 0.5  0. ]]]]
+    """
+    maps = _a_tensor("affine_grid", theta)
+    if not isinstance(size, tuple):
+        raise TypeError(f"affine_grid: size must be a tuple, not {type(size).__name__}")
+    rank = len(size) - 2
+    if rank not in (2, 3) or maps.shape != (size[0], rank, rank + 1):
+        raise ValueError(f"affine_grid: maps of shape {maps.shape} are none of images of size {size}")
+    axes = []
+    for length in size[2:]:
+        places = np.linspace(-1, 1, length) if length > 1 else np.zeros(1)
+        axes.append(places if align_corners else places * (length - 1) / length)
+    grid = np.stack([*np.meshgrid(*axes, indexing="ij")[::-1], np.ones(size[2:])], -1)
+    base = Tensor(grid.reshape((-1, rank + 1)), maps.dtype)
+    return matmul(base, swapaxes(maps, -1, -2)).reshape((size[0], *size[2:], rank))
+
+
+def col2im(input_x: Any, output_size: Any, kernel_size: Any, dilation: Any, padding_value: Any, stride: Any) -> Any:
+    """The images whose patches are given; elements in several patches are added; see `fold`.
+
+    Args:
+        input_x: (N, C, height * width of a window, windows), of numbers.
+        output_size: height and width of the images, a Tensor of two ints.
+        kernel_size: height and width of a window; an int stands for both.
+        dilation: distance of the elements of a window.
+        padding_value: border of zeros that the images had.
+        stride: distance of the windows.
+
+    Returns:
+        Tensor: (N, C, H, W), of the same element type.
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: the patches are not those of images of this size.
+
+    Example:
+        >>> print(col2im(Tensor([[[[1.0, 2.0], [2.0, 3.0]]]]), Tensor([1, 3]), (1, 2), 1, 0, 1))
+        [[[[1. 4. 3.]]]]
+    """
+    return fold(
+        _a_tensor("col2im", input_x), _a_tensor("col2im", output_size), kernel_size, dilation, padding_value, stride
+    )
+
+
+def _blocks(name: str, x: Any, block: Any, borders: Any, what: str) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
+    """The block of each dimension of space, and what is added to it or cut off on both sides."""
+    given = _a_tensor(name, x)
+    if isinstance(block, bool) or not isinstance(block, (int, list, tuple)):
+        raise TypeError(f"{name}: a block must be an int, list or tuple, not {type(block).__name__}")
+    if not isinstance(borders, (list, tuple)):
+        raise TypeError(f"{name}: {what} must be a list or tuple, not {type(borders).__name__}")
+    sizes = tuple(block) if isinstance(block, (list, tuple)) else (block,) * len(borders)
+    for size in sizes:
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise TypeError(f"{name}: the size of a block must be an int, not {type(size).__name__}")
+    if min(sizes, default=0) < 1:
+        raise ValueError(f"{name}: the sizes of a block must be positive, not {block}")
+    if len(borders) != len(sizes) or any(len(pair) != 2 or min(pair) < 0 for pair in borders):
+        raise ValueError(f"{name}: {what} must be two numbers for each of {len(sizes)} dimensions, not {borders}")
+    if given.ndim <= len(sizes):
+        raise ValueError(f"{name}: an input of shape {given.shape} has no {len(sizes)} dimensions besides the batch")
+    return sizes, [(int(low), int(high)) for low, high in borders]
+
+
+def batch_to_space_nd(input_x: Any, block_shape: Any, crops: Any) -> Any:
+    """Examples of a batch as blocks of the last dimensions: what `space_to_batch_nd` undoes.
+
+    Args:
+        input_x: (N, ..., W1, ..., WM).
+        block_shape: size of a block in each of the last dimensions; an int stands for all.
+        crops: how much is cut off at both sides of each.
+
+    Returns:
+        Tensor: with N divided by the size of a block.
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: the sizes do not fit.
+
+    Example:
+        >>> print(batch_to_space_nd(Tensor([[[[1]]], [[[2]]], [[[3]]], [[[4]]]]), 2, [[0, 0], [0, 0]]))
+        [[[[1 2]
+           [3 4]]]]
+    """
+    blocks, cut = _blocks("batch_to_space_nd", input_x, block_shape, crops, "crops")
+    count, rank = math.prod(blocks), len(blocks)
+    batch, *rest = input_x.shape
+    if batch % count:
+        raise ValueError(f"batch_to_space_nd: a batch of {batch} cannot be divided into blocks of {count}")
+    middle, space = rest[: len(rest) - rank], rest[len(rest) - rank :]
+    for size, block, (low, high) in zip(space, blocks, cut, strict=True):
+        if size * block <= low + high:
+            raise ValueError(f"batch_to_space_nd: {low} and {high} cannot be cut off a dimension of {size * block}")
+    parts = input_x.reshape((*blocks, batch // count, *middle, *space))
+    first = rank + 1 + len(middle)
+    order = (rank, *range(rank + 1, first), *(axis for i in range(rank) for axis in (first + i, i)))
+    sizes = [size * block for size, block in zip(space, blocks, strict=True)]
+    whole = parts.transpose(order).reshape((batch // count, *middle, *sizes))
+    kept = [slice(low, size - high) for size, (low, high) in zip(sizes, cut, strict=True)]
+    return whole[(..., *kept)] if any(map(any, cut)) else whole
+
+
+def space_to_batch_nd(input_x: Any, block_size: Any, paddings: Any) -> Any:
+    """Blocks of the last dimensions as examples of a batch.
+
+    Args:
+        input_x: (N, ..., W1, ..., WM).
+        block_size: size of a block in each of the last dimensions; an int stands for all.
+        paddings: zeros that are added at both sides of each.
+
+    Returns:
+        Tensor: with N times as many examples as a block has elements.
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: the sizes are not those of the last dimensions.
+        RuntimeError: a dimension cannot be divided into blocks.
+
+    Example:
+        >>> print(space_to_batch_nd(Tensor([[[[1, 2], [3, 4]]]]), 2, [[0, 0], [0, 0]]).ravel())
+        [1 2 3 4]
+    """
+    blocks, added = _blocks("space_to_batch_nd", input_x, block_size, paddings, "paddings")
+    rank = len(blocks)
+    x = input_x
+    if any(map(any, added)):
+        still = (0,) * (x.ndim - rank)
+        x = zero_pad(x, (*still, *(low for low, _ in added)), (*still, *(high for _, high in added)))
+    batch, *rest = x.shape
+    middle, space = rest[: len(rest) - rank], rest[len(rest) - rank :]
+    for size, block in zip(space, blocks, strict=True):
+        if size % block:
+            raise RuntimeError(f"space_to_batch_nd: a dimension of {size} cannot be divided into blocks of {block}")
+    split = [n for size, block in zip(space, blocks, strict=True) for n in (size // block, block)]
+    first = 1 + len(middle)
+    order = (
+        *(first + 2 * i + 1 for i in range(rank)),
+        *range(first),
+        *(first + 2 * i for i in range(rank)),
+    )
+    sizes = [size // block for size, block in zip(space, blocks, strict=True)]
+    return x.reshape((batch, *middle, *split)).transpose(order).reshape((batch * math.prod(blocks), *middle, *sizes))

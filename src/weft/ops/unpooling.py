@@ -1,0 +1,357 @@
+"""Pooling by powers, by windows at random, and the inverse of maxima."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import op
+from weft.core.describing import described
+from weft.core.dispatch import apply
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops._kinks import root
+from weft.ops.conv import per_dimension
+from weft.ops.create import zeros
+from weft.ops.gather import tensor_scatter_elements
+from weft.ops.math import pow
+from weft.ops.pool import ADAPTIVE_MAX_POOL, _adaptive, avg_pool, max_pool
+from weft.ops.random import rand
+
+__all__ = [
+    "adaptive_max_pool3d", "fractional_max_pool2d", "fractional_max_pool3d", "lp_pool1d", "lp_pool2d", "max_unpool1d",
+    "max_unpool2d", "max_unpool3d",
+]  # fmt: skip
+
+
+def _a_tensor(name: str, value: Any, ranks: tuple[int, ...]) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}: the input must be a Tensor, not {type(value).__name__}")
+    if value.ndim not in ranks:
+        wanted = " or ".join(map(str, ranks))
+        raise ValueError(f"{name}: the input must have {wanted} dimensions, not shape {value.shape}")
+    return value
+
+
+# -- powers ------------------------------------------------------------------------------------------------------
+
+
+@op(
+    "RootOfOrder",
+    classes=(),
+    elementwise=True,
+    samples=lambda: [Sample((np.array([0.5, 2.0], np.float32),), {"p": 3.0})],
+)
+def _root(x: Any, *, p: float) -> Any:
+    """A root; its derivative at 0 is 0, and there is none of what is negative."""
+    return jnp.where(x < 0, jnp.asarray(jnp.nan, x.dtype), root(jnp.maximum(x, 0), p)) if p != 1 else x
+
+
+def _power_pool(rank: int, x: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: Any) -> Tensor:
+    name = f"lp_pool{rank}d"
+    if isinstance(norm_type, bool) or not isinstance(norm_type, (int, float)):
+        raise TypeError(f"{name}: norm_type must be a number, not {type(norm_type).__name__}")
+    if norm_type == 0:
+        raise ValueError(f"{name}: norm_type must not be 0")
+    if not isinstance(ceil_mode, bool):
+        raise TypeError(f"{name}: ceil_mode must be a bool, not {type(ceil_mode).__name__}")
+    given = _a_tensor(name, x, (rank + 1, rank + 2))
+    kernel = per_dimension(name, "kernel_size", kernel_size, rank)
+    if norm_type == math.inf:
+        return max_pool(name, rank, given, kernel, stride, "pad", 0, 1, ceil_mode, False)
+    means = avg_pool(name, rank, pow(given, norm_type), kernel, stride, "pad", 0, ceil_mode, True, None)
+    return _root(means * math.prod(kernel), float(norm_type))
+
+
+_POWERS = described(
+    norm_type="p, a number other than 0: 1 gives sums, infinity maxima.",
+    kernel_size="window.",
+    stride="step; None is the window size.",
+    ceil_mode="also keep windows that reach over the border.",
+    returns="Tensor: of the same element type.",
+    raises="TypeError: an argument is of another type.\nValueError: a number or shape does not fit.",
+)
+
+
+@_POWERS
+def lp_pool1d(x: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+    """The p-th roots of sums of p-th powers of windows over the last dimension.
+
+    Args:
+        x: (N, C, L) or (C, L).
+
+    Example:
+        >>> print(lp_pool1d(Tensor([[[3.0, 4.0, 0.0, 1.0]]]), 2, 2))
+        [[[5. 1.]]]
+    """
+    return _power_pool(1, x, norm_type, kernel_size, stride, ceil_mode)
+
+
+@_POWERS
+def lp_pool2d(x: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+    """The p-th roots of sums of p-th powers of windows over the last two dimensions.
+
+    Args:
+        x: (N, C, H, W) or (C, H, W).
+
+    Example:
+        >>> print(lp_pool2d(Tensor([[[[3.0, 4.0], [0.0, 0.0]]]]), 2, 2))
+        [[[[5.]]]]
+    """
+    return _power_pool(2, x, norm_type, kernel_size, stride, ceil_mode)
+
+
+# -- the inverse of maxima ---------------------------------------------------------------------------------------
+
+
+def _unpool(rank: int, x: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any) -> Tensor:
+    name = f"max_unpool{rank}d"
+    given = _a_tensor(name, x, (rank + 1, rank + 2))
+    if not isinstance(indices, Tensor) or indices.dtype not in (dtypes.int32, dtypes.int64):
+        raise TypeError(f"{name}: indices must be a tensor of int32 or int64")
+    if indices.shape != given.shape:
+        raise ValueError(f"{name}: indices of shape {indices.shape} do not fit the input of shape {given.shape}")
+    kernel = _numbers(name, "kernel_size", kernel_size, rank, 1)
+    steps = kernel if stride is None else _numbers(name, "stride", stride, rank, 0)
+    steps = steps if any(steps) else kernel
+    pads = _numbers(name, "padding", padding, rank, 0)
+    spatial = given.shape[given.ndim - rank :]
+    usual = [(n - 1) * s - 2 * p + k for n, s, p, k in zip(spatial, steps, pads, kernel, strict=True)]
+    wanted: list[Any] = usual
+    if output_size is not None and tuple(output_size) != ():
+        wanted = list(output_size)[-rank:]
+        if len(output_size) not in (rank, rank + 1, rank + 2) or any(
+            not u - s < w < u + s for u, s, w in zip(usual, steps, wanted, strict=True)
+        ):
+            raise ValueError(f"{name}: output_size {output_size} is not near {tuple(usual)}")
+    lead = given.shape[: given.ndim - rank]
+    rows = math.prod(lead)
+    blank = zeros((rows, math.prod(wanted)), given.dtype)
+    found = tensor_scatter_elements(blank, indices.reshape((rows, -1)), given.reshape((rows, -1)), 1)
+    return found.reshape((*lead, *wanted))
+
+
+def _numbers(name: str, what: str, value: Any, rank: int, least: int) -> tuple[int, ...]:
+    """A setting for each dimension, given as an int or a tuple."""
+    if isinstance(value, bool) or not isinstance(value, (int, tuple)):
+        raise TypeError(f"{name}: {what} must be an int or a tuple, not {type(value).__name__}")
+    found = value if isinstance(value, tuple) else (value,) * rank
+    if len(found) != rank or any(n < least for n in found):
+        raise ValueError(f"{name}: {what} must be an int or {rank} of them, not less than {least}, got {value!r}")
+    return found
+
+
+_UNPOOLED = described(
+    indices="flat positions of the maxima, of int32 or int64, in the shape of `x`.",
+    kernel_size="window of the maxima.",
+    stride="its step; None or 0 is the window size.",
+    padding="border of the maxima.",
+    output_size="size of the result, less than a step from the smallest; None for that.",
+    returns="Tensor: the maxima in their places, zeros elsewhere.",
+    raises="TypeError: an argument is of another type.\n"
+    "ValueError: a shape or size does not fit.\nIndexError: a position is out of bounds.",
+)
+
+
+@_UNPOOLED
+def max_unpool1d(
+    x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Any:
+    """What `max_pool1d` was given, with zeros in place of what was no maximum.
+
+    Args:
+        x: maxima, (N, C, L) or (C, L).
+
+    Example:
+        >>> print(max_unpool1d(Tensor([[[3.0, 4.0]]]), Tensor([[[1, 3]]]), 2))
+        [[[0. 3. 0. 4.]]]
+    """
+    return _unpool(1, x, indices, kernel_size, stride, padding, output_size)
+
+
+@_UNPOOLED
+def max_unpool2d(
+    x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Any:
+    """What `max_pool2d` was given, with zeros in place of what was no maximum.
+
+    Args:
+        x: maxima, (N, C, H, W) or (C, H, W).
+
+    Example:
+        >>> print(max_unpool2d(Tensor([[[[4.0]]]]), Tensor([[[[3]]]]), 2))
+        [[[[0. 0.]
+           [0. 4.]]]]
+    """
+    return _unpool(2, x, indices, kernel_size, stride, padding, output_size)
+
+
+@_UNPOOLED
+def max_unpool3d(
+    x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Any:
+    """What `max_pool3d` was given, with zeros in place of what was no maximum.
+
+    Args:
+        x: maxima, (N, C, D, H, W) or (C, D, H, W).
+
+    Example:
+        >>> print(max_unpool3d(Tensor([[[[[4.0]]]]]), Tensor([[[[[1]]]]]), (1, 2, 1)))
+        [[[[[0.]
+            [4.]]]]]
+    """
+    return _unpool(3, x, indices, kernel_size, stride, padding, output_size)
+
+
+# -- windows at random -------------------------------------------------------------------------------------------
+
+
+def _starts(samples: Any, length: int, window: int, outputs: int) -> Any:
+    """Where windows begin, by a number between 0 and 1: in steps of two lengths, the last one at the end."""
+    steps = jnp.arange(outputs)
+    if outputs == 1:
+        return jnp.broadcast_to(jnp.full((1,), length - window), (*samples.shape, 1))
+    ratio = jnp.asarray((length - window) / (outputs - 1), samples.dtype)
+    shifted = jnp.floor((steps + samples[..., None]) * ratio) - jnp.floor(samples * ratio)[..., None]
+    return jnp.where(steps == outputs - 1, length - window, shifted.astype(jnp.int64))
+
+
+def _fractional_samples() -> list[Sample]:
+    x = np.random.default_rng(0).permutation(2 * 2 * 5 * 4).reshape(2, 2, 5, 4).astype(np.float32) / 8
+    u = np.linspace(0.1, 0.9, 8, dtype=np.float32).reshape(2, 2, 2)
+    return [Sample((x, u), {"kernel": (2, 2), "outputs": (3, 2)}, False, False)]
+
+
+@op("FractionalMaxima", classes=(), multiple=True, samples=_fractional_samples)
+def _fractional(x: Any, samples: Any, *, kernel: tuple[int, ...], outputs: tuple[int, ...]) -> Any:
+    """Maxima of windows that begin at random, and their flat positions."""
+    rank = len(kernel)
+    spatial = x.shape[2:]
+    at = jnp.zeros((*x.shape[:2], *(1,) * (2 * rank)), jnp.int64)
+    for i, (length, window, count) in enumerate(zip(spatial, kernel, outputs, strict=True)):
+        # the numbers of two dimensions are in the order of width and height, those of three in that of the dimensions
+        number = samples[..., rank - 1 - i if rank == 2 else i]
+        positions = _starts(number, length, window, count)[..., None] + jnp.arange(window)
+        shape = [1] * (2 * rank)
+        shape[i], shape[rank + i] = count, window
+        at = at * length + positions.reshape((*x.shape[:2], *shape))
+    at = at.reshape((*x.shape[:2], math.prod(outputs), math.prod(kernel)))
+    windows = jnp.take_along_axis(x.reshape((*x.shape[:2], 1, -1)), at, -1)
+    best = jnp.argmax(windows, -1, keepdims=True)
+    whole = (*x.shape[:2], *outputs)
+    values = jnp.take_along_axis(windows, best, -1).reshape(whole)
+    return values, jnp.take_along_axis(at, best, -1).reshape(whole)
+
+
+def _fractional_pool(
+    rank: int, input: Any, kernel_size: Any, output_size: Any, output_ratio: Any, return_indices: Any, samples: Any
+) -> Any:
+    name = f"fractional_max_pool{rank}d"
+    given = _a_tensor(name, input, (rank + 1, rank + 2))
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name}: output_size or output_ratio is needed")
+    x = given if given.ndim == rank + 2 else given.expand_dims(0)
+    kernel = per_dimension(name, "kernel_size", kernel_size, rank)
+    if output_size is None:
+        ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * rank
+        for ratio in ratios:
+            if not isinstance(ratio, float):
+                raise TypeError(f"{name}: output_ratio must be a float, not {type(ratio).__name__}")
+            if not 0 < ratio < 1:
+                raise ValueError(f"{name}: output_ratio must be between 0 and 1, not {ratio}")
+        if len(ratios) != rank:
+            raise ValueError(f"{name}: output_ratio must be a float or {rank} of them, not {output_ratio!r}")
+        outputs: tuple[int, ...] = tuple(int(n * ratio) for n, ratio in zip(x.shape[2:], ratios, strict=True))
+    else:
+        outputs = per_dimension(name, "output_size", output_size, rank)
+    for length, window, count in zip(x.shape[2:], kernel, outputs, strict=True):
+        if count < 1 or count + window - 1 > length:
+            raise ValueError(f"{name}: {count} windows of {window} do not fit into a dimension of {length}")
+    if samples is None:
+        samples = rand((*x.shape[:2], rank), dtype=dtypes.float32)
+    elif samples.shape != (*x.shape[:2], rank):
+        raise ValueError(f"{name}: _random_samples must have the shape {(*x.shape[:2], rank)}, not {samples.shape}")
+    values, positions = _fractional(x, samples, kernel, outputs)
+    if given.ndim != rank + 2:
+        values, positions = values.squeeze(0), positions.squeeze(0)
+    return (values, positions) if return_indices else values
+
+
+_FRACTIONAL = described(
+    kernel_size="window, an int or one for each dimension.",
+    output_size="number of windows, an int or one for each dimension.",
+    output_ratio="number of windows as a part of the size, where `output_size` is None.",
+    return_indices="also return the flat position of each maximum.",
+    _random_samples="numbers between 0 and 1 by which windows are placed, (N, C, dimensions); None to draw them.",
+    returns="Tensor, or a tuple of it and the int64 positions.",
+    raises="TypeError: an argument is of another type.\nValueError: a size or shape does not fit.",
+)
+
+
+@_FRACTIONAL
+def fractional_max_pool2d(
+    input: Any,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Any = None,
+) -> Any:
+    """Maxima of windows over the last two dimensions that are placed at random.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+
+    Example:
+        >>> print(fractional_max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2, 1))
+        [[[[4.]]]]
+    """
+    return _fractional_pool(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+
+
+@_FRACTIONAL
+def fractional_max_pool3d(
+    input: Any,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Any = None,
+) -> Any:
+    """Maxima of windows over the last three dimensions that are placed at random.
+
+    Args:
+        input: (N, C, D, H, W) or (C, D, H, W).
+
+    Example:
+        >>> print(fractional_max_pool3d(Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1), 1))
+        [[[[[2.]]]]]
+    """
+    return _fractional_pool(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+
+
+def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima of as many windows as wanted over the last three dimensions.
+
+    Args:
+        input: (N, C, D, H, W) or (C, D, H, W).
+        output_size: an int, or three of them where None keeps a size.
+        return_indices: also return the flat position of each maximum.
+
+    Returns:
+        Tensor, or a tuple of it and the int32 positions.
+
+    Raises:
+        TypeError: `input` is no tensor.
+        ValueError: `output_size` does not fit.
+
+    Example:
+        >>> print(adaptive_max_pool3d(Tensor([[[[[1.0], [2.0]]]]]), 1))
+        [[[[[2.]]]]]
+    """
+    found = apply(ADAPTIVE_MAX_POOL, (input,), (_adaptive("adaptive_max_pool3d", 3, input, output_size),))
+    return (found[0], found[1].astype(dtypes.int32)) if return_indices else found[0]

@@ -127,7 +127,7 @@ _FILES: Final[dict[str, str]] = {
     "mindspore.train.metrics": _METRIC_FILES,
 }
 #: settings are read where they are set
-_DATA: Final = {"weft.data": "*"}
+_DATA: Final = {"weft.data": "*", "weft.train.waited": "WaitedDSCallback"}
 _RECORDS: Final = {"weft.data.mindrecord": "*", "weft.data.mindrecord.errors": "*"}
 _DATA_CONFIG: Final = {"weft.data.config": "*"}
 #: files of MindSpore's `dataset.engine` that programs import from
@@ -197,6 +197,8 @@ _AUDIO: Final = {"weft.data.audio": "*"}
 #: operations on data, also where older releases had them; there, those that Python computed let channels come first
 _DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "mindspore.dataset": {},
+    "mindspore.dataset.debug": {"weft.data.debug": "DebugHook PrintDataHook PrintMetaDataHook"},
+    "mindspore.dataset.utils": {"weft.data.utils": "LineReader imshow_det_bbox"},
     "mindspore.dataset.audio": _AUDIO,
     "mindspore.dataset.audio.transforms": _AUDIO,
     "mindspore.dataset.audio.utils": _AUDIO,

@@ -129,6 +129,8 @@ _FILES: Final[dict[str, str]] = {
 #: settings are read where they are set
 _DATA: Final = {"weft.data": "*", "weft.train.waited": "WaitedDSCallback"}
 _RECORDS: Final = {"weft.data.mindrecord": "*", "weft.data.mindrecord.errors": "*"}
+#: files of MindSpore's `mindrecord.tools`, each of one converter
+_CONVERTED: Final = ("cifar10", "cifar100", "csv", "imagenet", "mnist", "tfrecord")
 _DATA_CONFIG: Final = {"weft.data.config": "*"}
 #: files of MindSpore's `dataset.engine` that programs import from
 _DATA_MODULES: Final = (
@@ -378,6 +380,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.mindrecord.filereader": _RECORDS,
         "mindspore.mindrecord.filewriter": _RECORDS,
         "mindspore.mindrecord.mindpage": _RECORDS,
+        "mindspore.mindrecord.tools": {},
         "mindspore.mindrecord.common": {},
         "mindspore.mindrecord.common.exceptions": {"weft.data.mindrecord.errors": "*"},
         "mindspore.train": _TRAIN,
@@ -404,6 +407,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         },
     }
     | {f"mindspore.dataset.engine{part}": _DATA for part in _DATA_MODULES}
+    | {f"mindspore.mindrecord.tools.{kind}_to_mr": _RECORDS for kind in _CONVERTED}
     | {f"mindspore.ops.{part}": _OPS for part in _FUNCTION_MODULES}
     | {
         f"mindspore.device_context.{kind}": {

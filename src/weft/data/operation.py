@@ -26,6 +26,8 @@ class Operation:
     made_with: tuple[tuple[Any, ...], dict[str, Any]]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        if (args or kwargs) and cls.__init__ is object.__init__:
+            raise TypeError(f"{cls.__name__}() takes no arguments")
         self = super().__new__(cls)
         self.made_with = (args, kwargs)
         return self

@@ -27,8 +27,7 @@ class WaitedDSCallback(Callback, DSCallback):
         Callback.__init__(self)
         DSCallback.__init__(self, step_size)
         self._changed = threading.Condition()
-        self._steps = 0
-        self._epochs = 0
+        self._done = {"step": 0, "epoch": 0}
         self._ended = False
         self._train_run_context: Any = None
 
@@ -51,25 +50,25 @@ class WaitedDSCallback(Callback, DSCallback):
     def ds_epoch_begin(self, ds_run_context: Any) -> None:
         """Wait for the training, and call `sync_epoch_begin`."""
         if ds_run_context.cur_epoch_num > 1:
-            self._wait(lambda: self._epochs >= ds_run_context.cur_epoch_num - 1, "epoch")
+            self._wait("epoch", ds_run_context.cur_epoch_num - 1)
             self.sync_epoch_begin(self._train_run_context, ds_run_context)
 
     def ds_step_begin(self, ds_run_context: Any) -> None:
         """Wait for the training, and call `sync_step_begin`."""
         steps = (ds_run_context.cur_step_num - 1) // self.step_size
         if steps >= 1:
-            self._wait(lambda: self._steps >= steps, "step")
+            self._wait("step", steps)
             self.sync_step_begin(self._train_run_context, ds_run_context)
 
     def on_train_step_end(self, run_context: Any) -> None:
         """Let the pipeline go on."""
         super().on_train_step_end(run_context)
-        self._tell(run_context, steps=1)
+        self._tell(run_context, "step")
 
     def on_train_epoch_end(self, run_context: Any) -> None:
         """Let the pipeline go on."""
         super().on_train_epoch_end(run_context)
-        self._tell(run_context, epochs=1)
+        self._tell(run_context, "epoch")
 
     def on_train_end(self, run_context: Any) -> None:
         """Let the pipeline go on whatever it waits for."""
@@ -77,17 +76,17 @@ class WaitedDSCallback(Callback, DSCallback):
         self._ended = True
         self._tell(run_context)
 
-    def _tell(self, run_context: Any, steps: int = 0, epochs: int = 0) -> None:
+    def _tell(self, run_context: Any, what: str | None = None) -> None:
         with self._changed:
-            self._steps += steps
-            self._epochs += epochs
+            if what is not None:
+                self._done[what] += 1
             self._train_run_context = run_context.original_args()
             self._changed.notify_all()
 
-    def _wait(self, done: Any, what: str) -> None:
+    def _wait(self, what: str, count: int) -> None:
         seconds = config.get_callback_timeout()
         with self._changed:
-            if not self._changed.wait_for(lambda: self._ended or done(), seconds):
+            if not self._changed.wait_for(lambda: self._ended or self._done[what] >= count, seconds):
                 raise RuntimeError(
                     f"{type(self).__name__}: the training did not finish its {what} within {seconds} seconds; the "
                     "callback must be given to the training, too"

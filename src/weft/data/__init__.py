@@ -22,6 +22,7 @@ from weft.data.corpora import (
 from weft.data.dataset import (
     Dataset,
 )
+from weft.data.described import compare, deserialize, serialize, show
 from weft.data.files import (
     Cifar10Dataset,
     Cifar100Dataset,
@@ -127,8 +128,14 @@ from weft.data.texts import (
     CSVDataset,
     TextFileDataset,
 )
+from weft.data.utils import LineReader
 
 __all__ = [
+    "LineReader",
+    "compare",
+    "deserialize",
+    "serialize",
+    "show",
     "EMnistDataset",
     "FakeImageDataset",
     "PhotoTourDataset",

@@ -7,6 +7,7 @@ import json
 import os
 from typing import Any
 
+from weft.data.debug import DebugHook, checked_hooks
 from weft.ops.random import get_seed as seed_of_program
 
 __all__ = [
@@ -75,6 +76,7 @@ _values: dict[str, Any] = {
     "auto_offload": False,
     "autotune_interval": 0,
     "callback_timeout": 60,
+    "debug_hooks": [],
     "debug_mode": False,
     "dynamic_shape": False,
     "enable_autotune": False,
@@ -172,9 +174,20 @@ def get_prefetch_size() -> int:
 
 
 def set_debug_mode(debug_mode_flag: bool, debug_hook_list: Any = None) -> None:
-    """Run pipelines without workers and threads, so that a debugger sees the program's functions."""
-    del debug_hook_list
+    """Run pipelines without workers and threads, so that a debugger sees the program's functions.
+
+    Args:
+        debug_mode_flag: whether to do so.
+        debug_hook_list: hooks that see what the operations of each `map` get and give.
+    """
+    hooks = checked_hooks(debug_hook_list)
     _flag("debug_mode", debug_mode_flag)
+    _values["debug_hooks"] = hooks
+
+
+def debug_hooks() -> list[DebugHook]:
+    """The hooks of `set_debug_mode` while pipelines are debugged."""
+    return list(_values["debug_hooks"]) if _values["debug_mode"] else []
 
 
 def get_debug_mode() -> bool:

@@ -6,7 +6,7 @@ import itertools
 import os
 import threading
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -97,6 +97,14 @@ class Node:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         Node.kinds.setdefault(cls.__name__, cls)
+
+    #: the arguments that it was made with
+    made_with: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        self = super().__new__(cls)
+        self.made_with = (args, kwargs)
+        return self
 
     def __init__(self, children: tuple[Node, ...] = ()) -> None:
         self.children = list(children)

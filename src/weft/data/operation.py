@@ -7,7 +7,7 @@ how many there may be, what they are converted to and how errors are named is th
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,6 +22,15 @@ class Operation:
     columns: int | None = 1
     #: whether a `Compose` that holds it gives a tuple when it is called directly, as for MindSpore's steps in Python
     in_python = False
+    #: the arguments that it was made with
+    made_with: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        if (args or kwargs) and cls.__init__ is object.__init__:
+            raise TypeError(f"{cls.__name__}() takes no arguments")
+        self = super().__new__(cls)
+        self.made_with = (args, kwargs)
+        return self
 
     def __call__(self, *columns: Any) -> Any:
         """Apply the step.

@@ -17,6 +17,7 @@ from weft.data import config
 from weft.data.checks import integer, names_of, places
 from weft.data.conversion import Row, array_of
 from weft.data.dataset import Dataset
+from weft.data.debug import hooked
 from weft.data.kinds import UnionBaseDataset
 from weft.data.node import Run
 from weft.data.samplers import DistributedSampler
@@ -145,7 +146,8 @@ class MapDataset(UnionBaseDataset):
         return self._told(run, begin)
 
     def _tell(self, when: str, epoch: int, step: int) -> None:
-        facts = SimpleNamespace(cur_epoch_num=epoch + 1, cur_step_num_in_epoch=step)
+        before = epoch * self.children[0].size() if epoch else 0
+        facts = SimpleNamespace(cur_epoch_num=epoch + 1, cur_step_num_in_epoch=step, cur_step_num=before + step)
         for callback in self.callbacks:
             if "step" not in when or step % callback.step_size == 0:
                 getattr(callback, when)(facts)
@@ -174,7 +176,8 @@ class MapDataset(UnionBaseDataset):
         library = all(type(each).__module__.startswith("weft.") for each in self.operations)
         workers = config.workers_of(self.num_parallel_workers, library)
         processes = self.python_multiprocessing and workers > 1
-        mapped = _Mapped(self.operations, inputs, len(outputs), kept, lenient)
+        operations = hooked(self.operations, config.debug_hooks())
+        mapped = _Mapped(operations, inputs, len(outputs), kept, lenient)
         job = Job(mapped, run.entropy(self), processes)
         if lenient:  # rows may be missing, so that those to leave out must be made
             made = in_order(job, self.children[0].rows(run), 0, workers, processes)

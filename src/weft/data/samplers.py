@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -34,6 +34,13 @@ class BuiltinSampler:
     # a class of the program need not call the constructor
     num_samples: int | None = None
     child_sampler: Any = None
+    #: the arguments that it was made with
+    made_with: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        self = super().__new__(cls)
+        self.made_with = (args, kwargs)
+        return self
 
     def __init__(self, num_samples: int | None = None) -> None:
         if num_samples is not None and (isinstance(num_samples, bool) or not isinstance(num_samples, int)):

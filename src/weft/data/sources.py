@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -102,7 +103,7 @@ class MappableDataset(SourceDataset):
         self.sampler = (
             chosen_sampler(None, None, False, None, None, False) if new_sampler is None else sampler_of(new_sampler)
         )
-        self.dataset_size = None
+        self._sampler_changed()
 
     def add_sampler(self, new_sampler: Any) -> None:
         """Let another sampler choose first, among whose rows the one there is chooses.
@@ -111,7 +112,15 @@ class MappableDataset(SourceDataset):
             new_sampler: the sampler.
         """
         self.sampler.add_child(new_sampler)
+        self._sampler_changed()
+
+    def _sampler_changed(self) -> None:
+        """Note that it is what it would be if it were made with its sampler."""
         self.dataset_size = None
+        args, kwargs = self.made_with
+        given = inspect.signature(type(self)).bind(*args, **kwargs).arguments
+        others = dict.fromkeys(given.keys() & {"num_samples", "shuffle", "num_shards", "shard_id"})
+        self.made_with = ((), {**given, **others, "sampler": self.sampler})
 
     def is_shuffled(self) -> bool:
         return bool(self.sampler.is_shuffled())

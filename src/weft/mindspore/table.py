@@ -130,8 +130,10 @@ _FILES: Final[dict[str, str]] = {
     "mindspore.train.metrics": _METRIC_FILES,
 }
 #: settings are read where they are set
-_DATA: Final = {"weft.data": "*"}
+_DATA: Final = {"weft.data": "*", "weft.train.waited": "WaitedDSCallback"}
 _RECORDS: Final = {"weft.data.mindrecord": "*", "weft.data.mindrecord.errors": "*"}
+#: files of MindSpore's `mindrecord.tools`, each of one converter
+_CONVERTED: Final = ("cifar10", "cifar100", "csv", "imagenet", "mnist", "tfrecord")
 _DATA_CONFIG: Final = {"weft.data.config": "*"}
 #: files of MindSpore's `dataset.engine` that programs import from
 _DATA_MODULES: Final = (
@@ -200,6 +202,8 @@ _AUDIO: Final = {"weft.data.audio": "*"}
 #: operations on data, also where older releases had them; there, those that Python computed let channels come first
 _DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "mindspore.dataset": {},
+    "mindspore.dataset.debug": {"weft.data.debug": "DebugHook PrintDataHook PrintMetaDataHook"},
+    "mindspore.dataset.utils": {"weft.data.utils": "LineReader imshow_det_bbox"},
     "mindspore.dataset.audio": _AUDIO,
     "mindspore.dataset.audio.transforms": _AUDIO,
     "mindspore.dataset.audio.utils": _AUDIO,
@@ -391,6 +395,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.mindrecord.filereader": _RECORDS,
         "mindspore.mindrecord.filewriter": _RECORDS,
         "mindspore.mindrecord.mindpage": _RECORDS,
+        "mindspore.mindrecord.tools": {},
         "mindspore.mindrecord.common": {},
         "mindspore.mindrecord.common.exceptions": {"weft.data.mindrecord.errors": "*"},
         "mindspore.train": _TRAIN,
@@ -419,6 +424,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         },
     }
     | {f"mindspore.dataset.engine{part}": _DATA for part in _DATA_MODULES}
+    | {f"mindspore.mindrecord.tools.{kind}_to_mr": _RECORDS for kind in _CONVERTED}
     | {f"mindspore.ops.{part}": _OPS for part in _FUNCTION_MODULES}
     | {
         f"mindspore.device_context.{kind}": {

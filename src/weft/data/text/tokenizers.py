@@ -25,7 +25,13 @@ _NO_SPACE: Final = r"[\S\x1c-\x1f]+"
 _UNUSED: Final = r"\[CLS\]|\[SEP\]|\[UNK\]|\[PAD\]|\[MASK\]|\[unused\d+\]"
 
 
-def _result(pieces: list[Piece], with_offsets: bool) -> Any:
+def result_of(pieces: list[Piece], with_offsets: bool) -> Any:
+    """What a tokenizer gives of pieces.
+
+    Args:
+        pieces: the pieces; an empty one stands for none.
+        with_offsets: whether places are given, too.
+    """
     pieces = pieces or [("", 0, 0)]
     words = np.array([word for word, _, _ in pieces], np.str_)
     if not with_offsets:
@@ -37,7 +43,8 @@ def _result(pieces: list[Piece], with_offsets: bool) -> Any:
     )
 
 
-def _length(text: str) -> int:
+def byte_length(text: str) -> int:
+    """How many bytes a text has in UTF-8."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 
@@ -45,7 +52,7 @@ def _placed(parts: Iterator[tuple[str, bool]]) -> list[Piece]:
     """The parts of a text that are words, with their places; a part that is none only takes room."""
     pieces, at = [], 0
     for part, is_word in parts:
-        end = at + _length(part)
+        end = at + byte_length(part)
         if is_word:
             pieces.append((part, at, end))
         at = end
@@ -59,7 +66,7 @@ class _Tokenizer(TextOperation):
     with_offsets = False
 
     def apply(self, *columns: Any) -> Any:
-        return _result(_placed(self.parts(str(columns[0]))), self.with_offsets)
+        return result_of(_placed(self.parts(str(columns[0]))), self.with_offsets)
 
     def parts(self, text: str) -> Iterator[tuple[str, bool]]:
         """The parts of a text in order, and whether each is a word."""
@@ -268,7 +275,7 @@ class WordpieceTokenizer(TextOperation):
 
     def apply(self, *columns: Any) -> Any:
         words = np.atleast_1d(columns[0]).tolist()
-        return _result([piece for word in words for piece in self.pieces(word, 0)], self.with_offsets)
+        return result_of([piece for word in words for piece in self.pieces(word, 0)], self.with_offsets)
 
     def pieces(self, word: str, begin: int) -> list[Piece]:
         """The pieces of a word.
@@ -278,8 +285,8 @@ class WordpieceTokenizer(TextOperation):
             begin: where it begins.
         """
         known = self.vocab.ids
-        whole = [(self.unknown_token or word, begin, begin + _length(word))]
-        if _length(word) > self.most:
+        whole = [(self.unknown_token or word, begin, begin + byte_length(word))]
+        if byte_length(word) > self.most:
             return whole
         found: list[Piece] = []
         start, at = 0, begin
@@ -288,7 +295,7 @@ class WordpieceTokenizer(TextOperation):
             for end in range(len(word), start, -1):
                 part = prefix + word[start:end]
                 if part in known:
-                    after = at + _length(word[start:end])
+                    after = at + byte_length(word[start:end])
                     found.append((part, at, after))
                     start, at = end, after
                     break
@@ -330,6 +337,6 @@ class BertTokenizer(_Tokenizer):
 
     def apply(self, *columns: Any) -> Any:
         words = _placed(self.basic.parts(str(columns[0])))
-        return _result(
+        return result_of(
             [piece for word, begin, _ in words for piece in self.words.pieces(word, begin)], self.with_offsets
         )

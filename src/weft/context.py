@@ -349,6 +349,8 @@ class Store:
         self.settings = settings
         self.lock = threading.RLock()
         self.values = self.defaults()
+        #: the keys of the settings that were given, be it their defaults
+        self.given: set[str] = set()
 
     def defaults(self) -> dict[str, Any]:
         """A fresh set of default values."""
@@ -378,6 +380,7 @@ class Store:
         checked = self.checked(changes)
         with self.lock:
             self.values.update(checked)
+            self.given.update(checked)
 
     def get(self, key: str) -> Any:
         """The current value of one setting."""
@@ -391,6 +394,7 @@ class Store:
         """Put every setting back to its default."""
         with self.lock:
             self.values = self.defaults()
+            self.given.clear()
 
     def describe(self) -> str:
         """The table as Markdown, for the documentation."""
@@ -624,9 +628,8 @@ def _place(changes: Mapping[str, Any]) -> None:
 
 
 def _note_settings(store: Store) -> None:
-    """Note the settings of a table that are not as they were at first."""
-    first = store.defaults()
-    note(store.kind, tuple([f"{key}={value!r}" for key, value in store.values.items() if value != first[key]]))
+    """Note the settings of a table that were given."""
+    note(store.kind, tuple([f"{key}={value!r}" for key, value in store.values.items() if key in store.given]))
 
 
 # -- parallel programs: settings that are stored for the code that spreads networks over devices -------------------
@@ -655,6 +658,12 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
 def get_auto_parallel_context(attr_key: str) -> Any:
     """The current value of a setting of parallel programs."""
     return _parallel.get(attr_key)
+
+
+def is_auto_parallel_context_set(attr_key: str) -> bool:
+    """Whether a setting of parallel programs was given, be it its default."""
+    _parallel.get(attr_key)
+    return attr_key in _parallel.given
 
 
 def reset_auto_parallel_context() -> None:

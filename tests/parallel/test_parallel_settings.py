@@ -12,6 +12,7 @@ from weft.context import get_auto_parallel_context, reset_auto_parallel_context,
 from weft.errors import Unsupported
 from weft.parallel import algorithms, modes
 from weft.parallel.layout import Layout
+from weft.parallel.settings import auto_parallel_context
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +87,37 @@ def test_helpers_say_what_the_settings_say() -> None:
     with pytest.raises(ValueError, match="stand_alone"):
         modes.parameter_broadcast_check("stand_alone", True)
     modes.device_number_check("data_parallel", 1)
+
+
+def test_the_settings_as_an_object() -> None:
+    settings = auto_parallel_context()
+    assert (settings.get_device_num_is_set(), settings.get_device_num()) == (False, 1)
+    assert (settings.get_parallel_mode(), settings.get_parameter_broadcast_is_set()) == ("stand_alone", False)
+    set_auto_parallel_context(device_num=1, gradients_mean=True)
+    assert (settings.get_device_num_is_set(), settings.get_device_num(), settings.get_gradients_mean()) == (
+        True,
+        1,
+        True,
+    )
+    settings.set_all_reduce_fusion_split_indices([1, 2])
+    assert get_auto_parallel_context("all_reduce_fusion_config") == [1, 2]
+    assert settings.get_all_reduce_fusion_split_indices() == [1, 2]
+    settings.reset()
+    assert (settings.get_device_num_is_set(), settings.get_gradients_mean()) == (False, False)
+    for name in ("get_nonesuch", "set_nonesuch", "set_device_num_is_set", "device_num", "ask_device_num"):
+        with pytest.raises(AttributeError, match=name):
+            getattr(settings, name)
+    with pytest.raises(TypeError, match="device_num"):
+        settings.set_device_num("eight")
+
+
+def test_compiled_functions_ask_whether_a_setting_was_given() -> None:
+    compiled = weft.jit(lambda x: x * (2 if auto_parallel_context().get_device_num_is_set() else 3))
+    assert compiled(weft.Tensor([1.0])).tolist() == [3.0]
+    set_auto_parallel_context(device_num=1)
+    assert compiled(weft.Tensor([1.0])).tolist() == [2.0]
+    reset_auto_parallel_context()
+    assert compiled(weft.Tensor([1.0])).tolist() == [3.0]
 
 
 def test_compiled_functions_follow_the_settings() -> None:

@@ -160,7 +160,8 @@ _PARALLEL_CONTEXT: Final = {
     "weft.context": (
         "_set_auto_parallel_context=set_auto_parallel_context _get_auto_parallel_context=get_auto_parallel_context "
         "_reset_auto_parallel_context=reset_auto_parallel_context"
-    )
+    ),
+    "weft.parallel.settings": "auto_parallel_context",
 }
 
 #: files of MindSpore's `ops` that programs import functions from

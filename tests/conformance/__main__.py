@@ -101,7 +101,9 @@ def compare(calls: list[tuple[str, str, Any]], workers: int) -> list[Result]:
 
 
 def report(results: list[Result], show: bool) -> None:
-    """Print by group the share that agrees, of all calls and of those that are not declared, and what differs."""
+    """Print by group the share that agrees, of all calls and of those that are not declared, and what differs; at the
+    end of the calls to which MindSpore answers with values and with exceptions.
+    """
     if show:
         for one in results:
             if one.difference and not one.reason:
@@ -111,12 +113,14 @@ def report(results: list[Result], show: bool) -> None:
     agree: collections.Counter[str] = collections.Counter()
     declared: collections.Counter[str] = collections.Counter()
     for one in results:
-        for group in (one.group, "all"):
+        asked = "exceptions" if one.expected[0] == "raises" else "values"
+        for group in (one.group, asked, "all"):
             total[group] += 1
             agree[group] += not one.difference
             declared[group] += bool(one.reason)
     print(f"{'group':<18}{'calls':>7}{'agree':>7}{'on purpose':>12}{'differ':>8}{'share':>9}{'of the rest':>13}")
-    for group in total:
+    last = ("values", "exceptions", "all")
+    for group in [*(each for each in total if each not in last), *(each for each in last if each in total)]:
         differ = total[group] - agree[group] - declared[group]
         share, rest = agree[group] / total[group], agree[group] / max(total[group] - declared[group], 1)
         counts = f"{total[group]:>7}{agree[group]:>7}{declared[group]:>12}{differ:>8}"

@@ -280,9 +280,9 @@ def _template(form: _Form) -> CodeType:
     source = f"def form({signature}):\n    try:\n"
     for i, (at, of_elements) in enumerate(form.looks):
         operand = [*given, *fixed][at]
-        if of_elements:
+        if of_elements:  # the type of an array has its element type at hand, the array itself looks for it
             call = f"_refuse{i}({operand}, ({inputs}))"
-            source += f"        try:\n            if {operand}._data.dtype in _refused{i}: {call}\n"
+            source += f"        try:\n            if {operand}._data.aval.dtype in _refused{i}: {call}\n"
             source += f"        except AttributeError: {call}\n"
         else:
             source += f"        if {operand}.__class__ in _refused{i}: _refuse{i}({operand}, ({inputs}))\n"

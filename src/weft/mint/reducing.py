@@ -261,7 +261,8 @@ def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *,
         7.0
     """
     if isinstance(ord, bool) or not isinstance(ord, (int, float)):
-        raise ValueError(f"vector_norm: the order must be a number, not {ord!r}")
+        kind = ValueError if isinstance(ord, str) else TypeError
+        raise kind(f"vector_norm: the order must be a number, not {ord!r}")
     given = a_tensor("vector_norm", x)
     rank = given.ndim
     axes = tuple(range(rank)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)

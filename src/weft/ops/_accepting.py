@@ -155,7 +155,7 @@ def _wrapped(function: Any, looks: tuple[Look, ...], module: str) -> Any:
             for at, refused, of_elements, refuse in looks:
                 try:
                     given = args[at]
-                    if (given._data.dtype if of_elements else given.__class__) in refused:
+                    if (given._data.aval.dtype if of_elements else given.__class__) in refused:
                         refuse(given, args)
                 except AttributeError:
                     refuse(given, args)

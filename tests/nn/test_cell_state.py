@@ -104,7 +104,8 @@ def test_buffers_are_listed_by_path() -> None:
     assert len(list(net.named_buffers(remove_duplicate=False))) == 3
     assert list(net._buffers) == ["kept", "passing", "nothing"]
     assert net.get_buffer("inner.count") is net.inner.count
-    assert net.get_sub_cell("inner") is net.inner and net.get_sub_cell("") is net
+    assert net.get_sub_cell("inner") is net.inner
+    assert net.get_sub_cell("") is net
     for target in ("inner.other", "other", "inner", "w"):
         with pytest.raises(AttributeError):
             net.get_buffer(target)
@@ -118,7 +119,8 @@ def test_attributes_that_are_buffers_stay_that() -> None:
     net.nothing = Tensor([1.0])
     assert "nothing" in net.state_dict()
     net.kept = None
-    assert "kept" not in net.state_dict() and net.kept is None
+    assert "kept" not in net.state_dict()
+    assert net.kept is None
     with pytest.raises(TypeError, match="buffer"):
         net.passing = 3
     for value in (Parameter(Tensor([1.0])), nn.ReLU()):
@@ -140,7 +142,8 @@ def test_attributes_that_are_buffers_stay_that() -> None:
 def test_copies_have_buffers_of_their_own() -> None:
     net = Outer()
     for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
-        assert other.kept is not net.kept and list(other.state_dict()) == list(net.state_dict())
+        assert other.kept is not net.kept
+        assert list(other.state_dict()) == list(net.state_dict())
         other.inner.count.add_(1)
     np.testing.assert_array_equal(net.inner.count, [0.0])
 
@@ -168,11 +171,14 @@ def test_to_float_casts_buffers(how: str) -> None:
 def test_the_state_is_the_tensors_by_path() -> None:
     net = Outer()
     state = net.state_dict()
-    assert type(state) is OrderedDict and list(state) == ["w", "kept", "inner.count"]
-    assert state["w"] is net.w and state["inner.count"] is net.inner.count
+    assert type(state) is OrderedDict
+    assert list(state) == ["w", "kept", "inner.count"]
+    assert state["w"] is net.w
+    assert state["inner.count"] is net.inner.count
     assert list(net.state_dict(prefix="p.")) == ["p.w", "p.kept", "p.inner.count"]
     into: dict[str, Any] = {"a": 1}
-    assert net.state_dict(into, "q.") is into and list(into) == ["a", "q.w", "q.kept", "q.inner.count"]
+    assert net.state_dict(into, "q.") is into
+    assert list(into) == ["a", "q.w", "q.kept", "q.inner.count"]
     shared = Counting()
     assert list(nn.CellList([shared, shared]).state_dict()) == ["0.count", "1.count"]
 
@@ -185,13 +191,15 @@ def test_a_state_is_loaded_in_place() -> None:
     call(Tensor([1.0]))
     held = net.w, net.kept, net.inner.count
     found = net.load_state_dict(other.state_dict())
-    assert found == ([], []) and repr(found) == "<All keys matched successfully>"
+    assert found == ([], [])
+    assert repr(found) == "<All keys matched successfully>"
     assert held == (net.w, net.kept, net.inner.count) or all(
         a is b for a, b in zip(held, (net.w, net.kept, net.inner.count), strict=True)
     )
     np.testing.assert_array_equal(call(Tensor([1.0])), [51.0])
     net.load_state_dict({"w": Tensor([2]), "kept": Tensor([1.0, 1.0]), "inner.count": Tensor([1])})
-    assert net.w.dtype is weft.float32 and net.kept.dtype is weft.int64
+    assert net.w.dtype is weft.float32
+    assert net.kept.dtype is weft.int64
     np.testing.assert_array_equal(call(Tensor([1.0])), [4.0])
     np.testing.assert_array_equal(other.inner.count, [6.0])
 
@@ -233,7 +241,8 @@ def test_more_state_and_hooks() -> None:
     assert events == [("before", "", False), (["0.count", "0._extra_state"], "0.")]
     events.clear()
     net.load_state_dict({"0.count": Tensor([2.0])})
-    assert net[0].taken is None and events == [("", {}, True)]
+    assert net[0].taken is None
+    assert events == [("", {}, True)]
     net.load_state_dict(state)
     assert net[0].taken == {"a": 1}
     for handle in handles:
@@ -252,7 +261,8 @@ def test_to_changes_element_types_of_the_same_tensors() -> None:
     call = weft.jit(lambda x: net(x))
     assert call(Tensor([1.0])).dtype is weft.float32
     held = net.w
-    assert net.to(weft.float16) is net and net.w is held
+    assert net.to(weft.float16) is net
+    assert net.w is held
     assert (net.w.dtype, net.inner.count.dtype, net.kept.dtype) == (weft.float16, weft.float16, weft.int64)
     assert call(Tensor([1.0], weft.float16)).dtype is weft.float16
     assert call(Tensor([1.0])).dtype is weft.float32
@@ -317,9 +327,12 @@ def test_calls_under_other_names() -> None:
     np.testing.assert_array_equal(net.compile_and_run(x), [[3.0]])
     np.testing.assert_array_equal(net.run_construct((x,), {}), [[3.0]])
     assert net.cast_inputs((x, 3), weft.float16)[0].dtype is weft.float16
-    assert net.set_broadcast_flag() is net and net.set_data_parallel() is None
+    assert net.set_broadcast_flag() is net
+    assert net.set_data_parallel() is None
     net.update_cell_type("quant")
-    assert net.cell_type == "quant" and net.exist_names == set() and net.jit_config_dict == {}
+    assert net.cell_type == "quant"
+    assert net.exist_names == set()
+    assert net.jit_config_dict == {}
     for wrong, kind in (("x", ValueError), (0, ValueError), (1.5, TypeError)):
         with pytest.raises(kind):
             net.offload(wrong)  # type: ignore[arg-type]
@@ -327,12 +340,14 @@ def test_calls_under_other_names() -> None:
     net.pipeline_segment = 1
     outer = nn.SequentialCell(net)
     outer.update_cell_prefix()
-    assert outer[0].param_prefix == "0" and outer.pipeline_segment is None
+    assert outer[0].param_prefix == "0"
+    assert outer.pipeline_segment is None
     assert net.get_mixed_precision_type() == 0
     net.to_float(weft.float16)
     assert net.get_mixed_precision_type() == 1
     net.set_mixed_precision_type(2)  # type: ignore[arg-type]
-    assert net(x).dtype is weft.float32 and net.get_mixed_precision_type() == 2
+    assert net(x).dtype is weft.float32
+    assert net.get_mixed_precision_type() == 2
 
 
 def test_facts_of_parameters() -> None:
@@ -345,7 +360,8 @@ def test_facts_of_parameters() -> None:
     assert p.init_data(layout=None, set_sliced=False) is p
     call = weft.jit(lambda: p * 2)
     assert call().dtype is weft.float32
-    assert p.set_dtype(weft.float16) is weft.float16 and p.dtype is weft.float16
+    assert p.set_dtype(weft.float16) is weft.float16
+    assert p.dtype is weft.float16
     assert call().dtype is weft.float16
     with pytest.raises(ValueError, match="name"):
         Parameter(Tensor([1.0]), name=3)  # type: ignore[arg-type]

@@ -47,7 +47,9 @@ _CALLBACKS: Final = (
 )
 _METRICS: Final = (
     "Accuracy F1 Loss MAE MSE Metric Precision Recall Top1CategoricalAccuracy Top5CategoricalAccuracy "
-    "TopKCategoricalAccuracy ROC auc get_metric_fn names rearrange_inputs"
+    "TopKCategoricalAccuracy ROC auc get_metric_fn names rearrange_inputs BleuScore ConfusionMatrix "
+    "ConfusionMatrixMetric CosineSimilarity Dice Fbeta HausdorffDistance MeanSurfaceDistance OcclusionSensitivity "
+    "Perplexity RootMeanSquareDistance"
 )
 _FEEDING: Final = "DatasetHelper connect_network_with_dataset data_sink"
 _TRAIN: Final = {"weft.train": "*"}
@@ -92,7 +94,7 @@ _CELLS: Final = {
     "weft.nn.parallel": _PARALLEL_CELLS,
 }
 #: what `mindspore.nn` itself offers besides: metrics, which moved to `mindspore.train` later
-_NN: Final = {**_CELLS, "weft.train.metrics": _METRICS, "weft.nn.loss": "MAELoss=L1Loss"}
+_NN: Final = {**_CELLS, "weft.train": f"{_METRICS} get_metrics", "weft.nn.loss": "MAELoss=L1Loss"}
 _METRIC_FILES: Final = (
     "accuracy auc bleu_score confusion_matrix cosine_similarity dice error evaluation fbeta hausdorff_distance loss "
     "mean_surface_distance metric occlusion_sensitivity perplexity precision recall roc "
@@ -231,7 +233,9 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.context": _CONTEXT,
             "weft.jit": "jit jit_class ms_class=jit_class ms_function",
             "weft.mindspore.extras": _EXTRAS,
-            "weft.train": f"Model {_FEEDING} {_SERIALIZATION} {_SCALES} {_CALLBACKS} SummaryCollector SummaryRecord",
+            "weft.train": (
+                f"Model {_FEEDING} {_SERIALIZATION} {_SCALES} {_CALLBACKS} SummaryCollector SummaryRecord {_METRICS}"
+            ),
             "weft.core.symbol": "Symbol",
             "weft.mindspore.profiler": "Profiler",
             **_MINDIR,
@@ -336,7 +340,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.nn": _NN,
         "mindspore.nn.probability": {},
         "mindspore.nn.probability.distribution": {"weft.nn.probability.distribution": "*"},
-        "mindspore.nn.metrics": {"weft.train.metrics": _METRICS},
+        "mindspore.nn.metrics": {"weft.train": _METRICS},
         "mindspore.nn.utils": {"weft.mindspore.extras": "no_init_parameters"},
         "mindspore.nn.cell": {"weft.nn": "Cell"},
         "mindspore.nn.layer": _CELLS,
@@ -386,7 +390,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.train.data_sink": {"weft.train": _FEEDING},
         "mindspore.train.dataset_helper": {"weft.train": _FEEDING},
         "mindspore.train.loss_scale_manager": {"weft.train": _SCALES},
-        "mindspore.train.metrics": {"weft.train.metrics": _METRICS},
+        "mindspore.train.metrics": {"weft.train": _METRICS},
         "mindspore.train._utils": {"weft.mindspore.helpers": "_make_directory=make_directory"},
         "mindspore.train.model": {"weft.train": "Model RunContext", "weft.context": "ParallelMode"},
         "mindspore.train.serialization": {

@@ -84,7 +84,8 @@ else:
             ),
             "weft.nn.loss_scale": ("DynamicLossScaleUpdateCell FixedLossScaleUpdateCell TrainOneStepWithLossScaleCell"),
             "weft.nn.optim": (
-                "FTRL LARS SGD Adadelta Adagrad Adam AdaMax AdamWeightDecay Lamb Momentum Optimizer RMSProp"
+                "FTRL LARS SGD Adadelta Adagrad Adam AdaMax AdamWeightDecay Lamb Momentum Optimizer RMSProp "
+                "ASGD AdaFactor AdamOffload LazyAdam ProximalAdagrad Rprop"
             ),
             "weft.nn.wrap": (
                 "ForwardValueAndGrad ParameterUpdate TrainOneStepCell WithEvalCell WithGradCell WithLossCell"
@@ -128,7 +129,7 @@ __all__ = [
     "BiDense", "CentralCrop", "L1Regularizer", "LRN", "ReduceLogSumExp", "Roll", "Tril", "Triu", "Unflatten",
     "Upsample",
     "FTRL", "LARS", "SGD", "AdaMax", "Adadelta", "Adagrad", "Adam", "AdamWeightDecay", "Lamb", "Momentum", "Optimizer",
-    "RMSProp",
+    "RMSProp", "ASGD", "AdaFactor", "AdamOffload", "LazyAdam", "ProximalAdagrad", "Rprop",
     "CosineDecayLR", "ExponentialDecayLR", "InverseDecayLR", "LearningRateSchedule", "NaturalExpDecayLR",
     "PolynomialDecayLR", "WarmUpLR",
     "cosine_decay_lr", "exponential_decay_lr", "inverse_decay_lr", "natural_exp_decay_lr", "piecewise_constant_lr",

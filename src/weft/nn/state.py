@@ -9,16 +9,13 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from weft.core.dispatch import CAST, apply
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import transparent
 from weft.dtypes import DType
 from weft.nn.hooks import HookHandle
-
-if TYPE_CHECKING:
-    from weft.nn.cell import Cell
 
 _EXTRA = "_extra_state"
 _DEVICES = ("CPU", "GPU", "TPU", "Ascend")
@@ -54,7 +51,7 @@ class State:
     """The part of a Cell that is about what it remembers from call to call."""
 
     _params: dict[str, Parameter | None]
-    _cells: dict[str, Cell | None]
+    _cells: dict[str, Any]
     #: names of the buffers, and whether they are saved
     _buffer_names: dict[str, bool]
 
@@ -141,7 +138,7 @@ class State:
         """
         return iter([buffer for _, buffer in self.named_buffers(recurse=recurse)])
 
-    def get_sub_cell(self, target: str) -> Cell:
+    def get_sub_cell(self, target: str) -> Any:
         """The cell at a path.
 
         Args:
@@ -155,8 +152,6 @@ class State:
             >>> nn.SequentialCell(nn.ReLU()).get_sub_cell("0")
             ReLU()
         """
-        from weft.nn.cell import Cell
-
         cell: Any = self
         for name in target.split(".") if target else ():
             found = cell._cells.get(name)
@@ -164,7 +159,7 @@ class State:
                 if not hasattr(cell, name):
                     raise AttributeError(f"{type(cell).__name__} has no attribute {name!r}")
                 found = getattr(cell, name)
-                if not isinstance(found, Cell):
+                if not isinstance(found, State):
                     raise AttributeError(f"{name!r} is no nn.Cell but a {type(found).__name__}")
             cell = found
         return cell

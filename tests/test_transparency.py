@@ -53,7 +53,6 @@ ENTERED = {
     "weft.nn.hooks:_construct",
     "weft.nn.hooks:call_with_extras",
     "weft.nn.layer.calculus:TimeDistributed.construct",
-    "weft.nn.loss_functions:TripletMarginWithDistanceLoss.construct",
     "weft.nn.optim.optimizer:opt_init_args_register",
     "weft.nn.optim.optimizer:opt_init_args_register.<locals>.constructor",
     "weft.nn.wrap:loss_and_gradients",

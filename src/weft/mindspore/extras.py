@@ -6,17 +6,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 import weft
 from weft import dtypes
 from weft.context import get_context, set_context
-from weft.core.tensor import Tensor
+from weft.core.operators import Operator
+from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import transparent
+from weft.nn.cell import Cell
 from weft.nn.hooks import cast_floating
 
 __all__ = [
-    "JitConfig", "add_flags", "constexpr", "core", "from_numpy", "get_current_device", "is_sequence_shape_unknown",
-    "is_sequence_value_unknown", "mixed_precision_cast", "no_init_parameters", "run_check", "set_deterministic",
-    "set_device", "set_recursion_limit", "switch", "tensor",
+    "JitConfig", "add_flags", "constexpr", "core", "from_numpy", "frombuffer", "get_current_device",
+    "get_py_obj_dtype", "is_sequence_shape_unknown", "is_sequence_value_unknown", "is_tensor",
+    "mixed_precision_cast", "no_init_parameters", "run_check", "set_deterministic", "set_device", "set_dump",
+    "set_recursion_limit", "swap_tensors", "switch", "tensor",
 ]  # fmt: skip
 
 from_numpy = Tensor.from_numpy
@@ -277,3 +282,115 @@ class JitConfig:
                 raise ValueError(
                     f"JitConfig({name}={getattr(self, name)!r}): use one of {', '.join(map(repr, allowed))}"
                 )
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether something is a Tensor.
+
+    Args:
+        obj: it.
+
+    Example:
+        >>> is_tensor(Tensor([1])), is_tensor(1)
+        (True, False)
+    """
+    return isinstance(obj, Tensor)
+
+
+def swap_tensors(t1: Tensor, t2: Tensor) -> None:
+    """Give each of two tensors what the other one holds.
+
+    Args:
+        t1: the first.
+        t2: the second.
+
+    Raises:
+        TypeError: one is no Tensor.
+        RuntimeError: only one of them is a Parameter.
+
+    Example:
+        >>> a, b = Tensor([1, 2]), Tensor([3])
+        >>> swap_tensors(a, b)
+        >>> print(a, b)
+        [3] [1 2]
+    """
+    if not (isinstance(t1, Tensor) and isinstance(t2, Tensor)):
+        raise TypeError(f"swap_tensors takes two tensors, not {type(t1).__name__} and {type(t2).__name__}")
+    if isinstance(t1, Parameter) != isinstance(t2, Parameter):
+        raise RuntimeError("swap_tensors: a Parameter can only be swapped with a Parameter")
+    first, second = t1.value(), t2.value()
+    for tensor, new in ((t1, second), (t2, first)):
+        if isinstance(tensor, Parameter):
+            tensor.set_dtype(new.dtype)
+            tensor.set_data(new, slice_shape=True)
+        else:
+            tensor.assign_value(new)
+    if isinstance(t1, Parameter) and isinstance(t2, Parameter):
+        facts = dict(t1.__dict__)
+        t1.__dict__.clear()
+        t1.__dict__.update(t2.__dict__)
+        t2.__dict__.clear()
+        t2.__dict__.update(facts)
+
+
+def get_py_obj_dtype(obj: Any) -> Any:
+    """The element type that goes with a Python type or value.
+
+    Args:
+        obj: it.
+
+    Example:
+        >>> get_py_obj_dtype(1), get_py_obj_dtype(bool)
+        (mindspore.int64, mindspore.bool)
+    """
+    return dtypes.of(obj if isinstance(obj, type) else type(obj))
+
+
+def frombuffer(buffer: Any, dtype: Any, count: int = -1, offset: int = 0) -> Tensor:
+    """A tensor of the elements in a buffer, which it shares with a writable one.
+
+    Args:
+        buffer: an object with the buffer interface.
+        dtype: the element type.
+        count: how many elements; -1 for all.
+        offset: at which byte they begin.
+
+    Raises:
+        RuntimeError: the buffer is empty, or does not hold so many elements.
+
+    Example:
+        >>> import weft
+        >>> print(frombuffer(bytearray([1, 2, 3]), weft.uint8))
+        [1 2 3]
+    """
+    kind, size = dtypes.of(dtype), memoryview(buffer).nbytes
+    if count < -1 or count == 0:
+        raise RuntimeError(f"frombuffer: count must be positive or -1, not {count}")
+    if not 0 <= offset < size:
+        raise RuntimeError(f"frombuffer: offset {offset} is not in a buffer of {size} bytes")
+    if count == -1 and (size - offset) % kind.itemsize:
+        raise RuntimeError(f"frombuffer: {size - offset} bytes are no whole number of {kind} elements")
+    if count * kind.itemsize > size - offset:
+        raise RuntimeError(f"frombuffer: there are no {count} elements of {kind} in {size - offset} bytes")
+    array = np.frombuffer(buffer, kind.np_dtype, count, offset)
+    return Tensor.from_numpy(array) if array.flags.writeable else Tensor(array)
+
+
+def set_dump(target: Any, enabled: bool = True) -> None:
+    """Accepted for programs that write what a Cell or operator computes to files of an accelerator.
+
+    Args:
+        target: the Cell or operator.
+        enabled: whether.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+
+    Example:
+        >>> from weft import nn
+        >>> set_dump(nn.ReLU())
+    """
+    if not isinstance(target, (Cell, Operator)):
+        raise TypeError(f"set_dump: target must be a Cell or an operator, not {type(target).__name__}")
+    if not isinstance(enabled, bool):
+        raise TypeError(f"set_dump: enabled must be a bool, not {type(enabled).__name__}")

@@ -15,6 +15,7 @@ API_VERSION: Final = "2.4.0"
 _DTYPES: Final = (
     "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16 complex64 complex128 "
     "int_=int64 uint=uint64 float_=float64 half=float16 short=int16 int=int32 long=int64 float=float32 double=float64 "
+    "byte=int8 ubyte=uint8 ushort=uint16 intc=int32 uintc=uint32 intp=int64 uintp=uint64 single=float32 "
     "cfloat=complex64 cdouble=complex128 string type_none tensor_type list_ tuple_ number "
     "dtype_to_nptype=to_np dtype_to_pytype=to_python pytype_to_dtype=of"
 )
@@ -38,13 +39,18 @@ _SERIALIZATION: Final = "save_checkpoint load_checkpoint load_param_into_net"
 _MINDIR: Final = {"weft.mindir": "export load"}
 
 _EXTRAS: Final = (
-    "JitConfig from_numpy get_current_device run_check set_deterministic set_device set_recursion_limit tensor"
+    "JitConfig from_numpy get_current_device run_check set_deterministic set_device set_recursion_limit tensor "
+    "frombuffer get_py_obj_dtype is_tensor set_dump swap_tensors"
 )
 _SCALES: Final = "DynamicLossScaleManager FixedLossScaleManager LossScaleManager"
 _CALLBACKS: Final = (
     "Callback CheckpointConfig EarlyStopping History LambdaCallback LearningRateScheduler LossMonitor ModelCheckpoint "
-    "RunContext TimeMonitor"
+    "RunContext TimeMonitor BackupAndRestore ReduceLROnPlateau"
 )
+_CONVERTING: Final = (
+    "async_ckpt_thread_status build_train_network ckpt_to_safetensors load_checkpoint_async safetensors_to_ckpt"
+)
+_EXIT: Final = {"weft.mindspore.request_exit": "OnRequestExit"}
 _METRICS: Final = (
     "Accuracy F1 Loss MAE MSE Metric Precision Recall Top1CategoricalAccuracy Top5CategoricalAccuracy "
     "TopKCategoricalAccuracy ROC auc get_metric_fn names rearrange_inputs BleuScore ConfusionMatrix "
@@ -94,7 +100,17 @@ _CELLS: Final = {
     "weft.nn.parallel": _PARALLEL_CELLS,
 }
 #: what `mindspore.nn` itself offers besides: metrics, which moved to `mindspore.train` later
-_NN: Final = {**_CELLS, "weft.train": f"{_METRICS} get_metrics", "weft.nn.loss": "MAELoss=L1Loss"}
+_NN: Final = {
+    **_CELLS,
+    "weft.mindspore.extras": "no_init_parameters",
+    "weft.mint.nn": (
+        "AvgPool1dExt=AvgPool1d AvgPool2dExt=AvgPool2d AvgPool3dExt=AvgPool3d Dropout2dExt=Dropout2d "
+        "DropoutExt=Dropout EmbeddingExt=Embedding L1LossExt=L1Loss LayerNormExt=LayerNorm "
+        "LogSoftmaxExt=LogSoftmax MaxPool2dExt=MaxPool2d PReLUExt=PReLU"
+    ),
+    "weft.train": f"{_METRICS} get_metrics",
+    "weft.nn.loss": "MAELoss=L1Loss",
+}
 _METRIC_FILES: Final = (
     "accuracy auc bleu_score confusion_matrix cosine_similarity dice error evaluation fbeta hausdorff_distance loss "
     "mean_surface_distance metric occlusion_sensitivity perplexity precision recall roc "
@@ -168,6 +184,7 @@ _FUNCTION_MODULES: Final = (
 )
 
 _DEVICES: Final = "weft.mindspore.devices"
+_RUNTIME: Final = "dispatch_threads_num launch_blocking set_cpu_affinity set_kernel_launch_group set_memory"
 _DEVICE_SETTINGS: Final = "weft.mindspore.device_settings"
 _COMMON_HAL: Final = (
     "Event Stream StreamCtx communication_stream current_stream default_stream empty_cache max_memory_allocated "
@@ -233,8 +250,12 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.context": _CONTEXT,
             "weft.jit": "jit jit_class ms_class=jit_class ms_function",
             "weft.mindspore.extras": _EXTRAS,
+            _DEVICES: f"{_COMMON_HAL} {_RUNTIME}",
+            "weft.mindspore.log": "get_level get_log_config",
+            **_EXIT,
             "weft.train": (
-                f"Model {_FEEDING} {_SERIALIZATION} {_SCALES} {_CALLBACKS} SummaryCollector SummaryRecord {_METRICS}"
+                f"Model {_FEEDING} {_SERIALIZATION} {_SCALES} {_CALLBACKS} SummaryCollector SummaryRecord {_METRICS} "
+                f"{_CONVERTING}"
             ),
             "weft.core.symbol": "Symbol",
             "weft.mindspore.profiler": "Profiler",
@@ -311,12 +332,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
                 "get_device_properties is_available is_initialized"
             )
         },
-        "mindspore.runtime": {
-            _DEVICES: (
-                f"{_COMMON_HAL} dispatch_threads_num launch_blocking set_cpu_affinity set_kernel_launch_group "
-                "set_memory"
-            )
-        },
+        "mindspore.runtime": {_DEVICES: f"{_COMMON_HAL} {_RUNTIME}"},
         "mindspore.profiler": {_PROFILER: "* _ExperimentalConfig"},
         "mindspore.profiler.common": {},
         "mindspore.profiler.common.constant": {_PROFILER: "AicoreMetrics ExportType ProfilerActivity ProfilerLevel"},
@@ -378,10 +394,11 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.mindrecord.mindpage": _RECORDS,
         "mindspore.mindrecord.common": {},
         "mindspore.mindrecord.common.exceptions": {"weft.data.mindrecord.errors": "*"},
-        "mindspore.train": _TRAIN,
+        "mindspore.train": {**_TRAIN, **_MINDIR, **_EXIT},
         "mindspore.train.amp": {"weft.train.amp": "*"},
         "mindspore.train.callback": {
-            "weft.train.callback": _CALLBACKS,
+            "weft.train": _CALLBACKS,
+            **_EXIT,
             "weft.train.summary": "SummaryCollector",
             "weft.mindspore.helpers": "_handle_loss=loss_to_show",
         },
@@ -394,7 +411,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.train._utils": {"weft.mindspore.helpers": "_make_directory=make_directory"},
         "mindspore.train.model": {"weft.train": "Model RunContext", "weft.context": "ParallelMode"},
         "mindspore.train.serialization": {
-            "weft.train": _SERIALIZATION,
+            "weft.train": f"{_SERIALIZATION} {_CONVERTING.replace('build_train_network ', '')}",
             "weft.core.tensor": "Tensor",
             "weft.core.parameters": "Parameter",
             "mindspore.context": "context=.",

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 from weft import lazily
 from weft.train.amp import (
     DynamicLossScaler,
+    LossScaler,
     StaticLossScaler,
     all_finite,
     auto_mixed_precision,
+    build_train_network,
+    custom_mixed_precision,
     get_black_list,
     get_white_list,
 )  # fmt: skip
@@ -53,13 +56,24 @@ from weft.train.serialization import load_checkpoint, load_param_into_net, save_
 from weft.train.summary import SummaryCollector, SummaryRecord
 
 if TYPE_CHECKING:
+    from weft.train.converting import (
+        async_ckpt_thread_status,
+        ckpt_to_safetensors,
+        load_checkpoint_async,
+        safetensors_to_ckpt,
+    )
     from weft.train.counted_metrics import ConfusionMatrix, ConfusionMatrixMetric
+    from weft.train.interruption import BackupAndRestore, ReduceLROnPlateau
     from weft.train.likeness_metrics import BleuScore, CosineSimilarity, OcclusionSensitivity, Perplexity
     from weft.train.surface_metrics import Dice, HausdorffDistance, MeanSurfaceDistance, RootMeanSquareDistance
 else:
     __getattr__, __dir__ = lazily.lazily(
         __name__,
         {
+            "weft.train.converting": (
+                "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint_async safetensors_to_ckpt"
+            ),
+            "weft.train.interruption": "BackupAndRestore ReduceLROnPlateau",
             "weft.train.counted_metrics": "ConfusionMatrix ConfusionMatrixMetric",
             "weft.train.likeness_metrics": "BleuScore CosineSimilarity OcclusionSensitivity Perplexity",
             "weft.train.surface_metrics": "Dice HausdorffDistance MeanSurfaceDistance RootMeanSquareDistance",
@@ -80,4 +94,7 @@ __all__ = [
     "all_finite", "auto_mixed_precision", "get_black_list", "get_white_list",
     "load_checkpoint", "load_param_into_net", "save_checkpoint", "wait_for_checkpoints",
     "SummaryCollector", "SummaryRecord",
+    "BackupAndRestore", "ReduceLROnPlateau",
+    "async_ckpt_thread_status", "ckpt_to_safetensors", "load_checkpoint_async", "safetensors_to_ckpt",
+    "LossScaler", "build_train_network", "custom_mixed_precision",
 ]  # fmt: skip

@@ -149,6 +149,17 @@ def wait_for_checkpoints() -> None:
         _forget_finished()
 
 
+def is_writing() -> bool:
+    """Whether a checkpoint is being written in the background.
+
+    Example:
+        >>> is_writing()
+        False
+    """
+    _forget_finished()
+    return bool(_pending)
+
+
 def _write_later(path: Path, content: Callable[[], Iterable[bytes]]) -> None:
     """Write in the background, after what was asked for earlier for the same file."""
     file = os.path.realpath(path)

@@ -132,6 +132,7 @@ _FILES: Final[dict[str, str]] = {
         "bernoulli beta categorical cauchy distribution exponential gamma geometric gumbel half_normal laplace "
         "log_normal logistic normal poisson student_t transformed_distribution uniform"
     ),
+    "mindspore.nn.probability.bijector": "bijector exp gumbel_cdf invert power_transform scalar_affine softplus",
     "mindspore.nn.wrap": "cell_wrapper grad_reducer loss_scale",
     "mindspore.numpy": "array_creations array_ops dtypes fft logic_ops math_ops utils",
     "mindspore.ops.operations": (
@@ -355,7 +356,11 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.ops._grad.grad_base": {"weft.autodiff.registry": "bprop_getters"},
         "mindspore.nn": _NN,
         "mindspore.nn.probability": {},
-        "mindspore.nn.probability.distribution": {"weft.nn.probability.distribution": "*"},
+        "mindspore.nn.probability.distribution": {
+            "weft.nn.probability.distribution": "*",
+            "weft.nn.probability.gammas": "*",
+        },
+        "mindspore.nn.probability.bijector": {"weft.nn.probability.bijector": "*"},
         "mindspore.nn.metrics": {"weft.train": _METRICS},
         "mindspore.nn.utils": {"weft.mindspore.extras": "no_init_parameters"},
         "mindspore.nn.cell": {"weft.nn": "Cell"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from weft import ops as functions
+from weft import ops as all_operations
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 from weft.dtypes import float32, int32, int64
@@ -14,6 +14,9 @@ from weft.nn.loss import LossBase
 from weft.ops import cat, clamp, exp, full, log, log_sigmoid, log_softmax, matmul, minimum, randperm, sqrt, where
 from weft.ops import loss as ops
 from weft.ops.sequences import ctc_loss
+
+#: looked up when they are called
+functions: Any = all_operations
 
 
 class CTCLoss(LossBase):
@@ -192,7 +195,7 @@ class MultiMarginLoss(LossBase):
         self.margin = margin
         self.weight = weight
 
-    def construct(self, x: Tensor, target: Tensor, weight: Any = None) -> Any:  # type: ignore[override]
+    def construct(self, x: Tensor, target: Tensor, weight: Any = None) -> Any:
         weight = self.weight if weight is None else weight
         return functions.multi_margin_loss(x, target, self.p, self.margin, weight, self.reduction)
 
@@ -208,7 +211,7 @@ class MultilabelMarginLoss(LossBase):
         'mean'
     """
 
-    def construct(self, x: Tensor, target: Tensor) -> Any:  # type: ignore[override]
+    def construct(self, x: Tensor, target: Tensor) -> Any:
         return functions.multilabel_margin_loss(x, target, self.reduction)
 
 

@@ -492,7 +492,7 @@ def set_dtype(tensor: Tensor, dtype: DType) -> None:
 def _target_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> DType | None:
     """The element type that the arguments of `State.to` ask for; None for none."""
     first = args[0] if args else kwargs.get("dtype", kwargs.get("tensor"))
-    names = ("device", "dtype", "non_blocking")
+    names: tuple[str, ...] = ("device", "dtype", "non_blocking")
     if isinstance(first, DType) and "device" not in kwargs:
         names = ("dtype", "non_blocking")
     elif isinstance(first, Tensor):

@@ -137,7 +137,7 @@ class CosineSimilarity(Metric):
         self._matrix: Any = None
 
     @rearrange_inputs
-    def update(self, inputs: Any) -> None:  # type: ignore[override]
+    def update(self, inputs: Any) -> None:
         """Take a matrix.
 
         Args:
@@ -298,7 +298,7 @@ class OcclusionSensitivity(Metric):
         while batch := list(itertools.islice(places, self.n_batch)):
             covered = np.repeat(image, len(batch), 0)
             for number, place in enumerate(batch):
-                around = [slice(max(at - m, 0), at + m) for at, m in zip(place, margins, strict=True)]
+                around: Any = [slice(max(at - m, 0), at + m) for at, m in zip(place, margins, strict=True)]
                 covered[(number, *around)] = self.pad_val
             after.append(self._scores(model, covered)[:, chosen])
         self._result = (before - np.concatenate(after)).reshape([len(each) for each in ranges])

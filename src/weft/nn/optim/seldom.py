@@ -108,7 +108,7 @@ def _etas(optimizer: str, what: str, value: Any) -> tuple[float, float]:
     shrink, grow = _pair(optimizer, what, value)
     if not 0 < shrink < 1 < grow:
         raise ValueError(f"{optimizer}: {what} must be in (0, 1) and above 1, not {value}")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _sizes(optimizer: str, what: str, value: Any) -> tuple[float, float]:
@@ -120,7 +120,7 @@ def _sizes(optimizer: str, what: str, value: Any) -> tuple[float, float]:
     low, high = _pair(optimizer, what, value)
     if low > high:
         raise ValueError(f"{optimizer}: the smallest of {what} must not be above the largest: {value}")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 class Rprop(DeclaredOptimizer):
@@ -295,10 +295,10 @@ class AdaFactor(DeclaredOptimizer):
         >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
         >>> _ = AdaFactor([p])((weft.Tensor([1.0]),))
         >>> print(p.value())
-        [0.99]
+        [0.999]
     """
 
-    slots = (
+    slots: tuple[tuple[str, str, Any], ...] = (
         ("exp_avg", "exp_avg", "zeros"),
         ("exp_avg_sq_row", "exp_avg_sq_row", "zeros"),
         ("exp_avg_sq_col", "exp_avg_sq_col", "zeros"),
@@ -388,7 +388,7 @@ class AdaFactor(DeclaredOptimizer):
             whole = kept * whole + (1 - kept) * squares
             change = g / jnp.sqrt(whole)
         change = lr * change / jnp.maximum(1.0, _root_mean_square(change) / clip)
-        moments = ()
+        moments: tuple[Any, ...] = ()
         if beta1 is not None:
             change = beta1 * state[0] + (1 - beta1) * change
             moments = (change,)

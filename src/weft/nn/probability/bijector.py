@@ -254,8 +254,8 @@ class GumbelCDF(Bijector):
         ValueError: `scale` is not positive.
 
     Example:
-        >>> print(GumbelCDF().forward(Tensor([0.0])).round(4))
-        [0.3679]
+        >>> print(round(GumbelCDF().inverse(Tensor(0.5)).item(), 4))
+        0.3665
     """
 
     def __init__(self, loc: Any = 0.0, scale: Any = 1.0, name: str = "GumbelCDF") -> None:

@@ -220,7 +220,7 @@ class HalfNormal(_Family, taken=("mean", "sd")):
 
     Example:
         >>> import weft
-        >>> print(HalfNormal(0.0, 1.0).prob(weft.Tensor(0.0)).round(4))
+        >>> print(round(HalfNormal(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4))
         0.7979
     """
 
@@ -249,7 +249,7 @@ class StudentT(_Family, taken=("df", "mean", "sd")):
 
     Example:
         >>> import weft
-        >>> print(StudentT(1.0, 0.0, 1.0).prob(weft.Tensor(0.0)).round(4))
+        >>> print(round(StudentT(1.0, 0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4))
         0.3183
     """
 

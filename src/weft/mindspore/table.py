@@ -99,15 +99,19 @@ _CELLS: Final = {
     "weft.mindir": "GraphCell",
     "weft.nn.parallel": _PARALLEL_CELLS,
 }
-#: what `mindspore.nn` itself offers besides: metrics, which moved to `mindspore.train` later
-_NN: Final = {
-    **_CELLS,
-    "weft.mindspore.extras": "no_init_parameters",
+#: layers of `mint` under the names that `nn` has for them
+_EXTENDED: Final = {
     "weft.mint.nn": (
         "AvgPool1dExt=AvgPool1d AvgPool2dExt=AvgPool2d AvgPool3dExt=AvgPool3d Dropout2dExt=Dropout2d "
         "DropoutExt=Dropout EmbeddingExt=Embedding L1LossExt=L1Loss LayerNormExt=LayerNorm "
         "LogSoftmaxExt=LogSoftmax MaxPool2dExt=MaxPool2d PReLUExt=PReLU"
     ),
+}
+#: what `mindspore.nn` itself offers besides: metrics, which moved to `mindspore.train` later
+_NN: Final = {
+    **_CELLS,
+    "weft.mindspore.extras": "no_init_parameters",
+    **_EXTENDED,
     "weft.train": f"{_METRICS} get_metrics",
     "weft.nn.loss": "MAELoss=L1Loss",
 }
@@ -288,7 +292,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.common.generator": _GENERATOR,
         "mindspore.common.sparse_tensor": _SPARSE,
         "mindspore.common.dtype": {"weft.dtypes": _DTYPES},
-        "mindspore.common.tensor": {"weft.core.tensor": "Tensor", "weft.mindspore.extras": "tensor"},
+        "mindspore.common.tensor": {"weft.core.tensor": "Tensor", "weft.mindspore.extras": "swap_tensors tensor"},
         "mindspore.common.np_dtype": {"ml_dtypes": "bfloat16"},
         "mindspore.common.symbol": {"weft.core.symbol": "Symbol"},
         "mindspore.common.parameter": {"weft.core.parameters": "Parameter ParameterTuple"},
@@ -361,10 +365,10 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.nn.probability.gammas": "*",
         },
         "mindspore.nn.probability.bijector": {"weft.nn.probability.bijector": "*"},
-        "mindspore.nn.metrics": {"weft.train": _METRICS},
+        "mindspore.nn.metrics": {"weft.train": f"{_METRICS} get_metrics"},
         "mindspore.nn.utils": {"weft.mindspore.extras": "no_init_parameters"},
         "mindspore.nn.cell": {"weft.nn": "Cell"},
-        "mindspore.nn.layer": _CELLS,
+        "mindspore.nn.layer": {**_CELLS, **_EXTENDED},
         "mindspore.nn.loss": _NN,
         "mindspore.nn.loss.loss": _NN,
         "mindspore.nn.optim": _CELLS,
@@ -379,7 +383,13 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.mindspore.numpy_signatures": "*",
             "weft.dtypes": _DTYPES,
         },
-        "mindspore.boost": {"weft.nn.accumulation": "GradientAccumulation"},
+        "mindspore.boost": {
+            "weft.nn.accumulation": "GradientAccumulation",
+            "weft.nn": (
+                "BoostTrainOneStepCell=TrainOneStepCell "
+                "BoostTrainOneStepWithLossScaleCell=TrainOneStepWithLossScaleCell"
+            ),
+        },
         "mindspore.boost.grad_accumulation": {"weft.nn.accumulation": "*"},
         "mindspore.log": {"weft.mindspore.log": "*", "logging": "logging=."},
         "mindspore.amp": {"weft.train.amp": "*", "weft.train": _SCALES},

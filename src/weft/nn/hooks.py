@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from weft.autodiff.custom import call_with_bprop, cell_backward_hook
 from weft.autodiff.recompute import recompute
 from weft.core.dispatch import CAST, apply
-from weft.core.tensor import Parameter, Tensor
+from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.trace import reuse_blocks
 from weft.core.transparency import transparent
 from weft.dtypes import DType
@@ -215,11 +215,11 @@ class _CastBuffer:
     def __init__(self, held: Tensor, dtype: DType) -> None:
         self.held = held
         self.tensor = apply(CAST, (held,), (dtype,))
-        self.before = self.tensor._data
+        self.before = data_of(self.tensor)
 
     def written_back(self) -> Tensor:
         """The buffer, with what was written to its stand-in."""
-        if self.tensor._data is not self.before:
+        if data_of(self.tensor) is not self.before:
             self.held.rebind(apply(CAST, (self.tensor,), (self.held.dtype,)))
         return self.held
 

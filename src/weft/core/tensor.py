@@ -444,6 +444,14 @@ class Parameter(Tensor, metaclass=_ParameterClass):
     __slots__ = ("__dict__",)
     #: whether rows of it are fetched from a larger copy elsewhere; kept for programs that ask
     cache_enable: bool = False
+    #: what programs for many devices say about it; kept
+    cache_shape: tuple[int, ...] | list[int] = ()
+    comm_fusion: int = 1
+    key: int = -1
+    parallel_optimizer_comm_recompute: bool = False
+    sliced: bool = False
+    inited_param: Parameter | None = None
+    init_finished: bool = True
 
     name: str
     requires_grad: bool
@@ -465,11 +473,18 @@ class Parameter(Tensor, metaclass=_ParameterClass):
         super().__init__(default_input)
         if self._node is not None and not self.is_symbolic:
             self._node = None
-        self.name = "Parameter" if name is None else str(name)
+        for what, value in (
+            ("requires_grad", requires_grad),
+            ("layerwise_parallel", layerwise_parallel),
+            ("parallel_optimizer", parallel_optimizer),
+        ):
+            if not isinstance(value, bool):
+                raise TypeError(f"{what} must be a bool, not {type(value).__name__}")
+        if name is not None and not isinstance(name, str):
+            raise ValueError(f"the name of a Parameter must be a str or None, not {type(name).__name__}")
+        self.name = name or "Parameter"
         #: whether the name was given by the user, so that a Cell must not rename it
-        self.has_name = name is not None
-        if not isinstance(requires_grad, bool):
-            raise TypeError(f"requires_grad must be a bool, not {type(requires_grad).__name__}")
+        self.has_name = bool(name)
         self.requires_grad = requires_grad
         self.layerwise_parallel = layerwise_parallel
         self.parallel_optimizer = parallel_optimizer
@@ -497,6 +512,43 @@ class Parameter(Tensor, metaclass=_ParameterClass):
         """Return the initialised parameter (it always is)."""
         return self
 
+    def set_dtype(self, dtype: DType) -> DType:
+        """Give the parameter another element type; it stays the same object.
+
+        Args:
+            dtype: the element type.
+
+        Returns:
+            DType: the element type.
+        """
+        if dtype is not self.dtype:
+            self._becomes_another_type()
+            new = present(self).astype(dtype)
+            _part(self)
+            self.rebind(new)
+        return dtype
+
+    def _becomes_another_type(self) -> None:
+        if _on_reshape is not None:
+            _on_reshape()
+        Parameter.reshaped += 1
+
+    def add_pipeline_stage(self, stage: int) -> None:
+        """Accepted for programs in stages.
+
+        Args:
+            stage: kept.
+
+        Raises:
+            TypeError: `stage` is no int.
+            ValueError: it is negative.
+        """
+        if isinstance(stage, bool) or not isinstance(stage, int):
+            raise TypeError(f"add_pipeline_stage: stage must be an int, not {type(stage).__name__}")
+        if stage < 0:
+            raise ValueError(f"add_pipeline_stage: stage must not be negative, got {stage}")
+        self.__dict__.setdefault("pipeline_stages", []).append(stage)
+
     def value(self) -> Tensor:
         """The current value as a plain tensor."""
         return present(self)
@@ -521,9 +573,7 @@ class Parameter(Tensor, metaclass=_ParameterClass):
                 raise TypeError(f"parameter {self.name!r} is {self.dtype}; a {new.dtype} value would lose information")
             new = new.astype(self.dtype)
         if new.shape != self.shape:
-            if _on_reshape is not None:
-                _on_reshape()
-            Parameter.reshaped += 1
+            self._becomes_another_type()
         _part(self)
         self.rebind(new)
         return self

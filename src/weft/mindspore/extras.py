@@ -9,14 +9,17 @@ from typing import Any, ClassVar, NamedTuple
 import weft
 from weft import dtypes
 from weft.context import get_context, set_context
-from weft.core.tensor import Tensor
+from weft.core.operators import Operator
+from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import transparent
+from weft.nn.cell import Cell
 from weft.nn.hooks import cast_floating
 
 __all__ = [
     "ConvertModelUtils", "JitConfig", "add_flags", "constexpr", "core", "from_numpy", "get_current_device",
     "is_sequence_shape_unknown", "is_sequence_value_unknown", "mixed_precision_cast", "no_init_parameters",
-    "run_check", "set_deterministic", "set_device", "set_recursion_limit", "switch", "tensor",
+    "run_check", "set_deterministic", "set_device", "set_dump", "set_recursion_limit", "swap_tensors", "switch",
+    "tensor",
 ]  # fmt: skip
 
 from_numpy = Tensor.from_numpy
@@ -304,3 +307,59 @@ class JitConfig:
                 raise ValueError(
                     f"JitConfig({name}={getattr(self, name)!r}): use one of {', '.join(map(repr, allowed))}"
                 )
+
+
+def swap_tensors(t1: Tensor, t2: Tensor) -> None:
+    """Give each of two tensors what the other one holds.
+
+    Args:
+        t1: the first.
+        t2: the second.
+
+    Raises:
+        TypeError: one is no Tensor.
+        RuntimeError: only one of them is a Parameter.
+
+    Example:
+        >>> a, b = Tensor([1, 2]), Tensor([3])
+        >>> swap_tensors(a, b)
+        >>> print(a, b)
+        [3] [1 2]
+    """
+    if not (isinstance(t1, Tensor) and isinstance(t2, Tensor)):
+        raise TypeError(f"swap_tensors takes two tensors, not {type(t1).__name__} and {type(t2).__name__}")
+    if isinstance(t1, Parameter) != isinstance(t2, Parameter):
+        raise RuntimeError("swap_tensors: a Parameter can only be swapped with a Parameter")
+    first, second = t1.value(), t2.value()
+    for tensor, new in ((t1, second), (t2, first)):
+        if isinstance(tensor, Parameter):
+            tensor.set_dtype(new.dtype)
+            tensor.set_data(new, slice_shape=True)
+        else:
+            tensor.assign_value(new)
+    if isinstance(t1, Parameter) and isinstance(t2, Parameter):
+        facts = dict(t1.__dict__)
+        t1.__dict__.clear()
+        t1.__dict__.update(t2.__dict__)
+        t2.__dict__.clear()
+        t2.__dict__.update(facts)
+
+
+def set_dump(target: Any, enabled: bool = True) -> None:
+    """Accepted for programs that write what a Cell or operator computes to files of an accelerator.
+
+    Args:
+        target: the Cell or operator.
+        enabled: whether.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+
+    Example:
+        >>> from weft import nn
+        >>> set_dump(nn.ReLU())
+    """
+    if not isinstance(target, (Cell, Operator)):
+        raise TypeError(f"set_dump: target must be a Cell or an operator, not {type(target).__name__}")
+    if not isinstance(enabled, bool):
+        raise TypeError(f"set_dump: enabled must be a bool, not {type(enabled).__name__}")

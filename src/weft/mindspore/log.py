@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from weft.core.transparency import transparent
 
-__all__ = ["critical", "debug", "error", "get_level", "info", "set_level", "warning"]
+__all__ = ["critical", "debug", "error", "get_level", "get_log_config", "info", "set_level", "warning"]
 
+_ON_SCREEN: Final = "GLOG_logtostderr"
 _LEVELS: Final = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL)
 _logger = logging.getLogger("weft")
 
@@ -63,6 +64,18 @@ def get_level() -> str:
         '2'
     """
     return str(_LEVELS.index(_logger.level))
+
+
+def get_log_config() -> dict[str, str]:
+    """The settings of the logger, as MindSpore names them.
+
+    Example:
+        >>> get_log_config()["GLOG_v"] == get_level()
+        True
+    """
+    names = ("GLOG_log_dir", "logger_maxBytes", "logger_backupCount", "GLOG_stderrthreshold")
+    found = {"GLOG_v": get_level(), _ON_SCREEN: os.environ.get(_ON_SCREEN, "1")}
+    return {**found, **{name: os.environ[name] for name in names if name in os.environ}}
 
 
 def set_level(level: int) -> None:

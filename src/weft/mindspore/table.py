@@ -40,16 +40,23 @@ _SERIALIZATION: Final = "save_checkpoint load_checkpoint load_param_into_net"
 _MINDIR: Final = {"weft.mindir": "export load"}
 
 _EXTRAS: Final = (
-    "JitConfig from_numpy get_current_device run_check set_deterministic set_device set_recursion_limit tensor"
+    "JitConfig from_numpy get_current_device run_check set_deterministic set_device set_recursion_limit tensor "
+    "set_dump swap_tensors"
 )
 _SCALES: Final = "DynamicLossScaleManager FixedLossScaleManager LossScaleManager"
 _CALLBACKS: Final = (
     "Callback CheckpointConfig EarlyStopping History LambdaCallback LearningRateScheduler LossMonitor ModelCheckpoint "
-    "RunContext TimeMonitor"
+    "RunContext TimeMonitor BackupAndRestore ReduceLROnPlateau"
 )
+_CONVERTING: Final = (
+    "async_ckpt_thread_status build_train_network ckpt_to_safetensors load_checkpoint_async safetensors_to_ckpt"
+)
+_EXIT: Final = {"weft.mindspore.request_exit": "OnRequestExit"}
 _METRICS: Final = (
     "Accuracy F1 Loss MAE MSE Metric Precision Recall Top1CategoricalAccuracy Top5CategoricalAccuracy "
-    "TopKCategoricalAccuracy ROC auc get_metric_fn names rearrange_inputs"
+    "TopKCategoricalAccuracy ROC auc get_metric_fn names rearrange_inputs BleuScore ConfusionMatrix "
+    "ConfusionMatrixMetric CosineSimilarity Dice Fbeta HausdorffDistance MeanSurfaceDistance OcclusionSensitivity "
+    "Perplexity RootMeanSquareDistance"
 )
 _FEEDING: Final = "DatasetHelper connect_network_with_dataset data_sink"
 _TRAIN: Final = {"weft.train": "*"}
@@ -94,8 +101,22 @@ _CELLS: Final = {
     "weft.mindir": "GraphCell",
     "weft.nn.parallel": _PARALLEL_CELLS,
 }
+#: layers of `mint` under the names that `nn` has for them
+_EXTENDED: Final = {
+    "weft.mint.nn": (
+        "AvgPool1dExt=AvgPool1d AvgPool2dExt=AvgPool2d AvgPool3dExt=AvgPool3d Dropout2dExt=Dropout2d "
+        "DropoutExt=Dropout EmbeddingExt=Embedding L1LossExt=L1Loss LayerNormExt=LayerNorm "
+        "LogSoftmaxExt=LogSoftmax MaxPool2dExt=MaxPool2d PReLUExt=PReLU"
+    ),
+}
 #: what `mindspore.nn` itself offers besides: metrics, which moved to `mindspore.train` later
-_NN: Final = {**_CELLS, "weft.train.metrics": _METRICS, "weft.nn.loss": "MAELoss=L1Loss"}
+_NN: Final = {
+    **_CELLS,
+    "weft.mindspore.extras": "no_init_parameters",
+    **_EXTENDED,
+    "weft.train": f"{_METRICS} get_metrics",
+    "weft.nn.loss": "MAELoss=L1Loss",
+}
 _METRIC_FILES: Final = (
     "accuracy auc bleu_score confusion_matrix cosine_similarity dice error evaluation fbeta hausdorff_distance loss "
     "mean_surface_distance metric occlusion_sensitivity perplexity precision recall roc "
@@ -117,6 +138,7 @@ _FILES: Final[dict[str, str]] = {
         "bernoulli beta categorical cauchy distribution exponential gamma geometric gumbel half_normal laplace "
         "log_normal logistic normal poisson student_t transformed_distribution uniform"
     ),
+    "mindspore.nn.probability.bijector": "bijector exp gumbel_cdf invert power_transform scalar_affine softplus",
     "mindspore.nn.wrap": "cell_wrapper grad_reducer loss_scale",
     "mindspore.numpy": "array_creations array_ops dtypes logic_ops math_ops utils",
     "mindspore.ops.operations": (
@@ -172,6 +194,7 @@ _FUNCTION_MODULES: Final = (
 )
 
 _DEVICES: Final = "weft.mindspore.devices"
+_RUNTIME: Final = "dispatch_threads_num launch_blocking set_cpu_affinity set_kernel_launch_group set_memory"
 _DEVICE_SETTINGS: Final = "weft.mindspore.device_settings"
 _COMMON_HAL: Final = (
     "Event Stream StreamCtx communication_stream current_stream default_stream empty_cache max_memory_allocated "
@@ -243,7 +266,13 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.context": _CONTEXT,
             "weft.jit": "jit jit_class ms_class=jit_class ms_function",
             "weft.mindspore.extras": _EXTRAS,
-            "weft.train": f"Model {_FEEDING} {_SERIALIZATION} {_SCALES} {_CALLBACKS} SummaryCollector SummaryRecord",
+            _DEVICES: f"{_COMMON_HAL} {_RUNTIME}",
+            "weft.mindspore.log": "get_level get_log_config",
+            **_EXIT,
+            "weft.train": (
+                f"Model {_FEEDING} {_SERIALIZATION} {_SCALES} {_CALLBACKS} SummaryCollector SummaryRecord {_METRICS} "
+                f"{_CONVERTING}"
+            ),
             "weft.core.symbol": "Symbol",
             "weft.mindspore.buffers": "frombuffer",
             "weft.mindspore.profiler": "Profiler",
@@ -275,7 +304,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.common.generator": _GENERATOR,
         "mindspore.common.sparse_tensor": _SPARSE,
         "mindspore.common.dtype": {"weft.dtypes": _DTYPES},
-        "mindspore.common.tensor": {"weft.core.tensor": "Tensor", "weft.mindspore.extras": "tensor"},
+        "mindspore.common.tensor": {"weft.core.tensor": "Tensor", "weft.mindspore.extras": "swap_tensors tensor"},
         "mindspore.common.np_dtype": {"ml_dtypes": "bfloat16"},
         "mindspore.common.symbol": {"weft.core.symbol": "Symbol"},
         "mindspore.common.parameter": {"weft.core.parameters": "Parameter ParameterTuple"},
@@ -320,12 +349,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
                 "get_device_properties is_available is_initialized"
             )
         },
-        "mindspore.runtime": {
-            _DEVICES: (
-                f"{_COMMON_HAL} dispatch_threads_num launch_blocking set_cpu_affinity set_kernel_launch_group "
-                "set_memory"
-            )
-        },
+        "mindspore.runtime": {_DEVICES: f"{_COMMON_HAL} {_RUNTIME}"},
         "mindspore.profiler": {_PROFILER: "* _ExperimentalConfig"},
         "mindspore.profiler.common": {},
         "mindspore.profiler.common.constant": {_PROFILER: "AicoreMetrics ExportType ProfilerActivity ProfilerLevel"},
@@ -349,11 +373,15 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.ops._grad.grad_base": {"weft.autodiff.registry": "bprop_getters"},
         "mindspore.nn": _NN,
         "mindspore.nn.probability": {},
-        "mindspore.nn.probability.distribution": {"weft.nn.probability.distribution": "*"},
-        "mindspore.nn.metrics": {"weft.train.metrics": _METRICS},
+        "mindspore.nn.probability.distribution": {
+            "weft.nn.probability.distribution": "*",
+            "weft.nn.probability.gammas": "*",
+        },
+        "mindspore.nn.probability.bijector": {"weft.nn.probability.bijector": "*"},
+        "mindspore.nn.metrics": {"weft.train": f"{_METRICS} get_metrics"},
         "mindspore.nn.utils": {"weft.mindspore.extras": "no_init_parameters"},
         "mindspore.nn.cell": {"weft.nn": "Cell"},
-        "mindspore.nn.layer": _CELLS,
+        "mindspore.nn.layer": {**_CELLS, **_EXTENDED},
         "mindspore.nn.loss": _NN,
         "mindspore.nn.loss.loss": _NN,
         "mindspore.nn.optim": _CELLS,
@@ -378,7 +406,13 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.utils.dlpack": {"weft.mindspore.buffers": "from_dlpack to_dlpack"},
         "mindspore.scipy.linalg": {"weft.mindspore.scipy_linalg": "*"},
         "mindspore.scipy.optimize": {"weft.mindspore.scipy_optimize": "*"},
-        "mindspore.boost": {"weft.nn.accumulation": "GradientAccumulation"},
+        "mindspore.boost": {
+            "weft.nn.accumulation": "GradientAccumulation",
+            "weft.nn": (
+                "BoostTrainOneStepCell=TrainOneStepCell "
+                "BoostTrainOneStepWithLossScaleCell=TrainOneStepWithLossScaleCell"
+            ),
+        },
         "mindspore.boost.grad_accumulation": {"weft.nn.accumulation": "*"},
         "mindspore.log": {"weft.mindspore.log": "*", "logging": "logging=."},
         "mindspore.amp": {"weft.train.amp": "*", "weft.train": _SCALES},
@@ -399,10 +433,11 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.mindrecord.tools": {},
         "mindspore.mindrecord.common": {},
         "mindspore.mindrecord.common.exceptions": {"weft.data.mindrecord.errors": "*"},
-        "mindspore.train": _TRAIN,
+        "mindspore.train": {**_TRAIN, **_MINDIR, **_EXIT},
         "mindspore.train.amp": {"weft.train.amp": "*"},
         "mindspore.train.callback": {
-            "weft.train.callback": _CALLBACKS,
+            "weft.train": _CALLBACKS,
+            **_EXIT,
             "weft.train.summary": "SummaryCollector",
             "weft.mindspore.helpers": "_handle_loss=loss_to_show",
         },
@@ -411,13 +446,13 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.train.data_sink": {"weft.train": _FEEDING},
         "mindspore.train.dataset_helper": {"weft.train": _FEEDING},
         "mindspore.train.loss_scale_manager": {"weft.train": _SCALES},
-        "mindspore.train.metrics": {"weft.train.metrics": _METRICS},
+        "mindspore.train.metrics": {"weft.train": _METRICS},
         "mindspore.train.train_thor": {"weft.mindspore.extras": "ConvertModelUtils"},
         "mindspore.train.train_thor.convert_utils": {"weft.mindspore.extras": "ConvertModelUtils"},
         "mindspore.train._utils": {"weft.mindspore.helpers": "_make_directory=make_directory"},
         "mindspore.train.model": {"weft.train": "Model RunContext", "weft.context": "ParallelMode"},
         "mindspore.train.serialization": {
-            "weft.train": _SERIALIZATION,
+            "weft.train": f"{_SERIALIZATION} {_CONVERTING.replace('build_train_network ', '')}",
             "weft.core.tensor": "Tensor",
             "weft.core.parameters": "Parameter",
             "mindspore.context": "context=.",

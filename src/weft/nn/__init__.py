@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # the names in `__all__`
     from weft.nn.dynamic_lr import *
     from weft.nn.layer.activation import *
     from weft.nn.layer.basic import *
+    from weft.nn.layer.calculus import *
     from weft.nn.layer.combined import *
     from weft.nn.layer.container import *
     from weft.nn.layer.conv import *
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # the names in `__all__`
     from weft.nn.layer.single import *
     from weft.nn.layer.sparse import *
     from weft.nn.layer.transformer import *
+    from weft.nn.layer.unpooling import *
     from weft.nn.learning_rate_schedule import *
     from weft.nn.loss import *
     from weft.nn.loss_functions import *
@@ -50,6 +52,10 @@ else:
             "weft.nn.layer.basic": (
                 "ClipByNorm Dense Dropout Dropout1d Dropout2d Dropout3d Flatten Identity MatMul Norm OneHot Pad"
             ),
+            "weft.nn.layer.calculus": (
+                "DiGamma IGamma ImageGradients Jvp LBeta LGamma MatDet MatInverse MatrixDiag MatrixDiagPart "
+                "MatrixSetDiag Moments MultiFieldEmbeddingLookup Range TimeDistributed Vjp"
+            ),
             "weft.nn.layer.combined": "Conv2dBnAct DenseBnAct",
             "weft.nn.layer.container": "CellDict CellList SequentialCell",
             "weft.nn.layer.conv": "Conv1d Conv1dTranspose Conv2d Conv2dTranspose Conv3d Conv3dTranspose",
@@ -66,12 +72,19 @@ else:
                 "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d "
                 "AdaptiveMaxPool2d AvgPool1d AvgPool2d AvgPool3d MaxPool1d MaxPool2d MaxPool3d"
             ),
+            "weft.nn.layer.unpooling": (
+                "AdaptiveMaxPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d MaxUnpool1d MaxUnpool2d "
+                "MaxUnpool3d"
+            ),
             "weft.nn.layer.recurrent": "GRU LSTM RNN GRUCell LSTMCell RNNCell",
             "weft.nn.layer.single": (
                 "BiDense CentralCrop L1Regularizer LRN ReduceLogSumExp Roll Tril Triu Unflatten Upsample"
             ),
             "weft.nn.layer.sparse": "SparseTensorDenseMatmul SparseToDense",
-            "weft.nn.layer.transformer": "MultiheadAttention TransformerEncoder TransformerEncoderLayer",
+            "weft.nn.layer.transformer": (
+                "MultiheadAttention Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
+                "TransformerEncoderLayer"
+            ),
             "weft.nn.learning_rate_schedule": (
                 "CosineDecayLR ExponentialDecayLR InverseDecayLR LearningRateSchedule NaturalExpDecayLR "
                 "PolynomialDecayLR WarmUpLR"
@@ -82,11 +95,13 @@ else:
                 "SoftMarginLoss SoftmaxCrossEntropyWithLogits"
             ),
             "weft.nn.loss_functions": (
-                "CTCLoss GaussianNLLLoss HingeEmbeddingLoss MultiLabelSoftMarginLoss PoissonNLLLoss TripletMarginLoss"
+                "CTCLoss GaussianNLLLoss HingeEmbeddingLoss MultiLabelSoftMarginLoss PoissonNLLLoss TripletMarginLoss "
+                "MultiMarginLoss MultilabelMarginLoss SampledSoftmaxLoss TripletMarginWithDistanceLoss"
             ),
             "weft.nn.loss_scale": ("DynamicLossScaleUpdateCell FixedLossScaleUpdateCell TrainOneStepWithLossScaleCell"),
             "weft.nn.optim": (
-                "FTRL LARS SGD Adadelta Adagrad Adam AdaMax AdamWeightDecay Lamb Momentum Optimizer RMSProp"
+                "FTRL LARS SGD Adadelta Adagrad Adam AdaMax AdamWeightDecay Lamb Momentum Optimizer RMSProp "
+                "ASGD AdaFactor AdamOffload LazyAdam ProximalAdagrad Rprop"
             ),
             "weft.nn.wrap": (
                 "ForwardValueAndGrad ParameterUpdate TrainOneStepCell WithEvalCell WithGradCell WithLossCell"
@@ -126,12 +141,17 @@ __all__ = [
     "L1Loss", "LossBase", "MSELoss", "MarginRankingLoss", "NLLLoss", "SmoothL1Loss", "SoftMarginLoss",
     "SoftmaxCrossEntropyWithLogits", "DiceLoss", "MultiClassDiceLoss", "RMSELoss",
     "CTCLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "MultiLabelSoftMarginLoss", "PoissonNLLLoss",
-    "TripletMarginLoss",
+    "TripletMarginLoss", "MultiMarginLoss", "MultilabelMarginLoss", "SampledSoftmaxLoss",
+    "TripletMarginWithDistanceLoss",
+    "DiGamma", "IGamma", "ImageGradients", "Jvp", "LBeta", "LGamma", "MatDet", "MatInverse", "MatrixDiag",
+    "MatrixDiagPart", "MatrixSetDiag", "Moments", "MultiFieldEmbeddingLookup", "Range", "TimeDistributed", "Vjp",
+    "AdaptiveMaxPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d", "LPPool2d", "MaxUnpool1d",
+    "MaxUnpool2d", "MaxUnpool3d", "Transformer", "TransformerDecoder", "TransformerDecoderLayer",
     "BiDense", "CentralCrop", "L1Regularizer", "LRN", "ReduceLogSumExp", "Roll", "Tril", "Triu", "Unflatten",
     "Upsample",
     "SparseTensorDenseMatmul", "SparseToDense",
     "FTRL", "LARS", "SGD", "AdaMax", "Adadelta", "Adagrad", "Adam", "AdamWeightDecay", "Lamb", "Momentum", "Optimizer",
-    "RMSProp",
+    "RMSProp", "ASGD", "AdaFactor", "AdamOffload", "LazyAdam", "ProximalAdagrad", "Rprop",
     "CosineDecayLR", "ExponentialDecayLR", "InverseDecayLR", "LearningRateSchedule", "NaturalExpDecayLR",
     "PolynomialDecayLR", "WarmUpLR",
     "cosine_decay_lr", "exponential_decay_lr", "inverse_decay_lr", "natural_exp_decay_lr", "piecewise_constant_lr",

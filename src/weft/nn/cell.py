@@ -24,8 +24,9 @@ from weft.core.home import Home
 from weft.core.parameters import ParameterTuple, rename
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import keeps, transparent
-from weft.nn.hooks import HookHandle, call_with_extras
+from weft.nn.hooks import HookHandle, call_with_extras, cast_floating, hook_parameters
 from weft.nn.remarks import Remarks
+from weft.nn.state import STATE_HOOKS, State, buffer_error
 
 #: installed by the compiler: runs a cell as a graph in GRAPH_MODE; NotImplemented where compiling is switched off
 graph_call: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
@@ -34,7 +35,7 @@ _REGISTRIES = ("_params", "_cells")
 #: attributes of every Cell that hold no code of the user's; hooks show in `_extras`
 _OWN_STATE = frozenset(
     {"_params", "_compiled", "_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks"}
-)
+).union(STATE_HOOKS)
 #: ids of Cells that are being asked whether they hold code of the user's
 _asked: set[int] = set()
 _NO_SUPER = (
@@ -50,7 +51,7 @@ def _next_version(state: dict[str, Any]) -> int:
     return (version + 2 & -2) | (state.get("training") is True)
 
 
-class Cell(Remarks):
+class Cell(State, Remarks):
     """Base class of all networks: assign parameters and sub-cells in `__init__`, compute in `construct`.
 
     Args:
@@ -105,6 +106,7 @@ class Cell(Remarks):
         state["_version"] = 0
         state["_params"] = OrderedDict()
         state["_cells"] = OrderedDict()
+        state["_buffer_names"] = {}
         state["_auto_prefix"] = bool(auto_prefix)
         state["_param_prefix"] = ""
         state["training"] = False
@@ -185,6 +187,49 @@ class Cell(Remarks):
             f"{type(self).__name__} defines no construct method; add:\n    def construct(self, x):\n        return ..."
         )
 
+    def run_construct(self, cast_inputs: Any, kwargs: dict[str, Any]) -> Any:
+        """Compute the outputs without hooks and casts.
+
+        Args:
+            cast_inputs: the inputs.
+            kwargs: the inputs given by name.
+        """
+        return self.construct(*cast_inputs, **kwargs)
+
+    def cast_inputs(self, inputs: Any, dst_type: Any) -> Any:
+        """Inputs with the floating tensors among them cast.
+
+        Args:
+            inputs: tensors, perhaps in tuples, lists and dicts.
+            dst_type: the element type.
+        """
+        return cast_floating(inputs, dst_type)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Check inputs against `construct`; the first call with them compiles the graph.
+
+        Args:
+            args: the inputs.
+            kwargs: the inputs given by name.
+
+        Raises:
+            TypeError: `construct` does not take them.
+        """
+        inspect.signature(self.construct).bind(*args, **kwargs)
+
+    def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the cell as a graph, in every mode.
+
+        Args:
+            args: the inputs.
+            kwargs: the inputs given by name.
+        """
+        if graph_call is not None and trace.current() is None:
+            result = graph_call(self, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        return self(*args, **kwargs)
+
     def report(self) -> Any:
         """Everything that happened to this Cell in graph mode so far: graphs, breaks, recompiles.
 
@@ -248,6 +293,8 @@ class Cell(Remarks):
             object.__setattr__(self, name, value)
             return
         params, cells = state["_params"], state["_cells"]
+        if name in state["_buffer_names"] and (error := buffer_error(self, name, value)) is not None:
+            raise error
         if isinstance(value, Parameter):
             if params.get(name) is value and state.get(name) is value:
                 return  # as after `self.count += 1`, which writes in place
@@ -282,6 +329,7 @@ class Cell(Remarks):
     def __delattr__(self, name: str) -> None:
         state = self.__dict__
         listed = any(state.get(registry, {}).pop(name, self) is not self for registry in _REGISTRIES)
+        state.get("_buffer_names", {}).pop(name, None)
         if name in state or not listed:
             object.__delattr__(self, name)
         if "_version" in state:
@@ -488,7 +536,17 @@ class Cell(Remarks):
             if seen.setdefault(param.name, param) is not param:
                 raise ValueError(f"{type(self).__name__}: two parameters are named {param.name!r}; give them names")
 
-    check_names_and_refcount_if_necessary = check_names
+    check_names_and_refcount_if_necessary = check_names_and_refresh_name = check_names
+
+    def update_cell_prefix(self) -> None:
+        """Note on every sub-cell its path as the prefix of its parameters."""
+        for path, cell in self.cells_and_names():
+            cell.__dict__["_param_prefix"] = path
+
+    @property
+    def exist_names(self) -> set[str]:
+        """The names of the parameters that came in tuples."""
+        return {name for name, param in self._params.items() if param is not None and name not in self.__dict__}
 
     def apply(self, fn: Callable[[Cell], Any]) -> Cell:
         """Call a function on every sub-cell, then on this cell.
@@ -557,9 +615,7 @@ class Cell(Remarks):
         from_names = {"float16", "bfloat16", "float32"}
         if dst_type is not None and getattr(getattr(dst_type, "np_dtype", None), "name", "") not in from_names:
             raise ValueError(f"to_float takes float16, bfloat16 or float32, not {dst_type}")
-        for _, cell in self.cells_and_names():
-            cell._cast_type = dst_type
-            cell._refresh_extras()
+        self._compute_in(dst_type, True)
         self._flags["fp16"] = dst_type is not None and dst_type.itemsize == 2
         return self
 
@@ -575,6 +631,7 @@ class Cell(Remarks):
             or self._forward_hooks
             or self._backward_pre_hooks
             or self._backward_hooks
+            or self.__dict__.get("_parameter_hooks")
         )
         self._exact = None if self._extras else type(self)._takes
         self._count_change()  # whatever of it has changed
@@ -615,26 +672,6 @@ class Cell(Remarks):
         """
         self._settings.update(kwargs, recompute=bool(mode))
         self._refresh_extras()
-
-    def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Cell:
-        """Group the gradient exchange of the parameters (kept; the compiler groups by itself).
-
-        Args:
-            fusion_type: group number.
-            recurse: also for sub-cells.
-        """
-        for param in self.get_parameters(expand=recurse):
-            param.__dict__["comm_fusion"] = fusion_type
-        return self
-
-    def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
-        """The parameters mapped to their initialised selves (they always are initialised).
-
-        Args:
-            auto_parallel_mode: accepted.
-        """
-        del auto_parallel_mode
-        return {param: param for param in self.get_parameters()}
 
     # -- hooks -----------------------------------------------------------------------------------------
 
@@ -682,6 +719,18 @@ class Cell(Remarks):
             HookHandle: whose ``remove()`` takes it away.
         """
         return HookHandle(self, "_backward_hooks", hook_fn)
+
+    def register_parameter_forward_hook(self, hook: Callable[..., Any] | list[dict[str, Any]]) -> None:
+        """Compute with ``hook(parameter)`` in place of parameters.
+
+        Args:
+            hook: for all parameters; or a list of ``{"params": [...], "hook": ...}``, each for some.
+
+        Raises:
+            TypeError: a hook is not callable, or what has one is no Parameter.
+            ValueError: a dict has other keys.
+        """
+        hook_parameters(self, hook)
 
     # -- printing --------------------------------------------------------------------------------------
 

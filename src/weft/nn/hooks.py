@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from weft.autodiff.custom import call_with_bprop, cell_backward_hook
 from weft.autodiff.recompute import recompute
 from weft.core.dispatch import CAST, apply
-from weft.core.tensor import Parameter, Tensor
+from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.trace import reuse_blocks
 from weft.core.transparency import transparent
 from weft.dtypes import DType
@@ -18,6 +18,7 @@ class Hooked(Protocol):
     """What hooks, custom derivatives and casts need of a Cell."""
 
     _params: dict[str, Parameter | None]
+    _buffer_names: dict[str, bool]
     _cast_type: DType | None
     _settings: dict[str, Any]
     _init_args: str
@@ -109,6 +110,35 @@ def _compute(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     return _compute_once(cell, args, kwargs)
 
 
+def hook_parameters(cell: Any, hook: Any) -> None:
+    """Note which function a cell and those below it compute with in place of each parameter.
+
+    Args:
+        cell: the cell.
+        hook: a function for all parameters, or a list of ``{"params": [...], "hook": ...}``.
+    """
+    by_id: dict[int, Any] = {}
+    if callable(hook):
+        by_id = {id(param): hook for param in cell.get_parameters()}
+    elif not isinstance(hook, list):
+        raise TypeError(f"a hook of parameters must be callable or a list of dicts, not {type(hook).__name__}")
+    else:
+        for item in hook:
+            if not isinstance(item, dict) or set(item) != {"params", "hook"}:
+                raise ValueError(f'each item must be a dict {{"params": [...], "hook": ...}}, not {item!r:.80}')
+            if not callable(item["hook"]):
+                raise TypeError(f"a hook must be callable, not {type(item['hook']).__name__}")
+            for param in item["params"]:
+                if not isinstance(param, Parameter):
+                    raise TypeError(f"params must hold Parameters, not a {type(param).__name__}")
+                by_id[id(param)] = item["hook"]
+    for _, below in cell.cells_and_names():
+        own = {name: by_id[id(param)] for name, param in below._params.items() if id(param) in by_id}
+        if own:
+            below.__dict__["_parameter_hooks"] = {**below.__dict__.get("_parameter_hooks", {}), **own}
+            below._refresh_extras()
+
+
 @transparent
 def _compute_once(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if cell._cast_type is not None:
@@ -118,6 +148,22 @@ def _compute_once(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 @transparent
 def _construct(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    state = cell.__dict__
+    hooks = state.get("_parameter_hooks")
+    if not hooks:
+        return _construct_itself(cell, args, kwargs)
+    held = {name: state[name] for name in hooks if isinstance(state.get(name), Tensor)}
+    try:
+        for name, param in held.items():
+            state[name] = hooks[name](param)
+        return _construct_itself(cell, args, kwargs)
+    finally:
+        for name, param in held.items():
+            state[name] = param
+
+
+@transparent
+def _construct_itself(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     bprop = getattr(cell, "bprop", None)
     if bprop is None:
         return cell.construct(*args, **kwargs)
@@ -128,7 +174,7 @@ def _construct(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 @transparent
 def _call_cast(cell: Hooked, dtype: DType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a cell with inputs and trained weights cast; the weights are put back afterwards."""
+    """Run a cell with inputs, trained weights and buffers cast; those are put back afterwards."""
     args = tuple([cast_floating(a, dtype) for a in args])
     kwargs = {name: cast_floating(a, dtype) for name, a in kwargs.items()}
     state = cell.__dict__
@@ -137,13 +183,45 @@ def _call_cast(cell: Hooked, dtype: DType, args: tuple[Any, ...], kwargs: dict[s
         current: object = state.get(name)
         if held is not None and held.requires_grad and held.dtype.is_floating and current is held:
             weights[name] = held
+    buffers: dict[str, _CastBuffer] = {}
+    for name in cell._buffer_names:
+        buffer = state[name]
+        if buffer is not None and buffer.dtype.is_floating and buffer.dtype is not dtype:
+            buffers[name] = _CastBuffer(buffer, dtype)
     try:
         for name, weight in weights.items():
             state[name] = cast_floating(weight, dtype)
+        for name, cast in buffers.items():
+            state[name] = cast.tensor
         return _construct(cell, args, kwargs)
     finally:
         for name, param in weights.items():
             state[name] = param
+        for name, cast in buffers.items():
+            if state.get(name) is cast.tensor:
+                state[name] = cast.written_back()
+
+
+class _CastBuffer:
+    """A buffer in another element type, while a cell runs.
+
+    Args:
+        held: the buffer.
+        dtype: the element type.
+    """
+
+    __slots__ = ("held", "tensor", "before")
+
+    def __init__(self, held: Tensor, dtype: DType) -> None:
+        self.held = held
+        self.tensor = apply(CAST, (held,), (dtype,))
+        self.before = data_of(self.tensor)
+
+    def written_back(self) -> Tensor:
+        """The buffer, with what was written to its stand-in."""
+        if data_of(self.tensor) is not self.before:
+            self.held.rebind(apply(CAST, (self.tensor,), (self.held.dtype,)))
+        return self.held
 
 
 def cast_floating(value: Any, dtype: DType) -> Any:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from weft import ops as all_operations
 from weft.core.tensor import Tensor
+from weft.core.transparency import transparent
+from weft.dtypes import float32, int32, int64
+from weft.nn.declared import flag, positive_int
 from weft.nn.loss import LossBase
+from weft.ops import cat, clamp, exp, full, log, log_sigmoid, log_softmax, matmul, minimum, randperm, sqrt, where
 from weft.ops import loss as ops
-from weft.ops.activation import log_sigmoid
-from weft.ops.elementwise import exp, log
-from weft.ops.select import where
 from weft.ops.sequences import ctc_loss
+
+#: looked up when they are called
+functions: Any = all_operations
 
 
 class CTCLoss(LossBase):
@@ -168,3 +173,158 @@ class MultiLabelSoftMarginLoss(LossBase):
         if self.weight is not None:
             loss = loss * self.weight
         return self.get_loss(loss.mean(-1))
+
+
+class MultiMarginLoss(LossBase):
+    """The score of the right class above all others by a margin, see `ops.multi_margin_loss`.
+
+    Args:
+        p: the power of what is lacking, 1 or 2.
+        margin: the margin.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: factors of classes.
+
+    Example:
+        >>> MultiMarginLoss().margin
+        1.0
+    """
+
+    def __init__(self, p: int = 1, margin: float = 1.0, reduction: str = "mean", weight: Any = None) -> None:
+        super().__init__(reduction)
+        self.p = p
+        self.margin = margin
+        self.weight = weight
+
+    def construct(self, x: Tensor, target: Tensor, weight: Any = None) -> Any:
+        weight = self.weight if weight is None else weight
+        return functions.multi_margin_loss(x, target, self.p, self.margin, weight, self.reduction)
+
+
+class MultilabelMarginLoss(LossBase):
+    """The scores of all right classes above those of all others by 1, see `ops.multilabel_margin_loss`.
+
+    Args:
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> MultilabelMarginLoss().reduction
+        'mean'
+    """
+
+    def construct(self, x: Tensor, target: Tensor) -> Any:
+        return functions.multilabel_margin_loss(x, target, self.reduction)
+
+
+class TripletMarginWithDistanceLoss(LossBase):
+    """Rows nearer to positive than to negative examples, by a margin, at a distance of one's own.
+
+    Args:
+        distance_function: the distance of two tensors of rows; None for the Euclidean one.
+        swap: count the distance of positive and negative examples too, where it is smaller.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        margin: the margin.
+
+    Raises:
+        TypeError: `swap` is no bool, or `margin` no float.
+
+    Example:
+        >>> loss = TripletMarginWithDistanceLoss(lambda a, b: (a - b).abs().sum(-1))
+        >>> print(loss(Tensor([[0.0]]), Tensor([[1.0]]), Tensor([[1.5]])))
+        0.5
+    """
+
+    def __init__(
+        self, distance_function: Any = None, swap: bool = False, reduction: str = "mean", margin: float = 1.0
+    ) -> None:
+        super().__init__(reduction)
+        self.distance_function = distance_function
+        self.swap = flag("TripletMarginWithDistanceLoss", "swap", swap)
+        if not isinstance(margin, float):
+            raise TypeError(f"TripletMarginWithDistanceLoss: margin must be a float, not {type(margin).__name__}")
+        self.margin = margin
+
+    @transparent
+    def construct(self, x: Tensor, positive: Tensor, negative: Tensor) -> Any:  # type: ignore[override]
+        if min(x.ndim, positive.ndim, negative.ndim) < 2:
+            raise ValueError("TripletMarginWithDistanceLoss: the inputs must have 2 dimensions")
+        distance = _euclidean if self.distance_function is None else self.distance_function
+        near, far = distance(x, positive), distance(x, negative)
+        if self.swap:
+            far = minimum(far, distance(positive, negative))
+        return self.get_loss(clamp(near - far + self.margin, 0))
+
+
+def _euclidean(a: Any, b: Any) -> Any:
+    difference = a - b + 1e-6
+    return sqrt((difference * difference).sum(-1))
+
+
+class SampledSoftmaxLoss(LossBase):
+    """Cross-entropy of the right classes and a few drawn ones, for large numbers of classes.
+
+    Args:
+        num_sampled: how many classes are drawn.
+        num_classes: how many there are.
+        num_true: how many classes of each sample are right.
+        sampled_values: the drawn classes, the expected numbers of draws of the right classes, and those of the drawn
+            ones; None draws them, each as likely.
+        remove_accidental_hits: whether drawn classes that are right for a sample do not count for it.
+        seed: of the draws.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Raises:
+        TypeError: `sampled_values` is neither list nor tuple.
+        ValueError: a number is larger than that of the classes, or `sampled_values` are not three.
+
+    Example:
+        >>> drawn = Tensor([1]), Tensor([[1.0]]), Tensor([1.0])
+        >>> loss = SampledSoftmaxLoss(1, 2, sampled_values=drawn)
+        >>> print(loss(Tensor([[1.0], [1.0]]), Tensor([0.0, 0.0]), Tensor([[0]]), Tensor([[2.0]])).round(4))
+        [0.6931]
+    """
+
+    def __init__(
+        self,
+        num_sampled: int,
+        num_classes: int,
+        num_true: int = 1,
+        sampled_values: Any = None,
+        remove_accidental_hits: bool = True,
+        seed: int = 0,
+        reduction: str = "none",
+    ) -> None:
+        super().__init__(reduction)
+        name = "SampledSoftmaxLoss"
+        for what, value in (("num_sampled", num_sampled), ("num_true", num_true)):
+            if positive_int(name, what, value) > num_classes:
+                raise ValueError(f"{name}: {what} must be at most the number of classes, {num_classes}, not {value}")
+        if sampled_values is not None:
+            if not isinstance(sampled_values, (list, tuple)):
+                raise TypeError(
+                    f"{name}: sampled_values must be a list or a tuple, not {type(sampled_values).__name__}"
+                )
+            if len(sampled_values) != 3:
+                raise ValueError(f"{name}: sampled_values must be three, not {len(sampled_values)}")
+        self.num_sampled, self.num_classes, self.num_true = num_sampled, num_classes, num_true
+        self.sampled_values = sampled_values
+        self.remove_accidental_hits = remove_accidental_hits
+        self.seed = seed
+
+    def _drawn(self, labels: Tensor) -> Any:
+        """Distinct classes, each as likely, and expected numbers."""
+        order = randperm(self.num_classes)[: self.num_sampled]
+        share = self.num_sampled / self.num_classes
+        return order, full(labels.shape, share, dtype=float32), full((self.num_sampled,), share, dtype=float32)
+
+    def construct(self, weights: Tensor, biases: Tensor, labels: Tensor, logits: Tensor) -> Any:  # type: ignore[override]
+        if labels.dtype not in (int32, int64):
+            raise TypeError(f"SampledSoftmaxLoss: labels must be int32 or int64, not {labels.dtype}")
+        labels = labels.reshape(-1, self.num_true)
+        drawn, of_right, of_drawn = self._drawn(labels) if self.sampled_values is None else self.sampled_values
+        right = (weights[labels] * logits.expand_dims(1)).sum(-1) + biases[labels] - log(of_right)
+        others = matmul(logits, weights[drawn].swapaxes(0, 1)) + biases[drawn] - log(of_drawn)
+        if self.remove_accidental_hits:
+            hits = (labels.expand_dims(-1) == drawn).any(1)
+            others = where(hits, others - 3.4e38, others)
+        scores = cat((right, others), 1)
+        return self.get_loss(-log_softmax(scores, 1)[:, : self.num_true].mean(1))

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any, Self
+
+from weft import dtypes
+from weft.dtypes import DType
+
+
+class MixedPrecisionType(IntEnum):
+    """The element types that a Cell can be set to compute in."""
+
+    NOTSET = 0
+    FP16 = 1
+    FP32 = 2
+    BF16 = 3
+    AUTOCAST = 4
 
 
 class Remarks:
@@ -31,19 +45,6 @@ class Remarks:
     def _note(self, name: str, value: Any) -> Self:
         self._settings[name] = value
         return self
-
-    def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Describe the inputs (sizes that vary are None); kept for the compiler.
-
-        Args:
-            inputs: Tensors in call order.
-            kwargs: Tensors by parameter name.
-        """
-        self._note("inputs", kwargs or inputs)
-
-    def get_inputs(self) -> Any:
-        """What `set_inputs` was given."""
-        return self._settings.get("inputs")
 
     def set_param_ps(self, recurse: bool = True, init_in_server: bool = False) -> None:
         """Accepted for programs that name a parameter server; parameters stay on the device.
@@ -98,3 +99,111 @@ class Remarks:
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise ValueError(f"pipeline_stage must be a non-negative int, not {value!r}")
         self._note("pipeline_stage", value)
+
+    def offload(self, backward_prefetch: str | int = "Auto") -> None:
+        """Accepted for programs that keep intermediate results elsewhere; they stay on the device.
+
+        Args:
+            backward_prefetch: ``"Auto"``, or how many operations ahead a backward pass fetches them; kept.
+
+        Raises:
+            TypeError: it is something else.
+            ValueError: it is another text, or not positive.
+        """
+        if isinstance(backward_prefetch, str):
+            if backward_prefetch != "Auto":
+                raise ValueError(f"backward_prefetch must be 'Auto' or an int, not {backward_prefetch!r}")
+        elif isinstance(backward_prefetch, bool) or not isinstance(backward_prefetch, int):
+            raise TypeError(f"backward_prefetch must be 'Auto' or an int, not {type(backward_prefetch).__name__}")
+        elif backward_prefetch < 1:
+            raise ValueError(f"backward_prefetch must be positive, not {backward_prefetch}")
+        self._note("offload", backward_prefetch)
+
+    def set_broadcast_flag(self, mode: bool = True) -> Self:
+        """Accepted for programs that give all devices the parameters of one.
+
+        Args:
+            mode: kept.
+        """
+        return self._note("broadcast", bool(mode))
+
+    def set_data_parallel(self) -> None:
+        """Accepted for programs that share batches among devices."""
+        self._note("data_parallel", True)
+
+    def remove_redundant_parameters(self) -> None:
+        """Accepted for programs that leave parts of parameters to other devices; each parameter is whole here."""
+
+    @property
+    def pipeline_segment(self) -> int | None:
+        """Segment of a pipeline that the cell belongs to, None if not set."""
+        return self._settings.get("pipeline_segment")
+
+    @pipeline_segment.setter
+    def pipeline_segment(self, value: int) -> None:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise ValueError(f"pipeline_segment must be a non-negative int, not {value!r}")
+        self._note("pipeline_segment", value)
+
+    @property
+    def jit_config_dict(self) -> dict[str, Any]:
+        """The compile settings kept by `set_jit_config`."""
+        return dict(getattr(self._settings.get("jit_config"), "jit_config_dict", {}))
+
+    def update_cell_type(self, cell_type: str) -> None:
+        """Note what kind of network the cell is part of, such as ``"quant"``.
+
+        Args:
+            cell_type: then readable as the attribute `cell_type`.
+        """
+        self.cell_type = cell_type
+
+    def set_mixed_precision_type(self, mixed_type: MixedPrecisionType, recursive: bool = True) -> None:
+        """Compute in an element type as after `to_float`.
+
+        Args:
+            mixed_type: the element type.
+            recursive: also the cells below.
+        """
+        names = {MixedPrecisionType.FP16: "float16", MixedPrecisionType.FP32: "float32"}
+        names[MixedPrecisionType.BF16] = "bfloat16"
+        wanted = names.get(MixedPrecisionType(mixed_type))
+        self._compute_in(None if wanted is None else getattr(dtypes, wanted), recursive)
+
+    def _compute_in(self, dtype: DType | None, recursive: bool) -> None:
+        """Have calls cast what they take to an element type."""
+        this: Any = self
+        for _, cell in this.cells_and_names() if recursive else [("", this)]:
+            cell._cast_type = dtype
+            cell._refresh_extras()
+
+    def get_mixed_precision_type(self) -> MixedPrecisionType:
+        """In which element type the cell has been set to compute."""
+        found = self.__dict__.get("_cast_type")
+        if found is None:
+            return MixedPrecisionType.NOTSET
+        return {"float16": MixedPrecisionType.FP16, "float32": MixedPrecisionType.FP32}.get(
+            found.np_dtype.name, MixedPrecisionType.BF16
+        )
+
+    def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Self:
+        """Group the gradient exchange of the parameters (kept; the compiler groups by itself).
+
+        Args:
+            fusion_type: group number.
+            recurse: also for sub-cells.
+        """
+        this: Any = self
+        for param in this.get_parameters(expand=recurse):
+            param.__dict__["comm_fusion"] = fusion_type
+        return self
+
+    def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Any, Any]:
+        """The parameters mapped to their initialised selves (they always are initialised).
+
+        Args:
+            auto_parallel_mode: accepted.
+        """
+        del auto_parallel_mode
+        this: Any = self
+        return {param: param for param in this.get_parameters()}

@@ -13,7 +13,6 @@ import numpy as np
 from weft import dtypes
 from weft.core.declare import add_method
 from weft.core.tensor import Parameter, Tensor
-from weft.core.transparency import transparent
 from weft.ops import (
     activation,
     compare,
@@ -31,7 +30,6 @@ from weft.ops import (
     shape,
     sorting,
     space,
-    sparse,
     state,
     statistics,
     trigonometry,
@@ -231,24 +229,6 @@ def _method_sum_to_size(self: Any, *size: Any) -> Any:
     if len(wanted) != len(given) or any(w not in (1, g) for w, g in zip(wanted, given, strict=True)):
         raise ValueError(f"sum_to_size: {wanted} does not expand to the shape {self.shape}")
     return shape.sum_to(self, wanted)
-
-
-@transparent
-def _method_to_coo(self: Any) -> Any:
-    """The sparse matrix of the elements that are not 0, with the place of each."""
-    return sparse.dense_to_sparse_coo(_matrix("COOTensor", self))
-
-
-@transparent
-def _method_to_csr(self: Any) -> Any:
-    """The sparse matrix of the elements that are not 0, row by row."""
-    return sparse.dense_to_sparse_csr(_matrix("CSRTensor", self))
-
-
-def _matrix(name: str, x: Any) -> Any:
-    if x.ndim != 2:
-        raise ValueError(f"For {name}, the length of 'shape' must be 2, but got {x.shape}.")
-    return x
 
 
 def _method_triangular_solve(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Final
 
 from weft import dtypes
@@ -162,7 +163,96 @@ def _to_full(cell: Cell, inputs: Any, output: Any) -> Any:
     return cast_floating(output, dtypes.float32)
 
 
-class StaticLossScaler:
+def custom_mixed_precision(
+    network: Cell, *, white_list: Any = None, black_list: Any = None, dtype: Any = dtypes.float16
+) -> Cell:
+    """Let the cells that a list names, or all but those, compute in a half type.
+
+    Args:
+        network: the network; it is changed, and returned.
+        white_list: classes of cells that compute in the half type; operators compute in the types that they are given.
+        black_list: in place of `white_list`: classes of cells that do not.
+        dtype: float16 or bfloat16.
+
+    Returns:
+        Cell: the network, whose output is float32 with a `black_list`.
+
+    Raises:
+        TypeError: `network` is no Cell, or a list no list of classes.
+        ValueError: there is not one of the lists, or another type.
+
+    Example:
+        >>> from weft import nn
+        >>> net = custom_mixed_precision(nn.SequentialCell(nn.Dense(2, 2)), white_list=[nn.Dense])
+        >>> net(Tensor([[1.0, 2.0]])).dtype
+        mindspore.float16
+    """
+    wanted = dtypes.of(dtype)
+    if not isinstance(network, Cell):
+        raise TypeError(f"custom_mixed_precision: network must be a Cell, not {type(network).__name__}")
+    if (white_list is None) == (black_list is None):
+        raise ValueError("custom_mixed_precision takes a white_list or a black_list")
+    if wanted not in (dtypes.float16, dtypes.bfloat16):
+        raise ValueError(f"custom_mixed_precision: dtype must be float16 or bfloat16, not {wanted}")
+    listed = black_list if white_list is None else white_list
+    if not isinstance(listed, list) or not all(isinstance(kind, type) for kind in listed):
+        raise TypeError(f"custom_mixed_precision: a list must hold classes, not {listed!r:.80}")
+    kinds = tuple(kind for kind in listed if issubclass(kind, Cell))
+    cells = [cell for _, cell in network.cells_and_names()]
+    if white_list is not None:
+        for cell in cells:
+            if isinstance(cell, kinds):
+                cell.to_float(wanted)
+        return network
+    network.to_float(wanted)
+    for cell in cells:
+        if isinstance(cell, kinds):
+            cell.to_float(dtypes.float32)
+    network.register_forward_hook(_to_full)
+    return network
+
+
+class LossScaler(ABC):
+    """Base of the loss scalers that programs write.
+
+    Example:
+        >>> class Eightfold(LossScaler):
+        ...     def scale(self, inputs):
+        ...         return inputs * 8
+        ...     def unscale(self, inputs):
+        ...         return inputs / 8
+        ...     def adjust(self, grads_finite):
+        ...         return False
+        >>> Eightfold().scale(2.0)
+        16.0
+    """
+
+    @abstractmethod
+    def scale(self, inputs: Any) -> Any:
+        """Multiply a tensor, or each of a tuple, by the scale.
+
+        Args:
+            inputs: the tensor or tensors.
+        """
+
+    @abstractmethod
+    def unscale(self, inputs: Any) -> Any:
+        """Divide a tensor, or each of a tuple, by the scale.
+
+        Args:
+            inputs: the tensor or tensors.
+        """
+
+    @abstractmethod
+    def adjust(self, grads_finite: Any) -> Any:
+        """Note a step.
+
+        Args:
+            grads_finite: whether its gradients were finite.
+        """
+
+
+class StaticLossScaler(LossScaler):
     """A loss scale that stays: ``scale`` the loss, ``unscale`` the gradients.
 
     Args:
@@ -250,6 +340,6 @@ def _each(inputs: Any, change: Any) -> Any:
 
 
 __all__ = [
-    "DynamicLossScaler", "StaticLossScaler", "all_finite", "auto_mixed_precision", "build_train_network",
-    "get_black_list", "get_white_list",
+    "DynamicLossScaler", "LossScaler", "StaticLossScaler", "all_finite", "auto_mixed_precision", "build_train_network",
+    "custom_mixed_precision", "get_black_list", "get_white_list",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Final
@@ -292,6 +293,10 @@ class _PerClass(Metric):
         count = predictions.shape[1]
         if self._type == "classification":
             found, labels = _classes(type(self).__name__, predictions, labels)
+            if labels.size and not 0 <= labels.min() <= labels.max() < count:
+                raise ValueError(
+                    f"{type(self).__name__}: there are scores of {count} classes, but a class {labels.max()}"
+                )
             found, labels = np.eye(count)[found.ravel()], np.eye(count)[labels.ravel().astype(int)]
         else:
             found = np.round(predictions)
@@ -338,7 +343,39 @@ class Recall(_PerClass):
         return self._ratio(average, self._true)
 
 
-class F1(_PerClass):
+class Fbeta(_PerClass):
+    """The weighted harmonic mean of precision and recall.
+
+    Args:
+        beta: by how much recall counts more, a positive number.
+
+    Raises:
+        ValueError: `beta` is not positive.
+
+    Example:
+        >>> Fbeta(2)(Tensor([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4]]), Tensor([1, 0, 1])).round(3)
+        array([0.833, 0.556])
+    """
+
+    def __init__(self, beta: float) -> None:
+        super().__init__("classification")
+        if not beta > 0:
+            raise ValueError(f"{type(self).__name__}: beta must be greater than 0, not {beta}")
+        self.beta = beta
+
+    def eval(self, average: bool = False) -> Any:
+        """The score of each class.
+
+        Args:
+            average: their mean instead.
+        """
+        if self._right is None:
+            return self._ratio(average, None)
+        square = self.beta**2
+        return self._ratio(average, (self._predicted + square * self._true) / (1 + square))
+
+
+class F1(Fbeta):
     """The harmonic mean of precision and recall.
 
     Example:
@@ -347,17 +384,23 @@ class F1(_PerClass):
     """
 
     def __init__(self) -> None:
-        super().__init__("classification")
-
-    def eval(self, average: bool = False) -> Any:
-        if self._right is None:
-            return self._ratio(average, None)
-        return self._ratio(average, (self._predicted + self._true) / 2)
+        super().__init__(1.0)
 
 
+#: metrics in files of their own
+_ELSEWHERE: Final = {
+    "bleu_score": "likeness_metrics.BleuScore", "confusion_matrix": "counted_metrics.ConfusionMatrix",
+    "confusion_matrix_metric": "counted_metrics.ConfusionMatrixMetric",
+    "cosine_similarity": "likeness_metrics.CosineSimilarity", "dice": "surface_metrics.Dice",
+    "hausdorff_distance": "surface_metrics.HausdorffDistance",
+    "mean_surface_distance": "surface_metrics.MeanSurfaceDistance",
+    "occlusion_sensitivity": "likeness_metrics.OcclusionSensitivity", "perplexity": "likeness_metrics.Perplexity",
+    "root_mean_square_distance": "surface_metrics.RootMeanSquareDistance",
+}  # fmt: skip
 _BY_NAME: Final[dict[str, Any]] = {
     "accuracy": Accuracy, "acc": Accuracy, "precision": Precision, "recall": Recall, "F1": F1, "mae": MAE, "mse": MSE,
-    "loss": Loss, "top_1_accuracy": Top1CategoricalAccuracy, "top_5_accuracy": Top5CategoricalAccuracy,
+    "loss": Loss, "topk": TopKCategoricalAccuracy,
+    "top_1_accuracy": Top1CategoricalAccuracy, "top_5_accuracy": Top5CategoricalAccuracy,
 }  # fmt: skip
 
 
@@ -368,7 +411,7 @@ def names() -> list[str]:
         >>> "accuracy" in names()
         True
     """
-    return sorted(_BY_NAME)
+    return sorted([*_BY_NAME, *_ELSEWHERE, "auc", "roc"])
 
 
 def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Metric:
@@ -386,9 +429,37 @@ def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Metric:
         >>> type(get_metric_fn("mse")).__name__
         'MSE'
     """
-    if name not in _BY_NAME:
+    made: Any
+    if name in _ELSEWHERE:
+        file, _, kind = _ELSEWHERE[name].partition(".")
+        made = getattr(importlib.import_module(f"weft.train.{file}"), kind)
+    elif name in ("auc", "roc"):
+        made = auc if name == "auc" else ROC
+    elif name in _BY_NAME:
+        made = _BY_NAME[name]
+    else:
         raise KeyError(f"{name!r} is no metric; known: {', '.join(names())}")
-    return _BY_NAME[name](*args, **kwargs)
+    found: Metric = made(*args, **kwargs)
+    return found
+
+
+def get_metrics(metrics: Any) -> dict[str, Metric] | None:
+    """Metrics by name, as a `Model` takes them.
+
+    Args:
+        metrics: ``{"acc": Accuracy()}``, ``{"accuracy", "loss"}``, or None.
+
+    Returns:
+        dict: the metrics; None for None.
+
+    Raises:
+        TypeError: they are something else.
+
+    Example:
+        >>> sorted(get_metrics({"accuracy", "loss"}))
+        ['accuracy', 'loss']
+    """
+    return None if metrics is None else metrics_of(metrics)
 
 
 def metrics_of(metrics: Any) -> dict[str, Metric]:

@@ -10,6 +10,7 @@ from typing import Any
 from weft.nn.cell import Cell
 from weft.nn.loss_scale import TrainOneStepWithLossScaleCell
 from weft.nn.wrap import WithEvalCell, WithLossCell
+from weft.parallel.modes import get_parallel_mode, is_in_auto_parallel_mode
 from weft.train.amp import auto_mixed_precision, training_step
 from weft.train.callback import Callback, RunContext
 from weft.train.feeding import Epochs
@@ -105,6 +106,64 @@ class Model:
             return self._network  # the network makes the step by itself
         network = self._network if self._loss_fn is None else WithLossCell(self._network, self._loss_fn)
         return training_step(network, self._optimizer, self._manager)
+
+    def build(
+        self,
+        train_dataset: Any = None,
+        valid_dataset: Any = None,
+        sink_size: int = -1,
+        epoch: int = 1,
+        sink_mode: bool = True,
+    ) -> None:
+        """Make the cells that train and evaluate; their graphs are compiled by the first batch.
+
+        Args:
+            train_dataset: whether a training cell is made.
+            valid_dataset: whether an evaluation cell is made.
+            sink_size: accepted.
+            epoch: accepted.
+            sink_mode: accepted.
+
+        Raises:
+            ValueError: there is something to evaluate, but there are no metrics.
+        """
+        if valid_dataset is not None and not self._metric_fns:
+            raise ValueError("Model.build needs metrics to evaluate: Model(..., metrics={'accuracy'})")
+        _ = None if train_dataset is None else self.train_network
+        _ = None if valid_dataset is None else self.eval_network
+
+    def infer_predict_layout(self, *predict_data: Any, skip_backend_compile: bool = False) -> dict[str, Any]:
+        """How devices share the parameters of the network: whole, as there is one process.
+
+        Args:
+            predict_data: the inputs.
+            skip_backend_compile: accepted.
+
+        Returns:
+            dict: empty.
+
+        Raises:
+            RuntimeError: the settings ask for no automatic parallel mode.
+        """
+        return _layout("infer_predict_layout")
+
+    def infer_train_layout(
+        self, train_dataset: Any, dataset_sink_mode: bool = True, sink_size: int = -1
+    ) -> dict[str, Any]:
+        """How devices share the parameters of the training cell: whole, as there is one process.
+
+        Args:
+            train_dataset: iterable of batches.
+            dataset_sink_mode: accepted.
+            sink_size: accepted.
+
+        Returns:
+            dict: empty.
+
+        Raises:
+            RuntimeError: the settings ask for no automatic parallel mode.
+        """
+        return _layout("infer_train_layout")
 
     def train(
         self,
@@ -353,3 +412,17 @@ def _callbacks(callbacks: Any) -> list[Callback]:
 def _call(callbacks: list[Callback], moment: str, context: RunContext) -> None:
     for callback in callbacks:
         getattr(callback, moment)(context)
+
+
+def _layout(caller: str) -> dict[str, Any]:
+    """The layouts of parameters in one process.
+
+    Raises:
+        RuntimeError: the settings ask for no automatic parallel mode.
+    """
+    if not is_in_auto_parallel_mode():
+        raise RuntimeError(
+            f"Model.{caller} needs the parallel mode 'semi_auto_parallel' or 'auto_parallel', "
+            f"not {get_parallel_mode()!r}"
+        )
+    return {}

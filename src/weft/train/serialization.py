@@ -24,6 +24,7 @@ import safetensors.numpy
 from weft.core.tensor import Parameter, Tensor
 from weft.errors import CheckpointError
 from weft.nn.cell import Cell
+from weft.nn.state import put
 from weft.train import ckpt
 
 _METADATA_KEY: Final = "weft"
@@ -148,6 +149,17 @@ def wait_for_checkpoints() -> None:
         _forget_finished()
 
 
+def is_writing() -> bool:
+    """Whether a checkpoint is being written in the background.
+
+    Example:
+        >>> is_writing()
+        False
+    """
+    _forget_finished()
+    return bool(_pending)
+
+
 def _write_later(path: Path, content: Callable[[], Iterable[bytes]]) -> None:
     """Write in the background, after what was asked for earlier for the same file."""
     file = os.path.realpath(path)
@@ -185,7 +197,7 @@ def _path_to_write(name: Any, format: str) -> Path:
 
 def _named_values(save_obj: Any) -> Iterable[tuple[str, Any]]:
     if isinstance(save_obj, Cell):
-        return [(param.name, param) for param in save_obj.get_parameters()]
+        return [(param.name, param) for param in save_obj.get_parameters()] + _saved_buffers(save_obj)
     if isinstance(save_obj, dict):
         return list(save_obj.items())
     if isinstance(save_obj, (list, tuple)):
@@ -199,6 +211,16 @@ def _named_values(save_obj: Any) -> Iterable[tuple[str, Any]]:
             pairs.append((item["name"], item["data"]))
         return pairs
     raise TypeError(f"save_checkpoint takes a Cell, a list or a dict of tensors, not {type(save_obj).__name__}")
+
+
+def _saved_buffers(net: Cell) -> list[tuple[str, Tensor]]:
+    """The buffers of a network that are part of what is saved, by their paths."""
+    found: dict[int, tuple[str, Tensor]] = {}
+    for path, cell in net.cells_and_names():
+        for name, buffer in cell._buffers.items():
+            if buffer is not None and cell._buffer_names[name]:
+                found.setdefault(id(buffer), (f"{path}.{name}" if path else name, buffer))
+    return [*found.values()]
 
 
 def _array(name: Any, value: Any, kind: str) -> np.ndarray[Any, Any]:
@@ -458,27 +480,29 @@ def load_param_into_net(
     prefix = _common_prefix(params, tensors)
     missing: list[str] = []
     used: set[str] = set()
-    plan: list[tuple[Parameter, Tensor]] = []
+    plan: list[tuple[Tensor, Tensor]] = []
     problems: list[str] = []
-    for param in params:
-        name = param.name if param.name in tensors else prefix + param.name
+    targets: list[tuple[str, Tensor]] = [(param.name, param) for param in params]
+    for own, target in targets + _saved_buffers(net):
+        name = own if own in tensors else prefix + own
         if name not in tensors:
-            missing.append(param.name)
+            if isinstance(target, Parameter):  # files of other programs have no buffers
+                missing.append(own)
             continue
         used.add(name)
         value = tensors[name]
-        problem = _misfit(param, value, strict_load)
+        problem = _misfit(own, target, value, strict_load)
         if problem:
             problems.append(problem)
         else:
-            plan.append((param, value))
+            plan.append((target, value))
     if problems:
         more = f" (and {len(problems) - 5} more)" if len(problems) > 5 else ""
         raise CheckpointError("the checkpoint does not fit the network: " + "; ".join(problems[:5]) + more)
     if strict_load and missing:
         raise CheckpointError(f"the checkpoint lacks parameters of the network: {_some(missing)}")
-    for param, value in plan:
-        param.set_data(value if value.dtype is param.dtype else Tensor(value, param.dtype))
+    for target, value in plan:
+        put(target, value)
     return missing, [name for name in parameter_dict if name not in used]
 
 
@@ -495,18 +519,18 @@ def _common_prefix(params: list[Parameter], tensors: dict[str, Tensor]) -> str:
     return ""
 
 
-def _misfit(param: Parameter, value: Tensor, strict: bool) -> str:
+def _misfit(name: str, param: Tensor, value: Tensor, strict: bool) -> str:
     if value.shape != param.shape:
-        return f"{param.name!r} has shape {param.shape}, in the checkpoint {value.shape}"
+        return f"{name!r} has shape {param.shape}, in the checkpoint {value.shape}"
     if value.dtype is param.dtype:
         return ""
     floats = param.dtype.is_floating and value.dtype.is_floating
     integers = param.dtype.category == 1 and value.dtype.category == 1
     if strict or not (floats or integers):
-        return f"{param.name!r} is {param.dtype}, in the checkpoint {value.dtype}"
+        return f"{name!r} is {param.dtype}, in the checkpoint {value.dtype}"
     if integers:
         limits = np.iinfo(param.dtype.np_dtype)
         array = np.array(value)
         if array.size and (int(array.min()) < limits.min or int(array.max()) > limits.max):
-            return f"{param.name!r} is {param.dtype}, which cannot hold the {value.dtype} values of the checkpoint"
+            return f"{name!r} is {param.dtype}, which cannot hold the {value.dtype} values of the checkpoint"
     return ""

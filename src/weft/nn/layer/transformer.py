@@ -225,3 +225,201 @@ class TransformerEncoder(Cell):
         for layer in self.layers:
             src = layer(src, src_mask, src_key_padding_mask)
         return src if self.norm is None else self.norm(src)
+
+
+class TransformerDecoderLayer(Cell):
+    """Self-attention, attention to what an encoder gave, and two dense layers, each with a residual and a
+    normalisation.
+
+    Args:
+        d_model: size of the vectors.
+        nhead: number of attention heads.
+        dim_feedforward: size between the dense layers.
+        dropout: probability of zero, while training.
+        activation: name of the activation between the dense layers, a Cell, or a function.
+        layer_norm_eps: added to the variance.
+        batch_first: inputs are (N, L, E) instead of (L, N, E).
+        norm_first: normalise before the parts instead of after them.
+        dtype: element type of the parameters.
+
+    Example:
+        >>> import weft
+        >>> x = weft.ops.ones((5, 2, 8), weft.float32)
+        >>> TransformerDecoderLayer(8, 2, 16)(x, weft.ops.ones((3, 2, 8), weft.float32)).shape
+        (5, 2, 8)
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = "relu",
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__()
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
+        self.dense1 = Dense(d_model, dim_feedforward, dtype=dtype)
+        self.dropout = Dropout(p=dropout)
+        self.dense2 = Dense(dim_feedforward, d_model, dtype=dtype)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
+        self.norm2 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
+        self.norm3 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
+        self.dropout1 = Dropout(p=dropout)
+        self.dropout2 = Dropout(p=dropout)
+        self.dropout3 = Dropout(p=dropout)
+        self.activation: Any = _activation(activation)
+
+    def construct(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+    ) -> Tensor:
+        x = tgt
+        if self.norm_first:
+            x = x + self._attend(self.norm1(x), tgt_mask, tgt_key_padding_mask)
+            x = x + self._look_at(self.norm2(x), memory, memory_mask, memory_key_padding_mask)
+            return x + self._feed_forward(self.norm3(x))
+        x = self.norm1(x + self._attend(x, tgt_mask, tgt_key_padding_mask))
+        x = self.norm2(x + self._look_at(x, memory, memory_mask, memory_key_padding_mask))
+        return self.norm3(x + self._feed_forward(x))
+
+    def _attend(self, x: Tensor, mask: Any, padding: Any) -> Any:
+        return self.dropout1(self.self_attn(x, x, x, padding, False, mask)[0])
+
+    def _look_at(self, x: Tensor, memory: Tensor, mask: Any, padding: Any) -> Any:
+        return self.dropout2(self.multihead_attn(x, memory, memory, padding, False, mask)[0])
+
+    def _feed_forward(self, x: Tensor) -> Any:
+        return self.dropout3(self.dense2(self.dropout(self.activation(self.dense1(x)))))
+
+
+class TransformerDecoder(Cell):
+    """Decoder layers one after the other.
+
+    Args:
+        decoder_layer: the layer, which is copied.
+        num_layers: how many.
+        norm: applied at the end, or None.
+
+    Example:
+        >>> import weft
+        >>> x = weft.ops.ones((5, 2, 8), weft.float32)
+        >>> TransformerDecoder(TransformerDecoderLayer(8, 2, 16), 2)(x, x).shape
+        (5, 2, 8)
+    """
+
+    def __init__(self, decoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
+        super().__init__()
+        count = positive_int("TransformerDecoder", "num_layers", num_layers)
+        self.layers = CellList([copy.deepcopy(decoder_layer) for _ in range(count)])
+        self.num_layers = count
+        self.norm = norm
+
+    def construct(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+    ) -> Tensor:
+        for layer in self.layers:
+            tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+        return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Cell):
+    """An encoder and a decoder of sequences.
+
+    Args:
+        d_model: size of the vectors.
+        nhead: number of attention heads.
+        num_encoder_layers: layers of the encoder.
+        num_decoder_layers: layers of the decoder.
+        dim_feedforward: size between the dense layers.
+        dropout: probability of zero, while training.
+        activation: name of the activation between the dense layers, a Cell, or a function.
+        custom_encoder: in place of the encoder.
+        custom_decoder: in place of the decoder.
+        layer_norm_eps: added to the variance.
+        batch_first: inputs are (N, L, E) instead of (L, N, E).
+        norm_first: normalise before the parts instead of after them.
+        dtype: element type of the parameters.
+
+    Raises:
+        ValueError: the batches or the sizes of the inputs do not fit.
+
+    Example:
+        >>> import weft
+        >>> x = weft.ops.ones((5, 2, 8), weft.float32)
+        >>> Transformer(8, 2, 1, 1, 16)(x, weft.ops.ones((3, 2, 8), weft.float32)).shape
+        (3, 2, 8)
+    """
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = "relu",
+        custom_encoder: Cell | None = None,
+        custom_decoder: Cell | None = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        dtype: Any = dtypes.float32,
+    ) -> None:
+        super().__init__()
+        settings: Any = (dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, dtype)
+        self.encoder: Any = custom_encoder
+        self.decoder: Any = custom_decoder
+        if custom_encoder is None:
+            norm = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
+            layer: Cell = TransformerEncoderLayer(d_model, nhead, *settings)
+            self.encoder = TransformerEncoder(layer, num_encoder_layers, norm)
+        if custom_decoder is None:
+            norm = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
+            layer = TransformerDecoderLayer(d_model, nhead, *settings)
+            self.decoder = TransformerDecoder(layer, num_decoder_layers, norm)
+        for _, param in self.parameters_and_names():
+            if param.ndim > 1:
+                param.set_data(initializer("xavier_uniform", param.shape, param.dtype))
+        self.d_model = d_model
+        self.nhead = nhead
+        self.batch_first = batch_first
+
+    def construct(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Any = None,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        src_key_padding_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+    ) -> Tensor:
+        batch = 0 if self.batch_first else 1
+        if src.ndim != tgt.ndim or (src.ndim == 3 and src.shape[batch] != tgt.shape[batch]):
+            raise ValueError(f"Transformer: the batches of {src.shape} and {tgt.shape} differ")
+        if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
+            raise ValueError(f"Transformer: {src.shape} and {tgt.shape} must end with d_model = {self.d_model}")
+        memory = self.encoder(src, src_mask, src_key_padding_mask)
+        masks = tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
+        found: Tensor = self.decoder(tgt, memory, *masks)
+        return found

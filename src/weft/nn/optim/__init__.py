@@ -5,8 +5,9 @@ from weft.nn.optim.adaptive import FTRL, Adadelta, Adagrad, RMSProp
 from weft.nn.optim.lars import LARS
 from weft.nn.optim.momentum import SGD, Momentum
 from weft.nn.optim.optimizer import Optimizer
+from weft.nn.optim.seldom import ASGD, AdaFactor, AdamOffload, LazyAdam, ProximalAdagrad, Rprop
 
 __all__ = [
     "Adadelta", "Adagrad", "AdaMax", "Adam", "AdamWeightDecay", "FTRL", "LARS", "Lamb", "Momentum", "Optimizer",
-    "RMSProp", "SGD",
+    "RMSProp", "SGD", "ASGD", "AdaFactor", "AdamOffload", "LazyAdam", "ProximalAdagrad", "Rprop",
 ]  # fmt: skip

@@ -62,6 +62,8 @@ class Optimizer(Cell):
     scalars: ClassVar[tuple[str, ...]] = ()
     #: whether the weight decay is added to the gradient before `update`, or given to it
     decay_in_gradient: ClassVar[bool] = True
+    #: whether gradients with repeated rows are joined first; kept, all gradients here are dense
+    unique: bool = True
     _primitive: ClassVar[Primitive | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -1,5 +1,5 @@
-"""`mindspore.nn.probability`: distributions of random numbers."""
+"""`mindspore.nn.probability`: distributions of random numbers, and bijectors."""
 
-from weft.nn.probability import distribution
+from weft.nn.probability import bijector, distribution
 
-__all__ = ["distribution"]
+__all__ = ["bijector", "distribution"]

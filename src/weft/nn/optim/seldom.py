@@ -1,0 +1,395 @@
+"""Optimizers that few programs use: averaged descent, resilient steps, proximal and factored ones, and other names of
+Adam.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from weft.core.parameters import ParameterTuple
+from weft.core.tensor import Parameter, Tensor
+from weft.nn.declared import flag
+from weft.nn.optim.adam import Adam
+from weft.nn.optim.checks import DeclaredOptimizer, declares, number
+from weft.ops.create import zeros
+
+
+def _float(optimizer: str, what: str, value: Any) -> float:
+    """A setting that must be a float.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(value, float):
+        raise TypeError(f"{optimizer}: {what} must be a float, not {type(value).__name__}")
+    return value
+
+
+def _strength(optimizer: str, what: str, value: Any) -> float:
+    """A float of at least 0.
+
+    Raises:
+        TypeError: it is no float.
+        ValueError: it is negative.
+    """
+    return number(optimizer, what, _float(optimizer, what, value))
+
+
+class ASGD(DeclaredOptimizer):
+    """Gradient descent with the average of the parameters beside it.
+
+    Args:
+        lambd: how fast the parameters decay.
+        alpha: the power by which the size of the steps falls.
+        t0: the step from which on the average counts.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = ASGD([p], 0.5, lambd=0.0)((weft.Tensor([1.0]),))
+        >>> print(p.value())
+        [0.5]
+    """
+
+    slots = (("eta", "eta", "zeros"), ("mu", "mu", "ones"), ("ax", "ax", "zeros"))
+
+    @declares(lambd=_float, alpha=_float, t0=_float)
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 0.1,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: Any = 0.0,
+    ) -> None: ...
+
+    def settings(self) -> tuple[Any, ...]:
+        return self.lambd, self.alpha, self.t0
+
+    @staticmethod
+    def update(
+        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
+    ) -> tuple[Any, ...]:
+        lambd, alpha, start = settings
+        eta, mu, average = state
+        eta = jnp.where(step == 0, lr, eta)
+        p = p * (1 - lambd * eta) - eta * g
+        average = jnp.where(mu == 1, p, average + (p - average) * mu)
+        taken = (step + 1).astype(p.dtype)
+        eta = jnp.full_like(p, lr / (1 + lambd * lr * taken) ** alpha)
+        return p, eta, jnp.full_like(p, 1 / jnp.maximum(1.0, taken - start)), average
+
+
+def _pair(optimizer: str, what: str, value: Any) -> tuple[float, float]:
+    """A tuple of two floats.
+
+    Raises:
+        TypeError: it is no tuple, or holds others.
+        ValueError: there are not two.
+    """
+    if not isinstance(value, tuple):
+        raise TypeError(f"{optimizer}: {what} must be a tuple, not {type(value).__name__}")
+    if len(value) != 2:
+        raise ValueError(f"{optimizer}: {what} must have two items, not {len(value)}")
+    for each in value:
+        _float(optimizer, what, each)
+    return value
+
+
+def _etas(optimizer: str, what: str, value: Any) -> tuple[float, float]:
+    """The two factors of `Rprop`.
+
+    Raises:
+        ValueError: they are not on the two sides of 1.
+    """
+    shrink, grow = _pair(optimizer, what, value)
+    if not 0 < shrink < 1 < grow:
+        raise ValueError(f"{optimizer}: {what} must be in (0, 1) and above 1, not {value}")
+    return value
+
+
+def _sizes(optimizer: str, what: str, value: Any) -> tuple[float, float]:
+    """The bounds of the sizes of steps.
+
+    Raises:
+        ValueError: the first is above the second.
+    """
+    low, high = _pair(optimizer, what, value)
+    if low > high:
+        raise ValueError(f"{optimizer}: the smallest of {what} must not be above the largest: {value}")
+    return value
+
+
+class Rprop(DeclaredOptimizer):
+    """Steps whose sizes grow while the gradient keeps its sign, and shrink where it changes.
+
+    Args:
+        etas: by how much the sizes shrink and grow.
+        step_sizes: the smallest and the largest size.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = Rprop([p], 0.5)((weft.Tensor([3.0]),))
+        >>> print(p.value())
+        [0.5]
+    """
+
+    slots = (("prev", "prev", "zeros"), ("step_size", "step_size", "zeros"))
+
+    @declares(etas=_etas, step_sizes=_sizes)
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 0.1,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50.0),
+        weight_decay: Any = 0.0,
+    ) -> None: ...
+
+    def settings(self) -> tuple[Any, ...]:
+        return (*self.etas, *self.step_sizes)
+
+    @staticmethod
+    def update(
+        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
+    ) -> tuple[Any, ...]:
+        shrink, grow, low, high = settings
+        before, size = state
+        agreement = g * before
+        factor = jnp.where(agreement > 0, grow, jnp.where(agreement < 0, shrink, 1.0)).astype(p.dtype)
+        size = jnp.clip(jnp.where(step == 0, lr, size) * factor, low, high)
+        g = jnp.where(agreement < 0, 0.0, g)
+        return p - jnp.sign(g) * size, g, size
+
+
+class ProximalAdagrad(DeclaredOptimizer):
+    """`Adagrad` that draws parameters to zero.
+
+    Args:
+        accum: initial sum of squared gradients.
+        l1: strength of the absolute penalty.
+        l2: strength of the squared penalty.
+        use_locking: accepted; updates never overlap.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = ProximalAdagrad([p], accum=0.0, learning_rate=0.5)((weft.Tensor([2.0]),))
+        >>> print(p.value())
+        [0.5]
+    """
+
+    slots = (("accum", "accum", "zeros"),)
+
+    def __init__(
+        self,
+        params: Any,
+        accum: float = 0.1,
+        learning_rate: Any = 0.001,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        use_locking: bool = False,
+        loss_scale: float = 1.0,
+        weight_decay: Any = 0.0,
+    ) -> None:
+        initial = _strength("ProximalAdagrad", "accum", accum)
+        flag("ProximalAdagrad", "use_locking", use_locking)
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        self.l1 = _strength("ProximalAdagrad", "l1", l1)
+        self.l2 = _strength("ProximalAdagrad", "l2", l2)
+        for state in self.accum:
+            state.set_data(state.value() * 0 + initial)
+
+    def settings(self) -> tuple[Any, ...]:
+        return self.l1, self.l2
+
+    @staticmethod
+    def update(
+        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
+    ) -> tuple[Any, ...]:
+        l1, l2 = settings
+        total = state[0] + g * g
+        rate = lr / jnp.sqrt(total)
+        moved = p - rate * g
+        return jnp.sign(moved) * jnp.maximum(jnp.abs(moved) - rate * l1, 0) / (1 + rate * l2), total
+
+
+class LazyAdam(Adam):
+    """`Adam` under the name that programs with sparse gradients use.
+
+    Args:
+        use_locking: accepted.
+        use_nesterov: look ahead by one step.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = LazyAdam([p], 0.5)((weft.Tensor([1.0]),))
+        >>> print(round(p.value().item(), 4))
+        0.5
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        use_locking: bool = False,
+        use_nesterov: bool = False,
+        weight_decay: Any = 0.0,
+        loss_scale: float = 1.0,
+    ) -> None:
+        name = type(self).__name__
+        flag(name, "use_locking", use_locking)
+        if number(name, "eps", eps) == 0:
+            raise ValueError(f"{name}: eps must be positive")
+        super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
+
+
+class AdamOffload(LazyAdam):
+    """`Adam` under the name that programs use which compute its steps elsewhere; the device computes them.
+
+    Args:
+        use_locking: accepted.
+        use_nesterov: look ahead by one step.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = AdamOffload([p], 0.5)((weft.Tensor([1.0]),))
+        >>> print(round(p.value().item(), 4))
+        0.5
+    """
+
+
+def _root_mean_square(x: Any) -> Any:
+    return jnp.sqrt(jnp.mean(jnp.square(x)))
+
+
+class AdaFactor(DeclaredOptimizer):
+    """Adaptive steps from the sums of squared gradients over rows and columns, which take little memory.
+
+    Args:
+        learning_rate: None with `relative_step`.
+        eps: added to squared gradients, and the least size of a parameter that counts.
+        clip_threshold: the largest root mean square of an update.
+        decay_rate: how fast the sums forget.
+        beta1: share of the first moment that stays; None for no first moment.
+        scale_parameter: whether the rate grows with the size of the parameter.
+        relative_step: whether the rate follows from the number of steps.
+        warmup_init: whether that rate grows at first.
+        compression: whether the sums are float16.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: an argument is out of range, or there is a learning rate with `relative_step`.
+
+    Example:
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = AdaFactor([p])((weft.Tensor([1.0]),))
+        >>> print(p.value())
+        [0.999]
+    """
+
+    slots: tuple[tuple[str, str, Any], ...] = (
+        ("exp_avg", "exp_avg", "zeros"),
+        ("exp_avg_sq_row", "exp_avg_sq_row", "zeros"),
+        ("exp_avg_sq_col", "exp_avg_sq_col", "zeros"),
+        ("exp_avg_sq", "exp_avg_sq", "zeros"),
+    )
+    decay_in_gradient = False
+
+    def __init__(
+        self,
+        params: Any,
+        learning_rate: Any = None,
+        eps: tuple[float, float] = (1e-30, 1e-3),
+        clip_threshold: float = 1.0,
+        decay_rate: float = 0.8,
+        beta1: float | None = 0.9,
+        weight_decay: Any = 0.0,
+        scale_parameter: bool = True,
+        relative_step: bool = True,
+        warmup_init: bool = False,
+        compression: bool = False,
+        loss_scale: float = 1.0,
+    ) -> None:
+        name = "AdaFactor"
+        for what, value in (
+            *(("scale_parameter", scale_parameter), ("relative_step", relative_step)),
+            *(("warmup_init", warmup_init), ("compression", compression)),
+        ):
+            flag(name, what, value)
+        if learning_rate is not None and relative_step:
+            raise ValueError(f"AdaFactor takes no learning_rate with relative_step, but got {learning_rate!r}")
+        if warmup_init and not relative_step:
+            raise ValueError("AdaFactor: warmup_init needs relative_step")
+        if learning_rate is None and not relative_step:
+            raise ValueError("AdaFactor needs a learning_rate without relative_step")
+        if not isinstance(eps, (tuple, list)) or len(eps) != 2:
+            raise TypeError(f"AdaFactor: eps must be a tuple of two floats, not {eps!r}")
+        self.slots = tuple(slot for slot in type(self).slots if beta1 is not None or slot[0] != "exp_avg")
+        super().__init__(0.0 if learning_rate is None else learning_rate, params, weight_decay, loss_scale)
+        self.eps = tuple(number(name, "eps", each) for each in eps)
+        self.clip_threshold = number(name, "clip_threshold", clip_threshold)
+        self.decay_rate = number(name, "decay_rate", decay_rate)
+        if beta1 is not None and not 0 <= number(name, "beta1", beta1) < 1:
+            raise ValueError(f"AdaFactor: beta1 must be in [0, 1), not {beta1}")
+        self.beta1 = beta1
+        self.scale_parameter, self.relative_step = scale_parameter, relative_step
+        self.warmup_init, self.compression = warmup_init, compression
+        for attribute, kept in (
+            ("exp_avg_sq_row", lambda shape: shape[:-1] if len(shape) > 1 else (1,)),
+            ("exp_avg_sq_col", lambda shape: shape[:-2] + shape[-1:] if len(shape) > 1 else (1,)),
+            ("exp_avg_sq", lambda shape: (1,) if len(shape) > 1 else shape),
+        ):
+            self._reshape_state(attribute, kept)
+
+    def _reshape_state(self, attribute: str, kept: Any) -> None:
+        """Give a state the shapes that it has in place of those of the parameters."""
+        made: list[Parameter] = []
+        for param, state in zip(self.parameters, getattr(self, attribute), strict=True):
+            dtype = Tensor([0.0]).half().dtype if self.compression else state.dtype
+            made.append(Parameter(zeros(kept(param.shape), dtype=dtype), name=state.name, requires_grad=False))
+        setattr(self, attribute, ParameterTuple(made))
+
+    def settings(self) -> tuple[Any, ...]:
+        return (
+            *(self.eps, self.clip_threshold, self.decay_rate, self.beta1),
+            *(self.scale_parameter, self.relative_step, self.warmup_init),
+        )
+
+    @staticmethod
+    def update(
+        p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
+    ) -> tuple[Any, ...]:
+        (tiny, least), clip, decay_rate, beta1, scaled, relative, warmup = settings
+        row, column, whole = state[-3:]
+        taken = (step + 1).astype(p.dtype)
+        if relative:
+            lr = jnp.minimum(1e-6 * taken if warmup else 1e-2, 1 / jnp.sqrt(taken))
+        if scaled:
+            lr = lr * jnp.maximum(least, _root_mean_square(p))
+        kept = 1 - taken**-decay_rate
+        squares = jnp.square(g) + tiny
+        if p.ndim > 1:
+            row = kept * row + (1 - kept) * squares.mean(-1)
+            column = kept * column + (1 - kept) * squares.mean(-2)
+            share = row / row.mean(-1, keepdims=True)
+            change = g / jnp.sqrt(share[..., None] * column[..., None, :])
+        else:
+            whole = kept * whole + (1 - kept) * squares
+            change = g / jnp.sqrt(whole)
+        change = lr * change / jnp.maximum(1.0, _root_mean_square(change) / clip)
+        moments: tuple[Any, ...] = ()
+        if beta1 is not None:
+            change = beta1 * state[0] + (1 - beta1) * change
+            moments = (change,)
+        return (p - p * decay * lr - change, *moments, row, column, whole)

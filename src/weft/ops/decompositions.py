@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import op, operator_class
-from weft.core.primitive import Sample
+from weft.core.declare import operator_class
 from weft.core.tensor import Tensor
 from weft.ops.create import eye
 from weft.ops.elementwise import log
+from weft.ops.factors import geqrf, orgqr, ormqr, rows_of_pivots
 from weft.ops.index import getitem
 from weft.ops.linalg import eig, eigvals, inverse, lu_solve, pinv, qr, solve, triangular_solve
 from weft.ops.matmul import matmul
@@ -106,17 +104,6 @@ def _lu_solve_operator(x: Tensor, lu_data: Tensor, lu_pivots: Tensor) -> Tensor:
     return lu_solve(x, lu_data, lu_pivots)
 
 
-@op(
-    "PivotMatrix",
-    classes=(),
-    no_gradient="integer operand",
-    samples=lambda: [Sample((np.array([2, 3, 3], np.int32),), {"rows": 3}, vmap=False)],
-)
-def _pivot_matrix(pivots: Any, *, rows: int) -> Any:
-    """The order of rows that exchanges, counted from 1, make of them."""
-    return jax.lax.linalg.lu_pivots_to_permutation(pivots.astype(jnp.int32) - 1, rows)
-
-
 def _lu_unpack(LU_data: Tensor, LU_pivots: Tensor, *, unpack_data: bool, unpack_pivots: bool) -> Any:
     """The permutation, the lower and the upper triangular matrix of LU factors.
 
@@ -133,7 +120,7 @@ def _lu_unpack(LU_data: Tensor, LU_pivots: Tensor, *, unpack_data: bool, unpack_
     empty = Tensor(np.zeros(0, LU_data.dtype.np_dtype))
     permutation = lower = upper = empty
     if unpack_pivots:
-        order = _pivot_matrix(LU_pivots, rows=rows)
+        order = rows_of_pivots(LU_pivots, rows)
         places = Tensor(np.arange(rows).reshape(-1, 1))
         permutation = (reshape(order, (*order.shape[:-1], 1, rows)) == places).astype(LU_data.dtype)
     if unpack_data:
@@ -143,34 +130,14 @@ def _lu_unpack(LU_data: Tensor, LU_pivots: Tensor, *, unpack_data: bool, unpack_
     return permutation, lower, upper
 
 
-@op(
-    "HouseholderFactors",
-    classes=(),
-    multiple=True,
-    no_gradient="reflections are no path for gradients",
-    samples=lambda: [Sample((_TALL,))],
-)
-def _geqrf(input: Any) -> Any:
+def _geqrf(input: Tensor) -> Any:
     """The QR factors of matrices as an upper triangle with reflections below, and the scales of the reflections."""
-    if input.ndim < 2:
-        raise ValueError(f"Geqrf takes matrices, not shape {input.shape}")
-    found, scales = jnp.linalg.qr(input, mode="raw")
-    return jnp.swapaxes(found, -1, -2), scales
+    return geqrf(input)
 
 
-@op("HouseholderProduct", classes=(), samples=lambda: [Sample((_TALL, np.array([1.25, 0.5], np.float32)))])
-def _orgqr(x: Any, tau: Any) -> Any:
+def _orgqr(x: Tensor, tau: Tensor) -> Tensor:
     """The product of reflections."""
-    if x.ndim < 2 or tau.ndim != x.ndim - 1 or tau.shape[-1] > x.shape[-1] or x.shape[-1] > x.shape[-2]:
-        raise ValueError(f"Orgqr: reflections of shape {x.shape} and scales of shape {tau.shape} do not fit")
-    rows, columns = x.shape[-2:]
-    found = jnp.broadcast_to(jnp.eye(rows, columns, dtype=x.dtype), x.shape)
-    for at in reversed(range(tau.shape[-1])):
-        below = jnp.where(jnp.arange(rows) > at, x[..., at], 0)
-        reflected = (below + (jnp.arange(rows) == at))[..., None]
-        share = jnp.swapaxes(reflected, -1, -2).conj() @ found
-        found = found - tau[..., at, None, None] * reflected @ share
-    return found
+    return orgqr(x, tau)
 
 
 def _ormqr(x: Tensor, tau: Tensor, other: Tensor, *, left: bool, transpose: bool) -> Tensor:
@@ -180,19 +147,7 @@ def _ormqr(x: Tensor, tau: Tensor, other: Tensor, *, left: bool, transpose: bool
         left: whether the orthogonal matrix is the first of the two.
         transpose: whether it is transposed.
     """
-    for what, flag in (("left", left), ("transpose", transpose)):
-        if not isinstance(flag, bool):
-            raise TypeError(f"Ormqr: {what} must be a bool, not {type(flag).__name__}")
-    rows, columns = x.shape[-2:]
-    if other.ndim != x.ndim or other.shape[-2 if left else -1] != rows:
-        raise ValueError(f"Ormqr: shapes {x.shape} and {other.shape} do not fit")
-    wide = x
-    if columns < rows:
-        wide, tau = pad(x, (0, rows - columns)), pad(tau, (0, rows - tau.shape[-1]))
-    orthogonal = _orgqr(wide, tau)
-    if transpose:
-        orthogonal = _adjoint(orthogonal)
-    return matmul(orthogonal, other) if left else matmul(other, orthogonal)
+    return ormqr(x, tau, other, left, transpose)
 
 
 def _matrix_logarithm(x: Tensor) -> Tensor:

@@ -202,7 +202,7 @@ def lstsq(input: Any, A: Any) -> Any:
 
 
 @op("RowsOfPivots", classes=(), no_gradient="integer result", samples=one(np.array([2, 3, 3], np.int32), rows=4))
-def _rows_of_pivots(pivots: Any, *, rows: int) -> Any:
+def rows_of_pivots(pivots: Any, *, rows: int) -> Any:
     """The order in which an LU decomposition has the rows."""
     return jax.lax.linalg.lu_pivots_to_permutation(pivots.astype(jnp.int32) - 1, rows)
 
@@ -237,7 +237,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
         raise ValueError(f"lu_unpack: pivots of shape {pivots.shape} are not those of matrices of shape {data.shape}")
     p = lower = upper = None
     if unpack_pivots:
-        p = eye(rows, rows, data.dtype)[_rows_of_pivots(pivots, rows)].swapaxes(-1, -2)
+        p = eye(rows, rows, data.dtype)[rows_of_pivots(pivots, rows)].swapaxes(-1, -2)
     if unpack_data:
         lower = tril(data[..., :least], -1) + eye(rows, least, data.dtype)
         upper = triu(data[..., :least, :])

@@ -13,7 +13,9 @@ from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._rules import numbers, tensor
+from weft.ops.cumulative import cumprod
 from weft.ops.loss import triplet_margin_loss
+from weft.ops.margins import margin_of_class, margin_of_labels
 from weft.ops.reduce import amax, reduce_sum
 from weft.ops.select import where
 from weft.ops.sequences import ctc_loss
@@ -34,28 +36,6 @@ def _reduced(loss: Any, reduction: str) -> Any:
 _SCORES: Final = np.array([[0.5, -1.0, 2.0], [1.25, 0.25, -0.5]], np.float32)
 
 
-@op(
-    "MarginOfClasses",
-    classes=(),
-    samples=lambda: [
-        Sample((_SCORES, np.array([0, 2]), None), {"p": 1, "margin": 1.0}, vmap=False),
-        Sample(
-            (_SCORES, np.array([0, 2]), np.array([1.0, 2.0, 0.5], np.float32)), {"p": 2, "margin": 0.75}, vmap=False
-        ),
-    ],
-)
-def _margins(x: Any, target: Any, weight: Any = None, *, p: int, margin: float) -> Any:
-    """By how much other classes come too near to the right one, for each row."""
-    own = jnp.take_along_axis(x, target[:, None], axis=1)
-    lack = jnp.maximum(np.asarray(margin, x.dtype) - own + x, 0)
-    if p == 2:
-        lack = jnp.square(lack)
-    if weight is not None:
-        lack = lack * weight[target][:, None]
-    others = jnp.arange(x.shape[1])[None, :] != target[:, None]
-    return jnp.sum(jnp.where(others, lack, 0), 1) / x.shape[1]
-
-
 def _multi_margin_loss(x: Tensor, target: Tensor, weight: Any = None, *, p: int, margin: float, reduction: str) -> Any:
     """Ask that the score of the right class be larger than all others, by a margin.
 
@@ -69,27 +49,15 @@ def _multi_margin_loss(x: Tensor, target: Tensor, weight: Any = None, *, p: int,
         raise ValueError(f"MultiMarginLoss: p must be 1 or 2, not {p}")
     if x.ndim != 2 or target.shape != x.shape[:1] or (weight is not None and weight.shape != x.shape[1:]):
         raise ValueError(f"MultiMarginLoss: classes of shape {target.shape} do not fit scores of shape {x.shape}")
-    check_bounds(target, x.shape[1], "MultiMarginLoss: there is no class {}", least=0)
-    return _reduced(_margins(x, target, weight, p=p, margin=float(margin)), reduction)
+    return _reduced(margin_of_class(x, target, weight, p=p, margin=float(margin)), reduction)
 
 
-@op(
-    "MarginOfLabels",
-    classes=(),
-    multiple=True,
-    samples=lambda: [Sample((_SCORES, np.array([[0, 2, -1], [1, -1, 0]], np.int32)), vmap=False)],
-)
-def _label_margins(x: Any, target: Any) -> Any:
-    """By how much other classes come too near to the labels of each row, and which classes are labels."""
-    classes = x.shape[1]
-    given = jnp.cumprod(target >= 0, axis=1) > 0
-    labels = jnp.where(given, target, 0)
-    hot = (labels[:, :, None] == jnp.arange(classes)) & given[:, :, None]
-    is_target = hot.any(1)
-    own = jnp.take_along_axis(x, labels, axis=1)
-    lack = jnp.maximum(1 - own[:, :, None] + x[:, None, :], 0)
-    counted = given[:, :, None] & ~is_target[:, None, :]
-    return jnp.sum(jnp.where(counted, lack, 0), (1, 2)) / classes, is_target.astype(jnp.int32)
+def _are_labels(target: Tensor) -> Tensor:
+    """Which classes are among the labels of each row, 1 or 0; the first negative one ends the labels."""
+    given = cumprod((target >= 0).astype(dtypes.int32), -1)
+    classes = Tensor(np.arange(target.shape[-1], dtype=np.int32))
+    hot = (target.expand_dims(-1) == classes).astype(dtypes.int32) * given.expand_dims(-1)
+    return (hot.sum(-2) > 0).astype(dtypes.int32)
 
 
 def _multilabel_margin_loss(x: Tensor, target: Tensor, *, reduction: str) -> Any:
@@ -104,11 +72,7 @@ def _multilabel_margin_loss(x: Tensor, target: Tensor, *, reduction: str) -> Any
     if target.dtype != dtypes.int32:
         raise TypeError(f"MultilabelMarginLoss: labels are int32, not {target.dtype}")
     check_bounds(target, x.shape[-1], "MultilabelMarginLoss: there is no class {}", least=-1)
-    rows = (1, *x.shape) if x.ndim == 1 else x.shape
-    loss, is_target = _label_margins(reshape(x, rows), reshape(target, rows))
-    if x.ndim == 1:
-        loss = reshape(loss, ())
-    return _reduced(loss, reduction), reshape(is_target, target.shape)
+    return _reduced(margin_of_labels(x, target), reduction), _are_labels(target)
 
 
 def _triplet_margin_loss(

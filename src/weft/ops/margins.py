@@ -55,7 +55,7 @@ def _target_bounds(x: Any, target: Any, weight: Any, p: int, margin: float) -> N
         for p, weight in ((1, np.array([1.0, 2.0, 0.5], np.float32)), (2, None))
     ],
 )
-def _margin_of_class(x: Any, target: Any, weight: Any = None, *, p: int, margin: float) -> Any:
+def margin_of_class(x: Any, target: Any, weight: Any = None, *, p: int, margin: float) -> Any:
     """For each sample the mean over the other classes of how much they are too near to that of the sample."""
     at = target[:, None]
     gap = rectified(jnp.asarray(margin, x.dtype) - jnp.take_along_axis(x, at, 1) + x) ** p
@@ -95,7 +95,7 @@ def multi_margin_loss(
             raise TypeError(f"multi_margin_loss: weight is {weight.dtype}, input {input.dtype}")
         if weight.shape != input.shape[1:]:
             raise ValueError(f"multi_margin_loss: {input.shape[1]} classes need as many weights, not {weight.shape}")
-    return _reduced(_margin_of_class(input, target, weight, p, margin), reduction)
+    return _reduced(margin_of_class(input, target, weight, p, margin), reduction)
 
 
 @op(
@@ -103,7 +103,7 @@ def multi_margin_loss(
     classes=(),
     samples=lambda: [Sample((_X, np.array([[1, -1, 0], [2, 0, -1]], np.int32)), {})],
 )
-def _margin_of_labels(x: Any, target: Any) -> Any:
+def margin_of_labels(x: Any, target: Any) -> Any:
     """For each sample the sum over its labels and the other classes of how much they are too near, over the classes."""
     count = x.shape[-1]
     given = jnp.cumsum(target < 0, -1) == 0  # labels end at the first negative one
@@ -133,7 +133,7 @@ def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> 
         raise TypeError(f"multilabel_margin_loss: target must be of int32, not of {target.dtype}")
     if input.ndim not in (1, 2) or target.shape != input.shape:
         raise ValueError(f"multilabel_margin_loss: labels of shape {target.shape} do not fit {input.shape}")
-    return _reduced(_margin_of_labels(input, target), reduction)
+    return _reduced(margin_of_labels(input, target), reduction)
 
 
 @_DESCRIBED

@@ -227,7 +227,7 @@ def _fractional_samples() -> list[Sample]:
 
 
 @op("FractionalMaxima", classes=(), multiple=True, samples=_fractional_samples)
-def _fractional(x: Any, samples: Any, *, kernel: tuple[int, ...], outputs: tuple[int, ...]) -> Any:
+def fractional_maxima(x: Any, samples: Any, *, kernel: tuple[int, ...], outputs: tuple[int, ...]) -> Any:
     """Maxima of windows that begin at random, and their flat positions."""
     rank = len(kernel)
     spatial = x.shape[2:]
@@ -275,7 +275,7 @@ def _fractional_pool(
         samples = rand((*x.shape[:2], rank), dtype=dtypes.float32)
     elif samples.shape != (*x.shape[:2], rank):
         raise ValueError(f"{name}: _random_samples must have the shape {(*x.shape[:2], rank)}, not {samples.shape}")
-    values, positions = _fractional(x, samples, kernel, outputs)
+    values, positions = fractional_maxima(x, samples, kernel, outputs)
     if given.ndim != rank + 2:
         values, positions = values.squeeze(0), positions.squeeze(0)
     return (values, positions) if return_indices else values

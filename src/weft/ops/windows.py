@@ -17,6 +17,7 @@ from weft.core.tensor import Tensor
 from weft.ops import pool
 from weft.ops._rules import numbers
 from weft.ops.random import rand
+from weft.ops.unpooling import fractional_maxima
 
 
 def _spread(name: str, what: str, value: Any, rank: int) -> tuple[int, ...]:
@@ -197,82 +198,6 @@ def _adaptive_avg_3d(x: Tensor, *, output_size: Any) -> Tensor:
 # -- windows of fractional distance ------------------------------------------------------------------------------------
 
 
-def _fractional_starts(u: Any, size: int, outputs: int, kernel: int) -> Any:
-    """Where windows begin, for random numbers (N, C)."""
-    if outputs == 1:
-        return jnp.full((*u.shape, 1), size - kernel)
-    alpha = (size - kernel) / (outputs - 1)
-    steps = jnp.arange(outputs - 1)
-    inner = jnp.floor((steps + u[..., None]) * alpha) - jnp.floor(u[..., None] * alpha)
-    return jnp.concatenate([inner.astype(jnp.int32), jnp.full((*u.shape, 1), size - kernel, jnp.int32)], -1)
-
-
-def _fractional_windows(x: Any, random: Any, *, kernel: tuple[int, ...], outputs: tuple[int, ...]) -> Any:
-    """Maxima of windows at random distances over the last dimensions, and their flat positions."""
-    rank = len(kernel)
-    lead, spatial = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
-    u = jnp.broadcast_to(random, (*lead, rank))
-    flat = jnp.zeros((*lead, *[1] * (2 * rank)), jnp.int32)
-    for i, (size, count, window) in enumerate(zip(spatial, outputs, kernel, strict=True)):
-        starts = _fractional_starts(u[..., rank - 1 - i], size, count, window)
-        shape = [1] * (2 * rank)
-        shape[i], shape[rank + i] = count, window
-        flat = flat * size + (starts[..., None] + jnp.arange(window)).reshape(*lead, *shape)
-    places = flat.reshape(*lead, *outputs, -1)
-    values = jnp.take_along_axis(x.reshape(*lead, -1), places.reshape(*lead, -1), axis=-1, mode="clip").reshape(
-        places.shape
-    )
-    best = jnp.argmax(values, axis=-1, keepdims=True)
-    chosen = jnp.take_along_axis(places, best, axis=-1)[..., 0]
-    return jnp.take_along_axis(values, best, axis=-1)[..., 0], chosen.astype(jnp.int64)
-
-
-_FRACTIONAL = Primitive(
-    "FractionalMaxima",
-    _fractional_windows,
-    attr_names=("kernel", "outputs"),
-    multiple=True,
-    derivative=lambda x, random, out, dout, kernel, outputs: (
-        _unpool_added(dout[0], out[1], x.shape[x.ndim - len(kernel) :]),
-        None,
-    ),
-    samples=lambda: [
-        Sample(
-            (
-                np.random.default_rng(0).permutation(40).reshape(1, 2, 4, 5).astype(np.float32) / 8,
-                np.array([[[0.3, 0.6], [0.2, 0.7]]], np.float32),
-            ),
-            {"kernel": (2, 2), "outputs": (2, 3)},
-            differentiable=False,  # the random numbers are no path for gradients
-            vmap=False,
-        )
-    ],
-)
-
-
-def _added(x: Any, argmax: Any, *, size: tuple[int, ...]) -> Any:
-    """Zeros with values added at flat positions of the last dimensions."""
-    lead = x.shape[: x.ndim - len(size)]
-    rows = math.prod(lead)
-    flat, places = x.reshape(rows, -1), argmax.reshape(rows, -1)
-    made = jnp.zeros((rows, math.prod(size)), x.dtype).at[jnp.arange(rows)[:, None], places].add(flat)
-    return made.reshape(*lead, *size)
-
-
-_ADDED = Primitive(
-    "UnpoolingByAdding",
-    _added,
-    attr_names=("size",),
-    samples=lambda: [
-        Sample((np.array([[[[1.5, 2.0]]]], np.float32), np.array([[[[3, 3]]]], np.int64)), {"size": (2, 3)}, vmap=False)
-    ],
-)
-
-
-def _unpool_added(dout: Any, places: Any, size: tuple[int, ...]) -> Any:
-    return apply(_ADDED, (dout, places), (tuple(size),))
-
-
 def _fractional(name: str, rank: int, x: Tensor, random: Tensor, ksize: Any, output_shape: Any) -> Any:
     if x.ndim not in (rank + 1, rank + 2):
         raise ValueError(f"{name} takes {rank + 1} or {rank + 2} dimensions, not shape {x.shape}")
@@ -284,8 +209,10 @@ def _fractional(name: str, rank: int, x: Tensor, random: Tensor, ksize: Any, out
         raise ValueError(f"{name}: {outputs} windows of {kernel} do not fit into {spatial}")
     if random.ndim != 3 or random.shape[-1] != rank:
         raise ValueError(f"{name}: the random numbers have the shape (N, C, {rank}), not {random.shape}")
-    given = random if x.ndim == rank + 2 else random[0]
-    return apply(_FRACTIONAL, (x, given), (kernel, outputs))
+    if x.ndim == rank + 2:
+        return fractional_maxima(x, random, kernel, outputs)
+    values, positions = fractional_maxima(x.expand_dims(0), random, kernel, outputs)
+    return values.squeeze(0), positions.squeeze(0)
 
 
 def _fractional_fixed_2d(

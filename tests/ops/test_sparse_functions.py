@@ -169,7 +169,7 @@ def test_tensors_become_sparse() -> None:
     rows = Tensor(DENSE).to_csr()
     assert isinstance(rows, CSRTensor)
     assert rows.indptr.asnumpy().tolist() == [0, 2, 4, 4]
-    with pytest.raises(ValueError, match="matrix|shape"):
+    with pytest.raises(ValueError, match=r"matrix|shape"):
         Tensor([1.0]).to_csr()
 
 

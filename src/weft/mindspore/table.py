@@ -274,6 +274,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
                 f"{_CONVERTING}"
             ),
             "weft.core.symbol": "Symbol",
+            "weft.ops": "is_tensor",
             "weft.mindspore.buffers": "frombuffer",
             "weft.mindspore.profiler": "Profiler",
             **_MINDIR,
@@ -300,6 +301,11 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             **_FUNCTION,
             **_SEED,
             **_SPARSE,
+            **_GENERATOR,
+            "weft.core.symbol": "Symbol",
+            "weft.ops": "is_tensor",
+            "weft.autodiff.recompute": "recompute",
+            "weft.mindspore.extras": "JitConfig from_numpy set_dump set_recursion_limit swap_tensors",
         },
         "mindspore.common.generator": _GENERATOR,
         "mindspore.common.sparse_tensor": _SPARSE,
@@ -433,7 +439,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.mindrecord.tools": {},
         "mindspore.mindrecord.common": {},
         "mindspore.mindrecord.common.exceptions": {"weft.data.mindrecord.errors": "*"},
-        "mindspore.train": {**_TRAIN, **_MINDIR, **_EXIT},
+        "mindspore.train": {**_TRAIN, **_MINDIR, **_EXIT, "weft.mindspore.extras": "ConvertModelUtils"},
         "mindspore.train.amp": {"weft.train.amp": "*"},
         "mindspore.train.callback": {
             "weft.train": _CALLBACKS,

@@ -103,6 +103,8 @@ _CELLS: Final = (
     "MaxPool2d(kernel_size=1, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False) = max_pool2d",
     "Flatten(start_dim=1, end_dim=-1) = flatten",
     "PixelShuffle(upscale_factor) = pixel_shuffle",
+    "Fold(output_size, kernel_size, dilation=1, padding=0, stride=1) = fold",
+    "Unfold(kernel_size, dilation=1, padding=0, stride=1) = unfold",
     "Upsample(size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None)"
     " = interpolate",
     "UpsamplingBilinear2d(size=None, scale_factor=None) = upsample_bilinear",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from weft import dtypes, ops
@@ -24,7 +25,7 @@ __all__ = sorted(  # noqa: PLE0605
         *("binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv3d", "dropout", "dropout2d", "elu", "elu_"),
         *("flatten", "hardtanh", "hardtanh_", "kl_div", "log_softmax", "max_pool2d", "normalize", "one_hot"),
         *("pixel_shuffle", "relu", "relu6", "relu_", "sigmoid_", "silu", "smooth_l1_loss", "softmax", "threshold"),
-        *("threshold_",),
+        *("threshold_", "fold", "unfold", "grid_sample", "max_unpool2d"),
     }
 )
 
@@ -381,6 +382,63 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     parts = input.reshape((*before, channels // (r * r), r, r, height, width))
     moved = ops.permute(parts, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
     return moved.reshape((*before, channels // (r * r), height * r, width * r))
+
+
+# -- patches and points ------------------------------------------------------------------------------------------
+
+
+def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """The patches of images (C, H, W) or (N, C, H, W), with their elements in one dimension.
+
+    Example:
+        >>> unfold(ops.ones((2, 3, 4), dtypes.float32), 2).shape
+        (8, 6)
+    """
+    if a_tensor("unfold", input).ndim == 3:
+        return ops.unfold(input.expand_dims(0), kernel_size, dilation, padding, stride).squeeze(0)
+    return ops.unfold(input, kernel_size, dilation, padding, stride)
+
+
+def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """The images whose patches `unfold` gives; elements in several patches are added.
+
+    Example:
+        >>> fold(ops.ones((8, 6), dtypes.float32), (3, 4), 2).shape
+        (2, 3, 4)
+    """
+    patches = a_tensor("fold", input)
+    if patches.ndim == 2:
+        return fold(patches.expand_dims(0), output_size, kernel_size, dilation, padding, stride).squeeze(0)
+    count = kernel_size * kernel_size if isinstance(kernel_size, int) else math.prod(kernel_size)
+    if patches.ndim != 3 or patches.shape[1] % count:
+        raise ValueError(f"fold: {patches.shape} is no shape of patches of {count} elements")
+    apart = patches.reshape((patches.shape[0], patches.shape[1] // count, count, patches.shape[2]))
+    return ops.fold(apart, output_size, kernel_size, dilation, padding, stride)
+
+
+def grid_sample(
+    input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Any = None
+) -> Any:
+    """The values of images at points.
+
+    Example:
+        >>> print(grid_sample(Tensor([[[[1.0, 3.0]]]]), Tensor([[[[0.0, 0.0]]]])))
+        [[[[2.]]]]
+    """
+    return ops.grid_sample(input, grid, mode, padding_mode, bool(align_corners))
+
+
+def max_unpool2d(
+    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Any:
+    """What `max_pool2d` was given, with zeros in place of what was no maximum.
+
+    Example:
+        >>> print(max_unpool2d(Tensor([[[[4.0]]]]), Tensor([[[[3]]]]), 2))
+        [[[[0. 0.]
+           [0. 4.]]]]
+    """
+    return ops.max_unpool2d(input, indices, kernel_size, stride, padding, output_size)
 
 
 # -- losses ------------------------------------------------------------------------------------------------------

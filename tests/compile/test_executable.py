@@ -122,7 +122,7 @@ def test_one_held_array_keeps_all_once_both_variants_exist() -> None:
 
 
 def compiled(executable: Executable) -> list[str]:
-    return [compilation.what for compilation in executable._record.made]
+    return [compilation.what for compilation in executable.record.made]
 
 
 def test_shared_arrays_are_copied_for_the_variant_that_is_compiled() -> None:

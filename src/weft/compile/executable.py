@@ -86,6 +86,7 @@ class Executable:
         run: ``run(*arrays) -> tuple``, one array for each parameter of the graph (``()`` for a token); never donates.
             It returns when all host calls of the graph are done, and raises what one of them raises.
         run_donating: the same, taking over the memory of the `donatable` arrays, which are invalid afterwards.
+        record: the compilations of the graph.
 
     Example:
         >>> import numpy as np
@@ -102,6 +103,7 @@ class Executable:
         "donatable",
         "run",
         "run_donating",
+        "record",
         "_preparation",
         "_first_calls",
         "_copies",
@@ -119,7 +121,7 @@ class Executable:
         is_prepared: bool = False,
     ) -> None:
         self.name = graph.name
-        record = record or Compilations()
+        self.record = record = record or Compilations()
         has_io = isinstance(graph, Graph) and any(effect_of(node) == IO for node in graph.nodes)
         self._preparation = preparation = _Preparation(graph, is_prepared, has_io)
         if isinstance(graph, KeptGraph):

@@ -166,6 +166,8 @@ def unary(function: Callable[[Any], Any], value: GraphNumber) -> Any:
     tensor = _widened(value, int)
     if function in (operator.neg, abs):
         require(tensor != _LEAST, "whether an int fits 64 bits")
+    if function is operator.invert:  # of tensors it is that of a bool
+        return number(invert(tensor), int)
     return number(tensor if function is operator.pos else function(tensor), int)
 
 

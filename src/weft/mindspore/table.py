@@ -363,8 +363,8 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.profiler.profiler": {_PROFILER: "*"},
         "mindspore.context": {"weft.context": _CONTEXT},
         "mindspore.ops": {
-            "weft.ops.distributed": "*",  # `gather` and `scatter` are those of tensors
             **_OPS,
+            "weft.ops.distributed": "*",  # `gather` and `scatter` are those of tensors, which come first
             "mindspore.ops.operations": "P=.",
             "mindspore.ops.functional": "F=.",
             "mindspore.ops.composite": "C=.",

@@ -17,6 +17,7 @@ from weft.core.dispatch import CAST, apply
 from weft.core.number import GraphNumber, as_number, require
 from weft.core.run_number import KINDS, RunNumber, settled
 from weft.core.tensor import Tensor
+from weft.ops.logic import invert
 from weft.ops.select import where
 
 #: ints of which the result is computed in floats to see whether it fits; floats near the limit are rounded

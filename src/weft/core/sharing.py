@@ -21,7 +21,7 @@ import numpy as np
 
 from weft.core import tensor as tensor_module
 from weft.core import trace as trace_module
-from weft.core.tape import SYMBOL, WRITES
+from weft.core.tape import SYMBOL, WRITES, TapeNode
 from weft.core.tensor import LiteralTensor, Tensor, data_of
 from weft.core.trace import Trace, has_another_type
 from weft.errors import Refusal, Unsupported
@@ -363,10 +363,16 @@ def _spread(trace: Trace | None, tensor: Tensor, source: Tensor, region: Step | 
     with WRITING:
         storage.busy = threading.get_ident()
         try:
-            new = None if base is tensor else written(base, known.way, source)
-            _take(tensor, source)
-            if new is not None:
-                base.rebind(new)
+            if base is tensor:
+                _take(tensor, source)
+            elif region is not None and type(base._node) is TapeNode:
+                # what is not new keeps the history that it has in the base: the view may have none
+                base.rebind(written(base, way, read(source, (region,))), way[0] if len(way) == 1 else None)
+                _take(tensor, read(base, known.way))
+            else:
+                new = written(base, known.way, source)
+                _take(tensor, source)
+                base.rebind(new, way[0] if len(way) == 1 else None)
             _renew(trace, storage, base, tensor, way)
         finally:
             storage.busy = 0

@@ -280,7 +280,7 @@ class Known(abc.ABC):
         for first, second in itertools.product(self._places(a), self._places(b)):
             if not (self._is_fixed(first) and self._is_fixed(second)):
                 path = f"{self.path(first)} is {self.path(second)}"
-                self._guard(f"{first} is not {second}", "identity", path)
+                self._relate(f"{first} is not {second}", path)
 
     def _is_fixed(self, expression: str) -> bool:
         """Whether an expression loads one and the same object at each call, by its name or by a guard."""
@@ -326,6 +326,11 @@ class Known(abc.ABC):
             self.guarded or (kind == "relation" and self._asks_of_the_call(condition))
         ):
             self.add(Guard(condition, kind, path, expected, expression))
+
+    def _relate(self, condition: str, path: str) -> None:
+        """Guard whether two places hold one object; where one is an argument's, under every policy."""
+        if condition not in self.guards and (self.guarded or self._asks_of_the_call(condition)):
+            self.add(Guard(condition, "identity", path))
 
     def _asks_of_the_call(self, condition: str) -> bool:
         """Whether a condition is about the arguments: how they stand to each other is guarded under every policy."""
@@ -426,7 +431,7 @@ class Known(abc.ABC):
         """Guard that a place holds an object that another place holds too."""
         known = self.known[id(value)][1]
         if known != expression:
-            self._guard(f"{expression} is {known}", "identity", f"{path} is {self.path(known)}")
+            self._relate(f"{expression} is {known}", f"{path} is {self.path(known)}")
 
     def _read_scalar(self, expression: str, value: Any, path: str) -> None:
         self._scalars.setdefault(id(value), (value, []))[1].append(expression)

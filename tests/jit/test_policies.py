@@ -6,12 +6,13 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.helpers.compiled import entries
 from tests.helpers.processes import python
 from tests.helpers.values import values, x
-from weft import GRAPH_MODE, Unsupported, context, nn, set_context
+from weft import GRAPH_MODE, Tensor, Unsupported, context, nn, set_context
 from weft.errors import Refusal
 from weft.jit import compiled_of, jit, jit_disable, ms_function
 
@@ -310,3 +311,21 @@ def test_hooks_run_in_graph_mode_with_compiling_switched_off() -> None:
         assert values(net(x())) == [3.0, 5.0]
     with pytest.raises(TypeError, match=r"Net takes 1 argument"), jit_disable():
         net(x(), x())
+
+
+@pytest.mark.parametrize("mode", ["PSJit", "PIJit"])
+def test_the_mode_of_a_layer_that_a_call_changes_between_breaks(mode: str) -> None:
+    layer = nn.BatchNorm1d(1)
+
+    def function(x: Any) -> Any:
+        layer.set_train(True)
+        _ = (x + 1).asnumpy()
+        y = layer(x)
+        layer.set_train(False)
+        _ = (x + 1).asnumpy()
+        return y
+
+    compiled = jit(function, mode=mode)
+    for _ in range(3):
+        assert not layer.training
+        np.testing.assert_allclose(compiled(Tensor([[1.0], [3.0]])).asnumpy().ravel(), [-1, 1], rtol=1e-4)

@@ -358,12 +358,13 @@ class Calls(Part):
         """
         first = args[0] if args else None
         versions = mark_of(type(first), "__weft_versions__")
-        if versions is not None and self.sources.guarded:
-            for cell in versions(first):
+        for cell in versions(first) if versions is not None else ():
+            if self.sources.guarded:
                 self.sources.version(cell)
-                if not computes:
+            if not computes:
+                if self.sources.guarded:
                     self.sources.trained(cell)
-                    self.journal.touch(cell)
+                self.journal.touch(cell)
 
     # -- native callables ----------------------------------------------------------------------------------------------
 

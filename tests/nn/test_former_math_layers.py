@@ -63,12 +63,12 @@ CASES: dict[str, Case] = {
     "Range down": (lambda: nn.Range(5, 0, -1), (), [5, 4, 3, 2, 1]),
     "Range floats": (lambda: nn.Range(1.0, 3.0, 0.5), (), [1.0, 1.5, 2.0, 2.5]),
     "SparseTensorDenseMatmul": (
-        lambda: nn.SparseTensorDenseMatmul(True), (np.array([[0, 1], [1, 2]]), np.array([1.0, 2.0]), (3, 4), f(3, 2)),
+        lambda: nn.SparseTensorDenseMatmul(True), (np.array([[0, 1], [1, 2]]), np.float32([1, 2]), (3, 4), f(3, 2)),
         [[0.0, 0.0], [0.25, 0.5], [1.5, 2.0], [0.0, 0.0]],
     ),
     "SparseTensorDenseMatmul dense": (
         lambda: nn.SparseTensorDenseMatmul(False, True),
-        (np.array([[0, 1], [1, 2]]), np.array([1.0, 2.0]), (3, 4), f(2, 4)), [[0.5, 1.5], [1.5, 3.5], [0.0, 0.0]],
+        (np.array([[0, 1], [1, 2]]), np.float32([1, 2]), (3, 4), f(2, 4)), [[0.5, 1.5], [1.5, 3.5], [0.0, 0.0]],
     ),
     "Jvp": (lambda: nn.Jvp(lambda x: x**3), (f(2), f(2)), (f(2) ** 3, 3 * f(2) ** 3)),
     "Vjp": (lambda: nn.Vjp(lambda x: x**3), (f(2), f(2)), (f(2) ** 3, 3 * f(2) ** 3)),

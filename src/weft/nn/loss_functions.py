@@ -197,7 +197,7 @@ class MultiMarginLoss(LossBase):
 
     def construct(self, x: Tensor, target: Tensor, weight: Any = None) -> Any:
         weight = self.weight if weight is None else weight
-        return functions.multi_margin_loss(x, target, self.p, self.margin, weight, self.reduction)
+        return functions.MultiMarginLoss(self.p, self.margin, self.reduction)(x, target, weight)
 
 
 class MultilabelMarginLoss(LossBase):

@@ -105,7 +105,7 @@ def test_aliases() -> None:
         "bool",
         "complex128",
         "String",
-        "TypeNone",
+        "type_none",
         "List",
         "Tuple",
         "int64",

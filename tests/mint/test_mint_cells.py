@@ -113,7 +113,8 @@ def assert_same(found: Any, expected: Any) -> None:
 
 def test_every_function_has_a_case() -> None:
     named = {name for names, *_ in FUNCTIONS for name in names.split()}
-    assert set(functional.__all__) == named | set(IN_PLACE)
+    elsewhere = {"fold", "unfold", "grid_sample", "max_unpool2d"}  # in test_patches.py
+    assert set(functional.__all__) == named | set(IN_PLACE) | elsewhere
 
 
 @pytest.mark.parametrize("number", range(len(FUNCTIONS)), ids=[f"{one[0]}-{i}" for i, one in enumerate(FUNCTIONS)])
@@ -157,6 +158,8 @@ CELLS: dict[str, tuple[dict[str, Any], tuple[Any, ...]]] = {
     "AvgPool1d": ({"kernel_size": 2}, (LINE,)), "AvgPool2d": ({"kernel_size": 2}, (IMAGE,)),
     "AvgPool3d": ({"kernel_size": 2}, (BLOCK,)), "MaxPool2d": ({"kernel_size": 2, "padding": 1}, (IMAGE,)),
     "Flatten": ({"start_dim": 1, "end_dim": 2}, (IMAGE,)), "PixelShuffle": ({"upscale_factor": 2}, (IMAGE,)),
+    "Unfold": ({"kernel_size": 2}, (IMAGE,)),
+    "Fold": ({"output_size": (2, 2), "kernel_size": 1}, (Tensor(np.ones((1, 2, 4), np.float32)),)),
     "Upsample": ({"size": (3, 3)}, (IMAGE,)), "UpsamplingBilinear2d": ({"size": (3, 3)}, (IMAGE,)),
     "UpsamplingNearest2d": ({"size": (3, 3)}, (IMAGE,)),
     "ConstantPad1d": ({"padding": (1, 2), "value": 3.0}, (LINE,)), "ZeroPad1d": ({"padding": 1}, (LINE,)),

@@ -58,7 +58,11 @@ def test_a_network_comes_back(tmp_path: Path) -> None:
     assert same(values(net), values(third))
 
 
-@pytest.mark.parametrize("dtype", [d for d in dtypes.ALL if d is not dtypes.complex128], ids=str)
+#: types that MindSpore's format of checkpoints has no name for
+WITHOUT_NAME = [d for d in dtypes.ALL if d.np_dtype.name.startswith(("complex128", "float8"))]
+
+
+@pytest.mark.parametrize("dtype", [d for d in dtypes.ALL if d not in WITHOUT_NAME], ids=str)
 def test_every_type_and_shape_comes_back(dtype: Any, tmp_path: Path) -> None:
     tensors = {
         "scalar": Tensor(np.array(1).astype(dtype.np_dtype)),

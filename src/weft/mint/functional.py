@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from weft import dtypes, ops
@@ -409,11 +408,9 @@ def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padd
     patches = a_tensor("fold", input)
     if patches.ndim == 2:
         return fold(patches.expand_dims(0), output_size, kernel_size, dilation, padding, stride).squeeze(0)
-    count = kernel_size * kernel_size if isinstance(kernel_size, int) else math.prod(kernel_size)
-    if patches.ndim != 3 or patches.shape[1] % count:
-        raise ValueError(f"fold: {patches.shape} is no shape of patches of {count} elements")
-    apart = patches.reshape((patches.shape[0], patches.shape[1] // count, count, patches.shape[2]))
-    return ops.fold(apart, output_size, kernel_size, dilation, padding, stride)
+    if patches.ndim != 3:
+        raise ValueError(f"fold: patches have the shape (N, elements, windows), not {patches.shape}")
+    return ops.fold(patches, output_size, kernel_size, dilation, padding, stride)
 
 
 def grid_sample(

@@ -51,6 +51,15 @@ class Initializer:
             return array
         return np.asarray(self._fill(shape)).astype(dtype.np_dtype, copy=False)
 
+    def __call__(self, arr: Any) -> None:
+        """Fill a NumPy array; what is none stays as it is, as in MindSpore.
+
+        Args:
+            arr: the array.
+        """
+        if isinstance(arr, np.ndarray):
+            np.copyto(arr, self.materialize(arr.shape, dtypes.of_np(arr.dtype)))
+
     def _fill(self, shape: Shape) -> Any:
         raise NotImplementedError
 

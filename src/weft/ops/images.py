@@ -139,7 +139,7 @@ def fold(
     """The images whose patches are given; elements in several patches are added.
 
     Args:
-        input: (N, C, height * width of a window, windows), of numbers.
+        input: (N, C, height * width of a window, windows), or the middle two as one, of numbers.
         output_size: height and width of the images: two ints, or a Tensor of them.
         kernel_size: height and width of a window; an int stands for both.
         dilation: distance of the elements of a window.
@@ -157,13 +157,17 @@ def fold(
         >>> print(fold(Tensor([[[[1.0, 2.0], [2.0, 3.0]]]]), (1, 3), (1, 2)))
         [[[[1. 4. 3.]]]]
     """
+    window = _pair("fold", "kernel_size", kernel_size)
+    count = window[0] * window[1]
+    if input.ndim == 3 and not input.shape[1] % count:
+        input = input.reshape((input.shape[0], input.shape[1] // count, count, input.shape[2]))
     if input.ndim != 4:
         raise ValueError(f"fold: patches have the shape (N, C, elements, windows), not {input.shape}")
     size = output_size.asnumpy().tolist() if isinstance(output_size, Tensor) else output_size
     return _fold(
         input,
         _pair("fold", "output_size", size),
-        _pair("fold", "kernel_size", kernel_size),
+        window,
         _pair("fold", "dilation", dilation),
         _pair("fold", "padding", padding, 0),
         _pair("fold", "stride", stride),

@@ -359,9 +359,9 @@ def _method_copy(self: Any) -> Any:
 
 
 @keeps
-def _method___deepcopy__(self: Any, memo: Any) -> Any:
+def _method___deepcopy__(self: Any, memodict: Any) -> Any:
     """The same for `copy.deepcopy`, through which gradients flow as through `copy`."""
-    del memo
+    del memodict
     return state.deepcopy(self)
 
 

@@ -421,14 +421,15 @@ def _dict_merge(machine: Machine, frame: Frame, instr: Instr) -> None:
     values = frame.stack.pop()
     target = frame.stack[-instr.arg]
     machine.journal.touch(target)
-    function = function_text(next(f for f in frame.stack[-instr.arg - 3 : -instr.arg - 1] if f is not NULL))
+    function = next(f for f in frame.stack[-instr.arg - 3 : -instr.arg - 1] if f is not NULL)
     try:
         items = machine.iteration.mapping(values)
     except AttributeError:
-        raise TypeError(f"{function} argument after ** must be a mapping, not {type(values).__name__}") from None
+        kind = type(values).__name__
+        raise TypeError(f"{function_text(function)} argument after ** must be a mapping, not {kind}") from None
     for key, value in items_of(items):
         if key in target:
-            raise TypeError(f"{function} got multiple values for keyword argument '{key}'")
+            raise TypeError(f"{function_text(function)} got multiple values for keyword argument '{key}'")
         target[key] = value
 
 

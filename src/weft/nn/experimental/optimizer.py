@@ -5,6 +5,7 @@ A subclass names its state (`slots`) and gives `update`, the arithmetic of one p
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -84,7 +85,7 @@ class Optimizer(Cell):
         if not isinstance(defaults, dict):
             raise TypeError(f"defaults must be a dict, not {type(defaults).__name__}")
         self.defaults = dict(defaults)
-        self.state: dict[str, Any] = {}
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         self.group_start_id: list[int] = [0]
         self.lrs: list[Parameter] = []

@@ -23,7 +23,7 @@ from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
 from weft.core.recording import PrimitiveNode, recorded
 from weft.core.run_number import RunNumber, attributes
 from weft.core.tape import SYMBOL, Edge, TapeNode
-from weft.core.tensor import LiteralTensor, Tensor, data_of, is_put_back, settled, tracked, view, wrap
+from weft.core.tensor import LiteralTensor, Tensor, data_of, settled, tracked, view, wrap
 from weft.core.trace import Trace
 from weft.core.tracebacks import hide_operation
 from weft.dtypes import DType
@@ -131,7 +131,7 @@ def apply(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[Any, ...] 
     try:
         result = run(*datas)
     except Exception:
-        if is_put_back(inputs, datas):
+        if trace_module.is_put_back(inputs, datas):
             return apply(primitive, inputs, attrs)
         raise
     if followed and not primitive.no_gradient:
@@ -447,7 +447,7 @@ def binary_method(primitive: Primitive) -> Any:
                         outputs = recorded(primitive, (), (), (self, other), [data, beside], (result,))
                         return wrap(result) if outputs is None else outputs[0]
                 except Exception:
-                    if not is_put_back((self, other), (data, beside)):
+                    if not trace_module.is_put_back((self, other), (data, beside)):
                         raise
             if isinstance(other, _OPERANDS):
                 return apply(primitive, (self, other))

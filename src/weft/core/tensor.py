@@ -5,7 +5,7 @@ The operators and most methods are attached by the declarations in `weft.ops`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -636,18 +636,6 @@ def settled(tensor: Tensor) -> Any:
             break
         data = now
     return data
-
-
-def is_put_back(tensors: Iterable[Any], datas: Iterable[Any]) -> bool:
-    """Whether operands of something that failed were values of another thread's graph, and are arrays again: who reads
-    tensors does not look whether another thread traces, which would cost each call, but reads them again then.
-
-    Args:
-        tensors: the operands; what is no Tensor is passed over.
-        datas: what was read of them.
-    """
-    found = Value in [data.__class__ for data in datas]
-    return found and Value not in [settled(t).__class__ for t in tensors if isinstance(t, Tensor)]
 
 
 def wrap(data: Any) -> Tensor:

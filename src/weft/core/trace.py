@@ -7,7 +7,7 @@ a tensor that existed before. Tensors made from Python data during the trace are
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, NoReturn
 
@@ -17,7 +17,7 @@ from weft import dtypes
 from weft.core import tensor as tensor_module
 from weft.core.primitive import READ, Primitive
 from weft.core.tape import SYMBOL
-from weft.core.tensor import LiteralTensor, Parameter, Tensor, data_of, view, wrap
+from weft.core.tensor import LiteralTensor, Parameter, Tensor, data_of, settled, view, wrap
 from weft.core.threads import PATIENCE
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Graph, Node, Value
@@ -484,6 +484,18 @@ def await_others() -> bool:
         return False
     with _active_lock:
         return _active_lock.wait_for(lambda: not _active, PATIENCE)
+
+
+def is_put_back(tensors: Iterable[Any], datas: Iterable[Any]) -> bool:
+    """Whether operands of something that failed were values of another thread's graph, and are arrays again: who reads
+    tensors does not look whether another thread traces, which would cost each call, but reads them again then.
+
+    Args:
+        tensors: the operands; what is no Tensor is passed over.
+        datas: what was read of them.
+    """
+    found = Value in [data.__class__ for data in datas]
+    return found and Value not in [settled(t).__class__ for t in tensors if isinstance(t, Tensor)]
 
 
 def _on_write(tensor: Tensor, source: Tensor) -> Tensor:

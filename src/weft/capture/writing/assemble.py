@@ -21,7 +21,8 @@ from weft.compile.sized import SizedExecutable, SizedSegment, segment_of
 from weft.core.frames import PASSED_OVER
 from weft.core.primitive import Primitive
 from weft.core.sharing import share, spread
-from weft.core.tensor import Tensor, data_of, is_put_back, view, wrap
+from weft.core.tensor import Tensor, data_of, view, wrap
+from weft.core.trace import is_put_back
 from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType
 from weft.ops.random import draws_in_turn, random_state

@@ -145,7 +145,8 @@ class ConvertModelUtils:
         """The model that trains: the one given.
 
         Example:
-            >>> from weft import Model, nn
+            >>> from weft import nn
+            >>> from weft.train import Model
             >>> net = nn.Dense(1, 1)
             >>> model = Model(net, nn.MSELoss(), optimizer := nn.SGD(net.trainable_params()))
             >>> ConvertModelUtils.convert_to_thor_model(model, net, optimizer=optimizer) is model

@@ -120,7 +120,7 @@ def dctn(x: Tensor, type: int = 2, s: Any = None, axes: Any = None, norm: str | 
         ValueError: there is no such axis, length, type or norm.
 
     Example:
-        >>> print(dctn(Tensor([[1.0, 1.0], [1.0, 1.0]]))[0, 0])
+        >>> print(dctn(Tensor([[1.0, 1.0], [1.0, 1.0]]))[0, 0].round())
         2.0
     """
     return _along_several("dctn", x, type, s, axes, norm, False)
@@ -141,7 +141,7 @@ def idctn(x: Tensor, type: int = 2, s: Any = None, axes: Any = None, norm: str |
         ValueError: there is no such axis, length, type or norm.
 
     Example:
-        >>> print(idctn(Tensor([[2.0, 0.0], [0.0, 0.0]]))[0, 0])
+        >>> print(idctn(Tensor([[2.0, 0.0], [0.0, 0.0]]))[0, 0].round())
         1.0
     """
     return _along_several("idctn", x, type, s, axes, norm, True)

@@ -30,7 +30,6 @@ __all__ = [
 tensor_add = math.add
 tensor_sub = math.sub
 tensor_mul = math.mul
-tensor_div = math.typed_div
 tensor_floordiv = math.floor_div
 tensor_mod = math.floor_mod
 tensor_pow = math.pow
@@ -58,6 +57,16 @@ tuple_getitem = list_getitem = dict_getitem = operator.getitem
 isinstance_ = isinstance
 make_slice = slice
 partial = functools.partial
+
+
+def tensor_div(x: Any, y: Any) -> Any:
+    """One tensor divided by another; of integers the quotients are integers.
+
+    Example:
+        >>> print(tensor_div(Tensor([1.0, 3.0]), 2))
+        [0.5 1.5]
+    """
+    return math.typed_div(x, y)
 
 
 @keeps

@@ -360,6 +360,7 @@ def _spread(trace: Trace | None, tensor: Tensor, source: Tensor, region: Step | 
     base: Tensor = tensor if known.base is None else known.base
     storage = known.storage
     way = known.way if region is None else (*known.way, region)
+    new_of_base = way[0] if len(way) == 1 else None
     with WRITING:
         storage.busy = threading.get_ident()
         try:
@@ -367,12 +368,12 @@ def _spread(trace: Trace | None, tensor: Tensor, source: Tensor, region: Step | 
                 _take(tensor, source)
             elif region is not None and type(base._node) is TapeNode:
                 # what is not new keeps the history that it has in the base: the view may have none
-                base.rebind(written(base, way, read(source, (region,))), way[0] if len(way) == 1 else None)
+                base.rebind(written(base, way, read(source, (region,))), new_of_base)
                 _take(tensor, read(base, known.way))
             else:
                 new = written(base, known.way, source)
                 _take(tensor, source)
-                base.rebind(new, way[0] if len(way) == 1 else None)
+                base.rebind(new, new_of_base)
             _renew(trace, storage, base, tensor, way)
         finally:
             storage.busy = 0

@@ -109,6 +109,7 @@ class Executable:
         "_copies",
         "_spared",
         "_beside",
+        "_sizes",
         "__weakref__",
     )
 
@@ -136,6 +137,8 @@ class Executable:
         self._spared = 0
         #: calls beside other threads while the donating variant was not compiled
         self._beside = 0
+        #: bytes of the donatable arrays, which are the same in all calls
+        self._sizes: dict[int, int] = {}
         self.run: Callable[..., Any] = _First(weakref.ref(self), "run", preparation, (), (what, record))
         self.run_donating: Callable[..., Any] = self.run
         if self.donatable:
@@ -186,7 +189,8 @@ class Executable:
         exclusive = alone and exclusively_held(arrays, donatable, holders)
         if alone and not exclusive:
             held = _held(arrays, donatable, holders)
-            if _bytes(arrays, held) * _CHEAP <= _bytes(arrays, donatable):
+            sizes = self._sizes = self._sizes or {i: arrays[i].nbytes for i in donatable}
+            if sum([sizes[i] for i in held]) * _CHEAP <= sum(sizes.values()):
                 _copy(arrays, held)
                 exclusive = True
         first_calls = self._first_calls
@@ -281,10 +285,6 @@ _SPARED: Final = 1
 def _held(arrays: list[Any], positions: Sequence[int], holders: int) -> list[int]:
     """The positions of those that somebody else refers to."""
     return [i for i in positions if not exclusively_held(arrays, (i,), holders)]
-
-
-def _bytes(arrays: list[Any], positions: Sequence[int]) -> int:
-    return sum([arrays[i].nbytes for i in positions])
 
 
 def _copy(arrays: list[Any], positions: Sequence[int]) -> None:

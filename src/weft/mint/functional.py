@@ -24,7 +24,7 @@ __all__ = sorted(  # noqa: PLE0605
         *("binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv3d", "dropout", "dropout2d", "elu", "elu_"),
         *("flatten", "hardtanh", "hardtanh_", "kl_div", "log_softmax", "max_pool2d", "normalize", "one_hot"),
         *("pixel_shuffle", "relu", "relu6", "relu_", "sigmoid_", "silu", "smooth_l1_loss", "softmax", "threshold"),
-        *("threshold_", "fold", "unfold", "grid_sample", "max_unpool2d"),
+        *("threshold_", "fold", "unfold", "grid_sample"),
     }
 )
 
@@ -423,19 +423,6 @@ def grid_sample(
         [[[[2.]]]]
     """
     return ops.grid_sample(input, grid, mode, padding_mode, bool(align_corners))
-
-
-def max_unpool2d(
-    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Any:
-    """What `max_pool2d` was given, with zeros in place of what was no maximum.
-
-    Example:
-        >>> print(max_unpool2d(Tensor([[[[4.0]]]]), Tensor([[[[3]]]]), 2))
-        [[[[0. 0.]
-           [0. 4.]]]]
-    """
-    return ops.max_unpool2d(input, indices, kernel_size, stride, padding, output_size)
 
 
 # -- losses ------------------------------------------------------------------------------------------------------

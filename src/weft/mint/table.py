@@ -98,6 +98,8 @@ FUNCTIONS: Final = (
 
 #: those of `mindspore.mint.nn.functional`
 NN_FUNCTIONS: Final = (
+    # the inverse of pooling
+    "max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None)",
     # activations
     "gelu(input, *, approximate='none')",
     "glu(input, dim=-1)",

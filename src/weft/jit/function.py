@@ -6,6 +6,7 @@ import dis
 import functools
 import threading
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -93,6 +94,10 @@ class Dispatcher:
         same = all(getattr(mine, n, None) == getattr(new, n, self) for n in ("__module__", "__qualname__"))
         return other if same and "<" not in getattr(mine, "__qualname__", "<") else self
 
+    def histories(self) -> list[events.History]:
+        """What happened to the entries."""
+        return [compiled.history for variants in tuple(self.variants.values()) for compiled in variants.all()]
+
     def is_absent(self) -> bool:
         """Whether the function now runs as if it were not decorated."""
         if is_eager() or trace_module.current() is not None:
@@ -131,6 +136,8 @@ class Dispatcher:
 
 #: the first function made from some code with `compile_once`
 _first_of_code: dict[Any, Dispatcher] = {}
+#: `id` of a function as the user wrote it -> the last dispatcher made for it, which keeps the function
+original_dispatchers: weakref.WeakValueDictionary[int, Dispatcher] = weakref.WeakValueDictionary()
 
 
 def _sees_the_same(one: types.FunctionType, other: types.FunctionType) -> bool:
@@ -193,7 +200,7 @@ def dispatched(function: Callable[..., Any], options: Options) -> Callable[..., 
         function: a function, or another callable.
         options: see `Options`.
     """
-    own = Dispatcher(function, options)
+    own = original_dispatchers[id(function)] = Dispatcher(function, options)
     in_any_mode = not options.absent_in_graph_mode
 
     def compiled_function(*args: Any, **kwargs: Any) -> Any:

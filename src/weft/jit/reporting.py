@@ -30,9 +30,7 @@ def histories_of(fn: Any) -> list[events.History]:
         found = compiled_of(fn)
         return [] if found is None else [found.history]
     dispatcher = dispatcher_of(fn)
-    if dispatcher is None:
-        return []
-    return [compiled.history for variants in dispatcher.variants.values() for compiled in variants.all()]
+    return [] if dispatcher is None else dispatcher.histories()
 
 
 def compile_callable(fn: Any) -> tuple[Compiled, Callable[..., Any]]:

@@ -318,6 +318,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.nn.initializer": "* _calculate_fan_in_and_fan_out=fans _calculate_gain=calculate_gain"
         },
         "mindspore.common.api": {**_JIT, "weft.mindspore.executor": "_pynative_executor"},
+        "mindspore._c_expression": {"weft.mindspore.bytecode": "*"},
         "mindspore.common.mutable": {"weft.core.containers": "mutable"},
         "mindspore.common.lazy_inline": _LAZY,
         "mindspore.common.seed": _SEED,

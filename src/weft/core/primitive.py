@@ -139,6 +139,17 @@ class Primitive:
     #: counts the replacements of derivative rules, so that graphs derived before are derived again
     rules_epoch: ClassVar[int] = 0
 
+    @classmethod
+    def made_for(cls, owner: type, make: Callable[[], Primitive]) -> None:
+        """Other processes may ask for the primitive of a class; not if it is inside of a function, as they cannot.
+
+        Args:
+            owner: the class.
+            make: gives the primitive.
+        """
+        if "<locals>" not in owner.__qualname__:
+            cls.makers[f"{owner.__module__}.{owner.__qualname__}"] = make
+
     def __init__(
         self,
         name: str,

@@ -388,7 +388,6 @@ def is_hashed_freely(key: Any) -> bool:
     return _has_free_hash(kind) and (base is None or all(map(is_hashed_freely, base.__iter__(key))))
 
 
-@functools.lru_cache(maxsize=1024)
 def _has_free_hash(kind: type) -> bool:
     return all(_is_free(class_attribute(kind, name)) for name in ("__hash__", "__eq__"))
 

@@ -179,8 +179,18 @@ def has_unknown_state(obj: Any) -> bool:
     return any(_keeps_unknown_state(cls) for cls in type(obj).__mro__[:-1])
 
 
-@functools.lru_cache(maxsize=4096)
+#: answers of `_keeps_unknown_state`, as long as the classes live
+_unknown_states: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+
+
 def _keeps_unknown_state(cls: type) -> bool:
+    known = _unknown_states.get(cls)
+    if known is None:
+        known = _unknown_states[cls] = _found_unknown_state(cls)
+    return known
+
+
+def _found_unknown_state(cls: type) -> bool:
     if issubclass(cls, _KNOWN_STATE) or module_of(cls).partition(".")[0] in TRUSTED_PACKAGES - {"numpy"}:
         return False
     return not is_heap_type(cls) or any(isinstance(member, _IN_C) for member in cls.__dict__.values())

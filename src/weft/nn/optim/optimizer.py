@@ -69,7 +69,7 @@ class Optimizer(Cell):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._primitive = None
-        Primitive.makers[f"{cls.__module__}.{cls.__qualname__}"] = cls._step_primitive
+        Primitive.made_for(cls, cls._step_primitive)
 
     @classmethod
     def _step_primitive(cls) -> Primitive:

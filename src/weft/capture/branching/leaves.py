@@ -44,17 +44,25 @@ def is_leaf(value: Any) -> bool:
     return issubclass(kind, (Tensor, RunNumber)) or kind in KINDS
 
 
+def leaf_key(leaf: Any) -> Any:
+    """What two leaves have in common that are one value in every call.
+
+    A tensor of the graph is its value there. One that has an array is only itself: that another has the same array may
+    be so in this call only.
+    """
+    if isinstance(leaf, Tensor):
+        data = data_of(leaf)
+        return ("tensor", id(data) if type(data) is Value else id(leaf), id(leaf._node))
+    if type(leaf) is GraphNumber:
+        return ("number", leaf_key(leaf.tensor))
+    if issubclass(type(leaf), RunNumber):
+        return ("number of the call", id(leaf))
+    return ("absent",) if leaf is ABSENT else (type(leaf), repr(leaf))
+
+
 def same_leaf(a: Any, b: Any) -> bool:
-    """Whether two leaves are the same value."""
-    if a is b:
-        return True
-    if type(a) is GraphNumber and type(b) is GraphNumber:
-        return data_of(a.tensor) is data_of(b.tensor)
-    if issubclass(type(a), RunNumber) or issubclass(type(b), RunNumber):
-        return False
-    if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return data_of(a) is data_of(b) and a._node is b._node
-    return type(a) is type(b) and type(a) in KINDS and repr(a) == repr(b)
+    """Whether two leaves are the same value in every call."""
+    return a is b or leaf_key(a) == leaf_key(b)
 
 
 def leaf_type(value: Any) -> ValueType:

@@ -19,6 +19,7 @@ from weft.capture.branching.leaves import (
     describe,
     is_handle,
     is_leaf,
+    leaf_key,
     leaf_type,
     now_in,
     same_leaf,
@@ -33,9 +34,7 @@ from weft.capture.python.packages import is_heap_type
 from weft.capture.state.frame import UNBOUND, MaybeUnbound
 from weft.capture.state.journal import EMPTY_CELL, Journaled, contents_of
 from weft.core.choice import Case, Choice, register
-from weft.core.number import GraphNumber
 from weft.core.primitive import Primitive
-from weft.core.run_number import RunNumber
 from weft.core.tape import SYMBOL
 from weft.core.tensor import Tensor, data_of, wrap
 from weft.core.trace import Trace
@@ -97,7 +96,7 @@ class Joiner:
         if a is not ABSENT and b is not ABSENT and same_leaf(a, b):
             return a
         wanted = common_type(a, b, name)
-        key = (_leaf_key(a), _leaf_key(b))
+        key = (leaf_key(a), leaf_key(b))
         found = self._slots.get(key)
         if found is None:
             slot = wrap(None)
@@ -392,13 +391,3 @@ class Joiner:
         for side, region in enumerate(self.regions):
             region.outputs = [value_in(self.trace, region, pair[side], pair[2]) for pair in self.outputs]
         return [wanted for _, _, wanted, _ in self.outputs]
-
-
-def _leaf_key(leaf: Any) -> Any:
-    if isinstance(leaf, Tensor):
-        return ("tensor", id(data_of(leaf)))
-    if type(leaf) is GraphNumber:
-        return ("number", id(data_of(leaf.tensor)))
-    if issubclass(type(leaf), RunNumber):
-        return ("number of the call", id(leaf))
-    return ("absent",) if leaf is ABSENT else (type(leaf), repr(leaf))

@@ -13,6 +13,7 @@ from weft.capture.branching.outcomes import Alternatives
 from weft.capture.state.frame import Exit, Lazy, MaybeUnbound, Return, Suspend, Yield
 from weft.capture.state.journal import Journaled, contents_of
 from weft.core.choice import Choice
+from weft.core.sharing import base_of
 from weft.core.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -40,9 +41,10 @@ def reached(interpreter: Machine, result: Exit) -> Counter[int]:
         kind = type(value)
         if issubclass(kind, Tensor):
             found[id(value)] += 1
-            if kind is Choice and id(value) not in seen:
-                seen.add(id(value))
-                waiting += [case.handle for case in value.cases]
+            choice = value if kind is Choice else base_of(value)  # a view holds its base, and so what that may be
+            if type(choice) is Choice and id(choice) not in seen:
+                seen.add(id(choice))
+                waiting += [case.handle for case in choice.cases]
             continue
         if id(value) in seen:
             continue

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from weft.core import trace as trace_module
+from weft.core.choice import Choice
 from weft.core.run_number import RunNumber
 from weft.core.sharing import Alternative, Way, member, others_in_group
 from weft.core.tensor import Tensor
@@ -104,10 +105,21 @@ def _alternatives(writer: Writing, trace: Trace, tensor: Tensor) -> list[Alterna
 
 
 def _leaves(writer: Writing, trace: Trace, base: Tensor) -> bool:
-    """Whether a tensor, or a view of it, exists outside of the graph."""
-    return writer.is_outside(base) or writer.reached()[id(base)] > 0 or _views_leave(writer, trace, base)
+    """Whether a tensor, or a view of it, exists outside of the graph; or one that it may be, or may be a view of."""
+    if writer.is_outside(base) or writer.reached()[id(base)] > 0 or _views_leave(writer, trace, base):
+        return True
+    cases = [one.case for one in trace.alternatives.get(id(base), ())]
+    if type(base) is Choice:
+        cases += base.cases
+    return any(_leaves(writer, trace, case.handle) for case in cases)
 
 
 def _views_leave(writer: Writing, trace: Trace, base: Tensor) -> bool:
+    """Whether a tensor exists outside of the graph that is a view of another, or may be."""
     found = trace.storages.get(id(base))
-    return found is not None and any(writer.reached()[id(view)] for view in found[1].living())
+    if found is None:
+        return False
+    storage, reached = found[1], writer.reached()
+    return any(reached[id(view)] for view in storage.living()) or any(
+        reached[id(one.view)] or _views_leave(writer, trace, one.view) for one in storage.maybe
+    )

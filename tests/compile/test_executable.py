@@ -3,6 +3,8 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -140,7 +142,8 @@ def test_shared_arrays_are_copied_for_the_variant_that_is_compiled() -> None:
     assert compiled(executable) == [IN_PLACE]
 
 
-def test_arrays_that_stay_shared_get_the_other_variant() -> None:
+def test_arrays_that_stay_shared_get_the_other_variant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.compile.executable._RATE", 1.0)
     executable = Executable(step_graph(), donatable=(0,))
     w, x = fresh()
     other = view(w)
@@ -202,26 +205,42 @@ def test_a_second_variant_is_compiled_when_it_could_have_served_before() -> None
         w = fresh()[0]
 
 
-def test_beside_other_threads_one_variant_serves_until_there_are_more_calls_without() -> None:
-    executable = Executable(step_graph(), donatable=(0,))
+@contextmanager
+def another_thread() -> Iterator[None]:
     stopped = threading.Event()
     thread = threading.Thread(target=stopped.wait)
     thread.start()
     try:
-        for _ in range(3):
+        yield
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def test_beside_other_threads_copies_are_taken_over_so_that_a_graph_is_compiled_once() -> None:
+    executable = Executable(step_graph(), donatable=(0,))
+    with another_thread():
+        for _ in range(6):
             w, x = fresh()
             new, out = call(executable, w, x)
             assert (float(new[0]), float(out[0])) == (5.0, 6.0)
             assert not w._data.is_deleted()
-    finally:
-        stopped.set()
-        thread.join()
-    assert compiled(executable) == [RUN]
-    for count in range(6):
+    for _ in range(3):
         w, x = fresh()
         call(executable, w, x)
-        assert w._data.is_deleted() == (count >= 4)
-    assert compiled(executable) == [RUN, IN_PLACE]
+        assert w._data.is_deleted()
+    assert compiled(executable) == [IN_PLACE]
+
+
+def test_copies_that_take_longer_than_compiling_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.compile.executable._RATE", 1.0)
+    executable = Executable(step_graph(), donatable=(0,))
+    with another_thread():
+        for count in range(5):
+            w, x = fresh()
+            call(executable, w, x)
+            assert not w._data.is_deleted()
+            assert compiled(executable) == ([IN_PLACE] if count < 2 else [IN_PLACE, RUN])
 
 
 def test_a_copy_compiles_nothing() -> None:

@@ -107,8 +107,8 @@ class Executable:
         "_preparation",
         "_first_calls",
         "_copies",
+        "_copied",
         "_spared",
-        "_beside",
         "_sizes",
         "__weakref__",
     )
@@ -133,10 +133,10 @@ class Executable:
         self._first_calls = {"run"}
         #: calls for which shared arrays were copied
         self._copies = 0
+        #: bytes of their copies
+        self._copied = 0
         #: calls that could have donated
         self._spared = 0
-        #: calls beside other threads while the donating variant was not compiled
-        self._beside = 0
         #: bytes of the donatable arrays, which are the same in all calls
         self._sizes: dict[int, int] = {}
         self.run: Callable[..., Any] = _First(weakref.ref(self), "run", preparation, (), (what, record))
@@ -170,10 +170,10 @@ class Executable:
         """Run the variant that fits: the donating one if every donatable array is exclusively held.
 
         So that a graph is compiled once if possible, the other variant serves while it is the only one that is
-        compiled: a few calls get copies of arrays that others hold, and one call leaves memory unused. Where little of
-        the memory is held (a loss scale that the last step returned), calls always get copies of it. While other
-        threads run all arrays count as held, since one may read a handle at any moment; threads stay longer than a
-        few calls, so then memory is left unused until more calls could take it over than could not.
+        compiled: calls get copies of arrays that others hold, until copying has taken as long as compiling would, and
+        one call leaves memory unused. Where little of the memory is held (a loss scale that the last step returned),
+        calls always get copies of it. While other threads run all arrays count as held, since one may read a handle
+        at any moment.
 
         Args:
             arrays: one array for each parameter of the graph; see `exclusively_held` for who may hold the items.
@@ -185,28 +185,32 @@ class Executable:
         donatable = self.donatable
         if not donatable:
             return self.run(*arrays)
+        first_calls = self._first_calls
         alone = not others_run()
         exclusive = alone and exclusively_held(arrays, donatable, holders)
-        if alone and not exclusive:
-            held = _held(arrays, donatable, holders)
+        if not exclusive:
+            held = _held(arrays, donatable, holders) if alone else donatable
             sizes = self._sizes = self._sizes or {i: arrays[i].nbytes for i in donatable}
-            if sum([sizes[i] for i in held]) * _CHEAP <= sum(sizes.values()):
+            size = sum([sizes[i] for i in held])
+            exclusive = alone and size * _CHEAP <= sum(sizes.values())
+            if exclusive:
                 _copy(arrays, held)
-                exclusive = True
-        first_calls = self._first_calls
         if exclusive:
-            if "run_donating" in first_calls and "run" not in first_calls and self._spared < self._beside + _SPARED:
+            if "run_donating" in first_calls and "run" not in first_calls and self._spared < _SPARED:
                 self._spared += 1
                 return self.run(*arrays)
             return self.run_donating(*arrays)
-        if not alone and "run_donating" in first_calls:
-            self._beside += 1
-            return self.run(*arrays)
-        if "run" in first_calls and self._copies < _COPIED:
-            self._copies += 1
-            _copy(arrays, donatable if not alone else _held(arrays, donatable, holders))
+        if "run" in first_calls and self._may_copy(len(held), size):
+            _copy(arrays, held)
             return self.run_donating(*arrays)
         return self.run(*arrays)
+
+    def _may_copy(self, count: int, size: int) -> bool:
+        """Whether a call may copy arrays of so many bytes rather than compile a variant that needs no copies."""
+        self._copies += 1
+        self._copied += size + count * _BEGUN
+        compiled = sum([made.seconds for made in self.record.made if made.what == IN_PLACE])
+        return self._copies <= _COPIED or self._copied < compiled * _RATE
 
     def __repr__(self) -> str:
         return f"<executable of {self.name}>"
@@ -274,8 +278,12 @@ class _Preparation:
         return with_host_calls(call, self._given) if self.has_io else call  # type: ignore[arg-type]
 
 
-#: calls that copy what others hold before the variant that does not donate is compiled
+#: calls that may copy what others hold in any case, before the variant that does not donate is compiled
 _COPIED: Final = 2
+#: bytes that are copied in a second: little, as what is copied is read again
+_RATE: Final = 2e9
+#: bytes that are copied while a copy is begun
+_BEGUN: Final = 20_000
 #: how many times as large as the arrays to copy all that can be taken over must be, so that copies cost next to nothing
 _CHEAP: Final = 16
 #: calls that could donate before the variant that does so is compiled beside the other

@@ -164,9 +164,9 @@ def _method_pin_memory(self: Any) -> Any:
     return self
 
 
-def _method_new_empty(self: Any, *size: Any, dtype: Any = None, device: Any = None) -> Any:
+def _method_new_empty(self: Any, size: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """A tensor of another shape and this element type, whose elements are zeros."""
-    return create.zeros(flat_numbers(size), self.dtype if dtype is None else dtype)
+    return create.zeros(flat_numbers((size,)), self.dtype if dtype is None else dtype)
 
 
 def _method_qr(self: Any, some: bool = True) -> Any:
@@ -222,13 +222,17 @@ def _method_set_const_arg(self: Any, const_arg: bool = True) -> Any:
     return self
 
 
+#: element types whose sums are of int64
+_SUMMED = frozenset({dtypes.bool_, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.uint8})
+
+
 def _method_sum_to_size(self: Any, *size: Any) -> Any:
     """The sums over the dimensions in which a smaller shape has the size 1, or which it lacks."""
     wanted = flat_numbers(size)
     given = self.shape[max(self.ndim - len(wanted), 0) :]
     if len(wanted) != len(given) or any(w not in (1, g) for w, g in zip(wanted, given, strict=True)):
         raise ValueError(f"sum_to_size: {wanted} does not expand to the shape {self.shape}")
-    return shape.sum_to(self, wanted)
+    return shape.sum_to(self.astype(dtypes.int64) if self.dtype in _SUMMED else self, wanted)
 
 
 def _method_triangular_solve(

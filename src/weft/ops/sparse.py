@@ -73,13 +73,16 @@ def _checked(name: str, indices: Any, values: Any, shape: Any) -> None:
             raise TypeError(f"For {name}, {what!r} must be Tensor, but got {type(each)}.")
     if not isinstance(shape, tuple):
         raise TypeError(f"For {name}, 'shape' must be tuple, but got {type(shape)}.")
-    if indices.dtype not in _INDICES:
-        raise TypeError(
-            f"For {name}, the type of 'indices' must be one of [int16, int32, int64], but got {indices.dtype}."
-        )
     for size in shape:
         if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
             raise ValueError(f"For {name}, 'shape' must hold positive ints, but got {shape}.")
+
+
+def _check_type(name: str, what: str, indices: Tensor) -> None:
+    if indices.dtype not in _INDICES:
+        raise TypeError(
+            f"For {name}, the type of {what!r} must be one of [int16, int32, int64], but got {indices.dtype}."
+        )
 
 
 class RowTensor:
@@ -106,6 +109,7 @@ class RowTensor:
         if row_tensor is not None:
             indices, values, shape = row_tensor.indices, row_tensor.values, row_tensor.dense_shape
         _checked("RowTensor", indices, values, shape)
+        _check_type("RowTensor", "indices", indices)
         if indices.ndim != 1 or values.ndim < 1 or indices.shape[0] != values.shape[0]:
             raise ValueError(f"For RowTensor, there are {values.shape} values for indices of shape {indices.shape}.")
         self.indices = indices
@@ -220,6 +224,7 @@ class COOTensor(_Matrix):
                 f"For COOTensor, indices of shape (n, 2) and values of shape (n,) are expected, not {indices.shape} "
                 f"and {values.shape}."
             )
+        _check_type("COOTensor", "indices", indices)
         self.indices = indices
         self.values = values
         self.shape = shape
@@ -318,6 +323,8 @@ class CSRTensor(_Matrix):
             raise ValueError(f"For CSRTensor, indptr must have length (1 + shape[0]), but got: {indptr.shape[0]}")
         if indices.ndim != 1 or values.shape != indices.shape:
             raise ValueError(f"For CSRTensor, there are values of shape {values.shape} for {indices.shape} columns.")
+        for what, each in (("indptr", indptr), ("indices", indices)):
+            _check_type("CSRTensor", what, each)
         self.indptr = indptr
         self.indices = indices
         self.values = values

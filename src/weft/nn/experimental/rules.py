@@ -79,7 +79,9 @@ class _Rule(Described, Optimizer):
 
 
 def _build(self: _Rule, owner: type, given: dict[str, Any]) -> None:
-    Optimizer.__init__(self, given.pop("params"), {**given, **self._fixed})
+    params, defaults = given.pop("params"), {**given, **self._fixed}
+    self._check_options(defaults)
+    Optimizer.__init__(self, params, defaults)
 
 
 #: makes the constructor of a signature

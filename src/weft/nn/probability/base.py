@@ -88,8 +88,17 @@ class Distribution(Cell):
             ):
                 raise ValueError(f"{type(self).__name__}: {name} must be positive")
 
+    def _tensors(self, given: tuple[Any, ...]) -> None:
+        """Refuse what a call gives as a parameter and is no tensor."""
+        for value in given:
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(
+                    f"{type(self).__name__}: a parameter of a call must be a Tensor, not {type(value).__name__}"
+                )
+
     def _given(self, given: tuple[Any, ...]) -> list[Any]:
         """The parameters of a call: those that it gives, else those of the distribution."""
+        self._tensors(given)
         found = []
         for place, default in enumerate(self.default_parameters):
             value = self._tensor(given[place]) if place < len(given) and given[place] is not None else default
@@ -192,6 +201,7 @@ class Distribution(Cell):
         Raises:
             ValueError: `dist` is another kind.
         """
+        self._tensors((*args, *kwargs.values()))
         if dist != type(self).__name__:
             raise ValueError(f"{type(self).__name__}.kl_loss: the other distribution must be one, too, not {dist!r}")
         return self._call("kl_loss", *args, **kwargs)
@@ -227,5 +237,5 @@ class Distribution(Cell):
 
     def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
         if name not in _FUNCTIONS:
-            raise ValueError(f"{type(self).__name__}: {name!r} is none of {', '.join(_FUNCTIONS)}")
+            raise NotImplementedError(f"{type(self).__name__}: {name!r} is none of {', '.join(_FUNCTIONS)}")
         return getattr(self, name)(*args, **kwargs)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from weft import dtypes
 from weft.core.declare import op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
@@ -191,4 +192,5 @@ def bidense(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     by_output = matmul(input1.expand_dims(-2).expand_dims(-2), weight)  # (..., outputs, 1, m)
     found = matmul(by_output, input2.expand_dims(-2).expand_dims(-1))
     found = found.reshape((*input1.shape[:-1], weight.shape[0]))
-    return found if bias is None else found + bias
+    found = found if bias is None else found + bias
+    return found.astype(dtypes.int64) if found.dtype.np_dtype.kind in "iu" else found  # it is a sum

@@ -352,7 +352,10 @@ def matrix_diag_part(x: Any, k: Any = 0, padding_value: Any = 0, align: str = "R
         [[0 2]
          [1 4]]
     """
-    return segments.MatrixDiagPartV3(align)(_a_matrix("matrix_diag_part", "x", x), k, padding_value)
+    given = _a_matrix("matrix_diag_part", "x", x)
+    if isinstance(padding_value, Tensor) and padding_value.dtype is not given.dtype:
+        raise TypeError(f"matrix_diag_part: padding_value must be of {given.dtype}, not of {padding_value.dtype}")
+    return segments.MatrixDiagPartV3(align)(given, k, padding_value)
 
 
 def matrix_set_diag(x: Any, diagonal: Any, k: Any = 0, align: str = "RIGHT_LEFT") -> Any:

@@ -243,7 +243,13 @@ def _method_triangular_solve(
 
 
 def _method_to_(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
-    """The tensor itself, on the one device that there is."""
+    """The tensor itself, on the one device that there is.
+
+    Raises:
+        ValueError: no device is given.
+    """
+    if not isinstance(device, str):
+        raise ValueError(f"to_: a device is expected, not {device!r}")
     return self
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from weft import dtypes
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
+from weft.errors import NoTensor
 from weft.ops import activation, compare, elementwise, trigonometry
 from weft.ops import math as functions
 from weft.ops.gather import unsorted_segment_max, unsorted_segment_sum
@@ -30,7 +31,7 @@ def _a(kind: type, name: str, value: Any) -> Any:
         TypeError: it is none.
     """
     if not isinstance(value, kind):
-        raise TypeError(f"{name}: a {kind.__name__} is expected, not {type(value).__name__}")
+        raise NoTensor(f"{name}: a {kind.__name__} is expected, not {type(value).__name__}")
     return value
 
 

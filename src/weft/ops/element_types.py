@@ -107,6 +107,17 @@ bool integers floats: ops.float_power_ext
 integers float16 float32 float64 complex: Tensor.index_put
 integers floats complex: mnp.count_nonzero Tensor.cov
 integers: mnp.bitwise_not
+float16 float32 float64: op.AdaptiveAvgPool2D op.BesselI0 op.BesselI1 op.CeLU
+float32 float64: ~op.Hypot op.Igamma op.Igammac op.NextAfter op.Polar op.Zeta
+bool signed uint8 float32 float64: op.MatrixPower
+alike: ops.addcdiv[1] ops.addcmul[1] ops.ger[1] ops.heaviside[1] ops.igamma[1] ops.igammac[1] ops.isclose[1]
+alike: ops.nextafter[1] ops.polar[1] ops.zeta[1] ops.tensor_scatter_add[2] ops.tensor_scatter_div[2]
+alike: ops.tensor_scatter_max[2] ops.tensor_scatter_min[2] ops.tensor_scatter_mul[2] ops.tensor_scatter_sub[2]
+alike: Tensor.scatter_div[2] Tensor.scatter_max[2] Tensor.scatter_min[2] Tensor.scatter_mul[2] Tensor.scatter_sub[2]
+alike: op.Addcdiv[1] op.Addcmul[1] op.Ger[1] op.Heaviside[1] op.Igamma[1] op.Igammac[1] op.IsClose[1] op.NextAfter[1]
+alike: op.Polar[1] op.Zeta[1] op.SigmoidCrossEntropyWithLogits[1] op.TensorScatterUpdate[2] op.TensorScatterAdd[2]
+alike: op.TensorScatterSub[2] op.TensorScatterMax[2] op.TensorScatterMin[2] op.TensorScatterMul[2]
+alike: op.TensorScatterDiv[2]
 tensors: ops.eq ops.equal ops.less ops.lt ops.gcd[1] ops.logical_and ops.logical_and[1] ops.logical_or
 tensors: ops.logical_or[1] ops.logical_xor ops.logical_xor[1]
 tensors: mint.eq mint.less mint.lt mint.fmod mint.gcd[1] mint.logical_and mint.logical_and[1] mint.logical_or

@@ -438,7 +438,17 @@ matrix_determinant = det
 matrix_inverse = inverse
 
 operator_class("Trace", trace)
-operator_class("Svd", svd, "full_matrices=False, compute_uv=True")
+
+
+def _svd_operator(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+    """Singular value decomposition: ``Svd(full_matrices, compute_uv)(x)``: values, left and right vectors; without
+    `compute_uv` a zero instead of either vectors.
+    """
+    found = svd(input, full_matrices, compute_uv)
+    return found if compute_uv else (found, *(Tensor(np.zeros(1, found.dtype.np_dtype)) for _ in range(2)))
+
+
+operator_class("Svd", _svd_operator, "full_matrices=False, compute_uv=True")
 
 
 @op(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import cmath
+import inspect
 import json
 import math
 import re
@@ -106,7 +107,7 @@ def encoded(value: Any, names: dict[str, Any], elements: bool = True) -> Any:
         ]
     if "dtype" in type(value).__module__ or type(value).__name__ in _TYPE_CLASSES:
         return ["dtype", _type_name(value)]
-    return ["object", type(value).__name__]
+    return ["object", "method" if inspect.isbuiltin(value) else type(value).__name__]
 
 
 def _nearest(kind: type) -> list[str]:

@@ -59,7 +59,8 @@ def parsed(table: str) -> dict[str, tuple[Accepted, ...]]:
 
     A line has types or families of types, separated by spaces, or ``tensors``, ``sequences`` (no numbers), ``axes``
     (not None) or ``alike`` (the type of the first tensor), a colon, and functions: ``ops.celu``; ``ops.einsum[1]`` for
-    the argument at place 1; ``~ops.fmax`` where promoted types count. A last word ``=> ValueError`` says what is raised.
+    the argument at place 1; ``~ops.fmax`` where promoted types count. A last word ``=> ValueError`` says what is
+    raised.
 
     Example:
         >>> (found,) = parsed("float16 float32: ops.lrn ~ops.fmax[1]")["ops.fmax"]

@@ -110,6 +110,8 @@ integers: mnp.bitwise_not
 float16 float32 float64: op.AdaptiveAvgPool2D op.BesselI0 op.BesselI1 op.CeLU
 float32 float64: ~op.Hypot op.Igamma op.Igammac op.NextAfter op.Polar op.Zeta
 bool signed uint8 float32 float64: op.MatrixPower
+int32 int64 floats: ops.rrelu
+float16 float32 float64: Tensor.random_categorical
 alike: ops.addcdiv[1] ops.addcmul[1] ops.ger[1] ops.heaviside[1] ops.igamma[1] ops.igammac[1] ops.isclose[1]
 alike: ops.nextafter[1] ops.polar[1] ops.zeta[1] ops.tensor_scatter_add[2] ops.tensor_scatter_div[2]
 alike: ops.tensor_scatter_max[2] ops.tensor_scatter_min[2] ops.tensor_scatter_mul[2] ops.tensor_scatter_sub[2]

@@ -75,6 +75,8 @@ def _numbers(name: str, input: Any) -> Tensor:
         raise NoTensor(f"{name}: the input must be a Tensor, not {type(input).__name__}")
     if input.dtype is dtypes.bool_:
         raise TypeError(f"{name}: the input must be a tensor of numbers, not of bools")
+    if 0 in input.shape:
+        raise ValueError(f"{name}: there is nothing to transform in a tensor of shape {input.shape}")
     return input
 
 

@@ -40,7 +40,6 @@ from weft.ops.methods import in_place
 
 _SAME: tuple[tuple[Any, str], ...] = (
     (activation, "hardshrink"),
-    (compare, "approximate_equal"),
     (create, "fills"),
     (elementwise, "inv"),
     (factors, "geqrf lstsq orgqr ormqr"),
@@ -164,6 +163,17 @@ def _method_pin_memory(self: Any) -> Any:
     return self
 
 
+def _method_approximate_equal(self: Any, other: Any, tolerance: float = 1e-5) -> Any:
+    """Whether elements differ by less than a tolerance; see `ops.approximate_equal`.
+
+    Raises:
+        ValueError: `other` is no tensor.
+    """
+    if not isinstance(other, Tensor):
+        raise ValueError(f"approximate_equal: other must be a Tensor, not {type(other).__name__}")
+    return compare.approximate_equal(self, other, tolerance)
+
+
 def _method_new_empty(self: Any, size: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """A tensor of another shape and this element type, whose elements are zeros."""
     return create.zeros(flat_numbers((size,)), self.dtype if dtype is None else dtype)
@@ -228,6 +238,8 @@ _SUMMED = frozenset({dtypes.bool_, dtypes.int8, dtypes.int16, dtypes.int32, dtyp
 
 def _method_sum_to_size(self: Any, *size: Any) -> Any:
     """The sums over the dimensions in which a smaller shape has the size 1, or which it lacks."""
+    if any(isinstance(each, str) for each in size):
+        raise ValueError(f"sum_to_size: sizes are ints, not {size}")
     wanted = flat_numbers(size)
     given = self.shape[max(self.ndim - len(wanted), 0) :]
     if len(wanted) != len(given) or any(w not in (1, g) for w, g in zip(wanted, given, strict=True)):

@@ -12,6 +12,7 @@ from weft.core.declare import add_method, op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
+from weft.errors import NoTensor
 from weft.ops.elementwise import abs as absolute
 from weft.ops.gather import unsorted_segment_sum
 from weft.ops.joining import stack
@@ -78,11 +79,33 @@ def _checked(name: str, indices: Any, values: Any, shape: Any) -> None:
             raise ValueError(f"For {name}, 'shape' must hold positive ints, but got {shape}.")
 
 
+def _a_summand(name: str, other: Any) -> Tensor:
+    """What is added to a sparse matrix: no number, which would fill it up."""
+    if not isinstance(other, Tensor):
+        raise NoTensor(f"{name}: a matrix is expected as summand, not {type(other).__name__}")
+    return other
+
+
 def _check_type(name: str, what: str, indices: Tensor) -> None:
     if indices.dtype not in _INDICES:
         raise TypeError(
             f"For {name}, the type of {what!r} must be one of [int16, int32, int64], but got {indices.dtype}."
         )
+
+
+def check_places(name: str, *matrices: Any) -> None:
+    """Refuse matrices whose places are not of int64.
+
+    Args:
+        name: the function that takes no others.
+        matrices: COOTensors.
+
+    Raises:
+        TypeError: one has places of another type.
+    """
+    for each in matrices:
+        if each.indices.dtype is not dtypes.int64:
+            raise TypeError(f"{name}: the indices of a COOTensor must be of int64 here, not {each.indices.dtype}")
 
 
 class RowTensor:
@@ -253,7 +276,12 @@ class COOTensor(_Matrix):
 
     @transparent
     def coalesce(self) -> COOTensor:
-        """The matrix with one element at each place."""
+        """The matrix with one element at each place.
+
+        Raises:
+            TypeError: the places are of another type than int64.
+        """
+        check_places("coalesce", self)
         return dense_to_sparse_coo(self.to_dense())
 
     @transparent
@@ -263,7 +291,11 @@ class COOTensor(_Matrix):
         Args:
             other: the other.
             thresh: elements whose sum is smaller are left out.
+
+        Raises:
+            TypeError: the places are of another type than int64.
         """
+        check_places("add", self, other)
         total = self.to_dense() + other.to_dense()
         if thresh is not None:
             total = total * (absolute(total) >= thresh).astype(total.dtype)
@@ -273,13 +305,13 @@ class COOTensor(_Matrix):
     def __add__(self, other: Any) -> Any:
         if isinstance(other, COOTensor):
             return self.add(other)
-        return self.to_dense() + other
+        return self.to_dense() + _a_summand("COOTensor", other)
 
     @transparent
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, COOTensor):
             return self.add(COOTensor(other.indices, -other.values, other.shape))
-        return self.to_dense() - other
+        return self.to_dense() - _a_summand("COOTensor", other)
 
     def __repr__(self) -> str:
         return (
@@ -404,13 +436,13 @@ class CSRTensor(_Matrix):
     def __add__(self, other: Any) -> Any:
         if isinstance(other, CSRTensor):
             return self.add(other, 1, 1)
-        return self.to_dense() + other
+        return self.to_dense() + _a_summand("CSRTensor", other)
 
     @transparent
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, CSRTensor):
             return self.add(other, 1, -1)
-        return self.to_dense() - other
+        return self.to_dense() - _a_summand("CSRTensor", other)
 
     @transparent
     def sum(self, axis: int) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import cmath
+import inspect
 import json
 import math
 import re
@@ -23,6 +24,13 @@ TOLERANCE = {"float16": 4e-3, "bfloat16": 2e-2, "float32": 2e-4, "complex64": 2e
 _TYPE_CLASSES = frozenset(
     {"Bool", "Int", "UInt", "Float", "BFloat", "Complex", "String", "Number", "TypeNone", "TensorType"}
 )
+#: what sparse tensors consist of
+_SPARSE = {
+    "COOTensor": ("indices", "values", "shape"),
+    "CSRTensor": ("indptr", "indices", "values", "shape"),
+    "RowTensor": ("indices", "values", "dense_shape"),
+    "RowTensorInner": ("indices", "values", "dense_shape"),
+}
 #: digits that are kept of an element
 DIGITS = {"float16": 4, "bfloat16": 3}
 #: what MindSpore says where the CPU has no kernel for an operation or an element type
@@ -71,6 +79,9 @@ def encoded(value: Any, names: dict[str, Any], elements: bool = True) -> Any:
     if isinstance(value, ShapeOnly):
         return encoded(value.value, names, elements=False)
     ms = names["ms"]
+    sparse = _SPARSE.get(type(value).__name__)
+    if sparse is not None:
+        return ["tuple", [encoded(getattr(value, each), names, elements) for each in sparse]]
     if isinstance(value, ms.Parameter):
         return _tensor(value, "Parameter", elements)
     if isinstance(value, ms.Tensor):
@@ -96,7 +107,7 @@ def encoded(value: Any, names: dict[str, Any], elements: bool = True) -> Any:
         ]
     if "dtype" in type(value).__module__ or type(value).__name__ in _TYPE_CLASSES:
         return ["dtype", _type_name(value)]
-    return ["object", type(value).__name__]
+    return ["object", "method" if inspect.isbuiltin(value) else type(value).__name__]
 
 
 def _nearest(kind: type) -> list[str]:

@@ -22,6 +22,9 @@ SWEPT = {
     "linalg": ("f8", "i8"),
     "special": ("f2", "f8", "i8"),
     "Tensor": ("f2", "i4", "i8", "b"),
+    "npfft": ("f8", "i4", "c8"),
+    "dct": ("f8", "i4"),
+    "sla": ("f8", "i4", "f2", "c8"),
 }
 #: shapes that take the place of the usual one
 SHAPES = {"2, 3": ("", "0, 3"), "2, 2, 3": ()}

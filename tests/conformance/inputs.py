@@ -66,6 +66,19 @@ def names() -> dict[str, Any]:
         """Indices below `size`."""
         return ms.Tensor(array(name, *shape, seed=4, low=0, high=size - 0.01))
 
+    def coo(name: str = "f4") -> Any:
+        """A sparse matrix of 2 rows and 3 columns, by coordinates."""
+        return ms.COOTensor(v([[0, 1], [1, 2]], "i4"), t(name, 2), (2, 3))
+
+    def csr(name: str = "f4") -> Any:
+        """A sparse matrix of 2 rows and 3 columns, by rows."""
+        return ms.CSRTensor(v([0, 1, 2], "i4"), v([1, 2], "i4"), t(name, 2), (2, 3))
+
+    def pic(*shape: int, name: str = "u1") -> Any:
+        """Pixels of a picture, as an array."""
+        high = 255.0 if name == "u1" else 1.0
+        return array(name, *shape, seed=5, low=0.0, high=high)
+
     def spd(name: str, size: int) -> Any:
         """A symmetric positive definite matrix."""
         rows = array(name, size, size)
@@ -98,6 +111,24 @@ def names() -> dict[str, Any]:
             optimizer(tuple(ms.Tensor(array("f4", *each.shape, seed=20 + at)) for each in made))
         return tuple(ms.Tensor(each.asnumpy()) for each in made)
 
+    def rates(make: Any, count: int = 5) -> Any:
+        """The learning rates that a scheduler gives one step after the other."""
+        optimizer = xoptim.SGD([ms.Parameter(t("f4", 2), name="a")], lr=0.1, momentum=0.5)
+        scheduler, found = make(optimizer), []
+        for at in range(count):
+            found.append(float(optimizer.param_groups[0]["lr"]))
+            scheduler.step(*((1.0 + at % 3,) if isinstance(scheduler, sched.ReduceLROnPlateau) else ()))
+        return found
+
+    def measured(metric: Any, *given: Any) -> Any:
+        """What a metric says after one update."""
+        metric.clear()
+        metric.update(*given)
+        return metric.eval()
+
+    xoptim = importlib.import_module("mindspore.experimental.optim")
+    sched = importlib.import_module("mindspore.experimental.optim.lr_scheduler")
+    dataset = importlib.import_module("mindspore.dataset")
     return {
         "__name__": __name__, "ms": ms, "ops": ms.ops, "mint": mint, "F": mint.nn.functional,
         "mnp": importlib.import_module("mindspore.numpy"),
@@ -106,6 +137,14 @@ def names() -> dict[str, Any]:
         "special": importlib.import_module("mindspore.mint.special"),
         "optim": importlib.import_module("mindspore.mint.optim"),
         "t": t, "s": s, "u": u, "p": p, "ix": ix, "spd": spd, "par": par, "v": v, "w": w, "after": after,
-        "steps": steps,
+        "steps": steps, "coo": coo, "csr": csr, "pic": pic, "rates": rates, "measured": measured,
+        "npfft": importlib.import_module("mindspore.numpy.fft"),
+        "dct": importlib.import_module("mindspore.scipy.fft"),
+        "sla": importlib.import_module("mindspore.scipy.linalg"),
+        "sopt": importlib.import_module("mindspore.scipy.optimize"),
+        "dist": importlib.import_module("mindspore.nn.probability.distribution"),
+        "bij": importlib.import_module("mindspore.nn.probability.bijector"),
+        "xoptim": xoptim, "sched": sched, "train": importlib.import_module("mindspore.train"),
+        "vision": dataset.vision, "transforms": dataset.transforms, "text": dataset.text,
         "array": array, "like": ShapeOnly, "inf": float("inf"), "nan": float("nan"),
     }  # fmt: skip

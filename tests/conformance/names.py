@@ -11,6 +11,7 @@ from typing import Any
 MODULES = {
     "ops": "mindspore.ops", "mint": "mindspore.mint", "F": "mindspore.mint.nn.functional", "mnp": "mindspore.numpy",
     "linalg": "mindspore.mint.linalg", "special": "mindspore.mint.special", "Tensor": "mindspore",
+    "npfft": "mindspore.numpy.fft", "dct": "mindspore.scipy.fft", "sla": "mindspore.scipy.linalg",
 }  # fmt: skip
 
 
@@ -45,8 +46,10 @@ def holder(module: str) -> Any:
 
 
 def main() -> None:
-    """Write the names of weft, a line each."""
+    """Write the names of weft, a line each; where `inspect` finds no parameters, those that the file has stay."""
     importlib.import_module("weft.mindspore")
+    to = Path(__file__).parent / "names.txt"
+    written = dict(line.split("(", 1) for line in to.read_text(encoding="utf-8").splitlines() if "(" in line)
     lines = []
     for module in MODULES:
         here = holder(module)
@@ -54,8 +57,12 @@ def main() -> None:
             found = getattr(here, name)
             if name.startswith("_") or isinstance(found, type) or inspect.ismodule(found):
                 continue
-            lines.append(f"{module}.{name}({parameters(found) or ''})" if callable(found) else f"{module}.{name}")
-    (Path(__file__).parent / "names.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            path = f"{module}.{name}"
+            if callable(found):
+                known = parameters(found)
+                path += f"({known})" if known is not None else "(" + written.get(path, ")")
+            lines.append(path)
+    to.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -27,15 +27,21 @@ _CALLED: Final = {module: name for name, module in _MODULES.items()} | {"mindspo
 #: the parameters of functions that have other names there
 _PARAMETERS: Final = {
     "ops.arcsin": "x",
+    "ops.diff_ext": "input n dim",
     "ops.floor_divide": "input other",
     "ops.floor_mod": "x y",
+    "ops.floordiv": "input other",
+    "ops.floormod": "x y",
     "ops.i0": "input",
+    "ops.isnan_ext": "tensor",
     "ops.numel": "input",
+    "ops.row_stack": "tensors",
     "ops.shape_": "x",
     "ops.tensor_floordiv": "input other",
     "ops.tensor_mod": "x y",
     "ops.tensor_slice": "input begin size",
     "ops.transpose": "input dims",
+    "ops.true_divide": "dividend divisor",
     "ops.truncate_mod": "x y",
 }
 #: where a function is that a module refines, by module and name

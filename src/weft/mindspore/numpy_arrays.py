@@ -179,34 +179,88 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tens
     return rows, columns
 
 
-def pad(arr: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Tensor:
+def _borders(array: Tensor, axis: int, mode: str, stat_length: Any, end_values: Any, widths: Any) -> list[Tensor]:
+    """What stands before and after an array along an axis, where it is computed from the elements."""
+    made, size = [], array.shape[axis]
+    for after, width in enumerate(widths):
+        shape = [width if each == axis else length for each, length in enumerate(array.shape)]
+        if mode == "empty":
+            made.append(ops.zeros(tuple(shape), array.dtype))
+            continue
+        if mode == "linear_ramp":
+            edge = ops.narrow(array, axis, size - 1 if after else 0, 1)
+            along = [-1 if each == axis else 1 for each in range(array.ndim)]
+            shares = Tensor(_np.arange(width) / builtins.max(width, 1)).reshape(along)
+            ramp = end_values[after] + (edge - end_values[after]) * (ops.flip(shares, (axis,)) if after else shares)
+            made.append(ramp.astype(array.dtype))
+            continue
+        length = size if stat_length is None else builtins.min(stat_length[after], size)
+        part = ops.narrow(array, axis, size - length if after else 0, length)
+        if mode == "mean":
+            whole = part.dtype.np_dtype.kind in "iub"
+            of = ops.mean(part.astype(dtypes.float64) if whole else part, axis, keep_dims=True)
+            of = (ops.round(of) if whole else of).astype(array.dtype)
+        else:
+            of = (ops.amax if mode == "maximum" else ops.amin)(part, axis, keepdims=True)
+        made.append(ops.broadcast_to(of, tuple(shape)))
+    return made
+
+
+def pad(
+    arr: Any,
+    pad_width: Any,
+    mode: str = "constant",
+    stat_length: Any = None,
+    constant_values: Any = 0,
+    end_values: Any = 0,
+    reflect_type: str = "even",
+) -> Tensor:
     """An array with a border.
 
     Args:
         arr: the array.
         pad_width: how wide: a number, (before, after) for all axes, or such a pair for each axis.
-        mode: what the border holds: ``"constant"``, ``"edge"``, ``"reflect"``, ``"symmetric"`` or ``"wrap"``.
+        mode: what the border holds: ``"constant"``, ``"edge"``, ``"reflect"``, ``"symmetric"``, ``"wrap"``,
+            ``"linear_ramp"`` (from the edge to `end_values`), ``"maximum"``, ``"minimum"``, ``"mean"`` or ``"empty"``
+            (zeros).
+        stat_length: of how many elements from the edge the maximum, minimum or mean is; None for all. Like `pad_width`.
         constant_values: the number that it holds.
+        end_values: the numbers at the ends of ramps, like `pad_width`.
+        reflect_type: ``"even"``.
 
     Raises:
         ValueError: there is no such mode.
+        NotImplementedError: medians, and reflections of another type.
 
     Example:
         >>> print(pad(Tensor([1, 2]), (1, 2), constant_values=7))
         [7 1 2 7 7]
         >>> print(pad(Tensor([1, 2, 3]), 2, mode="reflect"))
         [3 2 1 2 3 2 1]
+        >>> print(pad(Tensor([4.0, 2.0]), 2, mode="linear_ramp"))
+        [0. 2. 4. 2. 1. 0.]
     """
     array = asarray(arr)
-    widths = _np.broadcast_to(_np.asarray(pad_width), (array.ndim, 2)).tolist()
+
+    def by_axis(value: Any) -> Any:
+        return _np.broadcast_to(_np.asarray(value), (array.ndim, 2)).tolist()
+
+    widths = by_axis(pad_width)
     if mode == "constant":
         flat = [int(width) for pair in reversed(widths) for width in pair]
         return ops.pad(array, flat, "constant", constant_values)
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise ValueError(f"pad: mode must be 'constant', 'edge', 'reflect', 'symmetric' or 'wrap', not {mode!r}")
+    if mode == "median" or reflect_type != "even":
+        raise NotImplementedError(f"pad: there is no mode {mode!r} of type {reflect_type!r}")
+    computed = mode in ("linear_ramp", "maximum", "minimum", "mean", "empty")
+    if not computed and mode not in ("edge", "reflect", "symmetric", "wrap"):
+        raise ValueError(f"pad: there is no mode {mode!r}")
     kind: Any = mode
+    lengths, ends = None if stat_length is None else by_axis(stat_length), by_axis(end_values)
     for axis, pair in enumerate(widths):
-        if builtins.any(pair):
+        if computed:
+            first, last = _borders(array, axis, mode, lengths and lengths[axis], ends[axis], pair)
+            array = ops.cat((first, array, last), axis)
+        elif builtins.any(pair):
             array = ops.gather(array, Tensor(_np.pad(_np.arange(array.shape[axis]), pair, kind)), axis)
     return array
 

@@ -142,9 +142,9 @@ def multi_dot(arrays: Sequence[Any]) -> Tensor:
         >>> print(multi_dot([Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]]), Tensor([[2.0]])]))
         [[22.]]
     """
-    tensors = [an_array("multi_dot", each) for each in arrays]
-    if len(tensors) < 2:
+    if len(arrays) < 2:
         raise ValueError("multi_dot: at least two arrays are expected")
+    tensors = [an_array("multi_dot", each) for each in arrays]
     if len(tensors) == 2:
         return dot(*tensors)
     row, column = tensors[0].ndim == 1, tensors[-1].ndim == 1

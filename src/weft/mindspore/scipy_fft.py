@@ -43,6 +43,8 @@ def _transform(name: str, x: Any, kind: Any, norm: Any, axes: list[int], sizes: 
 def _tensor(name: str, x: Any) -> Tensor:
     if not isinstance(x, Tensor) or x.dtype is dtypes.bool_:
         raise TypeError(f"{name}: a tensor of numbers is expected, not {getattr(x, 'dtype', type(x).__name__)}")
+    if x.ndim == 0 or 0 in x.shape:
+        raise ValueError(f"{name}: there is nothing to transform in a tensor of shape {x.shape}")
     return x
 
 

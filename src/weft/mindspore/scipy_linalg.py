@@ -8,6 +8,7 @@ import numpy as np
 
 from weft import dtypes, ops
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.mindspore.numpy_operands import common
 from weft.ops.linalg import lu_factors
 
@@ -28,7 +29,7 @@ def _matrix(name: str, what: str, value: Any, square: bool = True) -> Tensor:
         ValueError: it has not two dimensions, or is to be square and is not.
     """
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+        raise NoTensor(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
     if value.dtype not in _KINDS:
         raise TypeError(f"{name}: {what} must be int32, int64, float32 or float64, not {value.dtype}")
     if value.ndim != 2:
@@ -320,7 +321,7 @@ def solve_triangular(
     del overwrite_b, debug, check_finite
     for what, each in (("a", a), ("b", b)):
         if not isinstance(each, Tensor):
-            raise TypeError(f"solve_triangular: {what} must be a Tensor, not {type(each).__name__}")
+            raise NoTensor(f"solve_triangular: {what} must be a Tensor, not {type(each).__name__}")
     if a.dtype is not b.dtype:
         raise TypeError(f"solve_triangular: a is {a.dtype} and b {b.dtype}")
     if trans not in (0, 1, 2, "N", "T", "C"):
@@ -361,7 +362,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, driver: str | None = None) ->
     del rcond
     for what, each in (("A", A), ("B", B)):
         if not isinstance(each, Tensor):
-            raise TypeError(f"lstsq: {what} must be a Tensor, not {type(each).__name__}")
+            raise NoTensor(f"lstsq: {what} must be a Tensor, not {type(each).__name__}")
     if A.dtype is not B.dtype:
         raise TypeError(f"lstsq: A is {A.dtype} and B {B.dtype}")
     if driver not in _DRIVERS:

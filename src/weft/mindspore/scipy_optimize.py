@@ -16,6 +16,7 @@ import numpy as np
 from weft import dtypes, lazily, ops
 from weft.autodiff.grad import value_and_grad
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 
 __all__ = ["line_search", "linear_sum_assignment", "minimize"]
 
@@ -281,7 +282,7 @@ def minimize(
     if not isinstance(args, tuple):
         raise TypeError(f"minimize: args must be a tuple, not {type(args).__name__}")
     if not isinstance(x0, Tensor):
-        raise TypeError(f"minimize: x0 must be a Tensor, not {type(x0).__name__}")
+        raise NoTensor(f"minimize: x0 must be a Tensor, not {type(x0).__name__}")
     if method.lower() == "lagrange":
         raise NotImplementedError("minimize: the method LAGRANGE is not supported")
     if method.lower() not in ("bfgs", "lbfgs"):
@@ -362,7 +363,7 @@ def linear_sum_assignment(
         [0 1] [1 0]
     """
     if not isinstance(cost_matrix, Tensor):
-        raise TypeError(f"linear_sum_assignment: the costs must be a Tensor, not {type(cost_matrix).__name__}")
+        raise NoTensor(f"linear_sum_assignment: the costs must be a Tensor, not {type(cost_matrix).__name__}")
     if not isinstance(maximize, bool):
         raise TypeError(f"linear_sum_assignment: maximize must be a bool, not {type(maximize).__name__}")
     if cost_matrix.ndim != 2:

@@ -160,13 +160,16 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
 
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """While training, zeroes whole channels of (N, C, H, W) at random.
+    """While training, zeroes whole channels of (N, C, ...) at random.
 
     Example:
         >>> print(dropout2d(Tensor([[[[1.0]]]]), 0.5, training=False))
         [[[[1.]]]]
     """
-    return _written(input, ops.dropout2d(input, p, training), inplace)
+    flat = getattr(input, "ndim", 4) in (2, 3)
+    given = input.reshape((*input.shape[:2], -1, 1)) if flat else input
+    dropped = ops.dropout2d(given, p, training)
+    return _written(input, dropped.reshape(input.shape) if flat else dropped, inplace)
 
 
 def _batched(name: str, input: Any, rank: int) -> tuple[Any, bool]:

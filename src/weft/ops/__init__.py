@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from weft.core.operators import OPERATOR_CLASSES as _OPERATOR_CLASSES
 from weft.lazily import lazily as _lazily
-from weft.ops import _operands, element_types
+from weft.ops import _operands, element_types, setting_types
 from weft.ops import blocks as _blocks  # noqa: F401  (declares the operator classes)
 from weft.ops import further_methods as _further_methods  # noqa: F401  (attaches more methods)
 from weft.ops import methods as _methods  # noqa: F401  (attaches the methods)
@@ -70,6 +70,7 @@ from weft.ops.unpooling import *
 
 _operands.refuse_strangers(globals(), __name__, "host_call")
 element_types.attach()
+setting_types.attach()
 globals().update(_OPERATOR_CLASSES)
 
 #: public names: the functions and the operator classes

@@ -35,6 +35,8 @@ class Accepted(NamedTuple):
     @property
     def refused(self) -> frozenset[Any]:
         """The element types that are not taken, as NumPy knows them, or Python's classes."""
+        if self.kind == "alike":  # what is taken depends on another argument
+            return frozenset(each.np_dtype for each in dtypes.ALL)
         if self.kind:
             return _KINDS[self.kind]
         return frozenset(each.np_dtype for each in dtypes.ALL if each not in self.types)
@@ -55,9 +57,10 @@ _KINDS: Final = {"tensors": _NUMBERS, "sequences": _NUMBERS, "axes": frozenset({
 def parsed(table: str) -> dict[str, tuple[Accepted, ...]]:
     """A table of what functions take, by function.
 
-    A line has types or families of types, separated by spaces, or ``tensors``, ``sequences`` (no numbers) or ``axes``
-    (not None), a colon, and functions: ``ops.celu``; ``ops.einsum[1]`` for the argument at place 1; ``~ops.fmax`` where
-    promoted types count. A last word ``=> ValueError`` says what is raised.
+    A line has types or families of types, separated by spaces, or ``tensors``, ``sequences`` (no numbers), ``axes``
+    (not None) or ``alike`` (the type of the first tensor), a colon, and functions: ``ops.celu``; ``ops.einsum[1]`` for
+    the argument at place 1; ``~ops.fmax`` where promoted types count. A last word ``=> ValueError`` says what is
+    raised.
 
     Example:
         >>> (found,) = parsed("float16 float32: ops.lrn ~ops.fmax[1]")["ops.fmax"]
@@ -68,7 +71,7 @@ def parsed(table: str) -> dict[str, tuple[Accepted, ...]]:
     for line in filter(None, map(str.strip, table.splitlines())):
         words, _, rest = line.partition(":")
         names, _, error = rest.partition("=>")
-        kind = words if words in _KINDS else ""
+        kind = words if words in _KINDS or words == "alike" else ""
         taken = () if kind else tuple(dtypes.of(n) for word in words.split() for n in _FAMILIES.get(word, word).split())
         for each in names.split():
             name, _, place = each.lstrip("~").partition("[")
@@ -100,7 +103,7 @@ def accepting(
     """
     named = parameters or ("",) * len(rules)
     looks = tuple(
-        Look(rule.at, rule.refused, not rule.kind, _refusal(function, rule, name, parameter))
+        Look(rule.at, rule.refused, rule.kind in ("", "alike"), _refusal(function, rule, name, parameter))
         for rule, parameter in zip(rules, named, strict=True)
     )
     made = checked_form(function, looks, module)
@@ -111,7 +114,12 @@ def _refusal(function: Any, rule: Accepted, name: str, parameter: str) -> Callab
     """What looks closer at an argument, and raises where it is not taken."""
 
     def refuse(given: Any, operands: tuple[Any, ...]) -> None:
-        if rule.kind:
+        if rule.kind == "alike":
+            first = next(iter(_types_in(operands)), None)
+            if first is None or not isinstance(given, Tensor) or given.dtype is first:
+                return
+            taken, found = f"tensors of {first.np_dtype.name}", given.dtype.np_dtype.name
+        elif rule.kind:
             taken, found = rule.kind, type(given).__name__
             if type(given) not in _KINDS[rule.kind]:
                 return

@@ -110,7 +110,7 @@ def approximate_equal(x: Any, y: Any, *, tolerance: float = 1e-5) -> Any:
         [ True]
     """
     x, y = operands("approximate_equal", x, y)
-    return jnp.abs(x - y) < tolerance
+    return jnp.abs(x - y) < tolerance if x.dtype != bool else x == y
 
 
 @op(

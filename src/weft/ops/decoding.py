@@ -7,6 +7,7 @@ from typing import Any
 from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops.compare import not_equal
 from weft.ops.create import arange, full
 from weft.ops.cumulative import cumsum
@@ -25,7 +26,7 @@ __all__ = ["coalesce", "ctc_greedy_decoder", "sparse_segment_mean"]
 
 def _a_tensor(name: str, what: str, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+        raise NoTensor(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
     return value
 
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from weft import dtypes
 from weft.core.declare import op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops._kinks import vector_norm
 from weft.ops._rules import one_axis, operands
 from weft.ops._samples import A, B
@@ -22,7 +24,7 @@ __all__ = ["bidense", "combinations", "cosine_similarity", "dist", "pdist"]
 
 def _floats(name: str, what: str, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+        raise NoTensor(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
     if not value.dtype.is_floating:
         raise TypeError(f"{name}: {what} must be a tensor of floats, not of {value.dtype}")
     return value
@@ -152,7 +154,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
          [2 3]]
     """
     if not isinstance(input, Tensor):
-        raise TypeError(f"combinations: the input must be a Tensor, not {type(input).__name__}")
+        raise NoTensor(f"combinations: the input must be a Tensor, not {type(input).__name__}")
     if input.ndim != 1:
         raise ValueError(f"combinations: the input must have one dimension, not shape {input.shape}")
     if r < 1:
@@ -184,10 +186,11 @@ def bidense(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """
     for name, value in (("input1", input1), ("input2", input2), ("weight", weight), ("bias", bias)):
         if not isinstance(value, Tensor) and not (value is None and name == "bias"):
-            raise TypeError(f"bidense: {name} must be a Tensor, not {type(value).__name__}")
+            raise NoTensor(f"bidense: {name} must be a Tensor, not {type(value).__name__}")
     if input1.shape[:-1] != input2.shape[:-1]:
         raise ValueError(f"bidense: inputs of shapes {input1.shape} and {input2.shape} are no pairs of vectors")
     by_output = matmul(input1.expand_dims(-2).expand_dims(-2), weight)  # (..., outputs, 1, m)
     found = matmul(by_output, input2.expand_dims(-2).expand_dims(-1))
     found = found.reshape((*input1.shape[:-1], weight.shape[0]))
-    return found if bias is None else found + bias
+    found = found if bias is None else found + bias
+    return found.astype(dtypes.int64) if found.dtype.np_dtype.kind in "iu" else found  # it is a sum

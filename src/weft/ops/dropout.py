@@ -208,5 +208,6 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tens
             raise ValueError(f"rrelu: {what} must be in [0, 1], not {value}")
     if lower > upper:
         raise ValueError(f"rrelu: lower must be at most upper, not {lower} and {upper}")
-    slopes = float(lower) + float(upper - lower) * rand(*(input.shape or (1,)), dtype=input.dtype).reshape(input.shape)
-    return where(input >= 0.0, input, input * slopes)
+    floats = input if input.dtype.is_floating else input.astype(dtypes.float32)
+    slopes = float(lower) + float(upper - lower) * rand(*(input.shape or (1,)), dtype=floats.dtype).reshape(input.shape)
+    return where(floats >= 0.0, floats, floats * slopes).astype(input.dtype)

@@ -84,6 +84,42 @@ complex: ops.view_as_real
 float32: linalg.qr
 floats: F.leaky_relu
 integers floats complex: ~ops.sub ~mnp.subtract
+float16 float32: ops.affine_grid ops.deformable_conv2d ops.dist ops.intopk mint.batch_norm_stats
+float32 float64: ops.ctc_loss Tensor.igamma Tensor.igammac
+float16 bfloat16 float32: ops.cosine_similarity ops.soft_shrink Tensor.hardshrink Tensor.soft_shrink
+float16 float32 float64: ops.coalesce[1] ops.fractional_max_pool3d ops.sparse_segment_mean Tensor.lu_solve
+int32 float16 float32: Tensor.inplace_update
+floats: ops.bernoulli_ext
+float32 float64 complex: ops.dense_to_sparse_csr ops.orgqr ops.ormqr ops.stft Tensor.orgqr Tensor.ormqr Tensor.to_csr
+float16 float32 float64 complex: Tensor.renorm
+int8 int16 int32 float16 float32: Tensor.fills
+int32 int64 float16 float32 float64: ops.fractional_max_pool2d
+bool int64 floats complex: Tensor.logsumexp
+signed uint8 float16 float32 float64: ops.lu_unpack Tensor.fill_diagonal
+bool signed uint8 floats: ops.lp_pool1d ops.lp_pool2d ops.uniform_
+int8 int16 int32 int64 uint8 uint16 float16 float32 float64: ops.crop_and_resize
+bool int8 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32: ops.diff_ext
+integers float16 float32 float64: ops.adaptive_max_pool3d ops.channel_shuffle ops.space_to_batch_nd
+integers floats: ops.batch_to_space_nd ops.matrix_diag_part ops.matrix_set_diag ops.max_unpool1d ops.max_unpool2d
+integers floats: ops.max_unpool3d Tensor.scatter_div Tensor.scatter_max Tensor.scatter_min Tensor.scatter_mul
+integers floats: Tensor.scatter_sub Tensor.top_k
+bool integers floats: ops.float_power_ext
+integers float16 float32 float64 complex: Tensor.index_put
+integers floats complex: mnp.count_nonzero Tensor.cov
+integers: mnp.bitwise_not
+float16 float32 float64: op.AdaptiveAvgPool2D op.BesselI0 op.BesselI1 op.CeLU
+float32 float64: ~op.Hypot op.Igamma op.Igammac op.NextAfter op.Polar op.Zeta
+bool signed uint8 float32 float64: op.MatrixPower
+int32 int64 floats: ops.rrelu
+float16 float32 float64: Tensor.random_categorical
+alike: ops.addcdiv[1] ops.addcmul[1] ops.ger[1] ops.heaviside[1] ops.igamma[1] ops.igammac[1] ops.isclose[1]
+alike: ops.nextafter[1] ops.polar[1] ops.zeta[1] ops.tensor_scatter_add[2] ops.tensor_scatter_div[2]
+alike: ops.tensor_scatter_max[2] ops.tensor_scatter_min[2] ops.tensor_scatter_mul[2] ops.tensor_scatter_sub[2]
+alike: Tensor.scatter_div[2] Tensor.scatter_max[2] Tensor.scatter_min[2] Tensor.scatter_mul[2] Tensor.scatter_sub[2]
+alike: op.Addcdiv[1] op.Addcmul[1] op.Ger[1] op.Heaviside[1] op.Igamma[1] op.Igammac[1] op.IsClose[1] op.NextAfter[1]
+alike: op.Polar[1] op.Zeta[1] op.SigmoidCrossEntropyWithLogits[1] op.TensorScatterUpdate[2] op.TensorScatterAdd[2]
+alike: op.TensorScatterSub[2] op.TensorScatterMax[2] op.TensorScatterMin[2] op.TensorScatterMul[2]
+alike: op.TensorScatterDiv[2]
 tensors: ops.eq ops.equal ops.less ops.lt ops.gcd[1] ops.logical_and ops.logical_and[1] ops.logical_or
 tensors: ops.logical_or[1] ops.logical_xor ops.logical_xor[1]
 tensors: mint.eq mint.less mint.lt mint.fmod mint.gcd[1] mint.logical_and mint.logical_and[1] mint.logical_or

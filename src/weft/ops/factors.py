@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from weft import dtypes
+from weft import dtypes, lazily
 from weft.core.declare import op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops._rules import floating, numbers, one_axis
 from weft.ops._samples import one
 from weft.ops.create import eye
@@ -22,7 +23,15 @@ from weft.ops.select import where
 from weft.ops.shape import tril, triu
 from weft.ops.statistics import norm
 
-__all__ = ["geqrf", "lstsq", "lu_unpack", "matrix_norm", "matrix_set_diag", "orgqr", "ormqr"]
+if TYPE_CHECKING:
+    from weft.ops import segments
+else:
+    segments = lazily.deferred("weft.ops.segments")
+
+__all__ = [
+    "geqrf", "lstsq", "lu_unpack", "matrix_diag", "matrix_diag_part", "matrix_norm", "matrix_set_diag", "orgqr",
+    "ormqr",
+]  # fmt: skip
 
 _TALL = np.array([[3.0, 1.0], [0.25, 2.0], [0.75, 0.5]], np.float32)
 _TAU = np.array([1.25, 1.5], np.float32)
@@ -30,7 +39,7 @@ _TAU = np.array([1.25, 1.5], np.float32)
 
 def _a_matrix(name: str, what: str, value: Any, least: int = 2) -> Tensor:
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+        raise NoTensor(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
     if value.ndim < least:
         raise ValueError(f"{name}: {what} must have at least {least} dimensions, not shape {value.shape}")
     return value
@@ -59,8 +68,10 @@ def geqrf(input: Any) -> Any:
 @op("HouseholderFactors", classes=(), multiple=True, no_gradient="LAPACK's reflections", samples=one(_TALL))
 def _geqrf(x: Any) -> Any:
     """Upper triangle and reflections of a QR decomposition, and the coefficients of the reflections."""
-    factors, coefficients = jnp.linalg.qr(floating(x), mode="raw")
-    return jnp.swapaxes(factors, -1, -2), coefficients
+    x = floating(x)
+    half = x.dtype in (jnp.float16, jnp.bfloat16)  # LAPACK has no such types
+    factors, coefficients = jnp.linalg.qr(x.astype(jnp.float32) if half else x, mode="raw")
+    return jnp.swapaxes(factors, -1, -2).astype(x.dtype), coefficients.astype(x.dtype)
 
 
 def _reflected(vectors: Any, coefficients: Any, x: Any, adjoint: bool) -> Any:
@@ -282,6 +293,69 @@ def matrix_norm(A: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool =
 
 
 _ALIGNED: Final = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
+
+
+def matrix_diag(
+    x: Any, k: Any = 0, num_rows: Any = -1, num_cols: Any = -1, padding_value: Any = 0, align: str = "RIGHT_LEFT"
+) -> Any:
+    """Matrices with diagonals, and a number elsewhere.
+
+    Args:
+        x: the elements of one diagonal, (..., length), or of several ones from the highest down,
+            (..., number, length of the longest).
+        k: which diagonal, or a tensor of the lowest and the highest; those above the main one are positive.
+        num_rows: how many rows; -1 for as many as the diagonals need.
+        num_cols: how many columns; -1 likewise.
+        padding_value: the number elsewhere.
+        align: where shorter diagonals stand in their rows (see `matrix_set_diag`).
+
+    Returns:
+        Tensor: of shape (..., rows, columns).
+
+    Raises:
+        TypeError: `x` is no tensor.
+        ValueError: the sizes do not fit, or `align` is another word.
+
+    Example:
+        >>> print(matrix_diag(Tensor([1, 2])))
+        [[1 0]
+         [0 2]]
+        >>> print(matrix_diag(Tensor([1, 2]), k=1, padding_value=9))
+        [[9 1 9]
+         [9 9 2]
+         [9 9 9]]
+    """
+    given = _a_matrix("matrix_diag", "x", x, 1)
+    return segments.MatrixDiagV3(align)(given, k, num_rows, num_cols, padding_value)
+
+
+def matrix_diag_part(x: Any, k: Any = 0, padding_value: Any = 0, align: str = "RIGHT_LEFT") -> Any:
+    """The diagonals of matrices, as a table if they are several.
+
+    Args:
+        x: tensor of shape (..., m, n).
+        k: which diagonal, or a tensor of the lowest and the highest; those above the main one are positive.
+        padding_value: the number that fills up shorter diagonals.
+        align: where shorter diagonals stand in their rows (see `matrix_set_diag`).
+
+    Returns:
+        Tensor: one diagonal, (..., length), or several ones from the highest down, (..., number, longest).
+
+    Raises:
+        TypeError: `x` is no tensor.
+        ValueError: there are no such diagonals, or `align` is another word.
+
+    Example:
+        >>> print(matrix_diag_part(Tensor([[1, 2], [3, 4]])))
+        [1 4]
+        >>> print(matrix_diag_part(Tensor([[1, 2], [3, 4]]), Tensor([0, 1])))
+        [[0 2]
+         [1 4]]
+    """
+    given = _a_matrix("matrix_diag_part", "x", x)
+    if isinstance(padding_value, Tensor) and padding_value.dtype is not given.dtype:
+        raise TypeError(f"matrix_diag_part: padding_value must be of {given.dtype}, not of {padding_value.dtype}")
+    return segments.MatrixDiagPartV3(align)(given, k, padding_value)
 
 
 def matrix_set_diag(x: Any, diagonal: Any, k: Any = 0, align: str = "RIGHT_LEFT") -> Any:

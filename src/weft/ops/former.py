@@ -8,6 +8,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops import activation, compare, create, cumulative, joining, math, matmul, padding, pool, random
 from weft.ops import loss as losses
 from weft.ops import shape as shapes
@@ -41,7 +42,7 @@ scalar_min = min
 
 def _a_tensor(name: str, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}: the input must be a Tensor, not {type(value).__name__}")
+        raise NoTensor(f"{name}: the input must be a Tensor, not {type(value).__name__}")
     return value
 
 

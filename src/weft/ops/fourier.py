@@ -12,6 +12,7 @@ from weft.core.declare import op
 from weft.core.describing import described
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops._rules import one_axis
 from weft.ops._samples import A
 from weft.ops.shape import roll
@@ -71,9 +72,11 @@ def _transform(x: Any, *, kind: str, n: int, axis: int, norm: str) -> Any:
 
 def _numbers(name: str, input: Any) -> Tensor:
     if not isinstance(input, Tensor):
-        raise TypeError(f"{name}: the input must be a Tensor, not {type(input).__name__}")
+        raise NoTensor(f"{name}: the input must be a Tensor, not {type(input).__name__}")
     if input.dtype is dtypes.bool_:
         raise TypeError(f"{name}: the input must be a tensor of numbers, not of bools")
+    if 0 in input.shape:
+        raise ValueError(f"{name}: there is nothing to transform in a tensor of shape {input.shape}")
     return input
 
 
@@ -402,7 +405,7 @@ def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
 
 def _shifted(name: str, input: Any, dim: Any, sign: int) -> Tensor:
     if not isinstance(input, Tensor):
-        raise TypeError(f"{name}: the input must be a Tensor, not {type(input).__name__}")
+        raise NoTensor(f"{name}: the input must be a Tensor, not {type(input).__name__}")
     axes = range(input.ndim) if dim is None else dim if isinstance(dim, (list, tuple)) else (dim,)
     axes = tuple(one_axis(name, axis, input.ndim) for axis in axes)
     shifts = tuple(input.shape[axis] // 2 if sign > 0 else -(input.shape[axis] // 2) for axis in axes)

@@ -40,7 +40,6 @@ from weft.ops.methods import in_place
 
 _SAME: tuple[tuple[Any, str], ...] = (
     (activation, "hardshrink"),
-    (compare, "approximate_equal"),
     (create, "fills"),
     (elementwise, "inv"),
     (factors, "geqrf lstsq orgqr ormqr"),
@@ -164,9 +163,20 @@ def _method_pin_memory(self: Any) -> Any:
     return self
 
 
-def _method_new_empty(self: Any, *size: Any, dtype: Any = None, device: Any = None) -> Any:
+def _method_approximate_equal(self: Any, other: Any, tolerance: float = 1e-5) -> Any:
+    """Whether elements differ by less than a tolerance; see `ops.approximate_equal`.
+
+    Raises:
+        ValueError: `other` is no tensor.
+    """
+    if not isinstance(other, Tensor):
+        raise ValueError(f"approximate_equal: other must be a Tensor, not {type(other).__name__}")
+    return compare.approximate_equal(self, other, tolerance)
+
+
+def _method_new_empty(self: Any, size: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """A tensor of another shape and this element type, whose elements are zeros."""
-    return create.zeros(flat_numbers(size), self.dtype if dtype is None else dtype)
+    return create.zeros(flat_numbers((size,)), self.dtype if dtype is None else dtype)
 
 
 def _method_qr(self: Any, some: bool = True) -> Any:
@@ -222,13 +232,19 @@ def _method_set_const_arg(self: Any, const_arg: bool = True) -> Any:
     return self
 
 
+#: element types whose sums are of int64
+_SUMMED = frozenset({dtypes.bool_, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.uint8})
+
+
 def _method_sum_to_size(self: Any, *size: Any) -> Any:
     """The sums over the dimensions in which a smaller shape has the size 1, or which it lacks."""
+    if any(isinstance(each, str) for each in size):
+        raise ValueError(f"sum_to_size: sizes are ints, not {size}")
     wanted = flat_numbers(size)
     given = self.shape[max(self.ndim - len(wanted), 0) :]
     if len(wanted) != len(given) or any(w not in (1, g) for w, g in zip(wanted, given, strict=True)):
         raise ValueError(f"sum_to_size: {wanted} does not expand to the shape {self.shape}")
-    return shape.sum_to(self, wanted)
+    return shape.sum_to(self.astype(dtypes.int64) if self.dtype in _SUMMED else self, wanted)
 
 
 def _method_triangular_solve(
@@ -239,7 +255,13 @@ def _method_triangular_solve(
 
 
 def _method_to_(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
-    """The tensor itself, on the one device that there is."""
+    """The tensor itself, on the one device that there is.
+
+    Raises:
+        ValueError: no device is given.
+    """
+    if not isinstance(device, str):
+        raise ValueError(f"to_: a device is expected, not {device!r}")
     return self
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from weft.core.declare import op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops.activation import silu
 from weft.ops.joining import chunk
 from weft.ops.norm import rms_norm
@@ -21,7 +22,7 @@ _ROWS = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]], np.float32)
 
 def _a_tensor(name: str, what: str, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+        raise NoTensor(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
     return value
 
 

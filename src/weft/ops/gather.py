@@ -566,6 +566,12 @@ def _with(x: Any, index: Any, value: Any) -> Any:
 # -- writing parameters --------------------------------------------------------------------------------------
 
 
+def _check_kind(name: str, written: Any, updates: Any) -> None:
+    """Refuse floats where a Parameter holds none: they would be cut off without a word."""
+    if isinstance(updates, Tensor) and updates.dtype.is_floating and written.dtype.np_dtype.kind in "biu":
+        raise TypeError(f"{name}: updates of {updates.dtype} do not fit a Parameter of {written.dtype}")
+
+
 def _row_writer(reduction: str, sentence: str, result: str) -> Any:
     name = f"scatter_{reduction}"
 
@@ -575,6 +581,7 @@ def _row_writer(reduction: str, sentence: str, result: str) -> Any:
         shape = (*indices.shape, *input_x.shape[1:])
         updates = updates if isinstance(updates, Tensor) else tensor(updates)
         updates = updates if updates.shape == shape else broadcast_to(updates, shape)
+        _check_kind(name, input_x, updates)
         return write(input_x, _tensor_scatter(input_x, points, updates, reduction=reduction), name)
 
     function.__name__ = function.__qualname__ = name
@@ -587,6 +594,9 @@ def _row_writer(reduction: str, sentence: str, result: str) -> Any:
 
     Returns:
         Parameter: `input_x`.
+
+    Raises:
+        TypeError: the updates are floats, and the Parameter holds none.
 
     Example:
         >>> import weft
@@ -601,6 +611,7 @@ def _point_writer(reduction: str, sentence: str, result: str) -> Any:
     name = f"scatter_nd_{reduction}"
 
     def function(input_x: Any, indices: Any, updates: Any, use_locking: bool = False) -> Any:
+        _check_kind(name, input_x, updates)
         return write(input_x, _tensor_scatter(input_x, tensor(indices), updates, reduction=reduction), name)
 
     function.__name__ = function.__qualname__ = name
@@ -613,6 +624,9 @@ def _point_writer(reduction: str, sentence: str, result: str) -> Any:
 
     Returns:
         Parameter: `input_x`.
+
+    Raises:
+        TypeError: the updates are floats, and the Parameter holds none.
 
     Example:
         >>> import weft

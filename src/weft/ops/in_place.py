@@ -6,6 +6,7 @@ from typing import Any
 
 from weft.core.describing import described
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops.state import stop_gradient
 
 __all__ = [
@@ -23,7 +24,7 @@ _WRITTEN = described(
 
 def _a_tensor(name: str, value: Any, generator: Any = None) -> Tensor:
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}: the input must be a Tensor, not {type(value).__name__}")
+        raise NoTensor(f"{name}: the input must be a Tensor, not {type(value).__name__}")
     if generator is not None:
         raise NotImplementedError(f"{name}: random numbers follow set_seed; generator must be None")
     return value

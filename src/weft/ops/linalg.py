@@ -17,7 +17,7 @@ from weft.ops._kinks import vector_norm as norm_of
 from weft.ops._rules import all_axes, floating, promoted
 from weft.ops._samples import Samples, one
 from weft.ops.reduce import reduce_sum
-from weft.ops.shape import diag_embed, diagonal
+from weft.ops.shape import diagonal
 
 if TYPE_CHECKING:
     from jax.scipy import linalg
@@ -27,7 +27,7 @@ else:
 __all__ = [
     "adjoint", "cdist", "cholesky", "cholesky_inverse", "cholesky_solve", "cond", "det", "eig", "eigh", "eigvals",
     "inverse", "log_matrix_determinant", "logdet", "lu_solve", "matrix_band_part", "matrix_determinant",
-    "matrix_diag", "matrix_diag_part", "matrix_exp", "matrix_inverse", "matrix_power", "matrix_rank",
+    "matrix_exp", "matrix_inverse", "matrix_power", "matrix_rank",
     "matrix_solve", "pinv", "qr", "slogdet", "solve", "svd", "trace", "triangular_solve", "vector_norm",
 ]  # fmt: skip
 
@@ -420,27 +420,6 @@ def matrix_band_part(x: Any, *, lower: int, upper: int) -> Any:
     return jnp.where(keep, x, 0)
 
 
-def matrix_diag(x: Any) -> Any:
-    """Matrices whose diagonals are the last dimension.
-
-    Example:
-        >>> print(matrix_diag(Tensor([1, 2])))
-        [[1 0]
-         [0 2]]
-    """
-    return diag_embed(x)
-
-
-def matrix_diag_part(x: Any) -> Any:
-    """The diagonals of matrices.
-
-    Example:
-        >>> print(matrix_diag_part(Tensor([[1, 2], [3, 4]])))
-        [1 4]
-    """
-    return diagonal(x, 0, -2, -1)
-
-
 @op("Cdist", init="p=2.0", samples=one(_TALL, _TALL + np.float32(0.5), p=2.0))
 def cdist(x1: Any, x2: Any, *, p: float = 2.0) -> Any:
     """Distances between the rows of two matrices.
@@ -459,7 +438,17 @@ matrix_determinant = det
 matrix_inverse = inverse
 
 operator_class("Trace", trace)
-operator_class("Svd", svd, "full_matrices=False, compute_uv=True")
+
+
+def _svd_operator(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+    """Singular value decomposition: ``Svd(full_matrices, compute_uv)(x)``: values, left and right vectors; without
+    `compute_uv` a zero instead of either vectors.
+    """
+    found = svd(input, full_matrices, compute_uv)
+    return found if compute_uv else (found, *(Tensor(np.zeros(1, found.dtype.np_dtype)) for _ in range(2)))
+
+
+operator_class("Svd", _svd_operator, "full_matrices=False, compute_uv=True")
 
 
 @op(
@@ -523,6 +512,7 @@ def vector_norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False
     """
     if isinstance(ord, bool) or not isinstance(ord, (int, float)):
         raise TypeError(f"vector_norm: ord must be a number, not {type(ord).__name__}")
-    x = x if dtype is None else x.astype(dtype)
+    kind = dtype if dtype is not None or x.dtype.is_floating or x.is_complex() else dtypes.float32
+    x = x if kind is None else x.astype(kind)
     axes = tuple(range(x.ndim)) if axis is None else all_axes("vector_norm", freeze(axis), x.ndim)
     return _vector_norm(x, float(ord), axes, bool(keepdims))

@@ -13,6 +13,7 @@ from weft.core.declare import op
 from weft.core.describing import described
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops._kinks import rectified
 from weft.ops.activation import logsigmoid
 
@@ -31,7 +32,7 @@ _DESCRIBED: Final = described(
 def _check(name: str, input: Any, target: Any, reduction: Any) -> None:
     for what, value in (("input", input), ("target", target)):
         if not isinstance(value, Tensor):
-            raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+            raise NoTensor(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
     if not input.dtype.is_floating:
         raise TypeError(f"{name}: input must be a tensor of floats, not of {input.dtype}")
     if reduction not in _REDUCTIONS:

@@ -26,6 +26,7 @@ from weft.ops import (
     cumulative,
     elementwise,
     gather,
+    images,
     joining,
     linalg,
     logic,
@@ -311,9 +312,14 @@ def _method_resize(self: Any, *new_shape: Any) -> Any:
     return shapes.reshape(flat[:count], wanted)
 
 
-def _method_unfold(self: Any, dimension: int, size: int, step: int) -> Any:
-    """Windows of an axis as a new last dimension."""
-    return joining.unfold_windows(self, dimension, size, step)
+def _method_unfold(self: Any, *args: Any, **named: Any) -> Any:
+    """``x.unfold(dimension, size, step)``: windows of an axis as a new last dimension;
+    ``x.unfold(kernel_size, dilation=1, padding=0, stride=1)``: patches of images, see `ops.unfold`.
+    """
+    windows = len(args) == 3 and not named and all(isinstance(each, int) for each in args)
+    if windows or not {"dimension", "size", "step"}.isdisjoint(named):
+        return joining.unfold_windows(self, *args, **named)
+    return images.unfold(self, *args, **named)
 
 
 # -- types -------------------------------------------------------------------------------------------------------

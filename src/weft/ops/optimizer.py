@@ -11,7 +11,7 @@ import numpy as np
 from weft.core.dispatch import apply
 from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.primitive import Primitive, Sample
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, present
 
 # -- the arithmetic, on arrays ---------------------------------------------------------------------------------------
 
@@ -237,7 +237,8 @@ SGD = Primitive(
 class _Update(Operator):
     """Base: computes new values and writes them into the Parameters it was called with."""
 
-    def _write(self, targets: tuple[Tensor, ...], values: tuple[Tensor, ...]) -> None:
+    def _write(self, targets: tuple[Tensor, ...], values: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Write, and return what the Parameters then hold."""
         for target, value in zip(targets, values, strict=True):
             if not isinstance(target, Tensor):
                 raise TypeError(f"{self.name} writes into Parameters, not {type(target).__name__}")
@@ -245,6 +246,7 @@ class _Update(Operator):
                 raise ValueError(f"{self.name}: a gradient does not fit a parameter of shape {target.shape}")
         for target, value in zip(targets, values, strict=True):
             target.rebind(value)
+        return tuple(map(present, targets))
 
 
 class ApplyMomentum(_Update):
@@ -271,8 +273,7 @@ class ApplyMomentum(_Update):
     def __call__(self, variable: Any, accumulation: Any, learning_rate: Any, gradient: Any, momentum: Any) -> Any:
         settings = (bool(self.use_nesterov), float(self.gradient_scale))
         values = apply(MOMENTUM, (variable, accumulation, learning_rate, gradient, momentum), settings)
-        self._write((variable, accumulation), values)
-        return variable
+        return self._write((variable, accumulation), values)[0]
 
 
 class Adam(_Update):
@@ -306,8 +307,7 @@ class Adam(_Update):
         gradient: Any,
     ) -> Any:
         operands = (var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient)
-        self._write((var, m, v), apply(ADAM, operands, (bool(self.use_nesterov),)))
-        return var, m, v
+        return self._write((var, m, v), apply(ADAM, operands, (bool(self.use_nesterov),)))
 
 
 class AdamWeightDecay(_Update):
@@ -328,8 +328,8 @@ class AdamWeightDecay(_Update):
     def __call__(
         self, var: Any, m: Any, v: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any, decay: Any, gradient: Any
     ) -> Any:
-        self._write((var, m, v), apply(ADAM_WEIGHT_DECAY, (var, m, v, lr, beta1, beta2, epsilon, decay, gradient)))
-        return var, m, v
+        operands = (var, m, v, lr, beta1, beta2, epsilon, decay, gradient)
+        return self._write((var, m, v), apply(ADAM_WEIGHT_DECAY, operands))
 
 
 class SGDOperator(_Update):
@@ -368,8 +368,7 @@ class ApplyGradientDescent(_Update):
         self.fixed = {}
 
     def __call__(self, var: Any, alpha: Any, delta: Any) -> Any:
-        self._write((var,), (apply(DESCENT, (var, alpha, delta)),))
-        return var
+        return self._write((var,), (apply(DESCENT, (var, alpha, delta)),))[0]
 
 
 class ApplyAdagrad(_Update):
@@ -388,8 +387,7 @@ class ApplyAdagrad(_Update):
         self.fixed = {"update_slots": update_slots}
 
     def __call__(self, var: Any, accum: Any, lr: Any, grad: Any) -> Any:
-        self._write((var, accum), apply(ADAGRAD, (var, accum, lr, grad), (bool(self.update_slots),)))
-        return var, accum
+        return self._write((var, accum), apply(ADAGRAD, (var, accum, lr, grad), (bool(self.update_slots),)))
 
 
 class ApplyRMSProp(_Update):
@@ -419,8 +417,7 @@ class ApplyRMSProp(_Update):
         epsilon: Any,
     ) -> Any:
         operands = (var, mean_square, moment, learning_rate, grad, decay, momentum, epsilon)
-        self._write((var, mean_square, moment), apply(RMSPROP, operands))
-        return var
+        return self._write((var, mean_square, moment), apply(RMSPROP, operands))[0]
 
 
 OPERATOR_CLASSES.update(

@@ -8,6 +8,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops.activation import softmax
 from weft.ops.create import full
 from weft.ops.cumulative import cumsum
@@ -44,7 +45,7 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int =
         1.0
     """
     if not isinstance(logits, Tensor):
-        raise TypeError(f"gumbel_softmax: the logits must be a Tensor, not {type(logits).__name__}")
+        raise NoTensor(f"gumbel_softmax: the logits must be a Tensor, not {type(logits).__name__}")
     if logits.dtype not in (dtypes.float16, dtypes.float32):
         raise TypeError(f"gumbel_softmax: the logits must be of float16 or float32, not of {logits.dtype}")
     if not isinstance(tau, float):
@@ -83,7 +84,7 @@ def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) ->
          [0]] [ True False]
     """
     if not isinstance(input_x, Tensor):
-        raise TypeError(f"choice_with_mask: the input must be a Tensor, not {type(input_x).__name__}")
+        raise NoTensor(f"choice_with_mask: the input must be a Tensor, not {type(input_x).__name__}")
     if input_x.dtype is not dtypes.bool_:
         raise TypeError(f"choice_with_mask: the input must be a tensor of bools, not of {input_x.dtype}")
     for name, value in (("count", count), ("seed", seed)):
@@ -114,7 +115,7 @@ def _classes(
 ) -> None:
     """Check what candidates are drawn by."""
     if not isinstance(true_classes, Tensor):
-        raise TypeError(f"{name}: true_classes must be a Tensor, not {type(true_classes).__name__}")
+        raise NoTensor(f"{name}: true_classes must be a Tensor, not {type(true_classes).__name__}")
     numbers = {"num_true": num_true, "num_sampled": num_sampled, "range_max": range_max, "seed": seed}
     for what, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, int):

@@ -504,6 +504,8 @@ def reverse_sequence(x: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int =
         >>> print(reverse_sequence(Tensor([[1, 2, 3]]), Tensor([2]), 1))
         [[2 1 3]]
     """
+    if seq_dim == batch_dim:
+        raise ValueError(f"reverse_sequence: the sequences and the batch cannot both be dimension {seq_dim}")
     moved = jnp.moveaxis(x, (batch_dim, seq_dim), (0, 1))
     position = jnp.arange(moved.shape[1])
     lengths = seq_lengths[:, None]

@@ -218,6 +218,8 @@ def _euclidean_norm(x: Tensor, axes: Any, *, keep_dims: bool) -> Tensor:
     Args:
         keep_dims: whether the axes stay, of size 1.
     """
+    if not isinstance(axes, (tuple, list)):
+        raise TypeError(f"EuclideanNorm: axes must be a tuple of ints, not {type(axes).__name__}")
     return sqrt(reduce_sum(x * x, numbers(axes), keep_dims)).astype(x.dtype)
 
 

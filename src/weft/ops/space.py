@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops.images import fold
 from weft.ops.joining import zero_pad
 from weft.ops.matmul import matmul
@@ -18,7 +19,7 @@ __all__ = ["affine_grid", "batch_to_space_nd", "channel_shuffle", "col2im", "spa
 
 def _a_tensor(name: str, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}: the input must be a Tensor, not {type(value).__name__}")
+        raise NoTensor(f"{name}: the input must be a Tensor, not {type(value).__name__}")
     return value
 
 

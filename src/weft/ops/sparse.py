@@ -12,6 +12,7 @@ from weft.core.declare import add_method, op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
+from weft.errors import NoTensor
 from weft.ops.elementwise import abs as absolute
 from weft.ops.gather import unsorted_segment_sum
 from weft.ops.joining import stack
@@ -73,13 +74,38 @@ def _checked(name: str, indices: Any, values: Any, shape: Any) -> None:
             raise TypeError(f"For {name}, {what!r} must be Tensor, but got {type(each)}.")
     if not isinstance(shape, tuple):
         raise TypeError(f"For {name}, 'shape' must be tuple, but got {type(shape)}.")
-    if indices.dtype not in _INDICES:
-        raise TypeError(
-            f"For {name}, the type of 'indices' must be one of [int16, int32, int64], but got {indices.dtype}."
-        )
     for size in shape:
         if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
             raise ValueError(f"For {name}, 'shape' must hold positive ints, but got {shape}.")
+
+
+def _a_summand(name: str, other: Any) -> Tensor:
+    """What is added to a sparse matrix: no number, which would fill it up."""
+    if not isinstance(other, Tensor):
+        raise NoTensor(f"{name}: a matrix is expected as summand, not {type(other).__name__}")
+    return other
+
+
+def _check_type(name: str, what: str, indices: Tensor) -> None:
+    if indices.dtype not in _INDICES:
+        raise TypeError(
+            f"For {name}, the type of {what!r} must be one of [int16, int32, int64], but got {indices.dtype}."
+        )
+
+
+def check_places(name: str, *matrices: Any) -> None:
+    """Refuse matrices whose places are not of int64.
+
+    Args:
+        name: the function that takes no others.
+        matrices: COOTensors.
+
+    Raises:
+        TypeError: one has places of another type.
+    """
+    for each in matrices:
+        if each.indices.dtype is not dtypes.int64:
+            raise TypeError(f"{name}: the indices of a COOTensor must be of int64 here, not {each.indices.dtype}")
 
 
 class RowTensor:
@@ -106,6 +132,7 @@ class RowTensor:
         if row_tensor is not None:
             indices, values, shape = row_tensor.indices, row_tensor.values, row_tensor.dense_shape
         _checked("RowTensor", indices, values, shape)
+        _check_type("RowTensor", "indices", indices)
         if indices.ndim != 1 or values.ndim < 1 or indices.shape[0] != values.shape[0]:
             raise ValueError(f"For RowTensor, there are {values.shape} values for indices of shape {indices.shape}.")
         self.indices = indices
@@ -220,6 +247,7 @@ class COOTensor(_Matrix):
                 f"For COOTensor, indices of shape (n, 2) and values of shape (n,) are expected, not {indices.shape} "
                 f"and {values.shape}."
             )
+        _check_type("COOTensor", "indices", indices)
         self.indices = indices
         self.values = values
         self.shape = shape
@@ -248,7 +276,12 @@ class COOTensor(_Matrix):
 
     @transparent
     def coalesce(self) -> COOTensor:
-        """The matrix with one element at each place."""
+        """The matrix with one element at each place.
+
+        Raises:
+            TypeError: the places are of another type than int64.
+        """
+        check_places("coalesce", self)
         return dense_to_sparse_coo(self.to_dense())
 
     @transparent
@@ -258,7 +291,11 @@ class COOTensor(_Matrix):
         Args:
             other: the other.
             thresh: elements whose sum is smaller are left out.
+
+        Raises:
+            TypeError: the places are of another type than int64.
         """
+        check_places("add", self, other)
         total = self.to_dense() + other.to_dense()
         if thresh is not None:
             total = total * (absolute(total) >= thresh).astype(total.dtype)
@@ -268,13 +305,13 @@ class COOTensor(_Matrix):
     def __add__(self, other: Any) -> Any:
         if isinstance(other, COOTensor):
             return self.add(other)
-        return self.to_dense() + other
+        return self.to_dense() + _a_summand("COOTensor", other)
 
     @transparent
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, COOTensor):
             return self.add(COOTensor(other.indices, -other.values, other.shape))
-        return self.to_dense() - other
+        return self.to_dense() - _a_summand("COOTensor", other)
 
     def __repr__(self) -> str:
         return (
@@ -318,6 +355,8 @@ class CSRTensor(_Matrix):
             raise ValueError(f"For CSRTensor, indptr must have length (1 + shape[0]), but got: {indptr.shape[0]}")
         if indices.ndim != 1 or values.shape != indices.shape:
             raise ValueError(f"For CSRTensor, there are values of shape {values.shape} for {indices.shape} columns.")
+        for what, each in (("indptr", indptr), ("indices", indices)):
+            _check_type("CSRTensor", what, each)
         self.indptr = indptr
         self.indices = indices
         self.values = values
@@ -397,13 +436,13 @@ class CSRTensor(_Matrix):
     def __add__(self, other: Any) -> Any:
         if isinstance(other, CSRTensor):
             return self.add(other, 1, 1)
-        return self.to_dense() + other
+        return self.to_dense() + _a_summand("CSRTensor", other)
 
     @transparent
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, CSRTensor):
             return self.add(other, 1, -1)
-        return self.to_dense() - other
+        return self.to_dense() - _a_summand("CSRTensor", other)
 
     @transparent
     def sum(self, axis: int) -> Tensor:

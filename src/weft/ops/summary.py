@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from weft.core import trace as trace_module
 from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.tensor import Tensor, data_of, wrap
+from weft.errors import NoTensor
 from weft.ops.host import host_call
 
 __all__ = [
@@ -80,7 +81,7 @@ class _Summary(Operator):
         if not name:
             raise ValueError(f"{self.name}: name is empty")
         if not isinstance(value, Tensor):
-            raise TypeError(f"{self.name}: value must be a Tensor, not {type(value).__name__}")
+            raise NoTensor(f"{self.name}: value must be a Tensor, not {type(value).__name__}")
         least, most = self.dimensions
         if not least <= value.ndim <= most:
             wanted = f"{least}" if least == most else f"{least} or more" if most >= 1 << 31 else f"{least} to {most}"

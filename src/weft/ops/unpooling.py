@@ -14,6 +14,7 @@ from weft.core.describing import described
 from weft.core.dispatch import apply
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.errors import NoTensor
 from weft.ops._kinks import root
 from weft.ops.conv import per_dimension
 from weft.ops.create import zeros
@@ -30,7 +31,7 @@ __all__ = [
 
 def _a_tensor(name: str, value: Any, ranks: tuple[int, ...]) -> Tensor:
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name}: the input must be a Tensor, not {type(value).__name__}")
+        raise NoTensor(f"{name}: the input must be a Tensor, not {type(value).__name__}")
     if value.ndim not in ranks:
         wanted = " or ".join(map(str, ranks))
         raise ValueError(f"{name}: the input must have {wanted} dimensions, not shape {value.shape}")
@@ -60,6 +61,7 @@ def _power_pool(rank: int, x: Any, norm_type: Any, kernel_size: Any, stride: Any
     if not isinstance(ceil_mode, bool):
         raise TypeError(f"{name}: ceil_mode must be a bool, not {type(ceil_mode).__name__}")
     given = _a_tensor(name, x, (rank + 1, rank + 2))
+    given = given if given.dtype.is_floating else given.astype(dtypes.float32)
     kernel = per_dimension(name, "kernel_size", kernel_size, rank)
     if norm_type == math.inf:
         return max_pool(name, rank, given, kernel, stride, "pad", 0, 1, ceil_mode, False)

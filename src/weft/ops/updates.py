@@ -12,7 +12,7 @@ from weft.core.declare import operator_class
 from weft.core.describing import completed, indent_of
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
-from weft.core.tensor import Tensor
+from weft.core.tensor import Tensor, present
 from weft.ops import optimizer
 
 _WHY: Final = "a step of an optimizer is no path for gradients"
@@ -263,7 +263,8 @@ def _updating(
             given[at].rebind(value)
         if gives == "rest":
             return values[written]
-        return given[first] if gives == "first" or written == 1 else tuple(given[at] for at in targets)
+        held = tuple(present(given[at]) for at in targets)
+        return held[0] if gives == "first" or written == 1 else held
 
     own = [each.partition("=")[0] for each in init.split(", ") if each]
     said = completed(f"{what}: ``{name}(...)({', '.join(names)})``.", own, _MEANINGS, {}, indent_of(1))

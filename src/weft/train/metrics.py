@@ -298,10 +298,10 @@ class _PerClass(Metric):
                     f"{type(self).__name__}: there are scores of {count} classes, but a class {labels.max()}"
                 )
             found, labels = np.eye(count)[found.ravel()], np.eye(count)[labels.ravel().astype(int)]
-        else:
-            found = np.round(predictions)
+        else:  # what is counted are the labels of each place of each sample
+            found, labels = (each.swapaxes(0, 1).reshape(count, -1) for each in (np.round(predictions), labels))
         if self._right is None:
-            self._right, self._predicted, self._true = np.zeros(count), np.zeros(count), np.zeros(count)
+            self._right, self._predicted, self._true = (np.zeros(found.shape[1]) for _ in range(3))
         self._right += (found * labels).sum(0)
         self._predicted += found.sum(0)
         self._true += labels.sum(0)

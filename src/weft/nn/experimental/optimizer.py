@@ -128,7 +128,7 @@ class Optimizer(Cell):
         for name, value in self.defaults.items():
             group.setdefault(name, value)
         self._check_options(group)
-        group["lr"] = _rate(group["lr"], f"learning_rate_group_{len(self.param_groups)}")
+        group["lr"] = rate_of(group["lr"], f"learning_rate_group_{len(self.param_groups)}")
         # plain attributes: the rates are no state of a checkpoint
         self.__dict__["lrs"] = [*self.lrs, group["lr"]]
         self.param_groups.append(group)
@@ -216,7 +216,17 @@ class Optimizer(Cell):
         return "\n".join([*lines, ")"])
 
 
-def _rate(value: Any, name: str) -> Parameter:
+def rate_of(value: Any, name: str) -> Parameter:
+    """A learning rate as a Parameter.
+
+    Args:
+        value: a number, or a Tensor of one.
+        name: the name of the Parameter.
+
+    Raises:
+        TypeError: it is neither.
+        ValueError: it is negative, or several numbers.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, float, Tensor)):
         raise TypeError(
             f"the type of 'lr' should be one of '['float', 'int', 'Tensor']', but got type '{type(value).__name__}'."

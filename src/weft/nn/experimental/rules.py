@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 import jax.numpy as jnp
 
 from weft.nn.declared import Described, constructor
-from weft.nn.experimental.optimizer import Optimizer, Slots
+from weft.nn.experimental.optimizer import Optimizer, Slots, rate_of
 
 
 def _number(name: str, option: str, value: Any) -> None:
@@ -79,7 +79,10 @@ class _Rule(Described, Optimizer):
 
 
 def _build(self: _Rule, owner: type, given: dict[str, Any]) -> None:
-    Optimizer.__init__(self, given.pop("params"), {**given, **self._fixed})
+    params, defaults = given.pop("params"), {**given, **self._fixed}
+    self._check_options(defaults)
+    rate_of(defaults["lr"], "lr")
+    Optimizer.__init__(self, params, defaults)
 
 
 #: makes the constructor of a signature

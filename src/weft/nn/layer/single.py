@@ -269,6 +269,6 @@ class BiDense(Cell):
 
     def extend_repr(self) -> str:
         return (
-            f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels}, out_channels={self.out_channels}, "
+            f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels}, output_channels={self.out_channels}, "
             f"has_bias={self.has_bias}"
         )

@@ -17,6 +17,9 @@ _FUNCTIONS = (
     *("entropy", "kl_loss", "cross_entropy", "sample"),
 )
 
+#: those that take values
+_OF_VALUE = frozenset({"prob", "log_prob", "cdf", "log_cdf", "survival_function", "log_survival"})
+
 _described = described(
     value="the values.", args="parameters of the distribution for this call.", kwargs="likewise, by name."
 )
@@ -73,7 +76,7 @@ class Distribution(Cell):
 
     def _tensor(self, value: Any) -> Any:
         if value is None or isinstance(value, Tensor):
-            return value
+            return self._typed(value)
         if isinstance(value, bool) or not isinstance(value, (int, float, list, tuple, np.ndarray, np.generic)):
             raise TypeError(
                 f"{type(self).__name__}: a parameter must be a number or a Tensor, not {type(value).__name__}"
@@ -88,8 +91,17 @@ class Distribution(Cell):
             ):
                 raise ValueError(f"{type(self).__name__}: {name} must be positive")
 
+    def _tensors(self, given: tuple[Any, ...]) -> None:
+        """Refuse what a call gives as a parameter and is no tensor."""
+        for value in given:
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(
+                    f"{type(self).__name__}: a parameter of a call must be a Tensor, not {type(value).__name__}"
+                )
+
     def _given(self, given: tuple[Any, ...]) -> list[Any]:
         """The parameters of a call: those that it gives, else those of the distribution."""
+        self._tensors(given)
         found = []
         for place, default in enumerate(self.default_parameters):
             value = self._tensor(given[place]) if place < len(given) and given[place] is not None else default
@@ -107,7 +119,14 @@ class Distribution(Cell):
         own = getattr(self, f"_{function}", None)
         if own is None:
             raise NotImplementedError(f"{function} is not implemented for {type(self).__name__} distribution.")
+        if function in _OF_VALUE and args:
+            args = (self._typed(args[0]), *args[1:])
         return own(*args, **kwargs)
+
+    def _typed(self, value: Any) -> Any:
+        """Floats in the element type of what is computed."""
+        floats = isinstance(value, Tensor) and value.dtype.is_floating and self.dtype.is_floating
+        return value.astype(self.dtype) if floats and value.dtype is not self.dtype else value
 
     def _has(self, function: str) -> bool:
         return hasattr(self, f"_{function}")
@@ -194,6 +213,7 @@ class Distribution(Cell):
         """
         if dist != type(self).__name__:
             raise ValueError(f"{type(self).__name__}.kl_loss: the other distribution must be one, too, not {dist!r}")
+        self._tensors((*args, *kwargs.values()))
         return self._call("kl_loss", *args, **kwargs)
 
     def cross_entropy(self, dist: str, *args: Any, **kwargs: Any) -> Any:
@@ -227,5 +247,5 @@ class Distribution(Cell):
 
     def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
         if name not in _FUNCTIONS:
-            raise ValueError(f"{type(self).__name__}: {name!r} is none of {', '.join(_FUNCTIONS)}")
+            raise NotImplementedError(f"{type(self).__name__}: {name!r} is none of {', '.join(_FUNCTIONS)}")
         return getattr(self, name)(*args, **kwargs)

@@ -126,6 +126,7 @@ class PowerTransform(Bijector):
         name: the name.
 
     Raises:
+        TypeError: `power` is an int.
         ValueError: `power` is negative.
 
     Example:
@@ -135,6 +136,8 @@ class PowerTransform(Bijector):
 
     def __init__(self, power: Any = 0.0, name: str = "PowerTransform") -> None:
         super().__init__(name=name, param={"power": power})
+        if isinstance(power, int):
+            raise TypeError(f"PowerTransform: power must be a float, not {type(power).__name__}")
         self.power = self._parameter("power", power)
         values = self.power.asnumpy()
         if np.any(values < 0):

@@ -18,7 +18,7 @@ from weft.ops.elementwise import exp, log, log1p
 from weft.ops.gather import gather_elements
 from weft.ops.random import rand, randn, random_categorical
 from weft.ops.select import where
-from weft.ops.trigonometry import atan, erf, tan
+from weft.ops.trigonometry import atan, erf, lgamma, tan
 
 __all__ = [
     "Bernoulli", "Categorical", "Cauchy", "Distribution", "Exponential", "Geometric", "Gumbel", "Laplace",
@@ -322,9 +322,15 @@ class Gumbel(_Located):
     def __init__(self, loc: Any, scale: Any, seed: Any = 0, dtype: Any = None, name: str = "Gumbel") -> None: ...
 
     def _call(self, function: str, *args: Any, **kwargs: Any) -> Any:
-        if self._has(function) and len(args) > (function in _OF_ONE):
+        own = 2 if function == "kl_loss" else int(function in _OF_ONE)
+        if self._has(function) and len(args) > own:
             raise TypeError(f"Gumbel.{function}: the parameters are given when the distribution is made")
         return super()._call(function, *args, **kwargs)
+
+    def _kl_loss(self, loc_b: Any, scale_b: Any, loc: Any, scale: Any) -> Any:
+        ratio = scale / scale_b
+        apart = (loc - loc_b) / scale_b
+        return apart - log(ratio) + float(np.euler_gamma) * (ratio - 1.0) + exp(lgamma(ratio + 1.0) - apart) - 1.0
 
     def _log_prob(self, value: Any, loc: Any, scale: Any) -> Any:
         z = (value - loc) / scale

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from weft.core.tensor import Tensor
 
-Row = tuple[np.ndarray[Any, Any], ...]
+Array: TypeAlias = np.ndarray[Any, Any]
+Row: TypeAlias = tuple[Array, ...]
+
+#: what has nothing to be looked at before it is made an array
+_NUMBERS: Final = frozenset({int, float, bool, *(np.dtype(code).type for code in "?bhilqBHILQefd")})
+#: arrays of more bytes are put together by NumPy
+_SMALL: Final = 4096
 
 
 def array_of(value: Any, what: str) -> np.ndarray[Any, Any]:
@@ -21,6 +27,8 @@ def array_of(value: Any, what: str) -> np.ndarray[Any, Any]:
     Raises:
         TypeError: it is nothing that a column can hold.
     """
+    if type(value) in _NUMBERS:
+        return np.asarray(value)
     if type(value) is np.ndarray:
         found = value
     elif isinstance(value, Tensor):
@@ -64,6 +72,8 @@ def stacked(arrays: list[np.ndarray[Any, Any]], column: str) -> np.ndarray[Any, 
     Raises:
         RuntimeError: they differ.
     """
+    if alike(arrays):
+        return stacked_alike(arrays)
     first = arrays[0]
     shape, dtype = first.shape, first.dtype
     for other in arrays:
@@ -77,8 +87,35 @@ def stacked(arrays: list[np.ndarray[Any, Any]], column: str) -> np.ndarray[Any, 
                 f"batch: cannot batch tensors with different types in column {column!r}: the first has "
                 f"{dtype}, another {other.dtype}"
             )
-    if not shape and dtype.kind not in "US":
-        return np.array(arrays, dtype)
+    return np.stack(arrays)
+
+
+def alike(values: list[Any]) -> bool:
+    """Whether values are arrays of one shape and element type.
+
+    Args:
+        values: the values, at least one.
+    """
+    return (
+        set(map(type, values)) == {np.ndarray}
+        and len({each.shape for each in values}) == 1
+        and len({each.dtype for each in values}) == 1
+    )
+
+
+def stacked_alike(arrays: list[Array]) -> Array:
+    """Arrays that are alike as one array with a dimension more.
+
+    Args:
+        arrays: the arrays.
+    """
+    first = arrays[0]
+    shape, dtype = first.shape, first.dtype
+    if dtype.kind in "biuf" and dtype.isnative and 0 < first.nbytes <= _SMALL:
+        if not shape:
+            return np.fromiter(arrays, dtype, len(arrays))
+        # NumPy looks at each array for longer than it takes to copy a small one
+        return np.frombuffer(bytearray().join(map(np.ascontiguousarray, arrays)), dtype).reshape(len(arrays), *shape)
     return np.stack(arrays)
 
 

@@ -16,7 +16,7 @@ from weft.data.checks import integer, names_of
 from weft.data.conversion import Row
 from weft.data.kinds import TextBaseDataset, UnionBaseDataset
 from weft.data.node import Run
-from weft.data.operations import drawn_from
+from weft.data.shuffling import drawn_from
 from weft.data.samplers import Shuffle
 from weft.data.sources import SourceDataset
 

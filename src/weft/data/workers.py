@@ -1,6 +1,6 @@
 """Functions applied to a stream of items in order: here, by threads, or by worker processes.
 
-Items go to workers in chunks, which grow until one takes about a millisecond, so that small items cost little.
+Items go to workers in chunks, which grow until one takes long enough that sending it hardly counts.
 A function gets the place of its item in the stream as well, so what it draws does not depend on who runs it.
 
 Worker processes are started anew: this process has threads, of XLA among others, so a fork of it could stand still
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
-import itertools
 import multiprocessing
 import os
 import random
@@ -23,25 +22,30 @@ import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from weft._jax_compat import compute_on_host_only
 from weft.core.workers import at_work, enlist, is_quiet, pause, waiting
-from weft.data.randomness import Draws, drawing_from
+from weft.data.chunks import Columns, joined, packed, part_of, rows_of
+from weft.data.randomness import Draws, drawing_from, enter, leave
 from weft.lazily import deferred
 
 cloudpickle: Any = deferred("cloudpickle")
 
-#: what a chunk should take, in seconds, and how many items it may have
+#: what a chunk should take, in seconds, how many items it may have, and about how many bytes
 _LONG_ENOUGH: Final = 1e-3
 _LARGEST_CHUNK: Final = 256
-#: rows larger than this, in bytes, are sent as they are
-_LARGEST_PACKED: Final = 4096
+_MOST_BYTES: Final = 1 << 20
+#: the same for worker processes, where a chunk costs more
+_LONG_ENOUGH_TO_SEND: Final = 4e-3
+_LARGEST_SENT: Final = 2048
 
 #: stands for an item that is left out
 LEFT_OUT: Final = object()
+
+_Future: TypeAlias = "concurrent.futures.Future[tuple[Any, float]]"
 
 _starting = threading.Lock()
 
@@ -60,53 +64,85 @@ class Job:
         self.entropy = entropy
         self.seeds_globals = seeds_globals
 
-    def run(self, first: int, items: Iterable[Any]) -> Iterator[Any]:
-        """The new items.
+    def one_by_one(self, first: int, chunks: Iterable[Any]) -> Iterator[list[Any]]:
+        """Chunks of one new item each, as soon as it is there.
+
+        Args:
+            first: place of the first item.
+            chunks: the items.
+        """
+        function, seeds = self.function, self.seeds_globals
+        draws = Draws(self.entropy)
+        place = first
+        for chunk in chunks:
+            for item in rows_of(chunk):
+                pause()
+                draws.place = place
+                place += 1
+                if seeds:
+                    _seed_globals(draws)
+                # entered anew for each item, since code between two items has draws of its own
+                token = enter(draws)
+                try:
+                    found = function(item)
+                finally:
+                    leave(token)
+                if found is not LEFT_OUT:
+                    yield [found]
+
+    def together(self, first: int, items: list[Any]) -> list[Any]:
+        """The new items of a chunk.
 
         Args:
             first: place of the first item.
             items: the items.
         """
+        function, seeds = self.function, self.seeds_globals
         draws = Draws(self.entropy)
-        for place, item in enumerate(items, first):
-            pause()
-            draws.at(place)
-            if self.seeds_globals:
-                state = draws.generator().bit_generator.seed_seq.generate_state(1)
-                random.seed(int(state[0]))
-                np.random.seed(int(state[0]))
-            # entered anew for each item, since code between two items has draws of its own
-            with drawing_from(draws):
-                found = self.function(item)
-            if found is not LEFT_OUT:
-                yield found
+        made = []
+        with drawing_from(draws):
+            for place, item in enumerate(items, first):
+                pause()
+                draws.place = place
+                if seeds:
+                    _seed_globals(draws)
+                found = function(item)
+                if found is not LEFT_OUT:
+                    made.append(found)
+        return made
 
 
-def _by_thread(job: Job, first: int, items: list[Any]) -> tuple[list[Any], float]:
+def _seed_globals(draws: Draws) -> None:
+    state = draws.generator().bit_generator.seed_seq.generate_state(1)
+    random.seed(int(state[0]))
+    np.random.seed(int(state[0]))
+
+
+def _by_thread(job: Job, first: int, chunk: Any) -> tuple[list[Any], float]:
     with at_work():
-        return _timed(job, first, items)
+        return _timed(job, first, rows_of(chunk))
 
 
 def _timed(job: Job, first: int, items: list[Any]) -> tuple[list[Any], float]:
     begin = time.perf_counter()
-    found = list(job.run(first, items))
+    found = job.together(first, items)
     return found, time.perf_counter() - begin
 
 
-def in_order(job: Job, items: Iterable[Any], first: int, workers: int, processes: bool) -> Iterator[Any]:
-    """New items in the order of the old ones.
+def in_order(job: Job, chunks: Iterable[Any], first: int, workers: int, processes: bool) -> Iterator[Any]:
+    """New items in the order of the old ones, in chunks.
 
     Args:
         job: what is done to each.
-        items: the items.
+        chunks: the items.
         first: place of the first.
         workers: how many may be in work at once.
         processes: whether worker processes do it, rather than threads.
     """
     if workers <= (0 if processes else 1):
-        return job.run(first, items)
+        return job.one_by_one(first, chunks)
     if not processes:
-        return _by_threads(job, items, first, workers)
+        return _by_threads(job, chunks, first, workers)
     needs("cloudpickle", "worker processes")
     try:
         text = cloudpickle.dumps(job)
@@ -116,33 +152,37 @@ def in_order(job: Job, items: Iterable[Any], first: int, workers: int, processes
             RuntimeWarning,
             stacklevel=2,
         )
-        return job.run(first, items)
-    return _by_processes(text, items, first, workers)
+        return job.one_by_one(first, chunks)
+    return _by_processes(text, chunks, first, workers)
 
 
-def _by_threads(job: Job, items: Iterable[Any], first: int, workers: int) -> Iterator[Any]:
+def _by_threads(job: Job, chunks: Iterable[Any], first: int, workers: int) -> Iterator[Any]:
     quiet = is_quiet()
     pool = concurrent.futures.ThreadPoolExecutor(
         workers, thread_name_prefix="weft-data", initializer=lambda: enlist(threading.current_thread(), quiet)
     )
+
+    def submit(place: int, chunk: Any) -> _Future:
+        return pool.submit(_by_thread, job, place, chunk)
+
     try:
-        yield from _windowed(lambda *chunk: pool.submit(_by_thread, job, *chunk), items, first, workers)
+        yield from _windowed(submit, _Cut(chunks), first, workers, _LONG_ENOUGH, _LARGEST_CHUNK)
     finally:
         with waiting():
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _by_processes(text: bytes, items: Iterable[Any], first: int, workers: int) -> Iterator[Any]:
+def _by_processes(text: bytes, chunks: Iterable[Any], first: int, workers: int) -> Iterator[Any]:
     pool = concurrent.futures.ProcessPoolExecutor(
         workers, multiprocessing.get_context("spawn"), initializer=_begin_worker, initargs=(text,)
     )
 
-    def submit(place: int, chunk: list[Any]) -> concurrent.futures.Future[tuple[list[Any], float]]:
+    def submit(place: int, chunk: Any) -> _Future:
         with _starting, _without_main():
-            return pool.submit(_work, place, _Packed.of(chunk))
+            return pool.submit(_work, place, packed(chunk) if type(chunk) is list else chunk)
 
     try:
-        yield from _windowed(submit, items, first, workers)
+        yield from _windowed(submit, _Cut(chunks), first, workers, _LONG_ENOUGH_TO_SEND, _LARGEST_SENT)
     except concurrent.futures.process.BrokenProcessPool as broken:
         raise RuntimeError("a worker process ended unexpectedly (killed, or out of memory)") from broken
     finally:
@@ -150,41 +190,85 @@ def _by_processes(text: bytes, items: Iterable[Any], first: int, workers: int) -
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _windowed(
-    submit: Callable[[int, list[Any]], concurrent.futures.Future[tuple[list[Any], float]]],
-    items: Iterable[Any],
-    first: int,
-    workers: int,
-) -> Iterator[Any]:
-    """The results of chunks that are submitted ahead, two for each worker."""
-    source = iter(items)
-    pending: collections.deque[tuple[int, concurrent.futures.Future[tuple[list[Any], float]]]] = collections.deque()
-    size = 1
-    ended = False
-    failure: BaseException | None = None
-    while True:
-        while not ended and len(pending) < 2 * workers:
-            chunk: list[Any] = []
+class _Cut:
+    """Items in chunks of the size that is asked for.
+
+    Args:
+        chunks: the items in chunks as they come.
+    """
+
+    def __init__(self, chunks: Iterable[Any]) -> None:
+        self._chunks = iter(chunks)
+        self._left: Any = ()
+        self._at = 0
+        #: what was raised instead of further items
+        self.failure: Exception | None = None
+
+    def take(self, size: int) -> Any:
+        """The next so many items, perhaps fewer; none at their end.
+
+        Args:
+            size: how many.
+        """
+        held: list[Any] = []
+        missing = size
+        while missing:
+            if self._at >= len(self._left):
+                left = self._next()
+                if left is None:
+                    break
+                self._left, self._at = left, 0
+            held.append(part_of(self._left, self._at, self._at + missing))
+            self._at += len(held[-1])
+            missing -= len(held[-1])
+            if type(self._left) is Columns:
+                break  # as they are, rather than put together
+        return joined(held) if held else ()
+
+    def _next(self) -> Any:
+        if self.failure is None:
             try:
-                chunk.extend(itertools.islice(source, size))
+                return next(self._chunks, None)
             except Exception as error:
                 # what came before stays in order: the failure is raised when its turn comes
-                failure, ended = error, True
-            if len(chunk) < size:
+                self.failure, self._chunks = error, iter(())
+        return None
+
+
+def _windowed(
+    submit: Callable[[int, Any], _Future], source: _Cut, first: int, workers: int, long_enough: float, largest: int
+) -> Iterator[Any]:
+    """The results of chunks that are submitted ahead, two for each worker."""
+    pending: collections.deque[tuple[int, _Future]] = collections.deque()
+    size = 1
+    ended = False
+    while True:
+        while not ended and len(pending) < 2 * workers:
+            chunk = source.take(size)
+            if not len(chunk):
                 ended = True
-            if chunk:
-                pending.append((len(chunk), submit(first, chunk)))
-                first += len(chunk)
+                break
+            pending.append((len(chunk), submit(first, chunk)))
+            first += len(chunk)
         if not pending:
             break
         count, future = pending.popleft()
         with waiting():
             found, seconds = future.result()
-        if count == size and seconds < _LONG_ENOUGH and size < _LARGEST_CHUNK:
+        if count == size and seconds < long_enough and size < largest and _bytes_of(found) < _MOST_BYTES:
             size *= 2
-        yield from _Packed.opened(found)
-    if failure is not None:
-        raise failure
+        if len(found):
+            yield found
+    if source.failure is not None:
+        raise source.failure
+
+
+def _bytes_of(found: Any) -> int:
+    """About how many bytes the rows of a chunk have."""
+    if type(found) is Columns:
+        return found.nbytes
+    row = found[0] if found else ()
+    return len(found) * sum(getattr(part, "nbytes", 0) for part in row) if type(row) is tuple else 0
 
 
 _job: Job | Exception = RuntimeError("a worker process has no job")
@@ -209,56 +293,11 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-class _Packed:
-    """Rows as one array for each column: far fewer objects to send.
-
-    Args:
-        columns: for each column the arrays of all rows in one.
-    """
-
-    def __init__(self, columns: list[np.ndarray[Any, Any]]) -> None:
-        self.columns = columns
-
-    @staticmethod
-    def of(items: list[Any]) -> Any:
-        """The items, packed where they are rows of like arrays.
-
-        Args:
-            items: the items.
-        """
-        if len(items) < 2 or not all(type(row) is tuple and len(row) == len(items[0]) for row in items):
-            return items
-        columns = []
-        for values in zip(*items, strict=True):
-            first = values[0]
-            if type(first) is not np.ndarray or first.nbytes > _LARGEST_PACKED:
-                return items
-            shape, dtype = first.shape, first.dtype
-            if not all(type(each) is np.ndarray and each.shape == shape and each.dtype == dtype for each in values):
-                return items
-            columns.append(np.array(values, dtype))
-        return _Packed(columns)
-
-    @staticmethod
-    def opened(items: Any) -> list[Any]:
-        """The items again.
-
-        Args:
-            items: what `of` gave.
-        """
-        if not isinstance(items, _Packed):
-            return items
-        # a row of one dimension less; of numbers, an array of none rather than a scalar
-        return list(
-            zip(*[[column[place, ...] for place in range(len(column))] for column in items.columns], strict=True)
-        )
-
-
 def _work(first: int, items: Any) -> tuple[Any, float]:
     if isinstance(_job, Exception):
         raise RuntimeError(f"a worker process cannot load what it should run: {_job}") from _job
-    found, seconds = _timed(_job, first, _Packed.opened(items))
-    return _Packed.of(found), seconds
+    found, seconds = _timed(_job, first, rows_of(items))
+    return packed(found), seconds
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Rows that pass between the nodes of a pipeline together.
 
-A chunk is a list of rows, or `Columns`: rows alike, whose columns are one array each, so that nothing is done for each of
-them. A node hands on a chunk as soon as it has one and waits for no further rows, since a source may wait for what the
-program does with those before: where each row may take its time, a chunk has one.
+A chunk is a list of rows, or `Columns`: rows alike, whose columns are one array each, so that nothing is done for each
+of them. A node hands on a chunk as soon as it has one and waits for no further rows, since a source may wait for what
+the program does with those before: where each row may take its time, a chunk has one.
 """
 
 from __future__ import annotations

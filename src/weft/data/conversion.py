@@ -115,7 +115,8 @@ def stacked_alike(arrays: list[Array]) -> Array:
         if not shape:
             return np.fromiter(arrays, dtype, len(arrays))
         # NumPy looks at each array for longer than it takes to copy a small one
-        return np.frombuffer(bytearray().join(map(np.ascontiguousarray, arrays)), dtype).reshape(len(arrays), *shape)
+        parts: list[Any] = [np.ascontiguousarray(each) for each in arrays]
+        return np.frombuffer(bytearray().join(parts), dtype).reshape(len(arrays), *shape)
     return np.stack(arrays)
 
 

@@ -18,7 +18,7 @@ from weft.data.dataset import Dataset
 from weft.data.kinds import UnionBaseDataset
 from weft.data.node import InChunks, Run
 from weft.data.operations import called
-from weft.data.samplers import Places, PKSampler, chosen_sampler, sampler_of
+from weft.data.samplers import PKSampler, Places, chosen_sampler, sampler_of
 from weft.data.workers import Job, in_order
 
 

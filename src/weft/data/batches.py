@@ -13,6 +13,7 @@ from weft.data.checks import integer, names_of, places
 from weft.data.chunks import Chunk, Columns, flattened, grouped
 from weft.data.conversion import Row, array_of, stacked
 from weft.data.dataset import Dataset
+from weft.data.drawing import may_draw
 from weft.data.kinds import UnionBaseDataset
 from weft.data.node import InChunks, Run
 from weft.data.operations import called, takes
@@ -158,7 +159,7 @@ class BatchDataset(InChunks, UnionBaseDataset):
             layout = self._layout()
         inputs, outputs, kept = layout
         batched = _Batched(before, self.per_batch_map, inputs, outputs, kept, pads)
-        job = Job(batched, run.entropy(self), self.python_multiprocessing)
+        job = Job(batched, run.entropy(self), self.python_multiprocessing and may_draw(self.per_batch_map))
         workers = 1 if self.per_batch_map is None else config.workers_of(self.num_parallel_workers, False)
         groups = ([group] for group in self._groups(run, begin))
         made = in_order(job, groups, begin, workers, self.python_multiprocessing and workers > 1)

@@ -19,6 +19,7 @@ from weft.data.chunks import Chunk, Columns, after, first_of, flattened
 from weft.data.conversion import Row, array_of
 from weft.data.dataset import Dataset
 from weft.data.debug import hooked
+from weft.data.drawing import may_draw
 from weft.data.kinds import UnionBaseDataset
 from weft.data.node import InChunks, Run
 from weft.data.samplers import DistributedSampler
@@ -207,7 +208,7 @@ class MapDataset(InChunks, UnionBaseDataset):
         if in_place and places_now != sorted(places_now):
             order = sorted(range(len(places_now)), key=places_now.__getitem__)
         mapped = _Mapped(operations, inputs, len(outputs), kept, order, lenient)
-        job = Job(mapped, run.entropy(self), processes)
+        job = Job(mapped, run.entropy(self), processes and may_draw(operations))
         if lenient:  # rows may be missing, so that those to leave out must be made
             return after(in_order(job, self.children[0].chunks(run), 0, workers, processes), begin)
         return in_order(job, source, begin, workers, processes)

@@ -32,9 +32,13 @@ class Draws:
     def generator(self) -> np.random.Generator:
         """The generator of the element."""
         if self._generator is None or self._made_at != self.place:
-            self._generator = np.random.default_rng((*self._entropy, self.place))
+            self._generator = np.random.default_rng(self.sequence())
             self._made_at = self.place
         return self._generator
+
+    def sequence(self) -> np.random.SeedSequence:
+        """What the generator of the element is made of."""
+        return np.random.SeedSequence((*self._entropy, self.place))
 
 
 _of_element: ContextVar[np.random.Generator | Draws | None] = ContextVar("_of_element", default=None)

@@ -15,6 +15,7 @@ from weft.data.checks import names_of
 from weft.data.chunks import Chunk, gathered
 from weft.data.conversion import Array, Row, array_of, row_of, stacked
 from weft.data.dataset import Dataset
+from weft.data.drawing import may_draw
 from weft.data.kinds import UnionBaseDataset
 from weft.data.node import InChunks, Run
 from weft.data.operations import called
@@ -282,7 +283,7 @@ class GeneratorDataset(MappableDataset, UnionBaseDataset):
             return super().chunks_at(run, chosen, first)
         workers = config.workers_of(self.num_parallel_workers, False)
         processes = self.python_multiprocessing and workers > 1
-        job = Job(self._getter, run.entropy(self), processes)
+        job = Job(self._getter, run.entropy(self), processes and may_draw(self.source))
         return in_order(job, [chosen.tolist()], first, workers, processes)
 
     def __getattribute__(self, name: str) -> Any:

@@ -3,8 +3,9 @@
 Items go to workers in chunks, which grow until one takes long enough that sending it hardly counts.
 A function gets the place of its item in the stream as well, so what it draws does not depend on who runs it.
 
-Worker processes are started anew: this process has threads, of XLA among others, so a fork of it could stand still
-for ever. They do not run the program's main file again; what a function needs of it travels with the function.
+Worker processes are no forks of this one, whose threads, of XLA among others, they could wait for for ever, but of a
+process that is started once and has none. They do not run the program's main file again; what a function needs of it
+travels with the function.
 """
 
 from __future__ import annotations
@@ -113,9 +114,9 @@ class Job:
 
 
 def _seed_globals(draws: Draws) -> None:
-    state = draws.generator().bit_generator.seed_seq.generate_state(1)
-    random.seed(int(state[0]))
-    np.random.seed(int(state[0]))
+    state = int(draws.sequence().generate_state(1)[0])
+    random.seed(state)
+    np.random.seed(state)
 
 
 def _by_thread(job: Job, first: int, chunk: Any) -> tuple[list[Any], float]:
@@ -174,7 +175,7 @@ def _by_threads(job: Job, chunks: Iterable[Any], first: int, workers: int) -> It
 
 def _by_processes(text: bytes, chunks: Iterable[Any], first: int, workers: int) -> Iterator[Any]:
     pool = concurrent.futures.ProcessPoolExecutor(
-        workers, multiprocessing.get_context("spawn"), initializer=_begin_worker, initargs=(text,)
+        workers, _context(), initializer=_begin_worker, initargs=(text, dict(os.environ))
     )
 
     def submit(place: int, chunk: Any) -> _Future:
@@ -188,6 +189,16 @@ def _by_processes(text: bytes, chunks: Iterable[Any], first: int, workers: int) 
     finally:
         with waiting():
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _context() -> Any:
+    """How processes are started."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    # imported once, unless the program has such a process already
+    context.set_forkserver_preload([__name__])
+    return context
 
 
 class _Cut:
@@ -274,8 +285,10 @@ def _bytes_of(found: Any) -> int:
 _job: Job | Exception = RuntimeError("a worker process has no job")
 
 
-def _begin_worker(text: bytes) -> None:
+def _begin_worker(text: bytes, environment: dict[str, str]) -> None:
     global _job
+    os.environ.clear()  # it may be forked from a process that was started before the program changed something
+    os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program is interrupted, and ends its workers
     compute_on_host_only()
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from weft.data.conversion import Array, Row, alike, stacked_alike
+from weft.data.conversion import Array, Row, alike, numbers_alike, stacked_alike
 
 #: rows of more bytes are not put together where they would have to be taken apart again
 _LARGEST_PACKED: Final = 4096
@@ -128,12 +128,35 @@ def packed(rows: list[Any]) -> Any:
     if not width or any(type(row) is not tuple or len(row) != width for row in rows):
         return rows
     arrays = []
-    for column in range(width):
-        values = [row[column] for row in rows]
-        if type(values[0]) is not np.ndarray or values[0].nbytes > _LARGEST_PACKED or not alike(values):
+    for values in zip(*rows, strict=True):
+        array = packed_column(values)
+        if array is None:
             return rows
-        arrays.append(stacked_alike(values))
+        arrays.append(array)
     return Columns(arrays)
+
+
+def packed_column(values: Sequence[Any]) -> Array | None:
+    """Small arrays that are alike as one array; None where they are not.
+
+    Args:
+        values: the arrays, or other values.
+    """
+    first = values[0]
+    if type(first) is not np.ndarray or first.nbytes > _LARGEST_PACKED or not alike(values):
+        return None
+    return stacked_alike(values)
+
+
+def packed_values(values: Sequence[Any]) -> Array | None:
+    """Numbers of one type, or small arrays that are alike, as one array; None where they are neither.
+
+    Args:
+        values: the values.
+    """
+    if type(values[0]) is np.ndarray:
+        return packed_column(values) if values[0].dtype.kind in "biuf" else None
+    return numbers_alike(values)
 
 
 def joined(chunks: list[Chunk]) -> Chunk:
@@ -158,22 +181,28 @@ def grouped(chunks: Iterator[Chunk], size: int) -> Iterator[Chunk]:
         size: how many rows.
     """
     held: list[Chunk] = []
+    #: the last of them, where it is a list of this function's own
+    rows: list[Row] | None = None
     missing = size
     for chunk in chunks:
         count = len(chunk)
         if count < missing:
-            if type(chunk) is list and held and type(held[-1]) is list:
-                held[-1].extend(chunk)  # a list of this function's own: see below
-            else:
-                held.append(list(chunk) if type(chunk) is list else chunk)
             missing -= count
+            if type(chunk) is not list:
+                held.append(chunk)
+                rows = None
+            elif rows is None:
+                rows = list(chunk)
+                held.append(rows)
+            else:
+                rows += chunk
             continue
         begin = 0
         while count - begin >= missing:
             held.append(part_of(chunk, begin, begin + missing))
             begin += missing
             yield joined(held)
-            held, missing = [], size
+            held, rows, missing = [], None, size
         if begin < count:
             held.append(part_of(chunk, begin, count))
             missing -= count - begin

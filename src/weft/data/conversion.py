@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -13,6 +14,8 @@ Row: TypeAlias = tuple[Array, ...]
 
 #: what has nothing to be looked at before it is made an array
 _NUMBERS: Final = frozenset({int, float, bool, *(np.dtype(code).type for code in "?bhilqBHILQefd")})
+#: the kinds of element types that a column may have
+_HELD: Final = "biufUSV"
 #: arrays of more bytes are put together by NumPy
 _SMALL: Final = 4096
 
@@ -40,7 +43,7 @@ def array_of(value: Any, what: str) -> np.ndarray[Any, Any]:
             found = np.asarray(value)
         except ValueError as error:
             raise TypeError(f"{what}: no array can be made of {type(value).__name__}: {error}") from error
-    if found.dtype.kind not in "biufUSV":
+    if found.dtype.kind not in _HELD:
         raise TypeError(f"{what}: a column holds numbers or text, not {found.dtype}")
     return found
 
@@ -59,7 +62,16 @@ def row_of(value: Any, columns: int, what: str) -> Row:
     values = value if isinstance(value, tuple) else (value,)
     if len(values) != columns:
         raise ValueError(f"{what}: {len(values)} values for {columns} columns")
-    return tuple([array_of(each, what) for each in values])
+    return tuple(
+        [
+            each
+            if type(each) is np.ndarray and each.dtype.kind in _HELD
+            else np.asarray(each)
+            if type(each) in _NUMBERS
+            else array_of(each, what)
+            for each in values
+        ]
+    )
 
 
 def stacked(arrays: list[np.ndarray[Any, Any]], column: str) -> np.ndarray[Any, Any]:
@@ -90,7 +102,22 @@ def stacked(arrays: list[np.ndarray[Any, Any]], column: str) -> np.ndarray[Any, 
     return np.stack(arrays)
 
 
-def alike(values: list[Any]) -> bool:
+def numbers_alike(values: Sequence[Any]) -> Array | None:
+    """Numbers of one type as an array; None where they are not.
+
+    Args:
+        values: the values, at least one.
+    """
+    kind = type(values[0])
+    if kind not in _NUMBERS or len(set(map(type, values))) != 1:
+        return None
+    try:
+        return np.fromiter(values, np.dtype(kind), len(values))
+    except OverflowError:
+        return None
+
+
+def alike(values: Sequence[Any]) -> bool:
     """Whether values are arrays of one shape and element type.
 
     Args:
@@ -103,7 +130,7 @@ def alike(values: list[Any]) -> bool:
     )
 
 
-def stacked_alike(arrays: list[Array]) -> Array:
+def stacked_alike(arrays: Sequence[Array]) -> Array:
     """Arrays that are alike as one array with a dimension more.
 
     Args:

@@ -15,8 +15,8 @@ import numpy as np
 from weft.core.workers import waiting
 from weft.data import config
 from weft.data.checks import integer, names_of, places
-from weft.data.chunks import Chunk, Columns, after, first_of, flattened
-from weft.data.conversion import Row, array_of
+from weft.data.chunks import Chunk, Columns, after, cells, first_of, flattened, packed_values, rows_of
+from weft.data.conversion import Array, Row, array_of
 from weft.data.dataset import Dataset
 from weft.data.debug import hooked
 from weft.data.drawing import may_draw
@@ -24,7 +24,7 @@ from weft.data.kinds import UnionBaseDataset
 from weft.data.node import InChunks, Run
 from weft.data.samplers import DistributedSampler
 from weft.data.shuffling import shuffled
-from weft.data.workers import LEFT_OUT, Job, in_order
+from weft.data.workers import LEFT_OUT, ByColumns, Job, in_order
 
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -49,7 +49,7 @@ def called(function: Any) -> str:
     return str(getattr(function, "__qualname__", None) or type(function).__name__)
 
 
-class _Mapped:
+class _Mapped(ByColumns):
     """What `map` does to a row; travels to worker processes.
 
     Args:
@@ -58,6 +58,7 @@ class _Mapped:
         outputs: how many columns the last returns.
         kept: the places of the columns that stay.
         order: where the outputs, and the columns that stay after them, go; None for this order.
+        all_stay: whether the outputs stand where the inputs did, beside all other columns.
         lenient: whether a row for which a function raises is left out.
     """
 
@@ -68,6 +69,7 @@ class _Mapped:
         outputs: int,
         kept: list[int],
         order: list[int] | None,
+        all_stay: bool,
         lenient: bool,
     ) -> None:
         self.operations = operations
@@ -76,26 +78,60 @@ class _Mapped:
         self.kept = kept
         self.order = order
         self.lenient = lenient
+        #: whether one function makes one column of one, which stays where it is
+        self.is_by_columns = len(operations) == len(inputs) == outputs == 1 and all_stay and not lenient
+        self.one = operations[0]
+
+    def arguments(self, chunk: Chunk) -> list[Array]:
+        (place,) = self.inputs
+        return cells(chunk.arrays[place]) if isinstance(chunk, Columns) else [row[place] for row in chunk]
+
+    def failed(self, error: Exception, argument: Array) -> Exception:
+        return self._failed(self.one, error)
+
+    def collected(self, chunk: Chunk, found: list[Any]) -> Chunk:
+        (place,) = self.inputs
+        array = packed_values(found)
+        if array is not None and isinstance(chunk, Columns):
+            return Columns([*chunk.arrays[:place], array, *chunk.arrays[place + 1 :]])
+        return [self._arranged(value, self.one, row) for row, value in zip(rows_of(chunk), found, strict=True)]
 
     def __call__(self, row: Row) -> Any:
+        if not self.is_by_columns:
+            return self._any(row)
+        (place,) = self.inputs
+        try:
+            value = self.one(row[place])
+        except Exception as error:
+            raise self._failed(self.one, error) from error
+        if type(value) is np.ndarray and value.dtype.kind != "O":
+            return (*row[:place], value, *row[place + 1 :])
+        return self._arranged(value, self.one, row)
+
+    def _failed(self, operation: Any, error: Exception) -> RuntimeError:
+        return RuntimeError(f"map operation: [{called(operation)}] failed. {type(error).__name__}: {error}")
+
+    def _any(self, row: Row) -> Any:
         values: Any = [row[place] for place in self.inputs]
         operation = None
         try:
             for operation in self.operations:
                 values = operation(*values)
-                if type(values) is not tuple:
+                if not isinstance(values, tuple):
                     if values is None:
                         break
-                    if not isinstance(values, tuple):
-                        values = (values,)
+                    values = (values,)
         except Exception as error:
             if self.lenient:
                 return LEFT_OUT
-            raise RuntimeError(
-                f"map operation: [{called(operation)}] failed. {type(error).__name__}: {error}"
-            ) from error
-        if values is None:
+            raise self._failed(operation, error) from error
+        return self._arranged(values, operation, row)
+
+    def _arranged(self, value: Any, operation: Any, row: Row) -> Row:
+        """The new row of what the last function returned."""
+        if value is None:
             raise RuntimeError(f"map operation: [{called(operation)}] failed. It returned None.")
+        values = value if isinstance(value, tuple) else (value,)
         if len(values) != self.outputs:
             raise RuntimeError(
                 f"map operation: {len(values)} columns were returned by [{called(operation)}], "
@@ -207,7 +243,8 @@ class MapDataset(InChunks, UnionBaseDataset):
         order = None
         if in_place and places_now != sorted(places_now):
             order = sorted(range(len(places_now)), key=places_now.__getitem__)
-        mapped = _Mapped(operations, inputs, len(outputs), kept, order, lenient)
+        all_stay = in_place and len(places_now) == len(self.children[0].columns())
+        mapped = _Mapped(operations, inputs, len(outputs), kept, order, all_stay, lenient)
         job = Job(mapped, run.entropy(self), processes and may_draw(operations))
         if lenient:  # rows may be missing, so that those to leave out must be made
             return after(in_order(job, self.children[0].chunks(run), 0, workers, processes), begin)
@@ -266,7 +303,8 @@ class ShuffleDataset(InChunks, UnionBaseDataset):
         self.buffer_size = integer(buffer_size, "buffer_size", 2)
 
     def chunks(self, run: Run, begin: int = 0) -> Iterator[Chunk]:
-        return after(shuffled(self.children[0].chunks(run), self.buffer_size, run.generator(self)), begin)
+        found = shuffled(self.children[0].chunks(run), self.buffer_size, run.generator(self))
+        return after(found, begin) if begin else found
 
     def is_shuffled(self) -> bool:
         return True

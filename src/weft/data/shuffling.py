@@ -13,6 +13,8 @@ from weft.data.conversion import Row
 
 #: how many places are drawn at once
 _AT_ONCE: Final = 1024
+#: how many rows must come together for them to be put in arrays
+_WORTH_PACKING: Final = 16
 
 
 def drawn_from(rows: Iterator[Row], count: int, generator: np.random.Generator) -> Iterator[Row]:
@@ -23,8 +25,7 @@ def drawn_from(rows: Iterator[Row], count: int, generator: np.random.Generator) 
         count: how many are drawn from.
         generator: random numbers.
     """
-    held = list(itertools.islice(rows, count))
-    return _one_by_one(held, rows, _places(count, generator), generator)
+    return flattened(shuffled(([row] for row in rows), count, generator))
 
 
 def _places(count: int, generator: np.random.Generator) -> Iterator[int]:
@@ -33,19 +34,25 @@ def _places(count: int, generator: np.random.Generator) -> Iterator[int]:
 
 
 def _one_by_one(
-    held: list[Row], rows: Iterator[Row], places: Iterator[int], generator: np.random.Generator
-) -> Iterator[Row]:
+    held: list[Row], chunks: Iterator[Chunk], places: Iterator[int], generator: np.random.Generator
+) -> Iterator[Chunk]:
     """Rows in the place of which others are held from then on, and those that are held in the end."""
-    for row in rows:
-        place = next(places)
-        yield held[place]
-        held[place] = row
-    for place in generator.permutation(len(held)).tolist():
-        yield held[place]
+    for chunk in chunks:
+        if len(chunk) == 1:
+            place = next(places)
+            yield [held[place]]
+            (held[place],) = rows_of(chunk)
+            continue
+        given = []
+        for row, place in zip(rows_of(chunk), places, strict=False):
+            given.append(held[place])
+            held[place] = row
+        yield given
+    yield [held[place] for place in generator.permutation(len(held)).tolist()]
 
 
 def shuffled(chunks: Iterator[Chunk], count: int, generator: np.random.Generator) -> Iterator[Chunk]:
-    """Rows in chunks, in the order of `drawn_from`. Rows alike stay in arrays, a chunk for each that comes.
+    """Rows in chunks, in the order of `drawn_from`, a chunk for each that comes. Rows alike are in arrays meanwhile.
 
     Args:
         chunks: the rows.
@@ -57,12 +64,12 @@ def shuffled(chunks: Iterator[Chunk], count: int, generator: np.random.Generator
         return
     places = _places(count, generator)
     found = joined(parts)
-    if type(found) is list and any(type(part) is Columns for part in parts):
+    if type(found) is list and any(len(part) >= _WORTH_PACKING for part in parts):
         found = packed(found)
     if type(found) is Columns:
         held = Columns([array.copy() for array in found.arrays])
         for chunk in chunks:
-            new = packed(chunk) if type(chunk) is list else chunk
+            new = packed(chunk) if type(chunk) is list and len(chunk) >= _WORTH_PACKING else chunk
             if type(new) is not Columns or not held.is_like(new):
                 chunks = itertools.chain([chunk], chunks)
                 break
@@ -71,8 +78,7 @@ def shuffled(chunks: Iterator[Chunk], count: int, generator: np.random.Generator
             yield held.taken(generator.permutation(len(held)))
             return
         found = held
-    for row in _one_by_one(list(rows_of(found)), flattened(chunks), places, generator):
-        yield [row]
+    yield from _one_by_one(list(rows_of(found)), chunks, places, generator)
 
 
 def _begun(chunks: Iterator[Chunk], count: int) -> tuple[list[Chunk], Iterator[Chunk]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,7 +14,7 @@ import numpy as np
 from weft import dtypes
 from weft.data import config
 from weft.data.checks import names_of
-from weft.data.chunks import Chunk, gathered
+from weft.data.chunks import Chunk, Columns, gathered, packed_values
 from weft.data.conversion import Array, Row, array_of, row_of, stacked
 from weft.data.dataset import Dataset
 from weft.data.drawing import may_draw
@@ -20,7 +22,7 @@ from weft.data.kinds import UnionBaseDataset
 from weft.data.node import InChunks, Run
 from weft.data.operations import called
 from weft.data.samplers import PKSampler, Places, chosen_sampler, sampler_of
-from weft.data.workers import Job, in_order
+from weft.data.workers import ByColumns, Job, in_order
 
 
 class SourceDataset(Dataset):
@@ -138,7 +140,7 @@ class MappableDataset(InChunks, SourceDataset):
         return bool(self.sampler.is_sharded())
 
 
-class _Getter:
+class _Getter(ByColumns):
     """Rows of a source with `__getitem__`; travels to worker processes."""
 
     def __init__(self, source: Any, columns: int, types: list[Any] | None) -> None:
@@ -146,20 +148,44 @@ class _Getter:
         self.columns = columns
         self.types = types
         self.what = f"GeneratorDataset: [{called(source)}]"
+        self.is_by_columns = types is None
+        self.one = functools.partial(operator.getitem, source)
 
     def __call__(self, place: int) -> Row:
         try:
             value = self.source[place]
         except Exception as error:
-            raise RuntimeError(
-                f"GeneratorDataset: [{type(self.source).__name__}.__getitem__({place})] failed. "
-                f"{type(error).__name__}: {error}"
-            ) from error
+            raise self._failed(place, error) from error
         return self.made(value)
+
+    def _failed(self, place: int, error: Exception) -> RuntimeError:
+        return RuntimeError(
+            f"GeneratorDataset: [{type(self.source).__name__}.__getitem__({place})] failed. "
+            f"{type(error).__name__}: {error}"
+        )
+
+    def arguments(self, chunk: list[int]) -> list[int]:
+        return chunk
+
+    def failed(self, error: Exception, argument: int) -> Exception:
+        return self._failed(argument, error)
+
+    def collected(self, chunk: list[int], found: list[Any]) -> Chunk:
+        width = self.columns
+        if set(map(type, found)) == {tuple} and set(map(len, found)) == {width}:
+            columns: list[Any] = list(zip(*found, strict=True))
+        elif width == 1:
+            columns = [found]
+        else:
+            columns = []
+        arrays: list[Any] = [packed_values(values) for values in columns]
+        if arrays and all(array is not None for array in arrays):
+            return Columns(arrays)
+        return [self.made(value) for value in found]
 
     def made(self, value: Any) -> Row:
         """A row of what the source gave."""
-        if isinstance(value, list):
+        if type(value) is not tuple and isinstance(value, list):
             value = tuple(value)
         try:
             row = row_of(value, self.columns, self.what)

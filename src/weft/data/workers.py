@@ -29,19 +29,16 @@ import numpy as np
 
 from weft._jax_compat import compute_on_host_only
 from weft.core.workers import at_work, enlist, is_quiet, pause, waiting
-from weft.data.chunks import Columns, joined, packed, part_of, rows_of
+from weft.data.chunks import Columns, joined, packed, rows_of
 from weft.data.randomness import Draws, drawing_from, enter, leave
 from weft.lazily import deferred
 
 cloudpickle: Any = deferred("cloudpickle")
 
 #: what a chunk should take, in seconds, how many items it may have, and about how many bytes
-_LONG_ENOUGH: Final = 1e-3
-_LARGEST_CHUNK: Final = 256
+_LONG_ENOUGH: Final = 4e-3
+_LARGEST_CHUNK: Final = 2048
 _MOST_BYTES: Final = 1 << 20
-#: the same for worker processes, where a chunk costs more
-_LONG_ENOUGH_TO_SEND: Final = 4e-3
-_LARGEST_SENT: Final = 2048
 
 #: stands for an item that is left out
 LEFT_OUT: Final = object()
@@ -55,7 +52,7 @@ class Job:
     """What workers do to each item.
 
     Args:
-        function: called with an item; gives the new item.
+        function: called with an item; gives the new item. It may be one of `ByColumns`.
         entropy: numbers that tell this step of the pipeline, in this epoch, from others.
         seeds_globals: whether the global generators of `random` and NumPy begin anew for each item.
     """
@@ -91,26 +88,66 @@ class Job:
                 if found is not LEFT_OUT:
                     yield [found]
 
-    def together(self, first: int, items: list[Any]) -> list[Any]:
+    def together(self, first: int, chunk: Any) -> Any:
         """The new items of a chunk.
 
         Args:
             first: place of the first item.
-            items: the items.
+            chunk: the items.
         """
-        function, seeds = self.function, self.seeds_globals
+        function: Any = self.function
+        seeds = self.seeds_globals
+        by_columns = isinstance(function, ByColumns) and function.is_by_columns
+        one, arguments = (function.one, function.arguments(chunk)) if by_columns else (function, rows_of(chunk))
         draws = Draws(self.entropy)
-        made = []
+        found = []
         with drawing_from(draws):
-            for place, item in enumerate(items, first):
-                pause()
-                draws.place = place
-                if seeds:
-                    _seed_globals(draws)
-                found = function(item)
-                if found is not LEFT_OUT:
-                    made.append(found)
-        return made
+            try:
+                for draws.place, argument in enumerate(arguments, first):
+                    pause()
+                    if seeds:
+                        _seed_globals(draws)
+                    found.append(one(argument))
+            except Exception as error:
+                if by_columns:
+                    raise function.failed(error, arguments[draws.place - first]) from error
+                raise
+        return function.collected(chunk, found) if by_columns else [each for each in found if each is not LEFT_OUT]
+
+
+class ByColumns:
+    """What workers do to an item, which may be done to the items of a chunk with less for each of them."""
+
+    #: whether it is done so
+    is_by_columns: bool
+    #: what is called for each item
+    one: Callable[[Any], Any]
+
+    def arguments(self, chunk: Any) -> list[Any]:
+        """What `one` is called with, for each item of a chunk.
+
+        Args:
+            chunk: the chunk.
+        """
+        raise NotImplementedError
+
+    def failed(self, error: Exception, argument: Any) -> Exception:
+        """What is raised for what `one` raised.
+
+        Args:
+            error: what that was.
+            argument: what it was called with.
+        """
+        raise NotImplementedError
+
+    def collected(self, chunk: Any, found: list[Any]) -> Any:
+        """The new items of a chunk.
+
+        Args:
+            chunk: the chunk.
+            found: what `one` gave for each.
+        """
+        raise NotImplementedError
 
 
 def _seed_globals(draws: Draws) -> None:
@@ -119,14 +156,14 @@ def _seed_globals(draws: Draws) -> None:
     np.random.seed(state)
 
 
-def _by_thread(job: Job, first: int, chunk: Any) -> tuple[list[Any], float]:
+def _by_thread(job: Job, first: int, chunk: Any) -> tuple[Any, float]:
     with at_work():
-        return _timed(job, first, rows_of(chunk))
+        return _timed(job, first, chunk)
 
 
-def _timed(job: Job, first: int, items: list[Any]) -> tuple[list[Any], float]:
+def _timed(job: Job, first: int, chunk: Any) -> tuple[Any, float]:
     begin = time.perf_counter()
-    found = job.together(first, items)
+    found = job.together(first, chunk)
     return found, time.perf_counter() - begin
 
 
@@ -167,7 +204,7 @@ def _by_threads(job: Job, chunks: Iterable[Any], first: int, workers: int) -> It
         return pool.submit(_by_thread, job, place, chunk)
 
     try:
-        yield from _windowed(submit, _Cut(chunks), first, workers, _LONG_ENOUGH, _LARGEST_CHUNK)
+        yield from _windowed(submit, _Cut(chunks), first, workers)
     finally:
         with waiting():
             pool.shutdown(wait=True, cancel_futures=True)
@@ -183,7 +220,7 @@ def _by_processes(text: bytes, chunks: Iterable[Any], first: int, workers: int) 
             return pool.submit(_work, place, packed(chunk) if type(chunk) is list else chunk)
 
     try:
-        yield from _windowed(submit, _Cut(chunks), first, workers, _LONG_ENOUGH_TO_SEND, _LARGEST_SENT)
+        yield from _windowed(submit, _Cut(chunks), first, workers)
     except concurrent.futures.process.BrokenProcessPool as broken:
         raise RuntimeError("a worker process ended unexpectedly (killed, or out of memory)") from broken
     finally:
@@ -224,17 +261,20 @@ class _Cut:
         held: list[Any] = []
         missing = size
         while missing:
-            if self._at >= len(self._left):
-                left = self._next()
+            left, at = self._left, self._at
+            if at >= len(left):
+                left, at = self._next(), 0
                 if left is None:
                     break
-                self._left, self._at = left, 0
-            held.append(part_of(self._left, self._at, self._at + missing))
-            self._at += len(held[-1])
-            missing -= len(held[-1])
-            if type(self._left) is Columns:
-                break  # as they are, rather than put together
-        return joined(held) if held else ()
+                self._left = left
+            self._at = min(len(left), at + missing)
+            missing -= self._at - at
+            if type(left) is Columns:
+                # as they are, rather than put together
+                part = left.part(at, self._at)
+                return joined([held, part]) if held else part
+            held += left if self._at - at == len(left) else left[at : self._at]
+        return held
 
     def _next(self) -> Any:
         if self.failure is None:
@@ -246,9 +286,7 @@ class _Cut:
         return None
 
 
-def _windowed(
-    submit: Callable[[int, Any], _Future], source: _Cut, first: int, workers: int, long_enough: float, largest: int
-) -> Iterator[Any]:
+def _windowed(submit: Callable[[int, Any], _Future], source: _Cut, first: int, workers: int) -> Iterator[Any]:
     """The results of chunks that are submitted ahead, two for each worker."""
     pending: collections.deque[tuple[int, _Future]] = collections.deque()
     size = 1
@@ -266,7 +304,7 @@ def _windowed(
         count, future = pending.popleft()
         with waiting():
             found, seconds = future.result()
-        if count == size and seconds < long_enough and size < largest and _bytes_of(found) < _MOST_BYTES:
+        if count == size and seconds < _LONG_ENOUGH and size < _LARGEST_CHUNK and _bytes_of(found) < _MOST_BYTES:
             size *= 2
         if len(found):
             yield found
@@ -306,11 +344,11 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(first: int, items: Any) -> tuple[Any, float]:
+def _work(first: int, chunk: Any) -> tuple[Any, float]:
     if isinstance(_job, Exception):
         raise RuntimeError(f"a worker process cannot load what it should run: {_job}") from _job
-    found, seconds = _timed(_job, first, rows_of(items))
-    return packed(found), seconds
+    found, seconds = _timed(_job, first, chunk)
+    return packed(found) if type(found) is list else found, seconds
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import numpy as np
 from weft.core.workers import waiting
 from weft.data import config
 from weft.data.checks import integer, names_of, places
-from weft.data.chunks import Chunk, Columns, after, cells, first_of, flattened, packed_values, rows_of
+from weft.data.chunks import Chunk, Columns, after, cells, first_of, flattened, packed, packed_values, rows_of
 from weft.data.conversion import Array, Row, array_of
 from weft.data.dataset import Dataset
 from weft.data.debug import hooked
@@ -92,9 +92,10 @@ class _Mapped(ByColumns):
     def collected(self, chunk: Chunk, found: list[Any]) -> Chunk:
         (place,) = self.inputs
         array = packed_values(found)
-        if array is not None and isinstance(chunk, Columns):
-            return Columns([*chunk.arrays[:place], array, *chunk.arrays[place + 1 :]])
-        return [self._arranged(value, self.one, row) for row, value in zip(rows_of(chunk), found, strict=True)]
+        whole = packed(chunk) if array is not None and type(chunk) is list else chunk
+        if array is not None and isinstance(whole, Columns):
+            return Columns([*whole.arrays[:place], array, *whole.arrays[place + 1 :]])
+        return [self._replaced(row, place, value) for row, value in zip(rows_of(chunk), found, strict=True)]
 
     def __call__(self, row: Row) -> Any:
         if not self.is_by_columns:
@@ -104,6 +105,10 @@ class _Mapped(ByColumns):
             value = self.one(row[place])
         except Exception as error:
             raise self._failed(self.one, error) from error
+        return self._replaced(row, place, value)
+
+    def _replaced(self, row: Row, place: int, value: Any) -> Row:
+        """The row with what the function gave in the place of what it got."""
         if type(value) is np.ndarray and value.dtype.kind != "O":
             return (*row[:place], value, *row[place + 1 :])
         return self._arranged(value, self.one, row)

@@ -15,7 +15,7 @@ import numpy as np
 from weft.core.workers import waiting
 from weft.data import config
 from weft.data.checks import integer, names_of, places
-from weft.data.chunks import Chunk, Columns, after, cells, first_of, flattened, packed, packed_values, rows_of
+from weft.data.chunks import Chunk, Columns, after, cells, first_of, flattened, packed, packed_values
 from weft.data.conversion import Array, Row, array_of
 from weft.data.dataset import Dataset
 from weft.data.debug import hooked
@@ -86,16 +86,16 @@ class _Mapped(ByColumns):
         (place,) = self.inputs
         return cells(chunk.arrays[place]) if isinstance(chunk, Columns) else [row[place] for row in chunk]
 
-    def failed(self, error: Exception, argument: Array) -> Exception:
+    def failed(self, argument: Array, error: Exception) -> Exception:
         return self._failed(self.one, error)
 
-    def collected(self, chunk: Chunk, found: list[Any]) -> Chunk:
+    def collected(self, chunk: Chunk, found: list[Any]) -> Chunk | None:
         (place,) = self.inputs
         array = packed_values(found)
         whole = packed(chunk) if array is not None and type(chunk) is list else chunk
         if array is not None and isinstance(whole, Columns):
             return Columns([*whole.arrays[:place], array, *whole.arrays[place + 1 :]])
-        return [self._replaced(row, place, value) for row, value in zip(rows_of(chunk), found, strict=True)]
+        return None
 
     def __call__(self, row: Row) -> Any:
         if not self.is_by_columns:
@@ -105,13 +105,13 @@ class _Mapped(ByColumns):
             value = self.one(row[place])
         except Exception as error:
             raise self._failed(self.one, error) from error
-        return self._replaced(row, place, value)
+        return self.finished(row, value)
 
-    def _replaced(self, row: Row, place: int, value: Any) -> Row:
-        """The row with what the function gave in the place of what it got."""
+    def finished(self, item: Row, value: Any) -> Row:
         if type(value) is np.ndarray and value.dtype.kind != "O":
-            return (*row[:place], value, *row[place + 1 :])
-        return self._arranged(value, self.one, row)
+            (place,) = self.inputs
+            return (*item[:place], value, *item[place + 1 :])
+        return self._arranged(value, self.one, item)
 
     def _failed(self, operation: Any, error: Exception) -> RuntimeError:
         return RuntimeError(f"map operation: [{called(operation)}] failed. {type(error).__name__}: {error}")

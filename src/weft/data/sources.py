@@ -155,22 +155,19 @@ class _Getter(ByColumns):
         try:
             value = self.source[place]
         except Exception as error:
-            raise self._failed(place, error) from error
+            raise self.failed(place, error) from error
         return self.made(value)
-
-    def _failed(self, place: int, error: Exception) -> RuntimeError:
-        return RuntimeError(
-            f"GeneratorDataset: [{type(self.source).__name__}.__getitem__({place})] failed. "
-            f"{type(error).__name__}: {error}"
-        )
 
     def arguments(self, chunk: list[int]) -> list[int]:
         return chunk
 
-    def failed(self, error: Exception, argument: int) -> Exception:
-        return self._failed(argument, error)
+    def failed(self, argument: int, error: Exception) -> Exception:
+        return RuntimeError(
+            f"GeneratorDataset: [{type(self.source).__name__}.__getitem__({argument})] failed. "
+            f"{type(error).__name__}: {error}"
+        )
 
-    def collected(self, chunk: list[int], found: list[Any]) -> Chunk:
+    def collected(self, chunk: list[int], found: list[Any]) -> Chunk | None:
         width = self.columns
         if set(map(type, found)) == {tuple} and set(map(len, found)) == {width}:
             columns: list[Any] = list(zip(*found, strict=True))
@@ -181,7 +178,10 @@ class _Getter(ByColumns):
         arrays: list[Any] = [packed_values(values) for values in columns]
         if arrays and all(array is not None for array in arrays):
             return Columns(arrays)
-        return [self.made(value) for value in found]
+        return None
+
+    def finished(self, item: int, value: Any) -> Row:
+        return self.made(value)
 
     def made(self, value: Any) -> Row:
         """A row of what the source gave."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
+import itertools
 import multiprocessing
 import os
 import random
@@ -19,6 +20,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +31,7 @@ import numpy as np
 
 from weft._jax_compat import compute_on_host_only
 from weft.core.workers import at_work, enlist, is_quiet, pause, waiting
-from weft.data.chunks import Columns, joined, packed, rows_of
+from weft.data.chunks import Columns, joined, packed, part_of, rows_of
 from weft.data.randomness import Draws, drawing_from, enter, leave
 from weft.lazily import deferred
 
@@ -43,7 +45,9 @@ _MOST_BYTES: Final = 1 << 20
 #: stands for an item that is left out
 LEFT_OUT: Final = object()
 
-_Future: TypeAlias = "concurrent.futures.Future[tuple[Any, float]]"
+#: new items, the seconds that they took, and what was raised instead of further ones
+_Done: TypeAlias = tuple[Any, float, Exception | None]
+_Future: TypeAlias = "concurrent.futures.Future[_Done]"
 
 _starting = threading.Lock()
 
@@ -62,34 +66,8 @@ class Job:
         self.entropy = entropy
         self.seeds_globals = seeds_globals
 
-    def one_by_one(self, first: int, chunks: Iterable[Any]) -> Iterator[list[Any]]:
-        """Chunks of one new item each, as soon as it is there.
-
-        Args:
-            first: place of the first item.
-            chunks: the items.
-        """
-        function, seeds = self.function, self.seeds_globals
-        draws = Draws(self.entropy)
-        place = first
-        for chunk in chunks:
-            for item in rows_of(chunk):
-                pause()
-                draws.place = place
-                place += 1
-                if seeds:
-                    _seed_globals(draws)
-                # entered anew for each item, since code between two items has draws of its own
-                token = enter(draws)
-                try:
-                    found = function(item)
-                finally:
-                    leave(token)
-                if found is not LEFT_OUT:
-                    yield [found]
-
-    def together(self, first: int, chunk: Any) -> Any:
-        """The new items of a chunk.
+    def together(self, first: int, chunk: Any) -> tuple[Any, Exception | None]:
+        """The new items of a chunk, and what was raised instead of further ones.
 
         Args:
             first: place of the first item.
@@ -100,7 +78,8 @@ class Job:
         by_columns = isinstance(function, ByColumns) and function.is_by_columns
         one, arguments = (function.one, function.arguments(chunk)) if by_columns else (function, rows_of(chunk))
         draws = Draws(self.entropy)
-        found = []
+        found: list[Any] = []
+        failure: Exception | None = None
         with drawing_from(draws):
             try:
                 for draws.place, argument in enumerate(arguments, first):
@@ -109,10 +88,89 @@ class Job:
                         _seed_globals(draws)
                     found.append(one(argument))
             except Exception as error:
-                if by_columns:
-                    raise function.failed(error, arguments[draws.place - first]) from error
-                raise
-        return function.collected(chunk, found) if by_columns else [each for each in found if each is not LEFT_OUT]
+                failure = error
+        if not by_columns:
+            return [each for each in found if each is not LEFT_OUT], failure
+        if failure is not None:
+            cause, failure = failure, function.failed(arguments[len(found)], failure)
+            failure.__cause__ = cause
+            chunk = part_of(chunk, 0, len(found))
+        return self._collected(chunk, found, failure)
+
+    def _collected(self, chunk: Any, found: list[Any], failure: Exception | None) -> tuple[Any, Exception | None]:
+        function: Any = self.function
+        whole = function.collected(chunk, found) if found else []
+        if whole is not None:
+            return whole, failure
+        rows: list[Any] = []
+        try:
+            for item, value in zip(rows_of(chunk), found, strict=True):
+                rows.append(function.finished(item, value))
+        except Exception as error:
+            failure = error
+        return rows, failure
+
+
+class OneByOne:
+    """New items of a job that one thread does: chunks of one, as soon as it is there.
+
+    Args:
+        job: what is done to each.
+        chunks: the items.
+        first: place of the first.
+    """
+
+    def __init__(self, job: Job, chunks: Iterable[Any], first: int) -> None:
+        self._job = job
+        self._source = Cut(chunks)
+        self._counter = itertools.count(first)
+        # it does not know this object, so that both end as soon as nobody needs them
+        self._made = _made_one_by_one(job, self._source, self._counter)
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        return self._made
+
+    def __next__(self) -> list[Any]:
+        return next(self._made)
+
+    def take(self, size: int) -> tuple[Any, Exception | None]:
+        """The new items of so many, for somebody who waits for all of them.
+
+        Args:
+            size: how many; there may be fewer, and are none at the end.
+
+        Returns:
+            tuple: the items, and what was raised instead of further ones.
+        """
+        found: Any = ()
+        failure: Exception | None = None
+        while not len(found) and failure is None:
+            chunk = self._source.take(size)
+            if not len(chunk):
+                return (), self._source.failure
+            first = next(self._counter)
+            collections.deque(itertools.islice(self._counter, len(chunk) - 1), 0)
+            found, failure = self._job.together(first, chunk)
+        return found, failure
+
+
+def _made_one_by_one(job: Job, source: Cut, counter: Iterator[int]) -> Iterator[list[Any]]:
+    function, seeds, draws = job.function, job.seeds_globals, Draws(job.entropy)
+    while len(chunk := source.next()):
+        for item, draws.place in zip(rows_of(chunk), counter, strict=False):
+            pause()
+            if seeds:
+                _seed_globals(draws)
+            # entered anew for each item, since code between two items has draws of its own
+            token = enter(draws)
+            try:
+                found = function(item)
+            finally:
+                leave(token)
+            if found is not LEFT_OUT:
+                yield [found]
+    if source.failure is not None:
+        raise source.failure
 
 
 class ByColumns:
@@ -131,21 +189,30 @@ class ByColumns:
         """
         raise NotImplementedError
 
-    def failed(self, error: Exception, argument: Any) -> Exception:
+    def failed(self, argument: Any, error: Exception) -> Exception:
         """What is raised for what `one` raised.
 
         Args:
-            error: what that was.
             argument: what it was called with.
+            error: what it raised.
         """
         raise NotImplementedError
 
     def collected(self, chunk: Any, found: list[Any]) -> Any:
-        """The new items of a chunk.
+        """The new items of a chunk; None where `finished` must make them.
 
         Args:
             chunk: the chunk.
             found: what `one` gave for each.
+        """
+        raise NotImplementedError
+
+    def finished(self, item: Any, value: Any) -> Any:
+        """The new item for one.
+
+        Args:
+            item: the item.
+            value: what `one` gave for it.
         """
         raise NotImplementedError
 
@@ -156,15 +223,15 @@ def _seed_globals(draws: Draws) -> None:
     np.random.seed(state)
 
 
-def _by_thread(job: Job, first: int, chunk: Any) -> tuple[Any, float]:
+def _by_thread(job: Job, first: int, chunk: Any) -> _Done:
     with at_work():
         return _timed(job, first, chunk)
 
 
-def _timed(job: Job, first: int, chunk: Any) -> tuple[Any, float]:
+def _timed(job: Job, first: int, chunk: Any) -> _Done:
     begin = time.perf_counter()
-    found = job.together(first, chunk)
-    return found, time.perf_counter() - begin
+    found, failure = job.together(first, chunk)
+    return found, time.perf_counter() - begin, failure
 
 
 def in_order(job: Job, chunks: Iterable[Any], first: int, workers: int, processes: bool) -> Iterator[Any]:
@@ -178,7 +245,7 @@ def in_order(job: Job, chunks: Iterable[Any], first: int, workers: int, processe
         processes: whether worker processes do it, rather than threads.
     """
     if workers <= (0 if processes else 1):
-        return job.one_by_one(first, chunks)
+        return OneByOne(job, chunks, first)
     if not processes:
         return _by_threads(job, chunks, first, workers)
     needs("cloudpickle", "worker processes")
@@ -190,7 +257,7 @@ def in_order(job: Job, chunks: Iterable[Any], first: int, workers: int, processe
             RuntimeWarning,
             stacklevel=2,
         )
-        return job.one_by_one(first, chunks)
+        return OneByOne(job, chunks, first)
     return _by_processes(text, chunks, first, workers)
 
 
@@ -204,7 +271,7 @@ def _by_threads(job: Job, chunks: Iterable[Any], first: int, workers: int) -> It
         return pool.submit(_by_thread, job, place, chunk)
 
     try:
-        yield from _windowed(submit, _Cut(chunks), first, workers)
+        yield from _windowed(submit, Cut(chunks), first, workers)
     finally:
         with waiting():
             pool.shutdown(wait=True, cancel_futures=True)
@@ -215,12 +282,12 @@ def _by_processes(text: bytes, chunks: Iterable[Any], first: int, workers: int) 
         workers, _context(), initializer=_begin_worker, initargs=(text, dict(os.environ))
     )
 
-    def submit(place: int, chunk: Any) -> _Future:
+    def submit(place: int, chunk: Any) -> Any:
         with _starting, _without_main():
             return pool.submit(_work, place, packed(chunk) if type(chunk) is list else chunk)
 
     try:
-        yield from _windowed(submit, _Cut(chunks), first, workers)
+        yield from _windowed(submit, Cut(chunks), first, workers)
     except concurrent.futures.process.BrokenProcessPool as broken:
         raise RuntimeError("a worker process ended unexpectedly (killed, or out of memory)") from broken
     finally:
@@ -238,7 +305,7 @@ def _context() -> Any:
     return context
 
 
-class _Cut:
+class Cut:
     """Items in chunks of the size that is asked for.
 
     Args:
@@ -246,6 +313,7 @@ class _Cut:
     """
 
     def __init__(self, chunks: Iterable[Any]) -> None:
+        self._made = chunks if isinstance(chunks, OneByOne) else None
         self._chunks = iter(chunks)
         self._left: Any = ()
         self._at = 0
@@ -258,13 +326,18 @@ class _Cut:
         Args:
             size: how many.
         """
+        if self._made is not None:
+            if self.failure is not None:
+                return ()
+            found, self.failure = self._made.take(size)
+            return found
         held: list[Any] = []
         missing = size
         while missing:
             left, at = self._left, self._at
             if at >= len(left):
-                left, at = self._next(), 0
-                if left is None:
+                left, at = self.next(), 0
+                if not len(left):
                     break
                 self._left = left
             self._at = min(len(left), at + missing)
@@ -276,17 +349,18 @@ class _Cut:
             held += left if self._at - at == len(left) else left[at : self._at]
         return held
 
-    def _next(self) -> Any:
+    def next(self) -> Any:
+        """The next chunk as it comes; none at the end."""
         if self.failure is None:
             try:
-                return next(self._chunks, None)
+                return next(self._chunks, ())
             except Exception as error:
                 # what came before stays in order: the failure is raised when its turn comes
                 self.failure, self._chunks = error, iter(())
-        return None
+        return ()
 
 
-def _windowed(submit: Callable[[int, Any], _Future], source: _Cut, first: int, workers: int) -> Iterator[Any]:
+def _windowed(submit: Callable[[int, Any], _Future], source: Cut, first: int, workers: int) -> Iterator[Any]:
     """The results of chunks that are submitted ahead, two for each worker."""
     pending: collections.deque[tuple[int, _Future]] = collections.deque()
     size = 1
@@ -303,11 +377,13 @@ def _windowed(submit: Callable[[int, Any], _Future], source: _Cut, first: int, w
             break
         count, future = pending.popleft()
         with waiting():
-            found, seconds = future.result()
+            found, seconds, failure = future.result()
         if count == size and seconds < _LONG_ENOUGH and size < _LARGEST_CHUNK and _bytes_of(found) < _MOST_BYTES:
             size *= 2
         if len(found):
             yield found
+        if failure is not None:
+            raise failure
     if source.failure is not None:
         raise source.failure
 
@@ -344,11 +420,36 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(first: int, chunk: Any) -> tuple[Any, float]:
+class _InWorker(Exception):
+    """Stands for the cause of what was raised in a worker process: its traceback as text."""
+
+
+class _Sent:
+    """What was raised in a worker process, with its traceback, which exceptions leave behind when they are sent.
+
+    Args:
+        error: what was raised.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        self.text = "".join(traceback.format_exception(error))
+
+    def __reduce__(self) -> Any:
+        return _received, (self.error, self.text)
+
+
+def _received(error: Exception, text: str) -> Exception:
+    error.__cause__ = _InWorker(f'\n"""\n{text}"""')
+    return error
+
+
+def _work(first: int, chunk: Any) -> tuple[Any, float, _Sent | None]:
     if isinstance(_job, Exception):
         raise RuntimeError(f"a worker process cannot load what it should run: {_job}") from _job
-    found, seconds = _timed(_job, first, chunk)
-    return packed(found) if type(found) is list else found, seconds
+    found, seconds, failure = _timed(_job, first, chunk)
+    sent = None if failure is None else _Sent(failure)
+    return packed(found) if type(found) is list else found, seconds, sent
 
 
 @contextmanager

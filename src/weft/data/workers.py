@@ -339,6 +339,10 @@ class Cut:
                 left, at = self.next(), 0
                 if not len(left):
                     break
+                if type(left) is list and len(left) == 1:
+                    held += left
+                    missing -= 1
+                    continue
                 self._left = left
             self._at = min(len(left), at + missing)
             missing -= self._at - at

@@ -93,8 +93,12 @@ def _batched(rows: Iterator[Any]) -> Iterator[list[Any]]:
         yield [np.stack(column) for column in zip(*group, strict=True)]
 
 
-def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
-    """The batches, made by a thread."""
+def ahead(batches: Iterator[Any]) -> Iterator[Any]:
+    """The batches, made by a thread.
+
+    Args:
+        batches: the batches.
+    """
     waiting: queue.Queue[Any] = queue.Queue(16)
     end = object()
 
@@ -131,7 +135,7 @@ def plain(records: Records, workers: str) -> int:
         rows = itertools.chain.from_iterable(zip(*each, strict=True) for each in _windowed(pool, _made_stacked, count))
     else:
         rows = itertools.chain.from_iterable(_windowed(pool, _made, count))
-    found = sum(len(batch[0]) for batch in _ahead(_batched(_shuffled(rows, random.Random(0)))))
+    found = sum(len(batch[0]) for batch in ahead(_batched(_shuffled(rows, random.Random(0)))))
     if pool is not None:
         pool.shutdown()
     return found

@@ -22,6 +22,7 @@ from weft.data.debug import hooked
 from weft.data.drawing import may_draw
 from weft.data.kinds import UnionBaseDataset
 from weft.data.node import InChunks, Run
+from weft.data.operation import Operation
 from weft.data.samplers import DistributedSampler
 from weft.data.shuffling import shuffled
 from weft.data.workers import LEFT_OUT, ByColumns, Job, in_order
@@ -81,6 +82,18 @@ class _Mapped(ByColumns):
         #: whether one function makes one column of one, which stays where it is
         self.is_by_columns = len(operations) == len(inputs) == outputs == 1 and all_stay and not lenient
         self.one = operations[0]
+        #: whether all are of the library, of one column that stays where it is
+        self.is_for_all = len(inputs) == outputs == 1 and all_stay and all(map(_is_of_library, operations))
+
+    def for_all(self, chunk: Chunk) -> Chunk | None:
+        if not self.is_for_all or not isinstance(chunk, Columns):
+            return None
+        (place,) = self.inputs
+        array: Array | None = chunk.arrays[place]
+        for operation in self.operations:
+            if array is not None:
+                array = operation.for_all(array)
+        return None if array is None else Columns([*chunk.arrays[:place], array, *chunk.arrays[place + 1 :]])
 
     def arguments(self, chunk: Chunk) -> list[Array]:
         (place,) = self.inputs
@@ -152,6 +165,11 @@ class _Mapped(ByColumns):
             found.append(row[place])
         order = self.order
         return tuple(found) if order is None else tuple([found[place] for place in order])
+
+
+def _is_of_library(operation: Any) -> bool:
+    """Whether an operation is one of the library, which no class of the program derives from."""
+    return isinstance(operation, Operation) and type(operation).__module__.startswith("weft.")
 
 
 class MapDataset(InChunks, UnionBaseDataset):

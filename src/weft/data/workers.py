@@ -75,6 +75,10 @@ class Job:
         """
         function: Any = self.function
         seeds = self.seeds_globals
+        if isinstance(function, ByColumns):
+            whole = function.for_all(chunk)
+            if whole is not None:
+                return whole, None
         by_columns = isinstance(function, ByColumns) and function.is_by_columns
         one, arguments = (function.one, function.arguments(chunk)) if by_columns else (function, rows_of(chunk))
         draws = Draws(self.entropy)
@@ -180,6 +184,15 @@ class ByColumns:
     is_by_columns: bool
     #: what is called for each item
     one: Callable[[Any], Any]
+
+    def for_all(self, chunk: Any) -> Any:
+        """The new items of a chunk, where nothing is called for each; None where something is.
+
+        Args:
+            chunk: the chunk.
+        """
+        del chunk
+        return None
 
     def arguments(self, chunk: Any) -> list[Any]:
         """What `one` is called with, for each item of a chunk.

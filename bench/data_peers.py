@@ -63,15 +63,11 @@ def main() -> None:
     """Measure the engine that the command names."""
     name, _, workers = sys.argv[1].partition("-")
     count = int(sys.argv[2]) if len(sys.argv) > 2 else COUNT
+    made = {"torch": torch_batches, "grain": grain_batches, "weft": weft_batches}.get(name)
+    batches = None if made is None else made(count, *([workers] if workers else []))
+    records = Records(count)
     begin = time.perf_counter()
-    if name == "plain":
-        found = plain(Records(count), workers)
-    else:
-        found = 0
-        for batch in {"torch": torch_batches, "grain": grain_batches, "weft": weft_batches}[name](
-            count, *([workers] if workers else [])
-        ):
-            found += len(batch[0])
+    found = plain(records, workers) if batches is None else sum(len(batch[0]) for batch in batches)
     print(f"{sys.argv[1]}: {found} records in {time.perf_counter() - begin:.2f} s")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from weft import data as ds
+from weft.data import workers
 
 
 @pytest.fixture(autouse=True)
@@ -41,9 +42,9 @@ def rows(data: Any, **options: Any) -> list[Any]:
     return [[(part.dtype.name, part.tolist()) for part in row] for row in found]
 
 
-def source(count: int, workers: int, processes: bool) -> Any:
+def source(size: int, count: int, processes: bool) -> Any:
     return ds.GeneratorDataset(
-        Source(count), ["x", "n", "f"], shuffle=True, num_parallel_workers=workers, python_multiprocessing=processes
+        Source(size), ["x", "n", "f"], shuffle=True, num_parallel_workers=count, python_multiprocessing=processes
     )
 
 
@@ -68,9 +69,9 @@ def test_any_workers_give_the_same_rows(name: str) -> None:
     function, inputs, outputs = FUNCTIONS[name]
     ds.config.set_seed(3)
     found = []
-    for workers, processes in WORKERS:
-        data = source(45, workers, processes)
-        data = data.map(function, inputs, outputs, num_parallel_workers=workers, python_multiprocessing=processes)
+    for count, processes in WORKERS:
+        data = source(45, count, processes)
+        data = data.map(function, inputs, outputs, num_parallel_workers=count, python_multiprocessing=processes)
         found.append(rows(data.skip(2).repeat(2).take(70)))
     assert len(found[0]) == 70
     assert found[0] == found[1] == found[2]
@@ -80,9 +81,9 @@ def test_any_workers_give_the_same_rows(name: str) -> None:
 def test_shuffled_batches_go_on_at_a_step(begin: int) -> None:
     ds.config.set_seed(5)
     found = []
-    for workers, processes in WORKERS:
-        data = source(300, workers, processes).map(
-            lambda x: x - 1, ["x"], num_parallel_workers=workers, python_multiprocessing=processes
+    for count, processes in WORKERS:
+        data = source(300, count, processes).map(
+            lambda x: x - 1, ["x"], num_parallel_workers=count, python_multiprocessing=processes
         )
         data = data.shuffle(50).batch(16, drop_remainder=True)
         data.set_init_step(begin)
@@ -93,15 +94,15 @@ def test_shuffled_batches_go_on_at_a_step(begin: int) -> None:
 
 def test_arrays_in_memory_as_a_class_of_the_program() -> None:
     ds.config.set_seed(5)
-    count = 700
-    arrays = Source(count).x, np.arange(count), np.arange(count, dtype=np.float32)
+    size = 700
+    arrays = Source(size).x, np.arange(size), np.arange(size, dtype=np.float32)
     names = ["x", "n", "f"]
     for shape in (lambda d: d, lambda d: d.shuffle(64).batch(10), lambda d: d.project(["f", "x"]).repeat(2).batch(9)):
         in_memory = shape(ds.NumpySlicesDataset(arrays, names, shuffle=True))
-        assert rows(in_memory) == rows(shape(source(count, 1, False)))
+        assert rows(in_memory) == rows(shape(source(size, 1, False)))
         train, test = ds.NumpySlicesDataset(arrays, names, shuffle=False).split([600, 100])
         numbers = [int(row[1]) for part in (train, test) for row in part.create_tuple_iterator(num_epochs=1)]
-        assert sorted(numbers) == list(range(count)) != numbers
+        assert sorted(numbers) == list(range(size)) != numbers
 
 
 def test_what_changes_a_row_changes_no_array() -> None:
@@ -112,9 +113,9 @@ def test_what_changes_a_row_changes_no_array() -> None:
     assert array.tolist() == [0, 1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize(("workers", "processes"), WORKERS)
+@pytest.mark.parametrize(("count", "processes"), WORKERS)
 @pytest.mark.parametrize("wrong", ["function", "source", "nothing", "columns"])
-def test_rows_before_one_that_fails_come_first(wrong: str, workers: int, processes: bool) -> None:
+def test_rows_before_one_that_fails_come_first(wrong: str, count: int, processes: bool) -> None:
     class Broken(Source):
         def __getitem__(self, place: int) -> Any:
             if wrong == "source" and place == 77:
@@ -129,9 +130,9 @@ def test_rows_before_one_that_fails_come_first(wrong: str, workers: int, process
         return n
 
     data = ds.GeneratorDataset(
-        Broken(100), ["x", "n", "f"], shuffle=False, num_parallel_workers=workers, python_multiprocessing=processes
+        Broken(100), ["x", "n", "f"], shuffle=False, num_parallel_workers=count, python_multiprocessing=processes
     )
-    data = data.map(change, ["n"], num_parallel_workers=workers, python_multiprocessing=processes)
+    data = data.map(change, ["n"], num_parallel_workers=count, python_multiprocessing=processes)
     found = []
 
     def read() -> None:
@@ -179,3 +180,33 @@ def test_worker_processes_have_the_environment_of_now(monkeypatch: pytest.Monkey
         data = ds.NumpySlicesDataset(np.arange(3), ["n"], shuffle=False)
         data = data.map(asked, ["n"], num_parallel_workers=2, python_multiprocessing=True)
         assert rows(data) == [[("int64", len(value))]] * 3
+
+
+@pytest.mark.parametrize("slow", ["source", "function"])
+def test_chunks_are_small_where_rows_take_long(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(workers.time, "perf_counter", lambda: now[0])
+    sizes: list[int] = []
+
+    class Done:
+        def __init__(self, chunk: Any) -> None:
+            self.chunk = chunk
+
+        def result(self) -> Any:
+            taken = 0.01 * len(self.chunk) if slow == "function" and self.chunk[0] > 5000 else 0.0
+            return self.chunk, taken, None
+
+    def numbers() -> Iterator[Any]:
+        for number in range(12000):
+            if slow == "source" and number > 5000:
+                now[0] += 0.01
+            yield [number]
+
+    def submit(first: int, chunk: Any) -> Any:
+        sizes.append(len(chunk))
+        return Done(chunk)
+
+    found = [number for chunk in workers._windowed(submit, workers.Cut(numbers()), 0, 1) for number in chunk]
+    assert found == list(range(12000))
+    assert max(sizes) > 500
+    assert sizes[-2] <= 5

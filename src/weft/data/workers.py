@@ -37,8 +37,10 @@ from weft.lazily import deferred
 
 cloudpickle: Any = deferred("cloudpickle")
 
-#: what a chunk should take, in seconds, how many items it may have, and about how many bytes
+#: what a chunk should take at least and at most, in seconds, to be read or changed; how many items, and about how many
+#: bytes, it may have
 _LONG_ENOUGH: Final = 4e-3
+_TOO_LONG: Final = 0.05
 _LARGEST_CHUNK: Final = 2048
 _MOST_BYTES: Final = 1 << 20
 
@@ -379,23 +381,27 @@ class Cut:
 
 def _windowed(submit: Callable[[int, Any], _Future], source: Cut, first: int, workers: int) -> Iterator[Any]:
     """The results of chunks that are submitted ahead, two for each worker."""
-    pending: collections.deque[tuple[int, _Future]] = collections.deque()
+    pending: collections.deque[tuple[int, float, _Future]] = collections.deque()
     size = 1
     ended = False
     while True:
         while not ended and len(pending) < 2 * workers:
+            begin = time.perf_counter()
             chunk = source.take(size)
             if not len(chunk):
                 ended = True
                 break
-            pending.append((len(chunk), submit(first, chunk)))
+            pending.append((len(chunk), time.perf_counter() - begin, submit(first, chunk)))
             first += len(chunk)
         if not pending:
             break
-        count, future = pending.popleft()
+        count, read_in, future = pending.popleft()
         with waiting():
             found, seconds, failure = future.result()
-        if count == size and seconds < _LONG_ENOUGH and size < _LARGEST_CHUNK and _bytes_of(found) < _MOST_BYTES:
+        slower = max(seconds, read_in)
+        if slower > _TOO_LONG:
+            size = max(1, min(size, int(count * _TOO_LONG / slower)))
+        elif count == size and slower < _LONG_ENOUGH and size < _LARGEST_CHUNK and _bytes_of(found) < _MOST_BYTES:
             size *= 2
         if len(found):
             yield found

@@ -10,10 +10,12 @@ import numpy as np
 
 from weft.data import config
 from weft.data.checks import integer, names_of, places
+from weft.data.chunks import Chunk, Columns, flattened, grouped
 from weft.data.conversion import Row, array_of, stacked
 from weft.data.dataset import Dataset
+from weft.data.drawing import may_draw
 from weft.data.kinds import UnionBaseDataset
-from weft.data.node import Run
+from weft.data.node import InChunks, Run
 from weft.data.operations import called, takes
 from weft.data.workers import Job, in_order
 
@@ -91,7 +93,7 @@ class _Batched:
         return array_of(value, what)
 
 
-class BatchDataset(UnionBaseDataset):
+class BatchDataset(InChunks, UnionBaseDataset):
     """See `Dataset.batch`."""
 
     def __init__(
@@ -146,23 +148,36 @@ class BatchDataset(UnionBaseDataset):
         renamed = dict(zip(inputs, outputs, strict=True))
         return [renamed.get(place, before[place]) for place in sorted([*inputs, *kept])]
 
-    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+    def chunks(self, run: Run, begin: int = 0) -> Iterator[Chunk]:
         before = self.children[0].columns()
         pads = pads_of(self.pad_info, before)
+        if self.per_batch_map is None and not pads and isinstance(self.batch_size, int):
+            return self._stacked(run, begin, self.batch_size, before)
         if self.per_batch_map is None:
             layout: tuple[list[int], list[str], list[int]] = ([], [], [])
         else:
             layout = self._layout()
         inputs, outputs, kept = layout
         batched = _Batched(before, self.per_batch_map, inputs, outputs, kept, pads)
-        job = Job(batched, run.entropy(self), self.python_multiprocessing)
+        job = Job(batched, run.entropy(self), self.python_multiprocessing and may_draw(self.per_batch_map))
         workers = 1 if self.per_batch_map is None else config.workers_of(self.num_parallel_workers, False)
-        made = in_order(job, self._groups(run, begin), begin, workers, self.python_multiprocessing and workers > 1)
+        groups = ([group] for group in self._groups(run, begin))
+        made = in_order(job, groups, begin, workers, self.python_multiprocessing and workers > 1)
         order = [*inputs, *kept]
         if len(inputs) != len(outputs) or order == sorted(order):
             return made
         back = sorted(range(len(order)), key=order.__getitem__)
-        return (tuple([row[place] for place in back]) for row in made)
+        return ([tuple([row[place] for place in back])] for row in flattened(made))
+
+    def _stacked(self, run: Run, begin: int, size: int, columns: list[str]) -> Iterator[Chunk]:
+        """Batches that are nothing but their rows."""
+        for group in grouped(self.children[0].chunks(run, begin * size), size):
+            if len(group) < size and self.drop_remainder:
+                return
+            if isinstance(group, Columns):
+                yield [tuple(group.arrays)]
+            else:
+                yield [tuple(map(stacked, map(list, zip(*group, strict=True)), columns))]
 
     def _groups(self, run: Run, begin: int) -> Iterator[tuple[list[Row], BatchInfo]]:
         child = self.children[0]

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from weft.core.tensor import Tensor
 
-Row = tuple[np.ndarray[Any, Any], ...]
+Array: TypeAlias = np.ndarray[Any, Any]
+Row: TypeAlias = tuple[Array, ...]
+
+#: what has nothing to be looked at before it is made an array
+_NUMBERS: Final = frozenset({int, float, bool, *(np.dtype(code).type for code in "?bhilqBHILQefd")})
+#: the kinds of element types that a column may have
+_HELD: Final = "biufUSV"
+#: arrays of more bytes are put together by NumPy
+_SMALL: Final = 4096
 
 
 def array_of(value: Any, what: str) -> np.ndarray[Any, Any]:
@@ -21,6 +30,8 @@ def array_of(value: Any, what: str) -> np.ndarray[Any, Any]:
     Raises:
         TypeError: it is nothing that a column can hold.
     """
+    if type(value) in _NUMBERS:
+        return np.asarray(value)
     if type(value) is np.ndarray:
         found = value
     elif isinstance(value, Tensor):
@@ -32,7 +43,7 @@ def array_of(value: Any, what: str) -> np.ndarray[Any, Any]:
             found = np.asarray(value)
         except ValueError as error:
             raise TypeError(f"{what}: no array can be made of {type(value).__name__}: {error}") from error
-    if found.dtype.kind not in "biufUSV":
+    if found.dtype.kind not in _HELD:
         raise TypeError(f"{what}: a column holds numbers or text, not {found.dtype}")
     return found
 
@@ -51,7 +62,16 @@ def row_of(value: Any, columns: int, what: str) -> Row:
     values = value if isinstance(value, tuple) else (value,)
     if len(values) != columns:
         raise ValueError(f"{what}: {len(values)} values for {columns} columns")
-    return tuple([array_of(each, what) for each in values])
+    return tuple(
+        [
+            each
+            if type(each) is np.ndarray and each.dtype.kind in _HELD
+            else np.asarray(each)
+            if type(each) in _NUMBERS
+            else array_of(each, what)
+            for each in values
+        ]
+    )
 
 
 def stacked(arrays: list[np.ndarray[Any, Any]], column: str) -> np.ndarray[Any, Any]:
@@ -64,6 +84,8 @@ def stacked(arrays: list[np.ndarray[Any, Any]], column: str) -> np.ndarray[Any, 
     Raises:
         RuntimeError: they differ.
     """
+    if alike(arrays):
+        return stacked_alike(arrays)
     first = arrays[0]
     shape, dtype = first.shape, first.dtype
     for other in arrays:
@@ -77,8 +99,51 @@ def stacked(arrays: list[np.ndarray[Any, Any]], column: str) -> np.ndarray[Any, 
                 f"batch: cannot batch tensors with different types in column {column!r}: the first has "
                 f"{dtype}, another {other.dtype}"
             )
-    if not shape and dtype.kind not in "US":
-        return np.array(arrays, dtype)
+    return np.stack(arrays)
+
+
+def numbers_alike(values: Sequence[Any]) -> Array | None:
+    """Numbers of one type as an array; None where they are not.
+
+    Args:
+        values: the values, at least one.
+    """
+    kind = type(values[0])
+    if kind not in _NUMBERS or len(set(map(type, values))) != 1:
+        return None
+    try:
+        return np.fromiter(values, np.dtype(kind), len(values))
+    except OverflowError:
+        return None
+
+
+def alike(values: Sequence[Any]) -> bool:
+    """Whether values are arrays of one shape and element type.
+
+    Args:
+        values: the values, at least one.
+    """
+    return (
+        set(map(type, values)) == {np.ndarray}
+        and len({each.shape for each in values}) == 1
+        and len({each.dtype for each in values}) == 1
+    )
+
+
+def stacked_alike(arrays: Sequence[Array]) -> Array:
+    """Arrays that are alike as one array with a dimension more.
+
+    Args:
+        arrays: the arrays.
+    """
+    first = arrays[0]
+    shape, dtype = first.shape, first.dtype
+    if dtype.kind in "biuf" and dtype.isnative and 0 < first.nbytes <= _SMALL:
+        if not shape:
+            return np.fromiter(arrays, dtype, len(arrays))
+        # NumPy looks at each array for longer than it takes to copy a small one
+        parts: list[Any] = [np.ascontiguousarray(each) for each in arrays]
+        return np.frombuffer(bytearray().join(parts), dtype).reshape(len(arrays), *shape)
     return np.stack(arrays)
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weft.data.checks import names_of
-from weft.data.conversion import Row
+from weft.data.conversion import Array, Row
 from weft.data.kinds import VisionBaseDataset
 from weft.data.sources import MappableDataset
 from weft.data.workers import needs
@@ -118,10 +118,8 @@ class _InMemory(MappableDataset, VisionBaseDataset):
     def total(self) -> int:
         return len(self._columns()[0])
 
-    def row_at(self, place: int) -> Row:
-        image, *labels = self._columns()
-        # a row is its reader's own: what changes it must not change the next epoch
-        return (image[place].copy(), *[np.asarray(label[place]) for label in labels])
+    def in_memory(self) -> Sequence[Array]:
+        return self._columns()
 
     def labels(self) -> Any:
         return self._columns()[1]

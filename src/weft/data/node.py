@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from weft.data import config
+from weft.data.chunks import Chunk, flattened
 from weft.data.conversion import Row
 
 
@@ -126,6 +127,15 @@ class Node:
         """The rows of one epoch, from the first: what a class defines that cannot leave out any cheaply."""
         raise NotImplementedError(f"{type(self).__name__} has no rows")
 
+    def chunks(self, run: Run, begin: int = 0) -> Iterator[Chunk]:
+        """The rows of one epoch in chunks of any size, each as soon as it is there.
+
+        Args:
+            run: the run.
+            begin: how many rows to leave out at the start.
+        """
+        return ([row] for row in self.rows(run, begin))
+
     def size(self) -> int:
         """The number of rows of one epoch."""
         return self.children[0].size()
@@ -137,3 +147,13 @@ class Node:
     def counted(self) -> int:
         """The number of rows, by counting them."""
         return sum(1 for _ in self.rows(Run.through(self)))
+
+
+class InChunks(Node):
+    """A node that says by `chunks` which rows there are."""
+
+    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+        return flattened(self.chunks(run, begin))
+
+    def chunks(self, run: Run, begin: int = 0) -> Iterator[Chunk]:
+        raise NotImplementedError(f"{type(self).__name__} has no rows")

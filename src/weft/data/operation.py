@@ -59,6 +59,18 @@ class Operation:
         """What becomes of the columns."""
         raise NotImplementedError(f"{self.name} does not say what it does: write apply or __call__.")
 
+    def for_all(self, column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+        """What becomes of one column of many elements, the same as of one after the other.
+
+        Args:
+            column: the elements, in one array.
+
+        Returns:
+            The new elements in one array; None where each must be asked about by itself.
+        """
+        del column
+        return None
+
     def wrong(self, what: str) -> RuntimeError:
         """The error for a column that the operation cannot take.
 

@@ -15,13 +15,17 @@ import numpy as np
 from weft.core.workers import waiting
 from weft.data import config
 from weft.data.checks import integer, names_of, places
-from weft.data.conversion import Row, array_of
+from weft.data.chunks import Chunk, Columns, after, cells, first_of, flattened, packed, packed_values
+from weft.data.conversion import Array, Row, array_of
 from weft.data.dataset import Dataset
 from weft.data.debug import hooked
+from weft.data.drawing import may_draw
 from weft.data.kinds import UnionBaseDataset
-from weft.data.node import Run
+from weft.data.node import InChunks, Run
+from weft.data.operation import Operation
 from weft.data.samplers import DistributedSampler
-from weft.data.workers import LEFT_OUT, Job, in_order
+from weft.data.shuffling import shuffled
+from weft.data.workers import LEFT_OUT, ByColumns, Job, in_order
 
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -46,48 +50,129 @@ def called(function: Any) -> str:
     return str(getattr(function, "__qualname__", None) or type(function).__name__)
 
 
-class _Mapped:
-    """What `map` does to a row; travels to worker processes."""
+class _Mapped(ByColumns):
+    """What `map` does to a row; travels to worker processes.
 
-    def __init__(self, operations: list[Any], inputs: list[int], outputs: int, kept: list[int], lenient: bool) -> None:
+    Args:
+        operations: the functions.
+        inputs: the places of the columns that the first is called with.
+        outputs: how many columns the last returns.
+        kept: the places of the columns that stay.
+        order: where the outputs, and the columns that stay after them, go; None for this order.
+        all_stay: whether the outputs stand where the inputs did, beside all other columns.
+        lenient: whether a row for which a function raises is left out.
+    """
+
+    def __init__(
+        self,
+        operations: list[Any],
+        inputs: list[int],
+        outputs: int,
+        kept: list[int],
+        order: list[int] | None,
+        all_stay: bool,
+        lenient: bool,
+    ) -> None:
         self.operations = operations
         self.inputs = inputs
         self.outputs = outputs
         self.kept = kept
+        self.order = order
         self.lenient = lenient
+        #: whether one function makes one column of one, which stays where it is
+        self.is_by_columns = len(operations) == len(inputs) == outputs == 1 and all_stay and not lenient
+        self.one = operations[0]
+        #: whether all are of the library, of one column that stays where it is
+        self.is_for_all = len(inputs) == outputs == 1 and all_stay and all(map(_is_of_library, operations))
+
+    def for_all(self, chunk: Chunk) -> Chunk | None:
+        if not self.is_for_all or not isinstance(chunk, Columns):
+            return None
+        (place,) = self.inputs
+        array: Array | None = chunk.arrays[place]
+        for operation in self.operations:
+            if array is not None:
+                array = operation.for_all(array)
+        return None if array is None else Columns([*chunk.arrays[:place], array, *chunk.arrays[place + 1 :]])
+
+    def arguments(self, chunk: Chunk) -> list[Array]:
+        (place,) = self.inputs
+        return cells(chunk.arrays[place]) if isinstance(chunk, Columns) else [row[place] for row in chunk]
+
+    def failed(self, argument: Array, error: Exception) -> Exception:
+        return self._failed(self.one, error)
+
+    def collected(self, chunk: Chunk, found: list[Any]) -> Chunk | None:
+        (place,) = self.inputs
+        array = packed_values(found)
+        whole = packed(chunk) if array is not None and type(chunk) is list else chunk
+        if array is not None and isinstance(whole, Columns):
+            return Columns([*whole.arrays[:place], array, *whole.arrays[place + 1 :]])
+        return None
 
     def __call__(self, row: Row) -> Any:
-        values: Any = tuple([row[place] for place in self.inputs])
-        for operation in self.operations:
-            try:
+        if not self.is_by_columns:
+            return self._any(row)
+        (place,) = self.inputs
+        try:
+            value = self.one(row[place])
+        except Exception as error:
+            raise self._failed(self.one, error) from error
+        return self.finished(row, value)
+
+    def finished(self, item: Row, value: Any) -> Row:
+        if type(value) is np.ndarray and value.dtype.kind != "O":
+            (place,) = self.inputs
+            return (*item[:place], value, *item[place + 1 :])
+        return self._arranged(value, self.one, item)
+
+    def _failed(self, operation: Any, error: Exception) -> RuntimeError:
+        return RuntimeError(f"map operation: [{called(operation)}] failed. {type(error).__name__}: {error}")
+
+    def _any(self, row: Row) -> Any:
+        values: Any = [row[place] for place in self.inputs]
+        operation = None
+        try:
+            for operation in self.operations:
                 values = operation(*values)
-            except Exception as error:
-                if self.lenient:
-                    return LEFT_OUT
-                raise RuntimeError(
-                    f"map operation: [{called(operation)}] failed. {type(error).__name__}: {error}"
-                ) from error
-            if values is None:
-                raise RuntimeError(f"map operation: [{called(operation)}] failed. It returned None.")
-            if not isinstance(values, tuple):
-                values = (values,)
+                if not isinstance(values, tuple):
+                    if values is None:
+                        break
+                    values = (values,)
+        except Exception as error:
+            if self.lenient:
+                return LEFT_OUT
+            raise self._failed(operation, error) from error
+        return self._arranged(values, operation, row)
+
+    def _arranged(self, value: Any, operation: Any, row: Row) -> Row:
+        """The new row of what the last function returned."""
+        if value is None:
+            raise RuntimeError(f"map operation: [{called(operation)}] failed. It returned None.")
+        values = value if isinstance(value, tuple) else (value,)
         if len(values) != self.outputs:
             raise RuntimeError(
-                f"map operation: {len(values)} columns were returned by [{called(self.operations[-1])}], "
+                f"map operation: {len(values)} columns were returned by [{called(operation)}], "
                 f"but there are {self.outputs} output_columns"
             )
-        name = self.operations[-1]
         found = [
             each
             if type(each) is np.ndarray and each.dtype.kind != "O"
-            else array_of(each, f"map operation [{called(name)}]")
+            else array_of(each, f"map operation [{called(operation)}]")
             for each in values
         ]
-        found.extend([row[place] for place in self.kept])
-        return tuple(found)
+        for place in self.kept:
+            found.append(row[place])
+        order = self.order
+        return tuple(found) if order is None else tuple([found[place] for place in order])
 
 
-class MapDataset(UnionBaseDataset):
+def _is_of_library(operation: Any) -> bool:
+    """Whether an operation is one of the library, which no class of the program derives from."""
+    return isinstance(operation, Operation) and type(operation).__module__.startswith("weft.")
+
+
+class MapDataset(InChunks, UnionBaseDataset):
     """See `Dataset.map`."""
 
     def __init__(
@@ -140,9 +225,9 @@ class MapDataset(UnionBaseDataset):
         renamed = dict(zip(inputs, outputs, strict=True))
         return [renamed.get(place, before[place]) for place in sorted([*inputs, *kept])]
 
-    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+    def chunks(self, run: Run, begin: int = 0) -> Iterator[Chunk]:
         if not self.callbacks:
-            return self._made(self.children[0].rows(run, begin), run, begin)
+            return self._made(self.children[0].chunks(run, begin), run, begin)
         return self._told(run, begin)
 
     def _tell(self, when: str, epoch: int, step: int) -> None:
@@ -152,42 +237,41 @@ class MapDataset(UnionBaseDataset):
             if "step" not in when or step % callback.step_size == 0:
                 getattr(callback, when)(facts)
 
-    def _told(self, run: Run, begin: int) -> Iterator[Row]:
-        """The rows, with what the callbacks want to do before and after each."""
+    def _told(self, run: Run, begin: int) -> Iterator[Chunk]:
+        """The rows one by one, with what the callbacks want to do before and after each."""
 
-        def taken() -> Iterator[Row]:
+        def taken() -> Iterator[Chunk]:
             for step, row in enumerate(self.children[0].rows(run, begin), begin + 1):
                 self._tell("ds_step_begin", run.epoch, step)
-                yield row
+                yield [row]
 
         if not run.epoch:
             self._tell("ds_begin", run.epoch, begin)
         self._tell("ds_epoch_begin", run.epoch, begin)
         step = begin
-        for row in self._made(taken(), run, begin):
+        for row in flattened(self._made(taken(), run, begin)):
             step += 1
             self._tell("ds_step_end", run.epoch, step)
-            yield row
+            yield [row]
         self._tell("ds_epoch_end", run.epoch, step)
 
-    def _made(self, source: Iterator[Row], run: Run, begin: int) -> Iterator[Row]:
+    def _made(self, source: Iterator[Chunk], run: Run, begin: int) -> Iterator[Chunk]:
         inputs, outputs, kept, in_place = self._layout()
         lenient = config.get_error_samples_mode() != config.ErrorSamplesMode.RETURN
         library = all(type(each).__module__.startswith("weft.") for each in self.operations)
         workers = config.workers_of(self.num_parallel_workers, library)
         processes = self.python_multiprocessing and workers > 1
         operations = hooked(self.operations, config.debug_hooks())
-        mapped = _Mapped(operations, inputs, len(outputs), kept, lenient)
-        job = Job(mapped, run.entropy(self), processes)
+        places_now = [*inputs, *kept]
+        order = None
+        if in_place and places_now != sorted(places_now):
+            order = sorted(range(len(places_now)), key=places_now.__getitem__)
+        all_stay = in_place and len(places_now) == len(self.children[0].columns())
+        mapped = _Mapped(operations, inputs, len(outputs), kept, order, all_stay, lenient)
+        job = Job(mapped, run.entropy(self), processes and may_draw(operations))
         if lenient:  # rows may be missing, so that those to leave out must be made
-            made = in_order(job, self.children[0].rows(run), 0, workers, processes)
-            return itertools.islice(made, begin, None)
-        made = in_order(job, source, begin, workers, processes)
-        order = [*inputs, *kept]
-        if not in_place or order == sorted(order):
-            return made
-        back = sorted(range(len(order)), key=order.__getitem__)
-        return (tuple([row[place] for place in back]) for row in made)
+            return after(in_order(job, self.children[0].chunks(run), 0, workers, processes), begin)
+        return in_order(job, source, begin, workers, processes)
 
 
 class _Chosen:
@@ -228,48 +312,28 @@ class FilterDataset(UnionBaseDataset):
         inputs = places(before, before if self._asked is None else self._asked, "filter")
         job = Job(_Chosen(self.predicate, inputs), run.entropy(self))
         workers = config.workers_of(self.num_parallel_workers, False)
-        return in_order(job, self.children[0].rows(run), 0, workers, False)
+        return flattened(in_order(job, self.children[0].chunks(run), 0, workers, False))
 
     def size(self) -> int:
         return self.counted()
 
 
-def drawn_from(rows: Iterator[Row], count: int, generator: np.random.Generator) -> Iterator[Row]:
-    """Rows in random order, each drawn from the next so many.
-
-    Args:
-        rows: the rows.
-        count: how many are drawn from.
-        generator: random numbers.
-    """
-    held = list(itertools.islice(rows, count))
-    drawn: Iterator[int] = iter(())
-    for row in rows:
-        place = next(drawn, None)
-        if place is None:
-            drawn = iter(generator.integers(count, size=1024).tolist())
-            place = next(drawn)
-        yield held[place]
-        held[place] = row
-    for place in generator.permutation(len(held)).tolist():
-        yield held[place]
-
-
-class ShuffleDataset(UnionBaseDataset):
+class ShuffleDataset(InChunks, UnionBaseDataset):
     """See `Dataset.shuffle`."""
 
     def __init__(self, input_dataset: Dataset, buffer_size: int) -> None:
         super().__init__(input_dataset)
         self.buffer_size = integer(buffer_size, "buffer_size", 2)
 
-    def all_rows(self, run: Run) -> Iterator[Row]:
-        return drawn_from(self.children[0].rows(run), self.buffer_size, run.generator(self))
+    def chunks(self, run: Run, begin: int = 0) -> Iterator[Chunk]:
+        found = shuffled(self.children[0].chunks(run), self.buffer_size, run.generator(self))
+        return after(found, begin) if begin else found
 
     def is_shuffled(self) -> bool:
         return True
 
 
-class RepeatDataset(UnionBaseDataset):
+class RepeatDataset(InChunks, UnionBaseDataset):
     """See `Dataset.repeat`."""
 
     def __init__(self, input_dataset: Dataset, count: int | None = None) -> None:
@@ -278,7 +342,7 @@ class RepeatDataset(UnionBaseDataset):
         if self.count != -1:
             integer(self.count, "count")
 
-    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+    def chunks(self, run: Run, begin: int = 0) -> Iterator[Chunk]:
         child = self.children[0]
         skipped = begin
         rounds = itertools.count() if self.count == -1 else range(self.count)
@@ -291,9 +355,9 @@ class RepeatDataset(UnionBaseDataset):
                 skipped -= size
                 continue
             any_row = False
-            for row in child.rows(base.at(epoch_before + number), skipped):
+            for chunk in child.chunks(base.at(epoch_before + number), skipped):
                 any_row = True
-                yield row
+                yield chunk
             if not any_row and not skipped:
                 return  # nothing, for ever
             skipped = 0
@@ -302,7 +366,7 @@ class RepeatDataset(UnionBaseDataset):
         return self.children[0].size() * max(1, self.count)
 
 
-class TakeDataset(UnionBaseDataset):
+class TakeDataset(InChunks, UnionBaseDataset):
     """See `Dataset.take`."""
 
     def __init__(self, input_dataset: Dataset, count: int = -1) -> None:
@@ -311,30 +375,30 @@ class TakeDataset(UnionBaseDataset):
             integer(count, "count")
         self.count = count
 
-    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
-        source = self.children[0].rows(run, begin)
-        return source if self.count == -1 else itertools.islice(source, max(0, self.count - begin))
+    def chunks(self, run: Run, begin: int = 0) -> Iterator[Chunk]:
+        source = self.children[0].chunks(run, begin)
+        return source if self.count == -1 else first_of(source, self.count - begin)
 
     def size(self) -> int:
         size = self.children[0].size()
         return size if self.count == -1 else min(size, self.count)
 
 
-class SkipDataset(UnionBaseDataset):
+class SkipDataset(InChunks, UnionBaseDataset):
     """See `Dataset.skip`."""
 
     def __init__(self, input_dataset: Dataset, count: int) -> None:
         super().__init__(input_dataset)
         self.count = integer(count, "count", 0)
 
-    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
-        return self.children[0].rows(run, begin + self.count)
+    def chunks(self, run: Run, begin: int = 0) -> Iterator[Chunk]:
+        return self.children[0].chunks(run, begin + self.count)
 
     def size(self) -> int:
         return max(0, self.children[0].size() - self.count)
 
 
-class SplitPart(Dataset):
+class SplitPart(InChunks, Dataset):
     """One part of what `Dataset.split` gives.
 
     Args:
@@ -350,19 +414,19 @@ class SplitPart(Dataset):
         self.count = count
         self.order = order
 
-    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+    def chunks(self, run: Run, begin: int = 0) -> Iterator[Chunk]:
         child = self.children[0]
         end = self.first + self.count
         if self.order is None:
-            return itertools.islice(child.rows(run, self.first + begin), self.count - begin)
+            return first_of(child.chunks(run, self.first + begin), self.count - begin)
         # always of the same epoch: a row is in one part, however often the parts are read
         fixed = run.reseeded(self.order).at(0)
         order = np.random.default_rng(self.order).permutation(child.size())
-        chosen = order[self.first : end][begin:].tolist()
-        sampled = getattr(child, "rows_at", None)
+        chosen = order[self.first : end][begin:]
+        sampled = getattr(child, "chunks_at", None)
         if sampled is not None:
             return sampled(fixed, chosen)
-        return self._picked(child.rows(fixed), chosen)
+        return ([row] for row in self._picked(child.rows(fixed), chosen.tolist()))
 
     @staticmethod
     def _picked(rows: Iterable[Row], chosen: list[int]) -> Iterator[Row]:
@@ -378,7 +442,7 @@ class SplitPart(Dataset):
         return self.order is not None or super().is_shuffled()
 
 
-class ProjectDataset(UnionBaseDataset):
+class ProjectDataset(InChunks, UnionBaseDataset):
     """See `Dataset.project`."""
 
     def __init__(self, input_dataset: Dataset, columns: Any) -> None:
@@ -388,12 +452,18 @@ class ProjectDataset(UnionBaseDataset):
     def columns(self) -> list[str]:
         return self._names
 
-    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+    def chunks(self, run: Run, begin: int = 0) -> Iterator[Chunk]:
         found = places(self.children[0].columns(), self._names, "project")
-        return (tuple([row[place] for place in found]) for row in self.children[0].rows(run, begin))
+        return (_projected(chunk, found) for chunk in self.children[0].chunks(run, begin))
 
 
-class RenameDataset(UnionBaseDataset):
+def _projected(chunk: Chunk, found: list[int]) -> Chunk:
+    if isinstance(chunk, Columns):
+        return Columns([chunk.arrays[place] for place in found])
+    return [tuple([row[place] for place in found]) for row in chunk]
+
+
+class RenameDataset(InChunks, UnionBaseDataset):
     """See `Dataset.rename`."""
 
     def __init__(self, input_dataset: Dataset, input_columns: Any, output_columns: Any) -> None:
@@ -412,9 +482,9 @@ class RenameDataset(UnionBaseDataset):
             raise RuntimeError(f"rename: a new name is that of another column: {after}")
         return after
 
-    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+    def chunks(self, run: Run, begin: int = 0) -> Iterator[Chunk]:
         self.columns()
-        return self.children[0].rows(run, begin)
+        return self.children[0].chunks(run, begin)
 
 
 class ZipDataset(UnionBaseDataset):

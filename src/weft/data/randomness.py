@@ -20,31 +20,33 @@ class Draws:
         entropy: numbers that tell this step of the pipeline from others.
     """
 
-    __slots__ = ("_entropy", "_generator", "_place")
+    __slots__ = ("_entropy", "_generator", "_made_at", "place")
 
     def __init__(self, entropy: tuple[int, ...]) -> None:
         self._entropy = entropy
-        self._place = 0
         self._generator: np.random.Generator | None = None
-
-    def at(self, place: int) -> None:
-        """Go to an element.
-
-        Args:
-            place: its number.
-        """
-        self._place = place
-        self._generator = None
+        self._made_at = -1
+        #: the number of the element
+        self.place = 0
 
     def generator(self) -> np.random.Generator:
         """The generator of the element."""
-        if self._generator is None:
-            self._generator = np.random.default_rng((*self._entropy, self._place))
+        if self._generator is None or self._made_at != self.place:
+            self._generator = np.random.default_rng(self.sequence())
+            self._made_at = self.place
         return self._generator
+
+    def sequence(self) -> np.random.SeedSequence:
+        """What the generator of the element is made of."""
+        return np.random.SeedSequence((*self._entropy, self.place))
 
 
 _of_element: ContextVar[np.random.Generator | Draws | None] = ContextVar("_of_element", default=None)
 _outside = np.random.default_rng()
+
+#: what `drawing_from` does, for those who cannot afford a block for each element: enter, and leave with what that gave
+enter = _of_element.set
+leave = _of_element.reset
 
 
 def generator() -> np.random.Generator:

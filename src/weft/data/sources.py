@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,20 +14,22 @@ import numpy as np
 from weft import dtypes
 from weft.data import config
 from weft.data.checks import names_of
-from weft.data.conversion import Row, array_of, row_of, stacked
+from weft.data.chunks import Chunk, Columns, gathered, packed_values
+from weft.data.conversion import Array, Row, array_of, row_of, stacked
 from weft.data.dataset import Dataset
+from weft.data.drawing import may_draw
 from weft.data.kinds import UnionBaseDataset
-from weft.data.node import Run
+from weft.data.node import InChunks, Run
 from weft.data.operations import called
-from weft.data.samplers import PKSampler, chosen_sampler, sampler_of
-from weft.data.workers import Job, in_order
+from weft.data.samplers import PKSampler, Places, chosen_sampler, sampler_of
+from weft.data.workers import ByColumns, Job, in_order
 
 
 class SourceDataset(Dataset):
     """A dataset that reads from none."""
 
 
-class MappableDataset(SourceDataset):
+class MappableDataset(InChunks, SourceDataset):
     """A source that knows its rows by number.
 
     Args:
@@ -76,11 +80,15 @@ class MappableDataset(SourceDataset):
                 raise ValueError(f"{type(self).__name__} doesn't support PKSampler.")
         return sampler
 
-    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+    def chunks(self, run: Run, begin: int = 0) -> Iterator[Chunk]:
         chosen = self._prepared().chosen(self.total(), run.generator(self))
-        return self.rows_at(run, chosen[begin:].tolist(), begin)
+        return self.chunks_at(run, chosen[begin:], begin)
 
-    def rows_at(self, run: Run, chosen: Sequence[int], first: int = 0) -> Iterator[Row]:
+    def in_memory(self) -> Sequence[Array] | None:
+        """All rows of each column in one array, of which rows may be copied at any time; None where there is none."""
+        return None
+
+    def chunks_at(self, run: Run, chosen: Places, first: int = 0) -> Iterator[Chunk]:
         """Rows by their numbers.
 
         Args:
@@ -88,8 +96,11 @@ class MappableDataset(SourceDataset):
             chosen: the numbers.
             first: how many were read before.
         """
+        arrays = self.in_memory()
+        if arrays is not None:
+            return gathered(arrays, chosen, config.get_debug_mode())
         workers = config.workers_of(self.num_parallel_workers, True)
-        return in_order(Job(self.row_at, run.entropy(self)), chosen, first, workers, False)
+        return in_order(Job(self.row_at, run.entropy(self)), [chosen.tolist()], first, workers, False)
 
     def size(self) -> int:
         return self._prepared().count(self.total())
@@ -129,38 +140,62 @@ class MappableDataset(SourceDataset):
         return bool(self.sampler.is_sharded())
 
 
-class _Getter:
+class _Getter(ByColumns):
     """Rows of a source with `__getitem__`; travels to worker processes."""
 
     def __init__(self, source: Any, columns: int, types: list[Any] | None) -> None:
         self.source = source
         self.columns = columns
         self.types = types
+        self.what = f"GeneratorDataset: [{called(source)}]"
+        self.is_by_columns = types is None
+        self.one = functools.partial(operator.getitem, source)
 
     def __call__(self, place: int) -> Row:
         try:
             value = self.source[place]
         except Exception as error:
-            raise RuntimeError(
-                f"GeneratorDataset: [{type(self.source).__name__}.__getitem__({place})] failed. "
-                f"{type(error).__name__}: {error}"
-            ) from error
+            raise self.failed(place, error) from error
+        return self.made(value)
+
+    def arguments(self, chunk: list[int]) -> list[int]:
+        return chunk
+
+    def failed(self, argument: int, error: Exception) -> Exception:
+        return RuntimeError(
+            f"GeneratorDataset: [{type(self.source).__name__}.__getitem__({argument})] failed. "
+            f"{type(error).__name__}: {error}"
+        )
+
+    def collected(self, chunk: list[int], found: list[Any]) -> Chunk | None:
+        width = self.columns
+        if set(map(type, found)) == {tuple} and set(map(len, found)) == {width}:
+            columns: list[Any] = list(zip(*found, strict=True))
+        elif width == 1:
+            columns = [found]
+        else:
+            columns = []
+        arrays: list[Any] = [packed_values(values) for values in columns]
+        if arrays and all(array is not None for array in arrays):
+            return Columns(arrays)
+        return None
+
+    def finished(self, item: int, value: Any) -> Row:
         return self.made(value)
 
     def made(self, value: Any) -> Row:
         """A row of what the source gave."""
-        what = f"GeneratorDataset: [{called(self.source)}]"
-        if isinstance(value, list):
+        if type(value) is not tuple and isinstance(value, list):
             value = tuple(value)
         try:
-            row = row_of(value, self.columns, what)
+            row = row_of(value, self.columns, self.what)
         except (TypeError, ValueError) as error:
             raise RuntimeError(str(error)) from error
         if self.types is not None:
             for part, wanted in zip(row, self.types, strict=False):
                 if wanted is not None and part.dtype != wanted:
                     raise RuntimeError(
-                        f"{what}: type of returned data should be same with specified column_types: "
+                        f"{self.what}: type of returned data should be same with specified column_types: "
                         f"{wanted}, but got {part.dtype}"
                     )
         return row
@@ -258,21 +293,28 @@ class GeneratorDataset(MappableDataset, UnionBaseDataset):
     def reads_alone(self) -> bool:
         return False
 
-    def rows(self, run: Run, begin: int = 0) -> Iterator[Row]:
+    def chunks(self, run: Run, begin: int = 0) -> Iterator[Chunk]:
         if self.batch_sampler is not None:
-            return itertools.islice(self._batches(), begin, None)
+            return ([row] for row in itertools.islice(self._batches(), begin, None))
         if self._random_access:
-            return super().rows(run, begin)
-        return itertools.islice(self._iterated(), begin, self.num_samples)
+            return super().chunks(run, begin)
+        return ([row] for row in itertools.islice(self._iterated(), begin, self.num_samples))
 
-    def rows_at(self, run: Run, chosen: Sequence[int], first: int = 0) -> Iterator[Row]:
+    def in_memory(self) -> Sequence[Array] | None:
+        source = self.source
+        return source.arrays() if type(source) is _Slices else None
+
+    def chunks_at(self, run: Run, chosen: Places, first: int = 0) -> Iterator[Chunk]:
+        if self.in_memory() is not None:
+            return super().chunks_at(run, chosen, first)
         workers = config.workers_of(self.num_parallel_workers, False)
         processes = self.python_multiprocessing and workers > 1
-        return in_order(Job(self._getter, run.entropy(self), processes), chosen, first, workers, processes)
+        job = Job(self._getter, run.entropy(self), processes and may_draw(self.source))
+        return in_order(job, [chosen.tolist()], first, workers, processes)
 
     def __getattribute__(self, name: str) -> Any:
         # a part of a split asks for rows by number; a source that is only iterable has none
-        if name == "rows_at" and not (object.__getattribute__(self, "_random_access") and self.batch_sampler is None):
+        if name == "chunks_at" and not (object.__getattribute__(self, "_random_access") and self.batch_sampler is None):
             raise AttributeError(name)
         return super().__getattribute__(name)
 
@@ -349,6 +391,12 @@ class _Slices:
 
     def __len__(self) -> int:
         return len(self.parts[0])
+
+    def arrays(self) -> list[Array] | None:
+        """The parts, if they are arrays of numbers."""
+        return (
+            self.parts if all(type(part) is np.ndarray and part.dtype.kind in "biuf" for part in self.parts) else None
+        )
 
     def __getitem__(self, place: int) -> tuple[Any, ...]:
         return tuple([part[place] for part in self.parts])

@@ -16,8 +16,8 @@ from weft.data.checks import integer, names_of
 from weft.data.conversion import Row
 from weft.data.kinds import TextBaseDataset, UnionBaseDataset
 from weft.data.node import Run
-from weft.data.operations import drawn_from
 from weft.data.samplers import Shuffle
+from weft.data.shuffling import drawn_from
 from weft.data.sources import SourceDataset
 
 #: how many rows a global shuffle draws from

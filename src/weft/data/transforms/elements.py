@@ -88,6 +88,11 @@ class TypeCast(Operation):
             raise self.wrong(f"does not support a cast from {array.dtype.name} to {self.data_type.name}.")
         return array if is_text(array) else cast(array, self.data_type)
 
+    def for_all(self, column: Any) -> Any:
+        if is_text(column) or self.data_type.kind in "US":
+            return None
+        return cast(column, self.data_type)
+
 
 class OneHot(Operation):
     """A vector for each class number: one at its place, zeros elsewhere.

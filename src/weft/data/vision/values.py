@@ -82,6 +82,9 @@ class Rescale(ImageOperation):
             raise RuntimeError(f"the image should hold numbers, but got element type {image.dtype}.")
         return image.astype(np.float32) * np.float32(self.rescale) + np.float32(self.shift)
 
+    def for_all(self, column: Any) -> Any:
+        return self.on(column, on_arrays) if column.ndim > 1 and column.dtype.kind in "biuf" else None
+
 
 class Normalize(ImageOperation):
     """Each channel minus its mean, divided by its standard deviation, in float32.
@@ -164,6 +167,9 @@ class HWC2CHW(ImageOperation):
         on_arrays.needs(image)
         return image if image.ndim == 2 else np.ascontiguousarray(image.transpose(2, 0, 1))
 
+    def for_all(self, column: Any) -> Any:
+        return np.ascontiguousarray(column.transpose(0, 3, 1, 2)) if column.ndim == 4 else None
+
 
 class ToTensor(ImageOperation):
     """The channels first, and values divided by 255.
@@ -179,6 +185,12 @@ class ToTensor(ImageOperation):
         on_arrays.needs(image)
         channels_last = image[:, :, None] if image.ndim == 2 else image
         scaled = np.ascontiguousarray(channels_last.transpose(2, 0, 1)).astype(np.float32) / np.float32(255)
+        return scaled.astype(self.output_type)
+
+    def for_all(self, column: Any) -> Any:
+        if column.ndim != 4:
+            return None
+        scaled = np.ascontiguousarray(column.transpose(0, 3, 1, 2)).astype(np.float32) / np.float32(255)
         return scaled.astype(self.output_type)
 
 

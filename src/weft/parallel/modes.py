@@ -34,6 +34,11 @@ def get_parallel_mode() -> str:
     return str(get_auto_parallel_context("parallel_mode"))
 
 
+def is_sharding_propagation() -> bool:
+    """Whether strategies for all operations follow from those of some, as the settings say."""
+    return bool(get_auto_parallel_context("search_mode") == "sharding_propagation")
+
+
 def get_parameter_broadcast() -> bool:
     """Whether the parameters of rank 0 are sent to all."""
     return bool(get_auto_parallel_context("parameter_broadcast"))

@@ -99,6 +99,8 @@ _OPS: Final = {
     ),
     "weft.mindspore.custom_info": "CustomRegOp DataType",
 }
+#: what files of `ops` have besides
+_GENERATED: Final = {**_OPS, "weft.mint.extended": "*", "weft.ops.experts": "* grouped_matmul_v4"}
 #: names of NumPy whose operation takes the same arguments in the same order
 _NUMPY: Final = "sinc fmax fmin degrees=rad2deg nan_to_num real imag conj sort argsort in1d"
 #: cells of parallel programs
@@ -533,7 +535,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
     }
     | {f"mindspore.dataset.engine{part}": _DATA for part in _DATA_MODULES}
     | {f"mindspore.mindrecord.tools.{kind}_to_mr": _RECORDS for kind in _CONVERTED}
-    | {f"mindspore.ops.{part}": _OPS for part in _FUNCTION_MODULES}
+    | {f"mindspore.ops.{part}": _GENERATED for part in _FUNCTION_MODULES}
     | {
         f"mindspore.device_context.{kind}": {
             _DEVICES: f"is_available={kind.upper()}.is_available device_count={kind.upper()}.device_count",

@@ -336,3 +336,29 @@ def test_names_that_are_others() -> None:
 
     assert Block(4).cell_init_args == "Block(width=4)"
     assert ms.nn.loss.loss._Loss().reduction == "mean"
+
+
+def test_who_takes_part_and_images() -> None:
+    import mindspore.dataset as ds
+    from mindspore import ms_memory_recycle
+    from mindspore._c_expression import current_stream
+    from mindspore.communication import _comm_helper
+    from mindspore.dataset.vision.py_transforms_util import hwc_to_chw, is_numpy
+    from mindspore.nn.loss.loss import _check_is_tensor
+    from mindspore.parallel._ps_context import _is_role_pserver, _is_role_sched, _is_role_worker
+
+    ms_memory_recycle()
+    assert current_stream() is not None
+    assert [role() for role in (_is_role_pserver, _is_role_sched, _is_role_worker)] == [False] * 3
+    assert not _comm_helper._is_mpi_available()
+    assert _comm_helper._is_initialized() is False
+    assert [each.value for each in ds.Implementation] == [0, 1]
+    image = np.zeros((2, 3, 1))
+    assert is_numpy(image)
+    assert not is_numpy([1])
+    assert (hwc_to_chw(image).shape, hwc_to_chw(image[..., 0]).shape) == ((1, 2, 3), (2, 3))
+    with pytest.raises(TypeError, match="img should be NumPy array"):
+        hwc_to_chw(3)
+    assert _check_is_tensor("x", Tensor([1]), "N") is None
+    with pytest.raises(TypeError, match="For 'N', the 'x' must be"):
+        _check_is_tensor("x", 3, "N")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from enum import Enum
 from typing import Any
+
+import numpy as np
 
 from weft.core.tensor import Tensor
 from weft.nn.lazy_inline import lazy_inline
 from weft.ops.summary import collect_summaries
 
 __all__ = [
-    "cached_operator", "cell_attr_register", "check_value_type", "latest_summaries", "loss_to_show", "make_directory",
+    "Implementation", "cached_operator", "cell_attr_register", "check_value_type", "hwc_to_chw", "is_numpy",
+    "latest_summaries", "loss_to_show", "make_directory",
 ]  # fmt: skip
 
 _OPERATORS: dict[Any, Any] = {}
@@ -139,3 +143,42 @@ def latest_summaries() -> dict[str, Tensor]:
         [1.] {}
     """
     return {f"{name}[:{kind.capitalize()}]": value for kind, name, value in collect_summaries()}
+
+
+class Implementation(Enum):
+    """In which language MindSpore computes an operation on data; here it is all the same.
+
+    Example:
+        >>> Implementation.C
+        <Implementation.C: 0>
+    """
+
+    C = 0
+    PY = 1
+
+
+def is_numpy(img: Any) -> bool:
+    """Whether an image is an array.
+
+    Args:
+        img: the image.
+    """
+    return isinstance(img, np.ndarray)
+
+
+def hwc_to_chw(img: Any) -> Any:
+    """An image with its channels first; one without channels stays as it is.
+
+    Args:
+        img: array of 2 or 3 dimensions.
+
+    Raises:
+        TypeError: it is no array.
+
+    Example:
+        >>> hwc_to_chw(np.zeros((2, 3, 1))).shape
+        (1, 2, 3)
+    """
+    if not is_numpy(img):
+        raise TypeError(f"img should be NumPy array. Got {type(img)}.")
+    return img.transpose(2, 0, 1) if img.ndim == 3 else img

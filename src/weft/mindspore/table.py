@@ -100,7 +100,13 @@ _OPS: Final = {
     "weft.mindspore.custom_info": "CustomRegOp DataType",
 }
 #: what files of `ops` have besides
-_GENERATED: Final = {**_OPS, "weft.mint.extended": "*", "weft.ops.experts": "* grouped_matmul_v4"}
+_GENERATED: Final = {
+    **_OPS,
+    "weft.mint.extended": "*",
+    "weft.ops.experts": "* grouped_matmul_v4",
+    "weft.ops.former": "format_cast",
+    "weft.ops.many_heads": "multi_head_attention_forward _expand=expanded _check_same_type=same_type",
+}
 #: names of NumPy whose operation takes the same arguments in the same order
 _NUMPY: Final = "sinc fmax fmin degrees=rad2deg nan_to_num real imag conj sort argsort in1d"
 #: cells of parallel programs
@@ -157,7 +163,8 @@ _FILES: Final[dict[str, str]] = {
     "mindspore.nn.wrap": "cell_wrapper grad_reducer loss_scale",
     "mindspore.numpy": "array_creations array_ops dtypes logic_ops math_ops utils",
     "mindspore.ops.operations": (
-        "_inner_ops _scalar_ops array_ops comm_ops control_ops custom_ops debug_ops image_ops inner_ops linalg_ops "
+        "_infer_ops _inner_ops _rl_inner_ops _scalar_ops "
+        "array_ops comm_ops control_ops custom_ops debug_ops image_ops inner_ops linalg_ops "
         "math_ops nn_ops other_ops random_ops sparse_ops spectral_ops"
     ),
     "mindspore.train.callback": (
@@ -262,6 +269,7 @@ _DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "mindspore.dataset.vision.py_transforms": _FORMER_VISION,
     "mindspore.dataset.vision.py_transforms_util": {
         "weft.data.operation": "is_pil",
+        "weft.mindspore.helpers": "hwc_to_chw is_numpy",
         "weft.data.vision.image_operation": "augment_error_message",
         "weft.data.vision.on_pil": (
             "adjust_brightness=brightness adjust_contrast=contrast adjust_hue=hue adjust_saturation=saturation"
@@ -283,7 +291,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.jit": "jit jit_class ms_class=jit_class ms_function",
             "weft.mindspore.extras": f"{_EXTRAS} DeviceCtx",
             **_KINDS,
-            _DEVICES: f"{_COMMON_HAL} {_RUNTIME}",
+            _DEVICES: f"{_COMMON_HAL} {_RUNTIME} ms_memory_recycle=empty_cache",
             "weft.mindspore.log": "get_level get_log_config",
             **_EXIT,
             "weft.train": (
@@ -346,6 +354,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.mindspore.bytecode": "*",
             "weft.mindspore.executor": "MSContext",
             "weft.core.tensor": "Tensor TensorPy=Tensor",
+            _DEVICES: "current_stream default_stream _ms_memory_recycle=empty_cache",
         },
         "mindspore._c_expression.typing": {
             "weft.dtypes": "BFloat Bool Complex Float Int TensorType Type UInt",
@@ -358,7 +367,10 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.common.seed": _SEED,
         "mindspore.common.jit_config": {"weft.mindspore.extras": "JitConfig"},
         "mindspore.communication": _COMMUNICATION,
-        "mindspore.communication._comm_helper": _COMMUNICATION,
+        "mindspore.communication._comm_helper": {
+            "weft.parallel.communication": "* _is_initialized=is_initialized _get_group_ranks=get_process_group_ranks",
+            "weft.parallel.modes": "_is_mpi_available=mpi_available",
+        },
         "mindspore.communication.management": _COMMUNICATION,
         "mindspore.communication.comm_func": {"weft.ops.exchanges": "*"},
         "mindspore.mint": {
@@ -385,6 +397,12 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         },
         "mindspore.parallel.shard": {"weft.parallel.layout": "*", "weft.nn.parallel": "shard"},
         "mindspore.parallel._auto_parallel_context": _PARALLEL_CONTEXT,
+        "mindspore.parallel._ps_context": {
+            "weft.parallel.modes": (
+                "_is_role_pserver=serves_parameters _is_role_sched=serves_parameters "
+                "_is_role_worker=serves_parameters _is_ps_mode=serves_parameters"
+            )
+        },
         "mindspore.parallel._utils": _PARALLEL_UTILS,
         "mindspore.parallel.algo_parameter_config": {"weft.parallel.algorithms": "*"},
         "mindspore.device_context": {},
@@ -428,7 +446,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.nn.cell": {"weft.nn": "Cell"},
         "mindspore.nn.layer": _LAYERS,
         "mindspore.nn.loss": _NN,
-        "mindspore.nn.loss.loss": {**_NN, "weft.nn.helpers": "_Loss=Loss"},
+        "mindspore.nn.loss.loss": {**_NN, "weft.nn.helpers": "_Loss=Loss _check_is_tensor=check_is_tensor"},
         "mindspore.nn.layer.container": {
             **_LAYERS,
             "weft.nn.helpers": (
@@ -466,6 +484,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         },
         "mindspore.numpy.fft": {"weft.mindspore.numpy_fft": "*"},
         "mindspore.scipy": {},
+        "mindspore.scipy.ops": {"weft.mindspore.scipy_linalg": "SolveTriangular"},
         "mindspore.scipy.fft": {"weft.mindspore.scipy_fft": "*"},
         "mindspore.utils": {"weft.mindspore.buffers": "from_dlpack to_dlpack"},
         "mindspore.utils.dlpack": {"weft.mindspore.buffers": "from_dlpack to_dlpack"},
@@ -481,7 +500,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.boost.grad_accumulation": {"weft.nn.accumulation": "*"},
         "mindspore.log": {"weft.mindspore.log": "* _get_logger=get_logger", "logging": "logging=."},
         "mindspore.amp": {"weft.train.amp": "*", "weft.train": _SCALES},
-        "mindspore.dataset": _DATA,
+        "mindspore.dataset": {**_DATA, "weft.mindspore.helpers": "Implementation"},
         "mindspore.dataset.samplers": _DATA,
         "mindspore.dataset.callback": _DATA,
         "mindspore.dataset.core": {},

@@ -15,7 +15,8 @@ from weft.ops.recurrent import recurrent_step, recurrent_walk
 
 __all__ = [
     "DynamicGRU", "DynamicLSTM", "DynamicRNNRelu", "DynamicRNNTanh", "Loss", "RNNCellBase", "ResizeBilinear",
-    "gru_cell", "lstm_cell", "prefix_and_index", "rnn_relu_cell", "rnn_tanh_cell", "valid_cell", "valid_index",
+    "check_is_tensor", "gru_cell", "lstm_cell", "prefix_and_index", "rnn_relu_cell", "rnn_tanh_cell", "valid_cell",
+    "valid_index",
 ]  # fmt: skip
 
 
@@ -25,6 +26,21 @@ class Loss(LossBase):
     Args:
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     """
+
+
+def check_is_tensor(param_name: str, input_data: Any, cls_name: str) -> None:
+    """Check that an input of a loss is a tensor.
+
+    Args:
+        param_name: what it is called.
+        input_data: the input.
+        cls_name: the loss.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(input_data, Tensor):
+        raise TypeError(f"For '{cls_name}', the '{param_name}' must be a Tensor, but got {type(input_data).__name__}")
 
 
 class RNNCellBase(RecurrentCell):

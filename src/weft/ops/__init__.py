@@ -29,6 +29,7 @@ from weft.ops.decoding import *
 from weft.ops.detection import *
 from weft.ops.distances import *
 from weft.ops.dropout import *
+from weft.ops.dumping import *
 from weft.ops.elementwise import *
 from weft.ops.embedding import *
 from weft.ops.experts import *

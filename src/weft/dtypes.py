@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from functools import cache
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import ml_dtypes
 import numpy as np
@@ -104,15 +104,61 @@ _BY_PY: Final[dict[type, DType]] = {
 Type = DType
 
 
-class _Kind(type):
-    """A class whose instances are element types of a kind."""
+class Kind(type):
+    """A class whose instances are the element types of a kind; called, it gives the one of so many bits."""
 
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, DType) and value.category == 1 and value.is_signed
+    #: bits -> element type
+    types: dict[builtins.int, DType]
+
+    def __instancecheck__(cls, value: object) -> builtins.bool:
+        return isinstance(value, DType) and any(value is one for one in cls.types.values())
+
+    def __call__(cls, bits: builtins.int) -> Any:
+        """The element type of that many bits.
+
+        Raises:
+            RuntimeError: the kind has none.
+        """
+        if bits not in cls.types:
+            known = ", ".join(str(one) for one in sorted(cls.types))
+            raise RuntimeError(f"{cls.__name__} has types of {known} bits, not of {bits}")
+        return cls.types[bits]
 
 
-class Int(metaclass=_Kind):
-    """The class of signed integer types: ``isinstance(int32, Int)``."""
+class Int(metaclass=Kind):
+    """The class of signed integer types: ``isinstance(int32, Int)``, ``Int(32) is int32``."""
+
+    types: ClassVar = {8: int8, 16: int16, 32: int32, 64: int64}
+
+
+class UInt(metaclass=Kind):
+    """The class of unsigned integer types."""
+
+    types: ClassVar = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
+
+
+class Float(metaclass=Kind):
+    """The class of floating types of IEEE 754."""
+
+    types: ClassVar = {16: float16, 32: float32, 64: float64}
+
+
+class BFloat(metaclass=Kind):
+    """The class of the floating type with the exponent of `float32`."""
+
+    types: ClassVar = {16: bfloat16}
+
+
+class Complex(metaclass=Kind):
+    """The class of complex types."""
+
+    types: ClassVar = {64: complex64, 128: complex128}
+
+
+class Bool(metaclass=Kind):
+    """The class of the type of truth values."""
+
+    types: ClassVar = {8: bool_}
 
 
 class TensorType:
@@ -153,6 +199,8 @@ tuple_ = TypeName("Tuple")
 number = TypeName("Number")
 function = TypeName("Function")
 type_type = TypeName("TypeType")
+#: two integers of 4 bits in a byte, as the settings of quantized programs name them; no tensor has it
+qint4x2 = TypeName("Int4", "mindspore.int4")
 
 
 def of(value: Any) -> DType:

@@ -34,6 +34,7 @@ ELSEWHERE = {
     "DropoutByBits": "the probability is no path for gradients",
     "Eigh": "vectors of equal eigenvalues have no derivative, which the values' gradient shares",
     "FractionalCells": "the numbers that place the cells are no path for gradients",
+    "FractionalMaxima": "it jumps where the numbers that place its windows move one",
     "GaussianNLL": "the smallest variance is no path for gradients, as in torch",
     "GridSample": "on a pixel it has a kink in each coordinate, of which the gradient takes one side",
     "LarsScale": "it jumps where a norm is 0: there nothing is scaled",

@@ -6,6 +6,8 @@ methods of `Validator` and members of `Rel`.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -14,12 +16,13 @@ from typing import Any, Final
 
 __all__ = [
     "EQ", "GE", "GT", "IN", "INC_BOTH", "INC_LEFT", "INC_NEITHER", "INC_RIGHT", "LE", "LT", "NE", "NOT_IN", "Rel",
-    "Validator", "check", "check_bool", "check_equal_int", "check_file_name_by_regular", "check_float",
-    "check_float_range", "check_int", "check_int_range", "check_is_float", "check_is_int", "check_is_number",
-    "check_isinstance", "check_negative_int", "check_non_negative_float", "check_non_negative_int",
-    "check_non_negative_int_sequence", "check_non_positive_int", "check_number", "check_number_range",
-    "check_positive_float", "check_positive_float_sequence", "check_positive_int", "check_positive_int_sequence",
-    "check_string", "check_subclass", "check_tensor_dtype_valid", "check_type_name", "check_types_same_and_valid",
+    "Validator", "args_type_check", "check", "check_bool", "check_equal_int", "check_file_name_by_regular",
+    "check_float", "check_float_range", "check_int", "check_int_range", "check_is_float", "check_is_int",
+    "check_is_number", "check_isinstance", "check_negative_int", "check_non_negative_float",
+    "check_non_negative_int", "check_non_negative_int_sequence", "check_non_positive_int", "check_number",
+    "check_number_range", "check_positive_float", "check_positive_float_sequence", "check_positive_int",
+    "check_positive_int_sequence", "check_str_and_none_by_regular", "check_str_by_regular", "check_string",
+    "check_subclass", "check_tensor_dtype_valid", "check_type_name", "check_types_same_and_valid",
     "check_value_type", "once", "triple", "twice",
 ]  # fmt: skip
 
@@ -412,6 +415,13 @@ def check_types_same_and_valid(args: dict[str, Any], valid_values: Any, prim_nam
         check(f"type of {name}", found, f"type of {first}", kind, EQ, prim_name, TypeError)
 
 
+def _by_regular(pattern: str, target: str, flag: int, prim_name: str | None, said: str) -> bool:
+    if re.match(pattern, target, flag) is None:
+        start = f"For '{prim_name}', the" if prim_name else "The"
+        raise ValueError(f"{start} '{target}' is illegal, it must be match {said}.")
+    return True
+
+
 def check_file_name_by_regular(target: str, reg: str | None = None, prim_name: str | None = None) -> bool:
     """Check that all characters of a file's name are usual ones.
 
@@ -423,10 +433,72 @@ def check_file_name_by_regular(target: str, reg: str | None = None, prim_name: s
         True
     """
     pattern = reg or r"^[0-9a-zA-Z@\_\-\.\:\/\\]+$"
-    if re.match(pattern, target) is None:
-        start = f"For '{prim_name}', the" if prim_name else "The"
-        raise ValueError(f"{start} '{target}' is illegal, it must be match regular '{pattern}'.")
-    return True
+    return _by_regular(pattern, target, 0, prim_name, f"regular '{pattern}'")
+
+
+def check_str_by_regular(
+    target: str, reg: str | None = None, flag: re.RegexFlag = re.ASCII, prim_name: str | None = None
+) -> bool:
+    """Check that a text is a name: letters, digits, dots and underscores, not none of them.
+
+    Args:
+        target: the text.
+        reg: another regular expression.
+        flag: how it is read.
+        prim_name: who asks.
+
+    Raises:
+        ValueError: it does not match.
+        TypeError: it is no text.
+
+    Example:
+        >>> check_str_by_regular("layer.weight")
+        True
+    """
+    pattern = reg or r"^\w+[0-9a-zA-Z\_\.]*$"
+    return _by_regular(pattern, target, flag, prim_name, f"regular'{pattern}' by flags'{flag!s}.'")
+
+
+def check_str_and_none_by_regular(
+    target: str, reg: str | None = None, flag: re.RegexFlag = re.ASCII, prim_name: str | None = None
+) -> bool:
+    """Check that a text is a name, which may have hyphens, or empty; see `check_str_by_regular`."""
+    return check_str_by_regular(target, reg or r"^\w*[0-9a-zA-Z\_\.\-]*$", flag, prim_name)
+
+
+def args_type_check(*type_args: Any, **type_kwargs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator that checks the types of arguments; None is of every type.
+
+    Args:
+        type_args: the types of the first parameters, each a type or a tuple of types.
+        type_kwargs: those of other parameters, by name.
+
+    Example:
+        >>> @args_type_check(size=int)
+        ... def double(size):
+        ...     return size * 2
+        >>> double(2)
+        4
+        >>> double("2")
+        Traceback (most recent call last):
+            ...
+        TypeError: The parameter 'size' must be <class 'int'>, but got <class 'str'>
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        parameters = inspect.signature(function)
+        types = parameters.bind_partial(*type_args, **type_kwargs).arguments
+
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            for name, value in parameters.bind(*args, **kwargs).arguments.items():
+                if value is not None and name in types and not isinstance(value, types[name]):
+                    raise TypeError(f"The parameter '{name}' must be {types[name]}, but got {type(value)}")
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate
 
 
 def _times(count: int) -> Callable[[Any], tuple[Any, ...]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-__all__ = ["_pynative_executor"]
+__all__ = ["MSContext", "StubTensor", "_pynative_executor"]
 
 
 class PynativeExecutor:
@@ -23,3 +23,28 @@ class PynativeExecutor:
 
 
 _pynative_executor = PynativeExecutor()
+
+
+class MSContext:
+    """The part of the settings' own class that scripts ask."""
+
+    _instance: MSContext | None = None
+
+    @classmethod
+    def get_instance(cls) -> MSContext:
+        """The one instance.
+
+        Example:
+            >>> MSContext.get_instance().get_ascend_soc_version()
+            ''
+        """
+        cls._instance = cls._instance or cls()
+        return cls._instance
+
+    def get_ascend_soc_version(self) -> str:
+        """The kind of Ascend chip: none."""
+        return ""
+
+
+class StubTensor:
+    """What stood for a tensor that was still computed. No value is one: tensors that are still computed are tensors."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import weft
 from weft import dtypes
@@ -16,7 +16,7 @@ from weft.nn.cell import Cell
 from weft.nn.hooks import cast_floating
 
 __all__ = [
-    "ConvertModelUtils", "JitConfig", "add_flags", "constexpr", "core", "from_numpy", "get_current_device",
+    "ConvertModelUtils", "DeviceCtx", "JitConfig", "add_flags", "constexpr", "core", "from_numpy", "get_current_device",
     "is_sequence_shape_unknown", "is_sequence_value_unknown", "mixed_precision_cast", "no_init_parameters",
     "run_check", "set_deterministic", "set_device", "set_dump", "set_recursion_limit", "swap_tensors", "switch",
     "tensor",
@@ -51,6 +51,48 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
         >>> set_device(weft.get_context("device_target"))
     """
     set_context(device_target=device_target, device_id=0 if device_id is None else device_id)
+
+
+class DeviceCtx:
+    """A block in which the program computes on a device.
+
+    Args:
+        name: which kind of device.
+        device_id: which of that kind; the first where none is given.
+
+    Raises:
+        ValueError: there is no such kind.
+        RuntimeError: the kind is not there.
+        NotImplementedError: ``"meta"``, tensors without elements.
+
+    Example:
+        >>> with DeviceCtx(weft.get_context("device_target")):
+        ...     print(Tensor([1.0]) + 1)
+        [2.]
+    """
+
+    def __init__(self, name: str, device_id: int | None = None) -> None:
+        kinds = ("CPU", "GPU", "Ascend", "meta")
+        if name not in kinds:
+            raise ValueError(f"For DeviceCtx, the name must be one of {list(kinds)}, but got {name}.")
+        if name == "meta":
+            raise NotImplementedError("DeviceCtx: tensors have elements here, there is no device 'meta'")
+        self._wanted = (name, device_id)
+        self._before: list[tuple[str, int]] = []
+
+    @transparent
+    def __enter__(self) -> Self:
+        before = (get_context("device_target"), get_context("device_id"))
+        try:
+            set_device(*self._wanted)
+        except ValueError as error:
+            raise RuntimeError(str(error)) from None
+        self._before.append(before)
+        return self
+
+    @transparent
+    def __exit__(self, *_: object) -> None:
+        set_device(*self._before.pop())
 
 
 class Device(NamedTuple):

@@ -18,7 +18,7 @@ from weft.mindspore.table import API_VERSION, MODULES
 
 ROOT: Final = "mindspore"
 #: names of Python types, which `from mindspore import *` does not replace
-_TYPES: Final = frozenset({"int", "float"})
+_TYPES: Final = frozenset({"bool", "int", "float"})
 _IMPORT_FROM: Final = dis.opmap["IMPORT_FROM"]
 
 

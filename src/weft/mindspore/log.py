@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from weft.core.transparency import transparent
 
-__all__ = ["critical", "debug", "error", "get_level", "get_log_config", "info", "set_level", "warning"]
+__all__ = ["critical", "debug", "error", "get_level", "get_log_config", "get_logger", "info", "set_level", "warning"]
 
 _ON_SCREEN: Final = "GLOG_logtostderr"
 _LEVELS: Final = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL)
@@ -54,6 +54,16 @@ def error(msg: object, *args: Any, **kwargs: Any) -> None:
 def critical(msg: object, *args: Any, **kwargs: Any) -> None:
     """Log at level CRITICAL."""
     _logger.critical(msg, *args, stacklevel=2, **kwargs)
+
+
+def get_logger() -> logging.Logger:
+    """The logger to which the functions of this module write.
+
+    Example:
+        >>> get_logger().name
+        'weft'
+    """
+    return _logger
 
 
 def get_level() -> str:

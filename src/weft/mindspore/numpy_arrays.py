@@ -12,9 +12,9 @@ from weft.core.tensor import Tensor
 from weft.mindspore.numpy import asarray, where
 
 __all__ = [
-    "amax", "amin", "array_split", "copy", "diag", "flip", "float_power", "isin", "meshgrid", "norm", "pad", "round",
-    "searchsorted",
-    "split", "tensordot", "trace", "tril_indices", "triu_indices", "unravel_index",
+    "amax", "amin", "array_split", "copy", "diag", "flip", "float_power", "isin", "matrix_power", "meshgrid",
+    "norm", "pad", "round", "searchsorted", "split", "tensordot", "trace", "tril_indices", "triu_indices",
+    "unravel_index",
 ]  # fmt: skip
 
 
@@ -112,6 +112,29 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
         5.0
     """
     return ops.norm(asarray(x), ord, axis, keepdims)
+
+
+def matrix_power(a: Any, n: int) -> Tensor:
+    """A square matrix multiplied by itself.
+
+    Args:
+        a: the matrix, or a batch of them.
+        n: how many factors; 0 gives the identity.
+
+    Raises:
+        TypeError: `n` is no int.
+        ValueError: `n` is negative, or the last two dimensions differ.
+
+    Example:
+        >>> print(matrix_power([[1.0, 1.0], [0.0, 1.0]], 3))
+        [[1. 3.]
+         [0. 1.]]
+    """
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(f"matrix_power: n must be an int, not {type(n).__name__}")
+    if n < 0:
+        raise ValueError(f"matrix_power: n must not be negative, not {n}")
+    return ops.matrix_power(asarray(a), n)
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:

@@ -13,13 +13,21 @@ from typing import Final
 API_VERSION: Final = "2.4.0"
 
 _DTYPES: Final = (
-    "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16 complex64 complex128 "
+    "bool_ bool=bool_ qint4x2 "
+    "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16 complex64 complex128 "
     "int_=int64 uint=uint64 float_=float64 half=float16 short=int16 int=int32 long=int64 float=float32 double=float64 "
     "byte=int8 ubyte=uint8 ushort=uint16 intc=int32 uintc=uint32 intp=int64 uintp=uint64 single=float32 "
     "float8_e4m3fn float8_e5m2 TensorType Type Int get_py_obj_dtype "
     "cfloat=complex64 cdouble=complex128 string type_none tensor_type list_ tuple_ number "
     "dtype_to_nptype=to_np dtype_to_pytype=to_python pytype_to_dtype=of"
 )
+_KINDS: Final = {"weft.mindspore.kinds": "QuantDtype"}
+#: what the file of element types has besides
+_OF_TYPES: Final = {
+    "weft.dtypes": f"{_DTYPES} Float",
+    "weft.mindspore.kinds": "* _issubclass_=is_subclass",
+    "mindspore._c_expression.typing": "typing=.",
+}
 _CONTEXT: Final = (
     "set_context get_context set_auto_parallel_context get_auto_parallel_context reset_auto_parallel_context "
     "set_ps_context get_ps_context reset_ps_context ParallelMode GRAPH_MODE PYNATIVE_MODE STRICT COMPATIBLE LAX"
@@ -33,9 +41,12 @@ _GRAD: Final = {
     "weft.vectorize": "vmap",
 }
 _FUNCTION: Final = {"weft.autodiff.function": "_Function=Function", "weft.autodiff.pausing": "_no_grad=no_grad no_grad"}
+#: what compiles and runs functions
+_API: Final = {**_JIT, **_FUNCTION, "weft.mindspore.executor": "_pynative_executor"}
 _SEED: Final = {"weft.ops.random": "set_seed get_seed"}
 _GENERATOR: Final = {"weft.ops.generator": "*"}
 _SPARSE: Final = {"weft.ops.sparse": "COOTensor CSRTensor RowTensor SparseTensor=COOTensor"}
+_ROW_TENSORS: Final = {**_SPARSE, "weft.ops.sparse": "COOTensor CSRTensor RowTensor RowTensorInner=RowTensor"}
 _SERIALIZATION: Final = "save_checkpoint load_checkpoint load_param_into_net"
 _MINDIR: Final = {"weft.mindir": "export load"}
 
@@ -88,6 +99,14 @@ _OPS: Final = {
     ),
     "weft.mindspore.custom_info": "CustomRegOp DataType",
 }
+#: what files of `ops` have besides
+_GENERATED: Final = {
+    **_OPS,
+    "weft.mint.extended": "*",
+    "weft.ops.experts": "* grouped_matmul_v4",
+    "weft.ops.former": "format_cast",
+    "weft.ops.many_heads": "multi_head_attention_forward _expand=expanded _check_same_type=same_type",
+}
 #: names of NumPy whose operation takes the same arguments in the same order
 _NUMPY: Final = "sinc fmax fmin degrees=rad2deg nan_to_num real imag conj sort argsort in1d"
 #: cells of parallel programs
@@ -109,6 +128,7 @@ _EXTENDED: Final = {
         "LogSoftmaxExt=LogSoftmax MaxPool2dExt=MaxPool2d PReLUExt=PReLU"
     ),
 }
+_LAYERS: Final = {**_CELLS, **_EXTENDED}
 #: what `mindspore.nn` itself offers besides: metrics, which moved to `mindspore.train` later
 _NN: Final = {
     **_CELLS,
@@ -116,6 +136,7 @@ _NN: Final = {
     **_EXTENDED,
     "weft.train": f"{_METRICS} get_metrics",
     "weft.nn.loss": "MAELoss=L1Loss",
+    "weft.nn.helpers": "ResizeBilinear",
 }
 _METRIC_FILES: Final = (
     "accuracy auc bleu_score confusion_matrix cosine_similarity dice error evaluation fbeta hausdorff_distance loss "
@@ -142,7 +163,8 @@ _FILES: Final[dict[str, str]] = {
     "mindspore.nn.wrap": "cell_wrapper grad_reducer loss_scale",
     "mindspore.numpy": "array_creations array_ops dtypes logic_ops math_ops utils",
     "mindspore.ops.operations": (
-        "_inner_ops _scalar_ops array_ops comm_ops control_ops custom_ops debug_ops image_ops inner_ops linalg_ops "
+        "_infer_ops _inner_ops _rl_inner_ops _scalar_ops "
+        "array_ops comm_ops control_ops custom_ops debug_ops image_ops inner_ops linalg_ops "
         "math_ops nn_ops other_ops random_ops sparse_ops spectral_ops"
     ),
     "mindspore.train.callback": (
@@ -172,6 +194,7 @@ _PARALLEL_UTILS: Final = {
         "_get_parallel_mode=get_parallel_mode _get_parameter_broadcast=get_parameter_broadcast "
         "_get_full_batch=get_full_batch _get_enable_parallel_optimizer=get_enable_parallel_optimizer "
         "_get_pipeline_stages=get_pipeline_stages _get_stage_device_num=get_stage_device_num "
+        "_is_sharding_propagation=is_sharding_propagation "
         "_is_in_auto_parallel_mode=is_in_auto_parallel_mode _is_in_data_parallel_mode=is_in_data_parallel_mode "
         "_check_full_batch=check_full_batch _need_to_full=need_to_full "
         "_parameter_broadcast_check=parameter_broadcast_check _device_number_check=device_number_check"
@@ -246,6 +269,7 @@ _DATA_OPERATIONS: Final[dict[str, dict[str, str]]] = {
     "mindspore.dataset.vision.py_transforms": _FORMER_VISION,
     "mindspore.dataset.vision.py_transforms_util": {
         "weft.data.operation": "is_pil",
+        "weft.mindspore.helpers": "hwc_to_chw is_numpy",
         "weft.data.vision.image_operation": "augment_error_message",
         "weft.data.vision.on_pil": (
             "adjust_brightness=brightness adjust_contrast=contrast adjust_hue=hue adjust_saturation=saturation"
@@ -265,8 +289,9 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.core.containers": "mutable",
             "weft.context": _CONTEXT,
             "weft.jit": "jit jit_class ms_class=jit_class ms_function",
-            "weft.mindspore.extras": _EXTRAS,
-            _DEVICES: f"{_COMMON_HAL} {_RUNTIME}",
+            "weft.mindspore.extras": f"{_EXTRAS} DeviceCtx",
+            **_KINDS,
+            _DEVICES: f"{_COMMON_HAL} {_RUNTIME} ms_memory_recycle=empty_cache",
             "weft.mindspore.log": "get_level get_log_config",
             **_EXIT,
             "weft.train": (
@@ -288,7 +313,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.parallel.layout": "*",
             "weft.nn.parallel": "shard",
         },
-        "mindspore.dtype": {"weft.dtypes": _DTYPES},
+        "mindspore.dtype": _OF_TYPES,
         "mindspore._checkparam": {"weft.mindspore.checkparam": "*"},
         "mindspore.version": {"weft.mindspore.table": "__version__=API_VERSION"},
         "mindspore.common": {
@@ -308,28 +333,53 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             "weft.mindspore.extras": "JitConfig from_numpy set_dump set_recursion_limit swap_tensors",
         },
         "mindspore.common.generator": _GENERATOR,
-        "mindspore.common.sparse_tensor": _SPARSE,
-        "mindspore.common.dtype": {"weft.dtypes": _DTYPES},
+        "mindspore.common.sparse_tensor": _ROW_TENSORS,
+        "mindspore.common.dtype": _OF_TYPES,
+        "mindspore.common._grad_function": _FUNCTION,
+        "mindspore.common._stub_tensor": {"weft.mindspore.executor": "StubTensor"},
         "mindspore.common.tensor": {"weft.core.tensor": "Tensor", "weft.mindspore.extras": "swap_tensors tensor"},
         "mindspore.common.np_dtype": {"ml_dtypes": "bfloat16"},
         "mindspore.common.symbol": {"weft.core.symbol": "Symbol"},
         "mindspore.common.parameter": {"weft.core.parameters": "Parameter ParameterTuple"},
         "mindspore.common.initializer": {
-            "weft.nn.initializer": "* _calculate_fan_in_and_fan_out=fans _calculate_gain=calculate_gain"
+            "weft.nn.initializer": (
+                "* _calculate_fan_in_and_fan_out=fans _calculate_correct_fan=fan _calculate_gain=calculate_gain "
+                "_init_random_normal=normal_values _init_random_uniform=uniform_values"
+            )
         },
-        "mindspore.common.api": {**_JIT, "weft.mindspore.executor": "_pynative_executor"},
-        "mindspore._c_expression": {"weft.mindspore.bytecode": "*"},
+        "mindspore.common.api": _API,
+        "mindspore.graph": {},
+        "mindspore.graph.api": _API,
+        "mindspore._c_expression": {
+            "weft.mindspore.bytecode": "*",
+            "weft.mindspore.executor": "MSContext",
+            "weft.core.tensor": "Tensor TensorPy=Tensor",
+            _DEVICES: "current_stream default_stream _ms_memory_recycle=empty_cache",
+        },
+        "mindspore._c_expression.typing": {
+            "weft.dtypes": "BFloat Bool Complex Float Int TensorType Type UInt",
+            "weft.mindspore.kinds": "is_subclass str_to_type type_size_in_bytes",
+        },
+        "mindspore._extends": {"weft.mindspore.helpers": "cell_attr_register"},
+        "mindspore.multiprocessing": {"multiprocessing": "*"},
         "mindspore.common.mutable": {"weft.core.containers": "mutable"},
         "mindspore.common.lazy_inline": _LAZY,
         "mindspore.common.seed": _SEED,
         "mindspore.common.jit_config": {"weft.mindspore.extras": "JitConfig"},
         "mindspore.communication": _COMMUNICATION,
-        "mindspore.communication._comm_helper": _COMMUNICATION,
+        "mindspore.communication._comm_helper": {
+            "weft.parallel.communication": "* _is_initialized=is_initialized _get_group_ranks=get_process_group_ranks",
+            "weft.parallel.modes": "_is_mpi_available=mpi_available",
+        },
         "mindspore.communication.management": _COMMUNICATION,
         "mindspore.communication.comm_func": {"weft.ops.exchanges": "*"},
-        "mindspore.mint": {"weft.mint": "*"},
+        "mindspore.mint": {
+            "weft.mint": "*",
+            "weft.core.tensor": "Tensor",
+            "mindspore.mint.nn.functional": "functional=.",
+        },
         "mindspore.mint.linalg": {"weft.mint.linalg": "*"},
-        "mindspore.mint.nn": {"weft.mint.nn": "*"},
+        "mindspore.mint.nn": {"weft.mint.nn": "*", "weft.nn": "Cell", "mindspore.mint.nn.functional": "F=."},
         "mindspore.mint.nn.functional": {"weft.mint.functional": "*"},
         "mindspore.mint.optim": {"weft.mint.optim": "*"},
         "mindspore.mint.special": {"weft.mint.special": "*"},
@@ -347,6 +397,12 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         },
         "mindspore.parallel.shard": {"weft.parallel.layout": "*", "weft.nn.parallel": "shard"},
         "mindspore.parallel._auto_parallel_context": _PARALLEL_CONTEXT,
+        "mindspore.parallel._ps_context": {
+            "weft.parallel.modes": (
+                "_is_role_pserver=serves_parameters _is_role_sched=serves_parameters "
+                "_is_role_worker=serves_parameters _is_ps_mode=serves_parameters"
+            )
+        },
         "mindspore.parallel._utils": _PARALLEL_UTILS,
         "mindspore.parallel.algo_parameter_config": {"weft.parallel.algorithms": "*"},
         "mindspore.device_context": {},
@@ -362,7 +418,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.profiler.common.constant": {_PROFILER: "AicoreMetrics ExportType ProfilerActivity ProfilerLevel"},
         "mindspore.profiler.schedule": {_PROFILER: "ProfilerAction Schedule=schedule"},
         "mindspore.profiler.profiler": {_PROFILER: "*"},
-        "mindspore.context": {"weft.context": _CONTEXT},
+        "mindspore.context": {"weft.context": f"{_CONTEXT} _get_mode=mode"},
         "mindspore.ops": {
             **_OPS,
             "weft.ops.distributed": "*",  # `gather` and `scatter` are those of tensors, which come first
@@ -388,9 +444,29 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.nn.metrics": {"weft.train": f"{_METRICS} get_metrics"},
         "mindspore.nn.utils": {"weft.mindspore.extras": "no_init_parameters"},
         "mindspore.nn.cell": {"weft.nn": "Cell"},
-        "mindspore.nn.layer": {**_CELLS, **_EXTENDED},
+        "mindspore.nn.layer": _LAYERS,
         "mindspore.nn.loss": _NN,
-        "mindspore.nn.loss.loss": _NN,
+        "mindspore.nn.loss.loss": {**_NN, "weft.nn.helpers": "_Loss=Loss _check_is_tensor=check_is_tensor"},
+        "mindspore.nn.layer.container": {
+            **_LAYERS,
+            "weft.nn.helpers": (
+                "_get_prefix_and_index=prefix_and_index _valid_cell=valid_cell _valid_index=valid_index"
+            ),
+        },
+        "mindspore.nn.layer.rnn_cells": {
+            **_LAYERS,
+            "weft.nn.helpers": (
+                "RNNCellBase _gru_cell=gru_cell _lstm_cell=lstm_cell _rnn_relu_cell=rnn_relu_cell "
+                "_rnn_tanh_cell=rnn_tanh_cell"
+            ),
+        },
+        "mindspore.nn.layer.rnns": {
+            **_LAYERS,
+            "weft.nn.helpers": (
+                "_DynamicGRUAscend=DynamicGRU _DynamicGRUCPUGPU=DynamicGRU _DynamicLSTMAscend=DynamicLSTM "
+                "_DynamicLSTMCPUGPU=DynamicLSTM _DynamicRNNRelu=DynamicRNNRelu _DynamicRNNTanh=DynamicRNNTanh"
+            ),
+        },
         "mindspore.nn.optim": _CELLS,
         "mindspore.nn.optim.optimizer": {**_CELLS, "weft.nn.optim.optimizer": "opt_init_args_register"},
         "mindspore.nn.wrap": _CELLS,
@@ -408,6 +484,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         },
         "mindspore.numpy.fft": {"weft.mindspore.numpy_fft": "*"},
         "mindspore.scipy": {},
+        "mindspore.scipy.ops": {"weft.mindspore.scipy_linalg": "SolveTriangular"},
         "mindspore.scipy.fft": {"weft.mindspore.scipy_fft": "*"},
         "mindspore.utils": {"weft.mindspore.buffers": "from_dlpack to_dlpack"},
         "mindspore.utils.dlpack": {"weft.mindspore.buffers": "from_dlpack to_dlpack"},
@@ -421,9 +498,9 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
             ),
         },
         "mindspore.boost.grad_accumulation": {"weft.nn.accumulation": "*"},
-        "mindspore.log": {"weft.mindspore.log": "*", "logging": "logging=."},
+        "mindspore.log": {"weft.mindspore.log": "* _get_logger=get_logger", "logging": "logging=."},
         "mindspore.amp": {"weft.train.amp": "*", "weft.train": _SCALES},
-        "mindspore.dataset": _DATA,
+        "mindspore.dataset": {**_DATA, "weft.mindspore.helpers": "Implementation"},
         "mindspore.dataset.samplers": _DATA,
         "mindspore.dataset.callback": _DATA,
         "mindspore.dataset.core": {},
@@ -441,22 +518,31 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.mindrecord.common": {},
         "mindspore.mindrecord.common.exceptions": {"weft.data.mindrecord.errors": "*"},
         "mindspore.train": {**_TRAIN, **_MINDIR, **_EXIT, "weft.mindspore.extras": "ConvertModelUtils"},
-        "mindspore.train.amp": {"weft.train.amp": "*"},
+        "mindspore.train.amp": {
+            "weft.train.amp": "* AMP_WHITE_LIST=HALF_CELLS AMP_BLACK_LIST=FULL_CELLS",
+        },
         "mindspore.train.callback": {
             "weft.train": _CALLBACKS,
             **_EXIT,
             "weft.train.summary": "SummaryCollector",
             "weft.mindspore.helpers": "_handle_loss=loss_to_show",
+            "weft.train.callback_manager": (
+                "_CallbackManager=CallbackManager CallbackManager _InternalCallbackParam=RunFacts "
+                "InternalCallbackParam=RunFacts"
+            ),
         },
         "mindspore.train.summary": {"weft.train.summary": "SummaryRecord"},
-        "mindspore.train.summary.summary_record": {"weft.train.summary": "SummaryRecord"},
+        "mindspore.train.summary.summary_record": {
+            "weft.train.summary": "SummaryRecord",
+            "weft.mindspore.helpers": "_get_summary_tensor_data=latest_summaries",
+        },
         "mindspore.train.data_sink": {"weft.train": _FEEDING},
         "mindspore.train.dataset_helper": {"weft.train": _FEEDING},
         "mindspore.train.loss_scale_manager": {"weft.train": _SCALES},
         "mindspore.train.metrics": {"weft.train": _METRICS},
         "mindspore.train.train_thor": {"weft.mindspore.extras": "ConvertModelUtils"},
         "mindspore.train.train_thor.convert_utils": {"weft.mindspore.extras": "ConvertModelUtils"},
-        "mindspore.train._utils": {"weft.mindspore.helpers": "_make_directory=make_directory"},
+        "mindspore.train._utils": {"weft.mindspore.helpers": "_make_directory=make_directory check_value_type"},
         "mindspore.train.model": {"weft.train": "Model RunContext", "weft.context": "ParallelMode"},
         "mindspore.train.serialization": {
             "weft.train": f"{_SERIALIZATION} {_CONVERTING.replace('build_train_network ', '')}",
@@ -468,7 +554,7 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
     }
     | {f"mindspore.dataset.engine{part}": _DATA for part in _DATA_MODULES}
     | {f"mindspore.mindrecord.tools.{kind}_to_mr": _RECORDS for kind in _CONVERTED}
-    | {f"mindspore.ops.{part}": _OPS for part in _FUNCTION_MODULES}
+    | {f"mindspore.ops.{part}": _GENERATED for part in _FUNCTION_MODULES}
     | {
         f"mindspore.device_context.{kind}": {
             _DEVICES: f"is_available={kind.upper()}.is_available device_count={kind.upper()}.device_count",

@@ -207,6 +207,46 @@ def fans(shape: Shape) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
+def fan(shape: Shape, mode: str) -> int:
+    """Inputs or outputs of one unit of a weight, see `fans`.
+
+    Args:
+        shape: the shape of the weight.
+        mode: ``"fan_in"`` or ``"fan_out"``, in letters of any case.
+
+    Raises:
+        ValueError: another mode, or fewer than two dimensions.
+
+    Example:
+        >>> fan((3, 4), "fan_in"), fan((3, 4), "fan_out")
+        (4, 3)
+    """
+    modes = ("fan_in", "fan_out")
+    if not isinstance(mode, str) or mode.lower() not in modes:
+        raise ValueError(f"'mode' {mode} not supported, please use one of {list(modes)}")
+    return fans(shape)[modes.index(mode.lower())]
+
+
+def normal_values(mean: float, sigma: float, shape: Shape) -> np.ndarray[Any, Any]:
+    """Normally distributed float32, drawn as initializers draw them.
+
+    Args:
+        mean: their mean.
+        sigma: their standard deviation.
+        shape: the shape.
+
+    Example:
+        >>> normal_values(0.0, 1.0, (2, 3)).shape
+        (2, 3)
+    """
+    return np.asarray(numpy_generator().normal(mean, sigma, shape), np.float32)
+
+
+def uniform_values(a: float, b: float, shape: Shape) -> np.ndarray[Any, Any]:
+    """Uniformly distributed float32 between two numbers, see `normal_values`."""
+    return np.asarray(numpy_generator().uniform(a, b, shape), np.float32)
+
+
 _GAINS: Final = {
     "linear": 1.0, "sigmoid": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "tanh": 5.0 / 3.0,
     "relu": math.sqrt(2.0), "selu": 0.75,

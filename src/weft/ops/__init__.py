@@ -15,6 +15,7 @@ from weft.ops import methods as _methods  # noqa: F401  (attaches the methods)
 from weft.ops import optimizer as _optimizer  # noqa: F401  (declares the steps)
 from weft.ops._later import OPERATORS as _LATER
 from weft.ops.activation import *
+from weft.ops.attention import *
 from weft.ops.bessel import *
 from weft.ops.binary import *
 from weft.ops.blocks import *
@@ -28,8 +29,10 @@ from weft.ops.decoding import *
 from weft.ops.detection import *
 from weft.ops.distances import *
 from weft.ops.dropout import *
+from weft.ops.dumping import *
 from weft.ops.elementwise import *
 from weft.ops.embedding import *
+from weft.ops.experts import *
 from weft.ops.factors import *
 from weft.ops.former import *
 from weft.ops.fourier import *

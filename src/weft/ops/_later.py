@@ -20,6 +20,8 @@ OPERATORS: Final[dict[str, str]] = {
         "CTCGreedyDecoder CTCLossV2 CombinedNonMaxSuppression EditDistance MultiMarginLoss MultilabelMarginLoss "
         "NoRepeatNGram NonMaxSuppressionV3 NonMaxSuppressionWithOverlaps TripletMarginLoss"
     ),
+    "weft.ops.quantized": "DynamicQuantExt QuantBatchMatmul QuantV2 WeightQuantBatchMatmul",
+    "weft.ops.reinforced": "BatchAssign DiscountedReturn",
     "weft.ops.rearranging": (
         "BatchToSpace BatchToSpaceND BatchToSpaceNDV2 ChannelShuffle Col2Im DataFormatDimMap DataFormatVecPermute "
         "DepthwiseConv2dNative ExtractImagePatches ExtractVolumePatches Im2Col SpaceToBatch SpaceToBatchND"

@@ -125,6 +125,56 @@ class Custom(Operator):
         raise RuntimeError(f"{self.name} has no derivative: give it one, Custom(..., bprop=...)")
 
 
+class PyFunc(Custom):
+    """A function of NumPy arrays as an operator; `Custom` is the general form.
+
+    Args:
+        fn: the function: takes an array for each tensor and returns an array, or a tuple of them.
+        in_types: the element types of the inputs; accepted.
+        in_shapes: their shapes; accepted.
+        out_types: the element types of the results.
+        out_shapes: their shapes.
+        stateful: accepted; calls keep the order of the program.
+
+    Returns:
+        tuple[Tensor, ...]: the results, also where there is one.
+
+    Example:
+        >>> import weft
+        >>> double = PyFunc(lambda x: x * 2, [weft.float32], [(2,)], [weft.float32], [(2,)])
+        >>> print(double(Tensor([1.0, 4.0]))[0])
+        [2. 8.]
+    """
+
+    @keeps
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        in_types: Any,
+        in_shapes: Any,
+        out_types: Any,
+        out_shapes: Any,
+        stateful: bool = True,
+    ) -> None:
+        if len(out_types) != len(out_shapes):
+            raise ValueError(f"PyFunc: out_types {out_types!r} and out_shapes {out_shapes!r} differ in number")
+        self.alone = len(out_types) == 1
+        super().__init__(
+            fn,
+            out_shapes[0] if self.alone else tuple(out_shapes),
+            out_types[0] if self.alone else tuple(out_types),
+        )
+        self.in_types = in_types
+        self.in_shapes = in_shapes
+        self.stateful = stateful
+
+    @transparent
+    def __call__(self, *inputs: Any) -> Any:
+        given = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)) else inputs
+        made = super().__call__(*given)
+        return (made,) if self.alone else made
+
+
 @keeps
 def call_python(function: Callable[..., Any], inputs: Sequence[Any], shapes: Any, kinds: Any, name: str) -> Any:
     """Call a ``"pyfunc"``; a capture does it by `weft.capture.meaning.custom`."""
@@ -234,5 +284,6 @@ def call_jax(function: JaxFunction, inputs: Sequence[Any]) -> Any:
 
 
 OPERATOR_CLASSES["Custom"] = Custom
+OPERATOR_CLASSES["PyFunc"] = PyFunc
 
-__all__ = ["Custom"]
+__all__ = ["Custom", "PyFunc"]

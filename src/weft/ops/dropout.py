@@ -157,7 +157,7 @@ def _mask_operator(shape: Any, keep_prob: Any, *, Seed0: int, Seed1: int) -> Ten
     return apply(_GENERATE, (_key_of(Seed0, Seed1),), (tuple(freeze(shape)), probability))
 
 
-def _by_mask_operator(input_x: Tensor, mask: Tensor, keep_prob: Any) -> Tensor:
+def dropout_by_bits(input_x: Tensor, mask: Tensor, keep_prob: Any) -> Tensor:
     """Zero the elements whose bit is 0 and divide the rest: ``DropoutDoMask()(x, mask, keep_prob)``."""
     if mask.dtype is not dtypes.uint8 or mask.ndim != 1:
         raise TypeError(f"DropoutDoMask: the mask must be one row of uint8, not {mask.dtype} of shape {mask.shape}")
@@ -167,7 +167,7 @@ def _by_mask_operator(input_x: Tensor, mask: Tensor, keep_prob: Any) -> Tensor:
 
 
 operator_class("DropoutGenMask", _mask_operator, "Seed0=0, Seed1=0")
-operator_class("DropoutDoMask", _by_mask_operator)
+operator_class("DropoutDoMask", dropout_by_bits)
 
 
 def _dropout_operator(x: Tensor, *, keep_prob: float, Seed0: int, Seed1: int) -> Any:

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
+from weft.core.declare import operator_class
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
 from weft.ops import activation, compare, create, cumulative, joining, math, matmul, padding, pool, random
 from weft.ops import loss as losses
 from weft.ops import shape as shapes
 from weft.ops.binary import float_power
+from weft.ops.state import dyn_shape
 
 __all__ = [
     "adaptive_avg_pool2d_ext", "baddbmm_ext", "bernoulli_ext", "diagflat", "dict_setitem", "diff_ext", "einsum_ext",
@@ -237,3 +239,35 @@ def view_as(input: Any, other: Any) -> Any:
          [2]]
     """
     return _a_tensor("view_as", input).view(_a_tensor("view_as", other).shape)
+
+
+def format_cast(input: Any, acl_format: int) -> Any:
+    """A tensor in another layout of its elements in memory: XLA chooses layouts, so it is the tensor itself.
+
+    Args:
+        input: tensor.
+        acl_format: number of the layout.
+
+    Returns:
+        Tensor: `input`.
+
+    Raises:
+        TypeError: an argument is of another type.
+
+    Example:
+        >>> print(format_cast(Tensor([1, 2]), 29))
+        [1 2]
+    """
+    if isinstance(acl_format, bool) or not isinstance(acl_format, int):
+        raise TypeError(f"format_cast: acl_format must be an int, not {type(acl_format).__name__}")
+    return _a_tensor("format_cast", input)
+
+
+def _shape_operator(x: Any, *, dtype: Any) -> Any:
+    """Dimensions of a tensor as an int64 tensor, see `dyn_shape`."""
+    del dtype
+    return dyn_shape(_a_tensor("DynamicShape", x))
+
+
+operator_class("DynamicShape", _shape_operator, "dtype=9")
+operator_class("MoveTo", move_to)

@@ -34,6 +34,21 @@ def get_parallel_mode() -> str:
     return str(get_auto_parallel_context("parallel_mode"))
 
 
+def is_sharding_propagation() -> bool:
+    """Whether strategies for all operations follow from those of some, as the settings say."""
+    return bool(get_auto_parallel_context("search_mode") == "sharding_propagation")
+
+
+def serves_parameters() -> bool:
+    """Whether this process has a role among servers of parameters: there are none."""
+    return False
+
+
+def mpi_available() -> bool:
+    """Whether MPI connects the processes: JAX does without."""
+    return False
+
+
 def get_parameter_broadcast() -> bool:
     """Whether the parameters of rank 0 are sent to all."""
     return bool(get_auto_parallel_context("parameter_broadcast"))

@@ -164,7 +164,7 @@ class RNN(_Recurrent):
         self._kind = nonlinearity
 
 
-class _RecurrentCell(Described, Cell):
+class RecurrentCell(Described, Cell):
     """One step of a recurrent layer.
 
     Args:
@@ -173,17 +173,25 @@ class _RecurrentCell(Described, Cell):
         has_bias: whether there are biases.
         nonlinearity: ``"tanh"`` or ``"relu"``.
         dtype: element type of the parameters.
+        gates: how many gates the weights are for; those of the kind of cell where none are given.
     """
 
     _kind = "tanh"
 
-    def __init__(self, input_size: int, hidden_size: int, has_bias: bool = True, dtype: Any = dtypes.float32) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        has_bias: bool = True,
+        dtype: Any = dtypes.float32,
+        gates: int | None = None,
+    ) -> None:
         super().__init__()
         name = type(self).__name__
         self.input_size = positive_int(name, "input_size", input_size)
         self.hidden_size = positive_int(name, "hidden_size", hidden_size)
         self.has_bias = has_bias
-        gates = GATES[self._kind] * hidden_size
+        gates = (GATES[self._kind] if gates is None else gates) * hidden_size
         init = Uniform(1 / math.sqrt(hidden_size))
         self.weight_ih = Parameter(initializer(init, (gates, input_size), dtype), name="weight_ih")
         self.weight_hh = Parameter(initializer(init, (gates, hidden_size), dtype), name="weight_hh")
@@ -197,7 +205,7 @@ class _RecurrentCell(Described, Cell):
         return recurrent_step(x, h, c, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, self._kind)
 
 
-class LSTMCell(_RecurrentCell):
+class LSTMCell(RecurrentCell):
     """One step of long short-term memory: ``(x, (h, c))`` to ``(h, c)``.
 
     Example:
@@ -214,7 +222,7 @@ class LSTMCell(_RecurrentCell):
         return self._step(x, hx[0], hx[1])
 
 
-class GRUCell(_RecurrentCell):
+class GRUCell(RecurrentCell):
     """One step of a gated recurrent unit: ``(x, h)`` to ``h``.
 
     Example:
@@ -229,7 +237,7 @@ class GRUCell(_RecurrentCell):
         return self._step(x, hx, None)[0]
 
 
-class RNNCell(_RecurrentCell):
+class RNNCell(RecurrentCell):
     """One step of a plain recurrent unit: ``(x, h)`` to ``h``.
 
     Example:

@@ -1,0 +1,288 @@
+"""Mixtures of experts: tokens in the order of their experts, and products with the weights of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import op, operator_class
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops.create import zeros
+from weft.ops.joining import concat
+from weft.ops.matmul import matmul
+from weft.ops.sorting import argsort
+
+__all__ = ["moe_token_permute", "moe_token_unpermute"]
+
+
+def _a_tensor(name: str, what: str, value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+    return value
+
+
+def moe_token_permute(tokens: Any, indices: Any, num_out_tokens: int | None = None, padded_mode: bool = False) -> Any:
+    """Tokens in the order of the experts that they go to, those of one expert together.
+
+    Args:
+        tokens: (tokens, size).
+        indices: the expert of each token, or the experts: (tokens,) or (tokens, experts of each), of ints.
+        num_out_tokens: how many are kept; None for all.
+        padded_mode: False.
+
+    Returns:
+        tuple[Tensor, Tensor]: the tokens, and for each index where its token is among them, of int32.
+
+    Raises:
+        TypeError: an argument is of another type.
+        ValueError: the dimensions are not these.
+        RuntimeError: there are more or fewer indices than tokens.
+
+    Example:
+        >>> moved, where_to = moe_token_permute(Tensor([[1.0], [2.0], [3.0]]), Tensor([2, 0, 1]))
+        >>> print(moved.ravel(), where_to)
+        [2. 3. 1.] [2 0 1]
+    """
+    name = "moe_token_permute"
+    given, experts = _a_tensor(name, "tokens", tokens), _a_tensor(name, "indices", indices)
+    if experts.dtype not in (dtypes.int32, dtypes.int64):
+        raise TypeError(f"{name}: indices must be of int32 or int64, not {experts.dtype}")
+    if num_out_tokens is not None and (isinstance(num_out_tokens, bool) or not isinstance(num_out_tokens, int)):
+        raise TypeError(f"{name}: num_out_tokens must be an int, not {type(num_out_tokens).__name__}")
+    if not isinstance(padded_mode, bool):
+        raise TypeError(f"{name}: padded_mode must be a bool, not {type(padded_mode).__name__}")
+    if padded_mode:
+        raise ValueError(f"{name}: padded_mode must be False")
+    if given.ndim != 2 or experts.ndim not in (1, 2):
+        raise ValueError(f"{name}: shapes {given.shape} and {experts.shape} have other dimensions")
+    if given.shape[0] != experts.shape[0]:
+        raise RuntimeError(f"{name}: {given.shape[0]} tokens have {experts.shape[0]} rows of indices")
+    each = 1 if experts.ndim == 1 else experts.shape[1]
+    order = argsort(experts.reshape(-1))
+    where_to = argsort(order).astype(dtypes.int32)
+    return given[(order if num_out_tokens is None else order[:num_out_tokens]) // each], where_to
+
+
+def moe_token_unpermute(
+    permuted_tokens: Any, sorted_indices: Any, probs: Any = None, padded_mode: bool = False, restore_shape: Any = None
+) -> Any:
+    """Tokens in the order they had before `moe_token_permute`; those of several experts are summed.
+
+    Args:
+        permuted_tokens: (tokens, size), in the order of experts.
+        sorted_indices: where each is among them.
+        probs: weights of the experts of each token, (tokens, experts of each); None where there is one.
+        padded_mode: False.
+        restore_shape: accepted.
+
+    Returns:
+        Tensor: (tokens, size). Tokens that were not kept count as 0.
+
+    Raises:
+        TypeError: an argument is no tensor.
+        ValueError: `padded_mode` is True.
+
+    Example:
+        >>> print(moe_token_unpermute(Tensor([[2.0], [3.0], [1.0]]), Tensor([2, 0, 1])).ravel())
+        [1. 2. 3.]
+    """
+    name = "moe_token_unpermute"
+    del restore_shape
+    given, where_to = (
+        _a_tensor(name, "permuted_tokens", permuted_tokens),
+        _a_tensor(name, "sorted_indices", sorted_indices),
+    )
+    if padded_mode:
+        raise ValueError(f"{name}: padded_mode must be False")
+    if where_to.shape[0] > given.shape[0]:
+        given = concat((given, zeros((where_to.shape[0] - given.shape[0], *given.shape[1:]), given.dtype)))
+    found = given[where_to]
+    if probs is None:
+        return found
+    weights = _a_tensor(name, "probs", probs)
+    parts = found.reshape((*weights.shape, *given.shape[1:]))
+    return (parts * weights.reshape((*weights.shape, 1)).astype(parts.dtype)).sum(1)
+
+
+# -- products ------------------------------------------------------------------------------------------------------
+
+
+def _samples() -> list[Sample]:
+    random = np.random.default_rng(0)
+    x, w = (random.standard_normal(shape).astype(np.float32) for shape in ((5, 3), (3, 3, 2)))
+    return [Sample((x, w, np.array([2, 0, 2], np.int32)), {}, vmap=False)]
+
+
+@op("GroupedProduct", classes=(), samples=_samples)
+def _grouped_product(x: Any, weight: Any, counts: Any) -> Any:
+    """Products of rows with matrices, so many rows with each; rows beyond give 0."""
+    found = jax.lax.ragged_dot(x, weight, counts.astype(jnp.int32))
+    inside = jnp.arange(x.shape[0]) < jnp.sum(counts)
+    return jnp.where(inside[:, None], found, jnp.zeros((), found.dtype))
+
+
+def _listed(what: Any, count: int) -> Sequence[Any]:
+    return [None] * count if what is None else what
+
+
+def _restored(weight: Any, scale: Any, offset: Any, kind: Any) -> Any:
+    """A weight of integers as floats."""
+    if scale is None:
+        return weight
+    wide = weight.astype(kind)
+    if offset is not None:
+        wide = wide + offset.astype(kind).reshape((*offset.shape[:-1], 1, offset.shape[-1]))
+    return wide * scale.astype(kind).reshape((*scale.shape[:-1], 1, scale.shape[-1]))
+
+
+def _grouped(
+    name: str,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    scale: Any,
+    offset: Any,
+    antiquant_scale: Any,
+    antiquant_offset: Any,
+    group_list: Any,
+    split_item: int,
+    group_type: int,
+    counted: bool,
+    transposed: tuple[bool, bool] = (False, False),
+) -> Any:
+    if scale is not None or offset is not None:
+        raise NotImplementedError(f"{name}: integers of 8 bits are not computed with; scale and offset must be None")
+    if (split_item, group_type) not in ((0, -1), (3, 0)):
+        raise TypeError(
+            f"{name}: split_item and group_type are 0 and -1, or 3 and 0; not {split_item} and {group_type}"
+        )
+    count = len(weight)
+    found = []
+    for a, w, b, s, o in zip(
+        x,
+        *(_listed(parts, count) for parts in (weight, bias, antiquant_scale, antiquant_offset)),
+        strict=True,
+    ):
+        rows = a.swapaxes(-1, -2) if transposed[0] else a
+        factors = _restored(w.swapaxes(-1, -2) if transposed[1] else w, s, o, a.dtype)
+        if group_type < 0:
+            made = matmul(rows, factors)
+            found.append(made if b is None else made + b)
+            continue
+        if group_list is None:
+            raise TypeError(f"{name}: with split_item 3, group_list must be given")
+        ends = group_list if isinstance(group_list, Tensor) else Tensor(list(group_list), dtypes.int64)
+        if ends.shape != factors.shape[:1]:
+            raise ValueError(f"{name}: {factors.shape[0]} matrices have groups {ends.shape}")
+        counts = ends if counted else concat((ends[:1], ends[1:] - ends[:-1]))
+        made = _grouped_product(rows, factors, counts)
+        if b is not None:
+            ones = zeros((rows.shape[0], 1), rows.dtype) + 1
+            made = made + _grouped_product(ones, b.reshape((b.shape[0], 1, b.shape[1])), counts)
+        found.append(made)
+    return tuple(found)
+
+
+def _grouped_operator(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    scale: Any = None,
+    offset: Any = None,
+    antiquant_scale: Any = None,
+    antiquant_offset: Any = None,
+    group_list: Any = None,
+    *,
+    split_item: int,
+    group_type: int,
+    transpose_a: bool,
+    transpose_b: bool,
+) -> Any:
+    """Products of several matrices, or of groups of the rows of one.
+
+    Args:
+        x: list of tensors; of one, whose rows are grouped.
+        weight: list of matrices; of one tensor (groups, rows, columns).
+        bias: list of rows that are added, or None.
+        scale: None.
+        offset: None.
+        antiquant_scale: list of factors of columns of weights of integers, or None.
+        antiquant_offset: list of what is added to them before, or None.
+        group_list: the row after the last of each group, where the rows of one tensor are grouped.
+
+    Returns:
+        tuple[Tensor, ...]: the products; rows of no group are 0.
+    """
+    given = (x, weight, bias, scale, offset, antiquant_scale, antiquant_offset, group_list, split_item, group_type)
+    return _grouped("GroupedMatmul", *given, False, (bool(transpose_a), bool(transpose_b)))
+
+
+operator_class("GroupedMatmul", _grouped_operator, "split_item=0, group_type=-1, transpose_a=False, transpose_b=False")
+
+
+def grouped_matmul_v4(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    scale: Any = None,
+    offset: Any = None,
+    antiquant_scale: Any = None,
+    antiquant_offset: Any = None,
+    pre_token_scale: Any = None,
+    group_list: Any = None,
+    activation_input: Any = None,
+    activation_quant_scale: Any = None,
+    activation_quant_offset: Any = None,
+    split_item: int = 0,
+    group_type: int = -1,
+    group_list_type: int = 0,
+    act_type: int = 0,
+    output_dtype: Any = None,
+) -> Any:
+    """Products of several matrices, or of groups of the rows of one, see `GroupedMatmul`.
+
+    Args:
+        x: list of tensors.
+        weight: list of matrices, or of one tensor of them.
+        bias: list, or None.
+        scale: None.
+        offset: None.
+        antiquant_scale: list, or None.
+        antiquant_offset: list, or None.
+        pre_token_scale: None.
+        group_list: the row after the last of each group, or how many rows it has.
+        activation_input: None.
+        activation_quant_scale: None.
+        activation_quant_offset: None.
+        split_item: 0 for several products, 3 for groups of rows.
+        group_type: -1 for several products, 0 for groups of rows.
+        group_list_type: 0 for rows after the last, 1 for how many.
+        act_type: 0.
+        output_dtype: element type of the results; that of `x` where none is given.
+
+    Example:
+        >>> x, w = Tensor([[1.0], [2.0], [3.0]]), Tensor([[[1.0]], [[10.0]]])
+        >>> groups = Tensor([1, 2])
+        >>> print(grouped_matmul_v4([x], [w], group_list=groups, split_item=3, group_type=0, group_list_type=1)[0])
+        [[ 1.]
+         [20.]
+         [30.]]
+    """
+    name = "grouped_matmul_v4"
+    others = (pre_token_scale, activation_input, activation_quant_scale, activation_quant_offset)
+    if any(each is not None for each in others) or act_type:
+        raise NotImplementedError(f"{name}: quantized activations are not computed")
+    if group_list_type not in (0, 1):
+        raise TypeError(f"{name}: group_list_type must be 0 or 1, not {group_list_type}")
+    given = (x, weight, bias, scale, offset, antiquant_scale, antiquant_offset, group_list, split_item, group_type)
+    found = _grouped(name, *given, group_list_type == 1)
+    return found if output_dtype is None else tuple([part.astype(output_dtype) for part in found])
+
+
+operator_class("GroupedMatmulV4", grouped_matmul_v4)

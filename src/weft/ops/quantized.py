@@ -1,0 +1,192 @@
+"""Integers of 8 bits in place of floats: what makes them, and products of them. Everything is computed exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import op, operator_class
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops.matmul import matmul
+
+_ROWS = np.array([[1.0, -2.0, 3.0], [0.5, 0.0, -1.0]], np.float32)
+
+
+def _need(name: str, **given: Any) -> None:
+    for what, value in given.items():
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+
+
+def _as_int8(x: Any) -> Any:
+    return jnp.clip(jnp.round(x), -128, 127).astype(jnp.int8)
+
+
+@op(
+    "QuantizedRows",
+    classes=(),
+    multiple=True,
+    no_gradient="its results are integers, and the scales that belong to them",
+    samples=lambda: [Sample((_ROWS,), {}, vmap=False, differentiable=False)],
+)
+def _quantized_rows(x: Any) -> Any:
+    """Each row as integers, and its scale: the largest magnitude becomes 127."""
+    wide = x.astype(jnp.float32)
+    scale = jnp.max(jnp.abs(wide), -1, keepdims=True) / 127
+    return _as_int8(wide / jnp.where(scale == 0, 1, scale)), scale[..., 0]
+
+
+@op(
+    "Quantized",
+    classes=(),
+    no_gradient="its results are integers",
+    samples=lambda: [Sample((_ROWS, _ROWS[0] + 3, _ROWS[1]), {}, vmap=False, differentiable=False)],
+)
+def _quantized(x: Any, scale: Any, offset: Any) -> Any:
+    """Scaled and moved elements as integers."""
+    return _as_int8(x.astype(jnp.float32) * scale.astype(jnp.float32) + offset.astype(jnp.float32))
+
+
+def _dynamic_operator(x: Any, smooth_scales: Any = None) -> Any:
+    """Each row as integers of 8 bits, of which the largest magnitude is 127.
+
+    Args:
+        x: tensor of floats.
+        smooth_scales: factors of the elements of a row, or None.
+
+    Returns:
+        tuple[Tensor, Tensor]: the integers, and for each row what 1 stands for, of float32.
+    """
+    _need("DynamicQuantExt", x=x, smooth_scales=smooth_scales)
+    if x.ndim < 1:
+        raise ValueError("DynamicQuantExt: x must have at least 1 dimension")
+    return _quantized_rows(x if smooth_scales is None else x * smooth_scales.astype(x.dtype))
+
+
+def _quantize_operator(
+    x: Any,
+    scale: Any,
+    offset: Any,
+    sqrt_mode: bool = False,
+    rounding_mode: str = "ROUND",
+    dst_type: Any = dtypes.int8,
+) -> Any:
+    """Scaled and moved elements, rounded to integers of 8 bits.
+
+    Args:
+        x: tensor of floats.
+        scale: the factors, along the last dimension.
+        offset: what is added.
+        sqrt_mode: whether the factors count twice.
+        rounding_mode: ``"ROUND"``: halves go to the even neighbour.
+        dst_type: int8.
+
+    Returns:
+        Tensor: of int8.
+    """
+    name = "QuantV2"
+    for what, value in (("x", x), ("scale", scale), ("offset", offset)):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+    if not isinstance(rounding_mode, str) or rounding_mode.upper() != "ROUND" or dtypes.of(dst_type) is not dtypes.int8:
+        raise ValueError(f"{name}: only rounding 'ROUND' to int8 is computed, not {rounding_mode!r} to {dst_type}")
+    if scale.shape[-1:] != x.shape[-1:] and scale.size != 1:
+        raise ValueError(f"{name}: scales {scale.shape} do not fit elements {x.shape}")
+    return _quantized(x, scale * scale if sqrt_mode else scale, offset)
+
+
+def _product_operator(
+    x1: Any,
+    x2: Any,
+    scale: Any,
+    offset: Any = None,
+    bias: Any = None,
+    pertokenScaleOptional: Any = None,
+    *,
+    transpose_x1: bool,
+    transpose_x2: bool,
+    dtype: Any,
+) -> Any:
+    """The product of two matrices of integers of 8 bits, as what it stands for.
+
+    Args:
+        x1: of int8.
+        x2: of int8.
+        scale: what 1 stands for, in each column: of floats.
+        offset: added to the scaled product, or None.
+        bias: of int32, added to the product before, or of floats, added to what it stands for; or None.
+        pertokenScaleOptional: what 1 stands for in each row, or None.
+
+    Returns:
+        Tensor: of the type that the constructor names.
+    """
+    name = "QuantBatchMatmul"
+    _need(name, x1=x1, x2=x2, scale=scale, offset=offset, bias=bias, pertokenScaleOptional=pertokenScaleOptional)
+    if x1.dtype is not dtypes.int8 or x2.dtype is not dtypes.int8:
+        raise TypeError(f"{name}: x1 and x2 must be of int8, not {x1.dtype} and {x2.dtype}")
+    if not scale.dtype.is_floating:
+        raise NotImplementedError(f"{name}: scale must be of floats, not {scale.dtype}, which holds them for a device")
+    rows, columns = (
+        (x.swapaxes(-1, -2) if turned else x).astype(dtypes.int32)
+        for x, turned in ((x1, transpose_x1), (x2, transpose_x2))
+    )
+    found = matmul(rows, columns)
+    whole = bias is not None and bias.dtype is dtypes.int32
+    made = (found + bias if whole else found).astype(dtypes.float32) * scale.astype(dtypes.float32)
+    if pertokenScaleOptional is not None:
+        made = made * pertokenScaleOptional.astype(dtypes.float32).expand_dims(-1)
+    for added in (offset, None if whole else bias):
+        made = made if added is None else made + added.astype(dtypes.float32)
+    return made.astype(dtype)
+
+
+def _weight_operator(
+    x: Any,
+    weight: Any,
+    antiquant_scale: Any,
+    antiquant_offset: Any = None,
+    quant_scale: Any = None,
+    quant_offset: Any = None,
+    bias: Any = None,
+    *,
+    transpose_x: bool,
+    transpose_weight: bool,
+    antiquant_group_size: int,
+) -> Any:
+    """The product of floats with a matrix of integers of 8 bits, as what it stands for.
+
+    Args:
+        x: tensor of floats.
+        weight: of int8.
+        antiquant_scale: what 1 stands for, in each column.
+        antiquant_offset: added to the integers before, or None.
+        quant_scale: None.
+        quant_offset: None.
+        bias: added to the product, or None.
+
+    Returns:
+        Tensor: of the type of `x`.
+    """
+    name = "WeightQuantBatchMatmul"
+    _need(name, x=x, weight=weight, antiquant_scale=antiquant_scale, antiquant_offset=antiquant_offset, bias=bias)
+    if quant_scale is not None or quant_offset is not None or antiquant_group_size:
+        raise NotImplementedError(f"{name}: results are floats, and each column has one scale")
+    columns = (weight.swapaxes(-1, -2) if transpose_weight else weight).astype(x.dtype)
+    if antiquant_offset is not None:
+        columns = columns + antiquant_offset.astype(x.dtype).reshape(-1)
+    found = matmul(x.swapaxes(-1, -2) if transpose_x else x, columns * antiquant_scale.astype(x.dtype).reshape(-1))
+    return found if bias is None else found + bias.astype(x.dtype)
+
+
+DynamicQuantExt = operator_class("DynamicQuantExt", _dynamic_operator)
+QuantV2 = operator_class("QuantV2", _quantize_operator)
+QuantBatchMatmul = operator_class(
+    "QuantBatchMatmul", _product_operator, "transpose_x1=False, transpose_x2=False, dtype=dtypes.float16"
+)
+WeightQuantBatchMatmul = operator_class(
+    "WeightQuantBatchMatmul", _weight_operator, "transpose_x=False, transpose_weight=False, antiquant_group_size=0"
+)

@@ -1,0 +1,73 @@
+"""Operators of reinforcement learning: sums of rewards to come, and networks that take over weights of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from weft import dtypes
+from weft.core.declare import op, operator_class
+from weft.core.primitive import Sample
+from weft.core.tensor import Tensor
+from weft.ops.state import assign
+
+
+def _samples() -> list[Sample]:
+    random = np.random.default_rng(0)
+    reward, last = (random.standard_normal(shape).astype(np.float32) for shape in ((4, 2, 3), (2, 3)))
+    done = np.array([[0, 1], [0, 0], [1, 0], [0, 0]], bool)
+    return [Sample((reward, done, last), {"gamma": 0.9}, vmap=False)]
+
+
+@op("RewardsToCome", classes=(), samples=_samples)
+def _to_come(reward: Any, done: Any, last: Any, *, gamma: float) -> Any:
+    """Discounted sums from the last step to the first; nothing comes behind the end of an episode."""
+    goes_on = 1 - done.astype(reward.dtype).reshape(*done.shape, *(1,) * (reward.ndim - done.ndim))
+
+    def step(later: Any, at: Any) -> Any:
+        found = at[0] + gamma * at[1] * later
+        return found, found
+
+    return jax.lax.scan(step, jnp.broadcast_to(last, reward.shape[1:]), (reward, goes_on), reverse=True)[1]
+
+
+def _return_operator(reward: Any, done: Any, last_state_value: Any, *, gamma: float) -> Any:
+    """The discounted sum of this reward and those to come, at each step.
+
+    Args:
+        reward: (steps, environments, ...).
+        done: whether an episode ended there: (steps, environments), of bools.
+        last_state_value: what comes behind the last step, (environments, ...).
+
+    Returns:
+        Tensor: like `reward`.
+    """
+    for what, value in (("reward", reward), ("done", done), ("last_state_value", last_state_value)):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"DiscountedReturn: {what} must be a Tensor, not {type(value).__name__}")
+    if done.dtype is not dtypes.bool_:
+        raise TypeError(f"DiscountedReturn: done must be of bool, not {done.dtype}")
+    if done.shape != reward.shape[: done.ndim]:
+        raise ValueError(f"DiscountedReturn: done {done.shape} does not fit rewards {reward.shape}")
+    return _to_come(reward, done, last_state_value, float(gamma))
+
+
+def _take_over_operator(dst: Any, src: Any, *, lock: bool) -> None:
+    """Write the values of tensors into as many parameters.
+
+    Args:
+        dst: the parameters.
+        src: the tensors.
+    """
+    del lock
+    if len(dst) != len(src):
+        raise ValueError(f"BatchAssign: {len(src)} values for {len(dst)} parameters")
+    for parameter, value in zip(dst, src, strict=True):
+        assign(parameter, value)
+
+
+DiscountedReturn = operator_class("DiscountedReturn", _return_operator, "gamma")
+BatchAssign = operator_class("BatchAssign", _take_over_operator, "lock=True")

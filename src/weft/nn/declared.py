@@ -6,6 +6,7 @@ docstring says what is a member's own.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from types import FunctionType
@@ -18,7 +19,7 @@ from weft.nn.cell import Cell
 
 __all__ = [
     "Applied", "Build", "Check", "Described", "constructor", "declared", "flag", "integer", "keep", "number",
-    "positive_int", "real",
+    "positive_int", "real", "with_operators",
 ]  # fmt: skip
 
 _P = ParamSpec("_P")
@@ -153,6 +154,47 @@ def positive_int(cell: str, what: str, value: Any) -> int:
     if integer(cell, what, value) < 1:
         raise ValueError(f"{cell}: {what} must be positive, not {value}")
     return value
+
+
+# -- operators of layers ---------------------------------------------------------------------------------------
+
+
+class _Operator:
+    """An operator of a layer, made of its settings when it is first asked for; the layer's attributes come first."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
+        self._made: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+    def __get__(self, cell: Any, kind: type) -> Any:
+        if cell is None:
+            return self
+        found = self._made.get(cell)
+        return self._made.setdefault(cell, self._make(cell)) if found is None else found
+
+
+def with_operators(**makers: Callable[[Any], Any]) -> Callable[[type], Any]:
+    """Let a layer have operators as attributes, as MindSpore's layers do: classes that derive from it call them.
+
+    Args:
+        makers: for each attribute what makes it of the layer.
+
+    Example:
+        >>> from weft import nn
+        >>> class Standardized(nn.Conv2d):
+        ...     def construct(self, x):
+        ...         weight = self.weight - self.weight.mean((1, 2, 3), keep_dims=True)
+        ...         return self.conv2d(x, weight)
+        >>> Standardized(3, 2, 3)(Tensor([[[[1.0]], [[2.0]], [[3.0]]]])).shape
+        (1, 2, 1, 1)
+    """
+
+    def decorate(cls: Any) -> Any:
+        for name, make in makers.items():
+            setattr(cls, name, _Operator(make))
+        return cls
+
+    return decorate
 
 
 # -- operations as cells ---------------------------------------------------------------------------------------

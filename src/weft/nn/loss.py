@@ -6,15 +6,23 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
+from weft import dtypes
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Described, declared, flag, number, real
+from weft.nn.declared import Described, declared, flag, number, real, with_operators
 from weft.nn.layer.activation import get_activation
 from weft.ops import loss as ops
+from weft.ops import operations
 from weft.ops.activation import log_softmax
 from weft.ops.gather import gather_elements
 
 
+@with_operators(
+    cast=lambda loss: operations.Cast(),
+    mul=lambda loss: operations.Mul(),
+    reduce_mean=lambda loss: operations.ReduceMean(),
+    reduce_sum=lambda loss: operations.ReduceSum(),
+)
 class LossBase(Described, Cell):
     """Base of losses: computes in `construct`, reduces with `get_loss`.
 
@@ -240,6 +248,13 @@ class KLDivLoss(_Compared, operation=ops.kl_div):
         self.reduction = reduction
 
 
+@with_operators(
+    softmax_cross_entropy=lambda loss: operations.SoftmaxCrossEntropyWithLogits(),
+    sparse_softmax_cross_entropy=lambda loss: operations.SparseSoftmaxCrossEntropyWithLogits(),
+    one_hot=lambda loss: operations.OneHot(),
+    on_value=lambda loss: Tensor(1.0, dtypes.float32),
+    off_value=lambda loss: Tensor(0.0, dtypes.float32),
+)
 class SoftmaxCrossEntropyWithLogits(LossBase):
     """Cross entropy between the softmax of scores and labels.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from weft import dtypes
 from weft.autodiff.grad import GradFunction, GradOperation
+from weft.context import get_auto_parallel_context
 from weft.core.parameters import ParameterTuple
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import transparent
@@ -203,6 +204,8 @@ class TrainOneStepCell(Cell):
         self.return_grad = bool(return_grad)
         self.grad_reducer: Any = _same
         self.reducer_flag = False
+        self.sense_flag = False
+        self.parallel_mode = get_auto_parallel_context("parallel_mode")
 
     def construct(self, *inputs: Any) -> Any:
         loss, grads = loss_and_gradients(self.network, self.weights, inputs, self.sens)

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Described, declared, integer, positive_int
+from weft.nn.declared import Described, declared, integer, positive_int, with_operators
 from weft.nn.initializer import HeUniform, Uniform, Zero, initializer
 from weft.nn.layer.activation import get_activation
+from weft.ops import operations
 from weft.ops.dropout import dropout, dropout1d, dropout2d, dropout3d
 from weft.ops.embedding import one_hot
 from weft.ops.linear import dense
@@ -26,6 +27,12 @@ def make_weight(init: Any, shape: tuple[int, ...], dtype: Any, default: Any) -> 
     return initializer(default if init is None else init, shape, dtype)
 
 
+@with_operators(
+    matmul=lambda layer: operations.MatMul(transpose_b=True),
+    bias_add=lambda layer: operations.BiasAdd(),
+    reshape=lambda layer: operations.Reshape(),
+    shape_op=lambda layer: operations.Shape(),
+)
 class Dense(Cell):
     """A fully connected layer: ``activation(x @ weight.T + bias)``.
 

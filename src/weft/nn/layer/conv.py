@@ -8,13 +8,32 @@ from typing import Any, ClassVar
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Described, declared, positive_int
+from weft.nn.declared import Described, declared, positive_int, with_operators
 from weft.nn.initializer import HeUniform, Uniform
 from weft.nn.layer.basic import make_weight
 from weft.ops import conv as ops
+from weft.ops import operations
 from weft.ops.shape import expand_dims, squeeze
 
 
+def _settings(layer: Any) -> dict[str, Any]:
+    """What the operator of a convolution layer is made with, with four dimensions for those of one."""
+    names = ("kernel_size", "stride", "dilation")
+    found = {name: getattr(layer, name) for name in names}
+    padding = layer.padding
+    if layer._rank == 1:
+        found = {name: (1, *size) for name, size in found.items()}
+        padding = (0, 0, padding, padding) if isinstance(padding, int) else (0, 0, *padding)
+    return {**found, "pad_mode": layer.pad_mode, "pad": padding, "group": layer.group}
+
+
+def _flat_convolution(layer: Any) -> Any:
+    return operations.Conv2D(
+        layer.out_channels, **_settings(layer), data_format=layer.data_format.replace("NCDHW", "NCHW")
+    )
+
+
+@with_operators(bias_add=lambda layer: operations.BiasAdd(layer.data_format))
 class _Conv(Described, Cell):
     """What the convolution layers share: settings, weight and bias.
 
@@ -97,6 +116,7 @@ class _Conv(Described, Cell):
         )
 
 
+@with_operators(conv2d=_flat_convolution)
 class Conv2d(_Conv):
     """Convolution over two dimensions.
 
@@ -120,6 +140,7 @@ class Conv2d(_Conv):
         )  # fmt: skip
 
 
+@with_operators(conv2d=_flat_convolution)
 class Conv1d(_Conv, rank=1):
     """Convolution over one dimension; the weight is stored as (out, in / group, 1, kernel).
 
@@ -151,6 +172,7 @@ class Conv1d(_Conv, rank=1):
         return ops.conv1d(x, weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
 
 
+@with_operators(conv3d=lambda layer: operations.Conv3D(layer.out_channels, **_settings(layer)))
 class Conv3d(_Conv, rank=3):
     """Convolution over three dimensions.
 
@@ -188,6 +210,7 @@ class Conv3d(_Conv, rank=3):
         )
 
 
+@with_operators(conv2d_transpose=lambda layer: operations.Conv2DTranspose(layer.in_channels, **_settings(layer)))
 class Conv2dTranspose(_Conv, transposed=True):
     """Transposed convolution over two dimensions.
 
@@ -229,6 +252,7 @@ class Conv2dTranspose(_Conv, transposed=True):
         )  # fmt: skip
 
 
+@with_operators(conv2d_transpose=lambda layer: operations.Conv2DTranspose(layer.in_channels, **_settings(layer)))
 class Conv1dTranspose(_Conv, rank=1, transposed=True):
     """Transposed convolution over one dimension; the weight is stored as (in, out / group, 1, kernel).
 
@@ -262,6 +286,9 @@ class Conv1dTranspose(_Conv, rank=1, transposed=True):
         )
 
 
+@with_operators(
+    conv3d_transpose=lambda layer: operations.Conv3DTranspose(layer.in_channels, layer.out_channels, **_settings(layer))
+)
 class Conv3dTranspose(_Conv, rank=3, transposed=True):
     """Transposed convolution over three dimensions.
 

@@ -7,12 +7,17 @@ from typing import Any, ClassVar
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Described, positive_int
+from weft.nn.declared import Described, positive_int, with_operators
 from weft.nn.initializer import initializer
+from weft.ops import operations
 from weft.ops.norm import LayerNorm as LayerNormOperator
 from weft.ops.norm import batch_norm, group_norm, instance_norm
 
 
+@with_operators(
+    bn_train=lambda layer: operations.BatchNorm(True, layer.eps, 1 - layer.momentum, layer.data_format),
+    bn_infer=lambda layer: operations.BatchNorm(False, layer.eps, data_format=layer.data_format),
+)
 class _BatchNorm(Described, Cell):
     """Normalises each channel by the batch while training, by running statistics otherwise.
 

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Applied, Described, declared
+from weft.nn.declared import Applied, Described, declared, with_operators
+from weft.ops import operations
 from weft.ops import pool as ops
 
 
@@ -48,6 +49,11 @@ class _Pool(Described, Cell):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode.upper()}"
 
 
+def _settings(pool: Any) -> tuple[Any, ...]:
+    """What the operator of a pool over two dimensions is made with."""
+    return pool.kernel_size, pool.stride, pool.pad_mode, pool.data_format
+
+
 class _MaxPool(_Pool):
     def __init__(
         self,
@@ -87,6 +93,9 @@ class MaxPool1d(_MaxPool, rank=1):
     """
 
 
+@with_operators(
+    max_pool=lambda layer: operations.MaxPool(layer.kernel_size, layer.stride, layer.pad_mode, layer.data_format)
+)
 class MaxPool2d(_MaxPool):
     """Maxima of windows over two dimensions.
 
@@ -153,6 +162,9 @@ class AvgPool1d(_AvgPool, rank=1):
     """
 
 
+@with_operators(
+    avg_pool=lambda layer: operations.AvgPool(layer.kernel_size, layer.stride, layer.pad_mode, layer.data_format)
+)
 class AvgPool2d(_AvgPool):
     """Means of windows over two dimensions.
 

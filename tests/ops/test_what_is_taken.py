@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import weft
-import weft.mindspore  # noqa: F401  (the door)
+import weft.mindspore
 from weft import Parameter, Tensor, ops
 
 WHOLE, HALF = Tensor([1.0, 2.0]), Tensor(np.array([1.0, 2.0], np.float16))

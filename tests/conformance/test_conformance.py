@@ -14,7 +14,7 @@ from tests.conformance.__main__ import ask, departures
 from tests.conformance.answers import difference, table
 
 #: one call of so many is in the sample
-SHARE = 8
+SHARE = 10
 #: tests into which the sample is cut, for as many workers
 PARTS = 8
 TABLE = table()

@@ -33,6 +33,10 @@ CASES = (
     ("pad", (M, ((2, 1), (3, 2))), {"mode": "reflect"}),
     ("pad", (M, 2), {"mode": "symmetric"}),
     ("pad", (M, 3), {"mode": "wrap"}),
+    ("pad", (M, ((2, 1), (0, 3))), {"mode": "linear_ramp", "end_values": ((9, 10), (11, 12))}),
+    ("pad", (M, 2), {"mode": "maximum"}),
+    ("pad", (M, ((2, 1), (0, 3))), {"mode": "minimum", "stat_length": 1}),
+    ("pad", (M, 1), {"mode": "mean", "stat_length": ((1, 2), (2, 1))}),
 )  # fmt: skip
 
 

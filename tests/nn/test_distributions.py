@@ -62,8 +62,10 @@ def test_parameters_of_a_call() -> None:
     assert half.sd(None, Tensor(2.0)).item() == 2.0
     assert [each.item() for each in half.get_dist_args(sd=Tensor(5.0))] == [1.0, 5.0]
     assert half("mean", None, Tensor(2.0)).item() == 1.0
-    with pytest.raises(ValueError, match="is none of"):
+    with pytest.raises(NotImplementedError, match="is none of"):
         half("zz")
+    with pytest.raises(TypeError, match="must be a Tensor"):
+        half.sd(None, 2.0)
 
 
 def test_distributions_of_programs() -> None:
@@ -111,16 +113,21 @@ def test_wrong_arguments(make: Any, error: type[Exception]) -> None:
 def test_gumbel_takes_its_parameters_only_when_it_is_made() -> None:
     gumbel = D.Gumbel(0.5, 2.0)
     with pytest.raises(TypeError, match="when the distribution is made"):
-        gumbel.prob(Tensor([1.0]), 0.0)
+        gumbel.prob(Tensor([1.0]), Tensor(0.0))
     with pytest.raises(TypeError, match="when the distribution is made"):
-        gumbel.mean(0.0)
-    with pytest.raises(NotImplementedError):
+        gumbel.mean(Tensor(0.0))
+    with pytest.raises(TypeError, match="when the distribution is made"):
+        gumbel.kl_loss("Gumbel", *map(Tensor, (0.0, 1.0, 0.0)))
+    with pytest.raises(TypeError, match="must be a Tensor"):
         gumbel.kl_loss("Gumbel", 0.0, 1.0)
+    assert gumbel.kl_loss("Gumbel", Tensor(0.0), Tensor(1.0)).item() == pytest.approx(0.59713, rel=1e-5)
+    assert gumbel.kl_loss("Gumbel", Tensor(0.5), Tensor(2.0)).item() == pytest.approx(0.0, abs=1e-6)
 
 
 def test_the_other_distribution_is_given_by_name_too() -> None:
     normal = D.Normal(0.5, 2.0)
-    wanted = normal.kl_loss("Normal", 0.0, 1.0).item()
-    assert normal.kl_loss("Normal", mean_b=0.0, sd_b=1.0).item() == wanted
-    assert normal.kl_loss("Normal", 0.0, sd_b=1.0).item() == wanted
-    assert normal.kl_loss("Normal", 0.0, 1.0, 0.5, 2.0).item() == wanted
+    mean, sd = Tensor(0.0), Tensor(1.0)
+    wanted = normal.kl_loss("Normal", mean, sd).item()
+    assert normal.kl_loss("Normal", mean_b=mean, sd_b=sd).item() == wanted
+    assert normal.kl_loss("Normal", mean, sd_b=sd).item() == wanted
+    assert normal.kl_loss("Normal", mean, sd, Tensor(0.5), Tensor(2.0)).item() == wanted

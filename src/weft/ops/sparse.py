@@ -93,21 +93,6 @@ def _check_type(name: str, what: str, indices: Tensor) -> None:
         )
 
 
-def check_places(name: str, *matrices: Any) -> None:
-    """Refuse matrices whose places are not of int64.
-
-    Args:
-        name: the function that takes no others.
-        matrices: COOTensors.
-
-    Raises:
-        TypeError: one has places of another type.
-    """
-    for each in matrices:
-        if each.indices.dtype is not dtypes.int64:
-            raise TypeError(f"{name}: the indices of a COOTensor must be of int64 here, not {each.indices.dtype}")
-
-
 class RowTensor:
     """Some rows of a tensor; all others are 0.
 
@@ -276,12 +261,7 @@ class COOTensor(_Matrix):
 
     @transparent
     def coalesce(self) -> COOTensor:
-        """The matrix with one element at each place.
-
-        Raises:
-            TypeError: the places are of another type than int64.
-        """
-        check_places("coalesce", self)
+        """The matrix with one element at each place."""
         return dense_to_sparse_coo(self.to_dense())
 
     @transparent
@@ -291,11 +271,7 @@ class COOTensor(_Matrix):
         Args:
             other: the other.
             thresh: elements whose sum is smaller are left out.
-
-        Raises:
-            TypeError: the places are of another type than int64.
         """
-        check_places("add", self, other)
         total = self.to_dense() + other.to_dense()
         if thresh is not None:
             total = total * (absolute(total) >= thresh).astype(total.dtype)

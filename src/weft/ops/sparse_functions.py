@@ -14,7 +14,7 @@ from weft.ops import math as functions
 from weft.ops.gather import unsorted_segment_max, unsorted_segment_sum
 from weft.ops.joining import concat, stack
 from weft.ops.sorting import argsort
-from weft.ops.sparse import COOTensor, CSRTensor, RowTensor, check_places, ends_of_rows, rows_of, taken
+from weft.ops.sparse import COOTensor, CSRTensor, RowTensor, ends_of_rows, rows_of, taken
 
 _MODULES: Final = (activation, compare, elementwise, trigonometry, functions)
 #: functions of the elements that there are; zeros stay, whatever the function makes of 0
@@ -344,7 +344,6 @@ def coo_concat(sp_input: Any, concat_dim: int = 0) -> COOTensor:
          [0. 5.]]
     """
     matrices = [_a(COOTensor, "coo_concat", each) for each in sp_input]
-    check_places("coo_concat", *matrices)
     if len(matrices) < 2:
         raise ValueError("coo_concat: two matrices are expected at least")
     if not -2 <= concat_dim < 2:

@@ -91,7 +91,7 @@ class Distribution(Cell):
             ):
                 raise ValueError(f"{type(self).__name__}: {name} must be positive")
 
-    def _tensors(self, given: tuple[Any, ...]) -> None:
+    def _refuse_numbers(self, given: tuple[Any, ...]) -> None:
         """Refuse what a call gives as a parameter and is no tensor."""
         for value in given:
             if value is not None and not isinstance(value, Tensor):
@@ -101,7 +101,7 @@ class Distribution(Cell):
 
     def _given(self, given: tuple[Any, ...]) -> list[Any]:
         """The parameters of a call: those that it gives, else those of the distribution."""
-        self._tensors(given)
+        self._refuse_numbers(given)
         found = []
         for place, default in enumerate(self.default_parameters):
             value = self._tensor(given[place]) if place < len(given) and given[place] is not None else default
@@ -213,7 +213,8 @@ class Distribution(Cell):
         """
         if dist != type(self).__name__:
             raise ValueError(f"{type(self).__name__}.kl_loss: the other distribution must be one, too, not {dist!r}")
-        self._tensors((*args, *kwargs.values()))
+        if self._has("kl_loss"):
+            self._refuse_numbers((*args, *kwargs.values()))
         return self._call("kl_loss", *args, **kwargs)
 
     def cross_entropy(self, dist: str, *args: Any, **kwargs: Any) -> Any:

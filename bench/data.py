@@ -103,7 +103,7 @@ def epoch_in_memory(repeat: int) -> Result:
             chosen = order[begin : begin + BATCH]
             yield weft.Tensor(images[chosen]), weft.Tensor(labels[chosen])
 
-    return _in_turn(lambda: _epoch(step, rows), lambda: _epoch(step, arrays()), min(repeat, 9), time.perf_counter)
+    return _in_turn(lambda: _epoch(step, rows), lambda: _epoch(step, arrays()), min(repeat, 15), time.perf_counter)
 
 
 @row("LeNet epoch over a dataset with two operations, over the same by hand", 1.1)
@@ -122,7 +122,7 @@ def epoch_with_operations(repeat: int) -> Result:
             images = [(pictures[place].astype(np.float32) * np.float32(1 / 255)).transpose(2, 0, 1) for place in chosen]
             yield weft.Tensor(np.stack(images)), weft.Tensor(labels[chosen])
 
-    return _in_turn(lambda: _epoch(step, rows), lambda: _epoch(step, arrays()), min(repeat, 9), time.perf_counter)
+    return _in_turn(lambda: _epoch(step, rows), lambda: _epoch(step, arrays()), min(repeat, 15), time.perf_counter)
 
 
 def _model_epoch(repeat: int, sinks: bool) -> Result:
@@ -136,7 +136,7 @@ def _model_epoch(repeat: int, sinks: bool) -> Result:
     return _in_turn(
         lambda: model.train(1, data, dataset_sink_mode=sinks),
         lambda: model.train(1, in_memory),
-        min(repeat, 9),
+        min(repeat, 15),
         time.perf_counter,
     )
 

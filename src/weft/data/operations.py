@@ -90,9 +90,12 @@ class _Mapped(ByColumns):
             return None
         (place,) = self.inputs
         array: Array | None = chunk.arrays[place]
-        for operation in self.operations:
-            if array is not None:
-                array = operation.for_all(array)
+        try:
+            for operation in self.operations:
+                if array is not None:
+                    array = operation.for_all(array)
+        except Exception:
+            return None  # raised again, and named, by the element that is wrong
         return None if array is None else Columns([*chunk.arrays[:place], array, *chunk.arrays[place + 1 :]])
 
     def arguments(self, chunk: Chunk) -> list[Array]:

@@ -30,6 +30,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from weft._jax_compat import compute_on_host_only
+from weft.core import workers as standing
 from weft.core.workers import at_work, enlist, is_quiet, pause, waiting
 from weft.data.chunks import Columns, joined, packed, part_of, rows_of
 from weft.data.randomness import Draws, drawing_from, enter, leave
@@ -89,7 +90,8 @@ class Job:
         with drawing_from(draws):
             try:
                 for draws.place, argument in enumerate(arguments, first):
-                    pause()
+                    if standing._needed_by is not None:  # what `pause` asks first, without a call for each item
+                        pause()
                     if seeds:
                         _seed_globals(draws)
                     found.append(one(argument))

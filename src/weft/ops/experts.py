@@ -119,12 +119,48 @@ def _samples() -> list[Sample]:
     return [Sample((x, w, np.array([2, 0, 2], np.int32)), {}, vmap=False)]
 
 
-@op("GroupedProduct", classes=(), samples=_samples)
+def _outer_samples() -> list[Sample]:
+    random = np.random.default_rng(1)
+    x, y = (random.standard_normal(shape).astype(np.float32) for shape in ((5, 3), (5, 2)))
+    return [Sample((x, y, np.array([2, 0, 2], np.int32)), {}, vmap=False)]
+
+
+def _inside(x: Any, counts: Any) -> Any:
+    """Rows that belong to a group; the others as 0."""
+    rows = jnp.arange(x.shape[0]) < jnp.sum(counts)
+    return jnp.where(rows[:, None], x, jnp.zeros((), x.dtype))
+
+
+@op(
+    "GroupedProduct",
+    classes=(),
+    gradient=lambda x, weight, counts, out, dout: (
+        _grouped_product(dout, weight.swapaxes(1, 2), counts),
+        _grouped_outer(x, dout, counts),
+        None,
+    ),
+    samples=_samples,
+)
 def _grouped_product(x: Any, weight: Any, counts: Any) -> Any:
     """Products of rows with matrices, so many rows with each; rows beyond give 0."""
-    found = jax.lax.ragged_dot(x, weight, counts.astype(jnp.int32))
-    inside = jnp.arange(x.shape[0]) < jnp.sum(counts)
-    return jnp.where(inside[:, None], found, jnp.zeros((), found.dtype))
+    return _inside(jax.lax.ragged_dot(x, weight, counts.astype(jnp.int32)), counts)
+
+
+@op(
+    "GroupedOuterProduct",
+    classes=(),
+    gradient=lambda x, y, counts, out, dout: (
+        _grouped_product(y, dout.swapaxes(1, 2), counts),
+        _grouped_product(x, dout, counts),
+        None,
+    ),
+    samples=_outer_samples,
+)
+def _grouped_outer(x: Any, y: Any, counts: Any) -> Any:
+    """For each group of rows the sum of their outer products: (groups, columns of x, columns of y)."""
+    still = jnp.zeros((counts.shape[0], x.shape[1], y.shape[1]), x.dtype)
+    groups = counts.astype(jnp.int32)
+    return jax.vjp(lambda weight: jax.lax.ragged_dot(x, weight, groups), still)[1](_inside(y, counts))[0]
 
 
 def _listed(what: Any, count: int) -> Sequence[Any]:

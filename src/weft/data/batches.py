@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.data import config
 from weft.data.checks import integer, names_of, places
-from weft.data.chunks import Chunk, Columns, flattened, grouped
+from weft.data.chunks import Chunk, Columns, flattened, grouped, packed, rows_of
 from weft.data.conversion import Row, array_of, stacked
 from weft.data.dataset import Dataset
 from weft.data.drawing import may_draw
@@ -60,8 +60,9 @@ class _Batched:
         self.kept = kept
         self.pads = pads
 
-    def __call__(self, group: tuple[list[Row], BatchInfo]) -> Row:
-        rows, info = group
+    def __call__(self, group: tuple[Chunk, BatchInfo]) -> Row:
+        chunk, info = group
+        rows = rows_of(chunk)
         if self.function is None:
             return tuple([self._one(list(values), place) for place, values in enumerate(zip(*rows, strict=True))])
         try:
@@ -179,18 +180,26 @@ class BatchDataset(InChunks, UnionBaseDataset):
             else:
                 yield [tuple(map(stacked, map(list, zip(*group, strict=True)), columns))]
 
-    def _groups(self, run: Run, begin: int) -> Iterator[tuple[list[Row], BatchInfo]]:
+    def _groups(self, run: Run, begin: int) -> Iterator[tuple[Chunk, BatchInfo]]:
         child = self.children[0]
-        fixed = self.batch_size if isinstance(self.batch_size, int) else None
-        source = child.rows(run, begin * fixed if fixed is not None else 0)
-        for number in itertools.count(begin if fixed is not None else 0):
+        if isinstance(self.batch_size, int):
+            groups = grouped(child.chunks(run, begin * self.batch_size), self.batch_size)
+            for number, group in enumerate(groups, begin):
+                if len(group) < self.batch_size and self.drop_remainder:
+                    return
+                # worker processes get arrays rather than rows
+                sent = packed(group) if self.python_multiprocessing and isinstance(group, list) else group
+                yield sent, BatchInfo(number, run.epoch)
+            return
+        source = child.rows(run)
+        for number in itertools.count():
             info = BatchInfo(number, run.epoch)
-            size = fixed if fixed is not None else self._sized(info)
-            group = list(itertools.islice(source, size))
-            if len(group) < size and (self.drop_remainder or not group):
+            size = self._sized(info)
+            rows = list(itertools.islice(source, size))
+            if len(rows) < size and (self.drop_remainder or not rows):
                 return
             if number >= begin:
-                yield group, info
+                yield rows, info
 
     def _sized(self, info: BatchInfo) -> int:
         size: Any = self.batch_size(info)  # type: ignore[operator]

@@ -14,13 +14,6 @@ from weft import data as ds
 from weft.data import workers
 
 
-@pytest.fixture(autouse=True)
-def _settings() -> Iterator[None]:
-    before = dict(ds.config._values)
-    yield
-    ds.config._values.update(before)
-
-
 class Source:
     """Rows of a class of the program."""
 

@@ -10,7 +10,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +22,6 @@ from hypothesis import strategies as st
 import weft
 from weft import data as ds
 from weft.data import randomness
-
-
-@pytest.fixture(autouse=True)
-def _settings() -> Iterator[None]:
-    """Each test leaves the settings as they were."""
-    before = dict(ds.config._values)
-    yield
-    ds.config._values.update(before)
-    ds.config._workers_asked = None
 
 
 def numbers(count: int = 6) -> Any:

@@ -611,16 +611,31 @@ def may_share(trace: Trace, one: Tensor, other: Tensor) -> None:
         one: a tensor.
         other: another one.
     """
-    first, second = base_of(one), base_of(other)
-    if first is second:
-        return
     groups = trace.groups
-    group = groups.get(id(first), [first])
-    for tensor in groups.get(id(second), [second]):
-        if not any(tensor is known for known in group):
-            group.append(tensor)
-    for tensor in group:
-        groups[id(tensor)] = group
+    group: list[Tensor] = []
+    for tensor in (base_of(one), *kin(trace, other)):
+        for known in groups.get(id(tensor), [tensor]):
+            if not any(known is before for before in group):
+                group.append(known)
+    if len(group) > 1:
+        for tensor in group:
+            groups[id(tensor)] = group
+
+
+def kin(trace: Trace, tensor: Tensor) -> list[Tensor]:
+    """The base of a tensor, and all tensors of which that is one, or a view, in some case.
+
+    Args:
+        trace: the trace.
+        tensor: the tensor.
+    """
+    found = [base_of(tensor)]
+    for one in found:  # which grows meanwhile
+        cases = [known.case.handle for known in trace.alternatives.get(id(one), ())]
+        for other in map(base_of, (*cases, *(_candidates(one) or ()))):
+            if not any(other is before for before in found):
+                found.append(other)
+    return found
 
 
 def others_in_group(trace: Trace, tensor: Tensor) -> list[Tensor]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from weft.core.choice import Case, Choice
-from weft.core.sharing import Way, base_of, layout, may_share, member, share, share_in_case
+from weft.core.sharing import Way, base_of, kin, layout, may_share, member, share, share_in_case
 from weft.core.tensor import Tensor
 from weft.core.trace import Trace
 
@@ -97,10 +97,14 @@ class Comers:
         trace, known = self._trace, member(origin.leaf)
         inner = base_of(origin.leaf)
         way: Way = () if known is None else known.way
-        unclear = [other for other in trace.groups.get(id(inner), ()) if other is not inner]
-        for one in trace.alternatives.get(id(inner), ()):
-            base = self._outside(origin, one.case.handle)
-            unclear.append(inner if base is None else base)
+        if inner is origin.leaf:  # what it may be itself, the one outside may be too (`core.choice`)
+            cases = [one.case.handle for one in trace.alternatives.get(id(inner), ())]
+            others = [other for handle in cases for other in kin(trace, handle)]
+        else:
+            others = kin(trace, inner)
+        others += trace.groups.get(id(inner), ())
+        standing = [self._outside(origin, other) for other in others if other is not inner]
+        unclear = [inner if one is None else one for one in standing]
         if any(operands for _, _, operands in way):
             unclear.append(inner)
         return _Found(self._outside(origin, inner), way, inner, unclear)

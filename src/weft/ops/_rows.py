@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.core.declare import op
-from weft.core.describing import indent_of
+from weft.core.describing import told
 from weft.ops._rules import floating, operands
 from weft.ops._samples import pairs, unary
 
@@ -46,11 +46,8 @@ def row(
         >>> print(halved(3.0))
         1.5
     """
-    indent = indent_of(1)
-    compute.__name__, compute.__module__ = name, module
-    compute.__doc__ = (
-        f"{sentence}\n\n{indent}Example:\n{indent}    >>> print({example})\n{indent}    {printed}\n{indent}"
-    )
+    compute.__module__ = module
+    told(compute, name, f"{sentence}\n\nExample:\n    >>> print({example})\n    {printed}")
     traits = {"method": name, "elementwise": True, "samples": unary(), **traits}
     return op(primitive or name.capitalize(), **traits)(compute)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import op
-from weft.core.describing import described, indent_of
+from weft.core.describing import described, told
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._rules import one_axis
@@ -154,35 +154,19 @@ def _along_one(name: str, sentence: str, given: str, printed: str) -> Any:
     def transform(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
         return _by_axes(name, input, None if n is None else (_length(name, n),), (dim,), norm)
 
-    return _ONE(_told(transform, name, f"{sentence.format('an axis', 'n')}.", f"[{given}]", f"[{printed}]"))
+    example = f"Example:\n    >>> print({name}(Tensor([{given}])))\n    [{printed}]"
+    return _ONE(told(transform, name, f"{sentence.format('an axis', 'n')}.\n\n{example}"))
 
 
-def _along_two(name: str, sentence: str, given: str, printed: str) -> Any:
-    """The function that a name says, along two axes."""
+def _along_axes(name: str, sentence: str, given: str, printed: str) -> Any:
+    """The function that a name says, along the last two axes, or all, unless it is told others."""
+    usual, where = ((-2, -1), "two axes") if name.endswith("2") else (None, "several axes")
 
-    def transform(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+    def transform(input: Any, s: Any = None, dim: Any = usual, norm: str | None = None) -> Any:
         return _by_axes(name, input, s, dim, norm)
 
-    return _SEVERAL(_told(transform, name, f"{sentence.format('two axes', 's')}.", f"[[{given}]]", f"[[{printed}]]"))
-
-
-def _along_several(name: str, sentence: str, given: str, printed: str) -> Any:
-    """The function that a name says, along any number of axes."""
-
-    def transform(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-        return _by_axes(name, input, s, dim, norm)
-
-    told = _told(transform, name, f"{sentence.format('several axes', 's')}.", f"[[{given}]]", f"[[{printed}]]")
-    return _SEVERAL(told)
-
-
-def _told(function: Any, name: str, sentence: str, given: str, printed: str) -> Any:
-    """The function with its name, and a docstring with an example."""
-    function.__name__ = function.__qualname__ = name
-    indent = indent_of(1)
-    shown = f"{indent}    >>> print({name}(Tensor({given})))\n{indent}    {printed}\n{indent}"
-    function.__doc__ = f"{sentence}\n\n{indent}Example:\n{shown}"
-    return function
+    example = f"Example:\n    >>> print({name}(Tensor([[{given}]])))\n    [[{printed}]]"
+    return _SEVERAL(told(transform, name, f"{sentence.format(where, 's')}.\n\n{example}"))
 
 
 # what each transform gives, and the example that each of its three functions shows
@@ -203,12 +187,17 @@ _IHFFT: Final = (
     "The half of the inverse Fourier transform of real numbers that says all of it, along {0}", "3.0, -1.0",
     "1.-0.j 2.-0.j",
 )  # fmt: skip
-fft, fft2, fftn = _along_one("fft", *_FFT), _along_two("fft2", *_FFT), _along_several("fftn", *_FFT)
-ifft, ifft2, ifftn = _along_one("ifft", *_IFFT), _along_two("ifft2", *_IFFT), _along_several("ifftn", *_IFFT)
-rfft, rfft2, rfftn = _along_one("rfft", *_RFFT), _along_two("rfft2", *_RFFT), _along_several("rfftn", *_RFFT)
-irfft, irfft2, irfftn = _along_one("irfft", *_IRFFT), _along_two("irfft2", *_IRFFT), _along_several("irfftn", *_IRFFT)
-hfft, hfft2, hfftn = _along_one("hfft", *_HFFT), _along_two("hfft2", *_HFFT), _along_several("hfftn", *_HFFT)
-ihfft, ihfft2, ihfftn = _along_one("ihfft", *_IHFFT), _along_two("ihfft2", *_IHFFT), _along_several("ihfftn", *_IHFFT)
+fft, fft2, fftn = _along_one("fft", *_FFT), _along_axes("fft2", *_FFT), _along_axes("fftn", *_FFT)
+ifft, ifft2, ifftn = _along_one("ifft", *_IFFT), _along_axes("ifft2", *_IFFT), _along_axes("ifftn", *_IFFT)
+rfft, rfft2, rfftn = _along_one("rfft", *_RFFT), _along_axes("rfft2", *_RFFT), _along_axes("rfftn", *_RFFT)
+irfft, irfft2 = _along_one("irfft", *_IRFFT), _along_axes("irfft2", *_IRFFT)
+irfftn = _along_axes("irfftn", *_IRFFT)
+hfft, hfft2, hfftn = _along_one("hfft", *_HFFT), _along_axes("hfft2", *_HFFT), _along_axes("hfftn", *_HFFT)
+ihfft, ihfft2, ihfftn = (
+    _along_one("ihfft", *_IHFFT),
+    _along_axes("ihfft2", *_IHFFT),
+    _along_axes("ihfftn", *_IHFFT),
+)
 
 
 def _frequencies(name: str, n: Any, d: Any, dtype: Any, make: Any) -> Tensor:

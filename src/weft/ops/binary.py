@@ -44,28 +44,17 @@ def float_power(input: Any, exponent: Any) -> Any:
     return pow(base, power)
 
 
-@op("FMax", method="fmax", classes=("FMax", "Fmax"), samples=pairs(), promotes=True, elementwise=True)
-def fmax(input: Any, other: Any) -> Any:
-    """The larger of two tensors, elementwise, ignoring NaN. Where equal, the gradient goes to `input`.
-
-    Example:
-        >>> print(fmax(Tensor([1.0, float("nan")]), Tensor([0.0, 2.0])))
-        [1. 2.]
-    """
-    input, other = operands("fmax", input, other)
-    return jnp.where((input >= other) | (other != other), input, other)
+_PREFERRED = "elementwise, ignoring NaN. Where equal, the gradient goes to `input`."
+fmax = _of_pairs(
+    "fmax", lambda x, y: jnp.where((x >= y) | (y != y), x, y), f"The larger of two tensors, {_PREFERRED}",
+    'fmax(Tensor([1.0, float("nan")]), Tensor([0.0, 2.0]))', "[1. 2.]", primitive="FMax", classes=("FMax", "Fmax"),
+)  # fmt: skip
 
 
-@op("FMin", method="fmin", classes=("FMin", "Fmin"), samples=pairs(), promotes=True, elementwise=True)
-def fmin(input: Any, other: Any) -> Any:
-    """The smaller of two tensors, elementwise, ignoring NaN. Where equal, the gradient goes to `input`.
-
-    Example:
-        >>> print(fmin(Tensor([1.0, float("nan")]), Tensor([0.0, 2.0])))
-        [0. 2.]
-    """
-    input, other = operands("fmin", input, other)
-    return jnp.where((input <= other) | (other != other), input, other)
+fmin = _of_pairs(
+    "fmin", lambda x, y: jnp.where((x <= y) | (y != y), x, y), f"The smaller of two tensors, {_PREFERRED}",
+    'fmin(Tensor([1.0, float("nan")]), Tensor([0.0, 2.0]))', "[0. 2.]", primitive="FMin", classes=("FMin", "Fmin"),
+)  # fmt: skip
 
 
 squared_difference = _of_pairs(
@@ -80,39 +69,20 @@ def _atan2_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
     return mul(dout, div_no_nan(y, square)), mul(dout, div_no_nan(neg(x), square))
 
 
-@op(
-    "Atan2",
-    method=("atan2", "arctan2"),
-    gradient=_atan2_rule,
-    samples=pairs(),
-    promotes=True,
-    elementwise=True,
-)
-def atan2(input: Any, other: Any) -> Any:
-    """Angle of the point (other, input), in radians.
-
-    Example:
-        >>> print(atan2(Tensor([0.0]), Tensor([1.0])))
-        [0.]
-    """
-    input, other = operands("atan2", input, other)
-    return jnp.arctan2(floating(input), floating(other))
+atan2 = _of_pairs(
+    "atan2", jnp.arctan2, "Angle of the point (other, input), in radians.", "atan2(Tensor([0.0]), Tensor([1.0]))",
+    "[0.]", method=("atan2", "arctan2"), prepared=_floats, gradient=_atan2_rule,
+)  # fmt: skip
 
 
 def _hypot_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
     return mul(dout, div_no_nan(x, out)), mul(dout, div_no_nan(y, out))
 
 
-@op("Hypot", method="hypot", gradient=_hypot_rule, samples=pairs(), promotes=True, elementwise=True)
-def hypot(input: Any, other: Any) -> Any:
-    """Length of the hypotenuse, elementwise.
-
-    Example:
-        >>> print(hypot(Tensor([3.0]), Tensor([4.0])))
-        [5.]
-    """
-    input, other = operands("hypot", input, other)
-    return jnp.hypot(floating(input), floating(other))
+hypot = _of_pairs(
+    "hypot", jnp.hypot, "Length of the hypotenuse, elementwise.", "hypot(Tensor([3.0]), Tensor([4.0]))", "[5.]",
+    prepared=_floats, gradient=_hypot_rule,
+)  # fmt: skip
 
 
 @op("Xdivy", method="xdivy", samples=pairs(), promotes=True, elementwise=True)
@@ -164,15 +134,11 @@ logaddexp2 = _of_pairs(
 )  # fmt: skip
 
 
-@op("NextAfter", no_gradient="a step of rounding", samples=pairs(differentiable=False), promotes=True, elementwise=True)
-def nextafter(input: Any, other: Any) -> Any:
-    """The next representable number from `input` towards `other`.
-
-    Example:
-        >>> print(nextafter(Tensor([1.0]), Tensor([2.0])) > 1)
-        [ True]
-    """
-    return jnp.nextafter(*map(floating, operands("nextafter", input, other)))
+nextafter = _of_pairs(
+    "nextafter", jnp.nextafter, "The next representable number from `input` towards `other`.",
+    "nextafter(Tensor([1.0]), Tensor([2.0])) > 1", "[ True]", primitive="NextAfter", method=(), prepared=_floats,
+    no_gradient="a step of rounding", samples=pairs(differentiable=False),
+)  # fmt: skip
 
 
 @op("Heaviside", no_gradient="piecewise constant", samples=pairs(differentiable=False), promotes=True, elementwise=True)

@@ -42,8 +42,9 @@ def row(
         The functional form.
 
     Example:
-        >>> halved = row("doc", "halved", lambda input: input / 2, "Half.", "halved(3.0)", "1.5", method=(), classes=())
-        >>> print(halved(3.0))
+        >>> texts = "Half of each.", "halved(3.0)", "1.5"
+        >>> traits = {"primitive": "DocHalved", "method": (), "classes": ()}
+        >>> print(row(__name__, "halved", lambda input: input / 2, *texts, **traits)(3.0))
         1.5
     """
     compute.__module__ = module

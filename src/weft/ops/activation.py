@@ -33,6 +33,15 @@ def _values() -> list[Sample]:
 _row, _of_one, _of_floats = (partial(declare, __name__, samples=_values) for declare in (row, of_one, of_floats))
 
 
+def _of_x(name: str, function: Any, *texts: str, **traits: Any) -> Any:
+    """Declare a function whose operand is called `x`."""
+
+    def compute(x: Any) -> Any:
+        return function(x)
+
+    return _row(name, compute, *texts, **traits)
+
+
 def _require_floating(name: str, x: Any) -> None:
     if not jnp.issubdtype(x.dtype, jnp.floating):
         raise TypeError(f"{name} needs a floating tensor, not {dtypes.of_np(x.dtype)}; cast it first")
@@ -75,15 +84,10 @@ relu = _row(
 )  # fmt: skip
 
 
-@op("ReLU6", samples=_values, elementwise=True)
-def relu6(x: Any) -> Any:
-    """Clip elements to the range from 0 to 6.
-
-    Example:
-        >>> print(relu6(Tensor([-1.0, 2.0, 8.0])))
-        [0. 2. 6.]
-    """
-    return jax.nn.relu6(x)
+relu6 = _of_x(
+    "relu6", jax.nn.relu6, "Clip elements to the range from 0 to 6.", "relu6(Tensor([-1.0, 2.0, 8.0]))", "[0. 2. 6.]",
+    primitive="ReLU6", method=(),
+)  # fmt: skip
 
 
 sigmoid = _of_floats(
@@ -209,15 +213,7 @@ def hardtanh(input: Any, *, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     return jnp.where(inside, input, jnp.where(input <= low, low, high))
 
 
-@op("Mish", method="mish", samples=_values, elementwise=True)
-def mish(x: Any) -> Any:
-    """``x * tanh(softplus(x))``.
-
-    Example:
-        >>> print(mish(Tensor([0.0])))
-        [0.]
-    """
-    return jax.nn.mish(x)
+mish = _of_x("mish", jax.nn.mish, "``x * tanh(softplus(x))``.", "mish(Tensor([0.0]))", "[0.]")
 
 
 @op("Softplus", samples=_values, elementwise=True)
@@ -238,15 +234,7 @@ def softplus(input: Any, *, beta: float = 1, threshold: float = 20) -> Any:
     return jnp.where(scaled > threshold, input, jax.nn.softplus(safe) / beta)
 
 
-@op("Softsign", samples=_values, elementwise=True)
-def softsign(x: Any) -> Any:
-    """``x / (1 + abs(x))``.
-
-    Example:
-        >>> print(softsign(Tensor([1.0])))
-        [0.5]
-    """
-    return jax.nn.soft_sign(x)
+softsign = _of_x("softsign", jax.nn.soft_sign, "``x / (1 + abs(x))``.", "softsign(Tensor([1.0]))", "[0.5]", method=())
 
 
 silu = _of_one(
@@ -255,15 +243,10 @@ silu = _of_one(
 )  # fmt: skip
 
 
-@op("LogSigmoid", classes=(), samples=_values, elementwise=True)
-def logsigmoid(x: Any) -> Any:
-    """Logarithm of the sigmoid, without overflow.
-
-    Example:
-        >>> print(logsigmoid(Tensor([100.0])) == 0)
-        [ True]
-    """
-    return jax.nn.log_sigmoid(x)
+logsigmoid = _of_x(
+    "logsigmoid", jax.nn.log_sigmoid, "Logarithm of the sigmoid, without overflow.",
+    "logsigmoid(Tensor([100.0])) == 0", "[ True]", primitive="LogSigmoid", method=(), classes=(),
+)  # fmt: skip
 
 
 hardshrink = _row(

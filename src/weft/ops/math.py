@@ -45,15 +45,18 @@ def _remainder(name: str, **traits: Any) -> Declaration:
     return _binary(name, lambda: [sample for samples in _MIXED for sample in samples()], **traits)
 
 
-def _exact(name: str, *arrays: Any) -> Any:
+def _kept_apart(input: Any, other: Any) -> tuple[Any, Any]:
     """Operands of which XLA must not know that one is a constant, where they may be Python numbers.
 
     It makes ``x`` of ``x + 0``, also for ``-0.0``, multiplies by ``1 / c`` for ``x / c`` and by ``c * d`` for
     ``x * c * d``.
     """
-    input, other = operands(name, *arrays)
     is_number = input.ndim == other.ndim == 0 and input.dtype == other.dtype == jnp.float64
     return lax.optimization_barrier((input, other)) if is_number else (input, other)
+
+
+def _exact(name: str, *arrays: Any) -> tuple[Any, Any]:
+    return _kept_apart(*operands(name, *arrays))
 
 
 #: arithmetic of one operand and of two, and such that is exact between numbers
@@ -96,7 +99,7 @@ mul: Any = _exactly(
 
 def _divide(name: str, input: Any, other: Any) -> Any:
     input, other = operands(name, input, other)
-    return jnp.divide(*_exact(name, floating(input), floating(other)))
+    return jnp.divide(*_kept_apart(floating(input), floating(other)))
 
 
 def _div_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:

@@ -16,7 +16,7 @@ from weft.ops.math import add
 from weft.ops.shape import FULL
 from weft.passes.rewrite import replace, rewrite
 
-_ADD: Final[Any] = add.primitive  # type: ignore[attr-defined]
+_ADD: Final[Any] = add.primitive
 _AND: Final = Primitive.table["LogicalAnd"]
 _OR: Final = Primitive.table["LogicalOr"]
 

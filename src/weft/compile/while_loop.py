@@ -92,7 +92,7 @@ def _count_trips(body: Graph, count: int) -> None:
     for index, param in enumerate(body.params):
         param.index = index
     one = body.add_node(FULL, (), ((), 1, dtypes.int64), (kind,)).outputs[0]
-    body.outputs.insert(count, body.add_node(add.primitive, (trips, one), (), (kind,)).outputs[0])  # type: ignore[attr-defined]
+    body.outputs.insert(count, body.add_node(add.primitive, (trips, one), (), (kind,)).outputs[0])
 
 
 def _read_item(buffer: Any, position: Any) -> Any:

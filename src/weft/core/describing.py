@@ -115,6 +115,28 @@ def described(*, returns: str = "", raises: str = "", **known: str) -> Callable[
     return decorate
 
 
+def told(function: Any, name: str, doc: str) -> Any:
+    """Name a function that another one made, and give it a docstring.
+
+    Args:
+        function: the function, which is changed.
+        name: its name.
+        doc: the docstring, without the indentation that it has in a function.
+
+    Returns:
+        The same function.
+
+    Example:
+        >>> told(lambda x: x / 2, "half", "Half of a number.").__name__
+        'half'
+    """
+    function.__name__ = function.__qualname__ = name
+    indent = indent_of(1)
+    first, *others = doc.strip().split("\n")
+    function.__doc__ = "\n".join([first, *[indent + line if line else line for line in others]])
+    return function
+
+
 class Described:
     """Base of a family: ``class MaxPool1d(_MaxPool, rank=1)`` says what is a member's own.
 

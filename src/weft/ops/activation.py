@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -14,6 +15,7 @@ from weft.core.declare import op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
+from weft.ops._rows import of_floats, of_one, row
 from weft.ops._rules import floating
 
 __all__ = [
@@ -26,6 +28,18 @@ __all__ = [
 def _values() -> list[Sample]:
     x = np.array([[1.5, -2.25, 0.625], [3.5, 0.25, -0.75]], np.float32)
     return [Sample((x,)), Sample((x[0].astype(np.float16),), differentiable=False)]
+
+
+_row, _of_one, _of_floats = (partial(declare, __name__, samples=_values) for declare in (row, of_one, of_floats))
+
+
+def _of_x(name: str, function: Any, *texts: str, **traits: Any) -> Any:
+    """Declare a function whose operand is called `x`."""
+
+    def compute(x: Any) -> Any:
+        return function(x)
+
+    return _row(name, compute, *texts, **traits)
 
 
 def _require_floating(name: str, x: Any) -> None:
@@ -63,66 +77,27 @@ _LOG_SOFTMAX_GRAD = Primitive(
 )
 
 
-@op(
-    "ReLU",
-    method="relu",
+relu = _row(
+    "relu", lambda input: jnp.maximum(input, jnp.zeros((), input.dtype)), "Replace negative elements by zero.",
+    "relu(Tensor([-1.0, 2.0]))", "[0. 2.]", primitive="ReLU",
     gradient=lambda x, out, dout: (apply(_RELU_GRAD, (out, dout)),),
-    samples=_values,
-    elementwise=True,
-)
-def relu(input: Any) -> Any:
-    """Replace negative elements by zero.
-
-    Example:
-        >>> print(relu(Tensor([-1.0, 2.0])))
-        [0. 2.]
-    """
-    return jnp.maximum(input, jnp.zeros((), input.dtype))
+)  # fmt: skip
 
 
-@op("ReLU6", samples=_values, elementwise=True)
-def relu6(x: Any) -> Any:
-    """Clip elements to the range from 0 to 6.
-
-    Example:
-        >>> print(relu6(Tensor([-1.0, 2.0, 8.0])))
-        [0. 2. 6.]
-    """
-    return jax.nn.relu6(x)
+relu6 = _of_x(
+    "relu6", jax.nn.relu6, "Clip elements to the range from 0 to 6.", "relu6(Tensor([-1.0, 2.0, 8.0]))", "[0. 2. 6.]",
+    primitive="ReLU6", method=(),
+)  # fmt: skip
 
 
-@op(
-    "Sigmoid",
-    method="sigmoid",
+sigmoid = _of_floats(
+    "sigmoid", jax.nn.sigmoid, "The logistic function ``1 / (1 + exp(-x))``.", "sigmoid(Tensor([0.0]))", "[0.5]",
     gradient=lambda x, out, dout: (apply(_SIGMOID_GRAD, (out, dout)),),
-    samples=_values,
-    elementwise=True,
-)
-def sigmoid(input: Any) -> Any:
-    """The logistic function ``1 / (1 + exp(-x))``.
-
-    Example:
-        >>> print(sigmoid(Tensor([0.0])))
-        [0.5]
-    """
-    return jax.nn.sigmoid(floating(input))
-
-
-@op(
-    "Tanh",
-    method="tanh",
+)  # fmt: skip
+tanh = _of_floats(
+    "tanh", jnp.tanh, "Hyperbolic tangent.", "tanh(Tensor([0.0]))", "[0.]",
     gradient=lambda x, out, dout: (apply(_TANH_GRAD, (out, dout)),),
-    samples=_values,
-    elementwise=True,
-)
-def tanh(input: Any) -> Any:
-    """Hyperbolic tangent.
-
-    Example:
-        >>> print(tanh(Tensor([0.0])))
-        [0.]
-    """
-    return jnp.tanh(floating(input))
+)  # fmt: skip
 
 
 @op("Gelu", classes=(), method="gelu", samples=_values, elementwise=True)
@@ -152,15 +127,11 @@ operator_class("GeLU", _gelu_operator)
 operator_class("Gelu", _gelu_operator)
 
 
-@op("FastGeLU", classes=("FastGeLU", "FastGelu"), samples=_values, elementwise=True)
-def fast_gelu(x: Any) -> Any:
-    """A Gaussian error linear unit approximated by a sigmoid.
-
-    Example:
-        >>> print(fast_gelu(Tensor([0.0])))
-        [0.]
-    """
-    return x * jax.nn.sigmoid(1.702 * x)
+fast_gelu = _row(
+    "fast_gelu", lambda x: x * jax.nn.sigmoid(1.702 * x), "A Gaussian error linear unit approximated by a sigmoid.",
+    "fast_gelu(Tensor([0.0]))", "[0.]", primitive="FastGeLU", classes=("FastGeLU", "FastGelu"), samples=_values,
+    method=(),
+)  # fmt: skip
 
 
 @op("LeakyReLU", classes=(), method="leaky_relu", samples=_values, elementwise=True)
@@ -216,26 +187,14 @@ def selu(input_x: Any) -> Any:
     return jax.nn.selu(input_x)
 
 
-@op("HSwish", method="hardswish", samples=_values, elementwise=True)
-def hardswish(input: Any) -> Any:
-    """``x * relu6(x + 3) / 6``.
-
-    Example:
-        >>> print(hardswish(Tensor([-4.0, 3.0])))
-        [-0.  3.]
-    """
-    return converted(jax.nn.hard_swish(floating(input)), input.dtype)
-
-
-@op("HSigmoid", method="hardsigmoid", samples=_values, elementwise=True)
-def hardsigmoid(input: Any) -> Any:
-    """``relu6(x + 3) / 6``.
-
-    Example:
-        >>> print(hardsigmoid(Tensor([-4.0, 0.0, 4.0])))
-        [0.  0.5 1. ]
-    """
-    return converted(jax.nn.hard_sigmoid(floating(input)), input.dtype)
+hardswish = _row(
+    "hardswish", lambda input: converted(jax.nn.hard_swish(floating(input)), input.dtype), "``x * relu6(x + 3) / 6``.",
+    "hardswish(Tensor([-4.0, 3.0]))", "[-0.  3.]", primitive="HSwish",
+)  # fmt: skip
+hardsigmoid = _row(
+    "hardsigmoid", lambda input: converted(jax.nn.hard_sigmoid(floating(input)), input.dtype), "``relu6(x + 3) / 6``.",
+    "hardsigmoid(Tensor([-4.0, 0.0, 4.0]))", "[0.  0.5 1. ]", primitive="HSigmoid",
+)  # fmt: skip
 
 
 @op("HardTanh", classes=(), samples=_values, elementwise=True)
@@ -254,15 +213,7 @@ def hardtanh(input: Any, *, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     return jnp.where(inside, input, jnp.where(input <= low, low, high))
 
 
-@op("Mish", method="mish", samples=_values, elementwise=True)
-def mish(x: Any) -> Any:
-    """``x * tanh(softplus(x))``.
-
-    Example:
-        >>> print(mish(Tensor([0.0])))
-        [0.]
-    """
-    return jax.nn.mish(x)
+mish = _of_x("mish", jax.nn.mish, "``x * tanh(softplus(x))``.", "mish(Tensor([0.0]))", "[0.]")
 
 
 @op("Softplus", samples=_values, elementwise=True)
@@ -283,48 +234,26 @@ def softplus(input: Any, *, beta: float = 1, threshold: float = 20) -> Any:
     return jnp.where(scaled > threshold, input, jax.nn.softplus(safe) / beta)
 
 
-@op("Softsign", samples=_values, elementwise=True)
-def softsign(x: Any) -> Any:
-    """``x / (1 + abs(x))``.
-
-    Example:
-        >>> print(softsign(Tensor([1.0])))
-        [0.5]
-    """
-    return jax.nn.soft_sign(x)
+softsign = _of_x("softsign", jax.nn.soft_sign, "``x / (1 + abs(x))``.", "softsign(Tensor([1.0]))", "[0.5]", method=())
 
 
-@op("SiLU", method="silu", samples=_values, elementwise=True)
-def silu(input: Any) -> Any:
-    """Sigmoid-weighted linear unit ``x * sigmoid(x)``.
-
-    Example:
-        >>> print(silu(Tensor([0.0])))
-        [0.]
-    """
-    return jax.nn.silu(input)
+silu = _of_one(
+    "silu", jax.nn.silu, "Sigmoid-weighted linear unit ``x * sigmoid(x)``.", "silu(Tensor([0.0]))", "[0.]",
+    primitive="SiLU",
+)  # fmt: skip
 
 
-@op("LogSigmoid", classes=(), samples=_values, elementwise=True)
-def logsigmoid(x: Any) -> Any:
-    """Logarithm of the sigmoid, without overflow.
-
-    Example:
-        >>> print(logsigmoid(Tensor([100.0])) == 0)
-        [ True]
-    """
-    return jax.nn.log_sigmoid(x)
+logsigmoid = _of_x(
+    "logsigmoid", jax.nn.log_sigmoid, "Logarithm of the sigmoid, without overflow.",
+    "logsigmoid(Tensor([100.0])) == 0", "[ True]", primitive="LogSigmoid", method=(), classes=(),
+)  # fmt: skip
 
 
-@op("HShrink", init="lambd=0.5", samples=_values, elementwise=True)
-def hardshrink(input: Any, *, lambd: float = 0.5) -> Any:
-    """Replace elements within ``[-lambd, lambd]`` by zero.
-
-    Example:
-        >>> print(hardshrink(Tensor([0.25, 2.0])))
-        [0. 2.]
-    """
-    return jnp.where(jnp.abs(input) > lambd, input, jnp.zeros_like(input))
+hardshrink = _row(
+    "hardshrink", lambda input, *, lambd=0.5: jnp.where(jnp.abs(input) > lambd, input, jnp.zeros_like(input)),
+    "Replace elements within ``[-lambd, lambd]`` by zero.", "hardshrink(Tensor([0.25, 2.0]))", "[0. 2.]",
+    primitive="HShrink", init="lambd=0.5", method=(),
+)  # fmt: skip
 
 
 @op("SoftShrink", init="lambd=0.5", samples=_values, elementwise=True)
@@ -338,15 +267,10 @@ def softshrink(input: Any, *, lambd: float = 0.5) -> Any:
     return jnp.where(input > lambd, input - lambd, jnp.where(input < -lambd, input + lambd, jnp.zeros_like(input)))
 
 
-@op("TanhShrink", classes=(), samples=_values, elementwise=True)
-def tanhshrink(input: Any) -> Any:
-    """``x - tanh(x)``.
-
-    Example:
-        >>> print(tanhshrink(Tensor([0.0])))
-        [0.]
-    """
-    return input - jnp.tanh(input)
+tanhshrink = _row(
+    "tanhshrink", lambda input: input - jnp.tanh(input), "``x - tanh(x)``.", "tanhshrink(Tensor([0.0]))", "[0.]",
+    primitive="TanhShrink", classes=(), method=(),
+)  # fmt: skip
 
 
 @op("Threshold", classes=(), samples=[Sample((np.array([1.5, -2.0], np.float32),), {"thr": 0.5, "value": 9.0})])

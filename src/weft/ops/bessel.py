@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import lazily
-from weft.core.declare import op
 from weft.core.describing import described
+from weft.ops._rows import row
 from weft.ops._samples import POSITIVE, unary
 from weft.ops.math import mul, sub
 from weft.ops.select import where
@@ -172,149 +172,66 @@ def _over(numerator: Any, x: Any, at_zero: float) -> Any:
     return where(zero, at_zero, numerator / where(zero, 1.0, x))
 
 
-@op(
-    "BesselFunctionJ0",
-    classes=(),
-    elementwise=True,
-    samples=unary(),
-    gradient=lambda x, out, dout: (mul(-bessel_j1(x), dout),),
-    describe=_DESCRIBED,
-)
-def bessel_j0(x: Any) -> Any:
-    """The Bessel function of the first kind of order 0.
-
-    Example:
-        >>> print(bessel_j0(Tensor([0.0])))
-        [1.]
-    """
-    return _narrow("bessel_j0", x, lambda v: _first_and_second(jnp.abs(v), 0, False))
-
-
-@op(
-    "BesselFunctionJ1",
-    classes=(),
-    elementwise=True,
-    samples=unary(),
-    gradient=lambda x, out, dout: (mul(sub(bessel_j0(x), _over(out, x, 0.5)), dout),),
-    describe=_DESCRIBED,
-)
-def bessel_j1(x: Any) -> Any:
-    """The Bessel function of the first kind of order 1.
-
-    Example:
-        >>> print(bessel_j1(Tensor([0.0])))
-        [0.]
-    """
-    return _narrow("bessel_j1", x, lambda v: jnp.sign(v) * _first_and_second(jnp.abs(v), 1, False))
-
-
 def _of_positive(v: Any, order: int) -> Any:
     return _first_and_second(jnp.maximum(v, 0), order, True)
 
 
-@op(
-    "BesselFunctionY0",
-    classes=(),
-    elementwise=True,
-    samples=unary(POSITIVE),
+def _bessel(kind: str, compute: Callable[[Any], Any], *texts: str, **traits: Any) -> Any:
+    """Declare a Bessel function, see `row`; `compute` is given what is a number, in a type that is wide enough."""
+    name = f"bessel_{kind}"
+    return row(
+        __name__,
+        name,
+        lambda x: _narrow(name, x, compute),
+        *texts,
+        primitive=f"BesselFunction{kind.capitalize()}",
+        method=(),
+        classes=(),
+        describe=_DESCRIBED,
+        **{"samples": unary(POSITIVE), **traits},
+    )
+
+
+bessel_j0 = _bessel(
+    "j0", lambda v: _first_and_second(jnp.abs(v), 0, False), "The Bessel function of the first kind of order 0.",
+    "bessel_j0(Tensor([0.0]))", "[1.]", samples=unary(), gradient=lambda x, out, dout: (mul(-bessel_j1(x), dout),),
+)  # fmt: skip
+bessel_j1: Any = _bessel(
+    "j1", lambda v: jnp.sign(v) * _first_and_second(jnp.abs(v), 1, False),
+    "The Bessel function of the first kind of order 1.", "bessel_j1(Tensor([0.0]))", "[0.]", samples=unary(),
+    gradient=lambda x, out, dout: (mul(sub(bessel_j0(x), _over(out, x, 0.5)), dout),),
+)  # fmt: skip
+bessel_y0 = _bessel(
+    "y0", lambda v: _of_positive(v, 0),
+    "The Bessel function of the second kind of order 0; minus infinity of what is not positive.",
+    "bessel_y0(Tensor([1.0, 2.0])).round(decimals=4)", "[0.0883 0.5104]",
     gradient=lambda x, out, dout: (mul(-bessel_y1(x), dout),),
-    describe=_DESCRIBED,
-)
-def bessel_y0(x: Any) -> Any:
-    """The Bessel function of the second kind of order 0; minus infinity of what is not positive.
-
-    Example:
-        >>> print(bessel_y0(Tensor([1.0, 2.0])).round(decimals=4))
-        [0.0883 0.5104]
-    """
-    return _narrow("bessel_y0", x, lambda v: _of_positive(v, 0))
-
-
-@op(
-    "BesselFunctionY1",
-    classes=(),
-    elementwise=True,
-    samples=unary(POSITIVE),
+)  # fmt: skip
+bessel_y1: Any = _bessel(
+    "y1", lambda v: _of_positive(v, 1),
+    "The Bessel function of the second kind of order 1; minus infinity of what is not positive.",
+    "bessel_y1(Tensor([1.0, 2.0])).round(decimals=4)", "[-0.7812 -0.107 ]",
     gradient=lambda x, out, dout: (mul(sub(bessel_y0(x), out / x), dout),),
-    describe=_DESCRIBED,
-)
-def bessel_y1(x: Any) -> Any:
-    """The Bessel function of the second kind of order 1; minus infinity of what is not positive.
-
-    Example:
-        >>> print(bessel_y1(Tensor([1.0, 2.0])).round(decimals=4))
-        [-0.7812 -0.107 ]
-    """
-    return _narrow("bessel_y1", x, lambda v: _of_positive(v, 1))
-
-
-@op(
-    "BesselFunctionK0",
-    classes=(),
-    elementwise=True,
-    samples=unary(POSITIVE),
+)  # fmt: skip
+bessel_k0 = _bessel(
+    "k0", lambda v: _third(v, 0, False),
+    "The modified Bessel function of the second kind of order 0; infinity of what is not positive.",
+    "bessel_k0(Tensor([1.0, 2.0])).round(decimals=4)", "[0.421  0.1139]",
     gradient=lambda x, out, dout: (mul(-bessel_k1(x), dout),),
-    describe=_DESCRIBED,
-)
-def bessel_k0(x: Any) -> Any:
-    """The modified Bessel function of the second kind of order 0; infinity of what is not positive.
-
-    Example:
-        >>> print(bessel_k0(Tensor([1.0, 2.0])).round(decimals=4))
-        [0.421  0.1139]
-    """
-    return _narrow("bessel_k0", x, lambda v: _third(v, 0, False))
-
-
-@op(
-    "BesselFunctionK0e",
-    classes=(),
-    elementwise=True,
-    samples=unary(POSITIVE),
+)  # fmt: skip
+bessel_k0e = _bessel(
+    "k0e", lambda v: _third(v, 0, True), "`bessel_k0` times ``exp(x)``.",
+    "bessel_k0e(Tensor([1.0, 2.0])).round(decimals=4)", "[1.1445 0.8416]",
     gradient=lambda x, out, dout: (mul(sub(out, bessel_k1e(x)), dout),),
-    describe=_DESCRIBED,
-)
-def bessel_k0e(x: Any) -> Any:
-    """`bessel_k0` times ``exp(x)``.
-
-    Example:
-        >>> print(bessel_k0e(Tensor([1.0, 2.0])).round(decimals=4))
-        [1.1445 0.8416]
-    """
-    return _narrow("bessel_k0e", x, lambda v: _third(v, 0, True))
-
-
-@op(
-    "BesselFunctionK1",
-    classes=(),
-    elementwise=True,
-    samples=unary(POSITIVE),
+)  # fmt: skip
+bessel_k1: Any = _bessel(
+    "k1", lambda v: _third(v, 1, False),
+    "The modified Bessel function of the second kind of order 1; infinity of what is not positive.",
+    "bessel_k1(Tensor([1.0, 2.0])).round(decimals=4)", "[0.6019 0.1399]",
     gradient=lambda x, out, dout: (mul(-(bessel_k0(x) + out / x), dout),),
-    describe=_DESCRIBED,
-)
-def bessel_k1(x: Any) -> Any:
-    """The modified Bessel function of the second kind of order 1; infinity of what is not positive.
-
-    Example:
-        >>> print(bessel_k1(Tensor([1.0, 2.0])).round(decimals=4))
-        [0.6019 0.1399]
-    """
-    return _narrow("bessel_k1", x, lambda v: _third(v, 1, False))
-
-
-@op(
-    "BesselFunctionK1e",
-    classes=(),
-    elementwise=True,
-    samples=unary(POSITIVE),
+)  # fmt: skip
+bessel_k1e: Any = _bessel(
+    "k1e", lambda v: _third(v, 1, True), "`bessel_k1` times ``exp(x)``.",
+    "bessel_k1e(Tensor([1.0, 2.0])).round(decimals=4)", "[1.6362 1.0335]",
     gradient=lambda x, out, dout: (mul(out - bessel_k0e(x) - out / x, dout),),
-    describe=_DESCRIBED,
-)
-def bessel_k1e(x: Any) -> Any:
-    """`bessel_k1` times ``exp(x)``.
-
-    Example:
-        >>> print(bessel_k1e(Tensor([1.0, 2.0])).round(decimals=4))
-        [1.6362 1.0335]
-    """
-    return _narrow("bessel_k1e", x, lambda v: _third(v, 1, True))
+)  # fmt: skip

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
 
 from weft import dtypes
 from weft.core.declare import op
+from weft.ops._rows import of_pairs
 from weft.ops._rules import broadcastable, floating, operands, tensor
 from weft.ops._samples import POSITIVE, A, B, integer_pairs, one, pairs
 from weft.ops.math import add, div_no_nan, mul, neg, pow
@@ -16,6 +18,12 @@ __all__ = [
     "addcdiv", "addcmul", "atan2", "float_power", "fmax", "fmin", "gcd", "heaviside", "hypot", "lcm", "ldexp",
     "lerp", "logaddexp", "logaddexp2", "nextafter", "squared_difference", "xdivy", "xlogy",
 ]  # fmt: skip
+
+_of_pairs = partial(of_pairs, __name__)
+
+
+def _floats(name: str, *arrays: Any) -> Any:
+    return map(floating, operands(name, *arrays))
 
 
 def float_power(input: Any, exponent: Any) -> Any:
@@ -36,39 +44,24 @@ def float_power(input: Any, exponent: Any) -> Any:
     return pow(base, power)
 
 
-@op("FMax", method="fmax", classes=("FMax", "Fmax"), samples=pairs(), promotes=True, elementwise=True)
-def fmax(input: Any, other: Any) -> Any:
-    """The larger of two tensors, elementwise, ignoring NaN. Where equal, the gradient goes to `input`.
-
-    Example:
-        >>> print(fmax(Tensor([1.0, float("nan")]), Tensor([0.0, 2.0])))
-        [1. 2.]
-    """
-    input, other = operands("fmax", input, other)
-    return jnp.where((input >= other) | (other != other), input, other)
+_PREFERRED = "elementwise, ignoring NaN. Where equal, the gradient goes to `input`."
+fmax = _of_pairs(
+    "fmax", lambda x, y: jnp.where((x >= y) | (y != y), x, y), f"The larger of two tensors, {_PREFERRED}",
+    'fmax(Tensor([1.0, float("nan")]), Tensor([0.0, 2.0]))', "[1. 2.]", primitive="FMax", classes=("FMax", "Fmax"),
+)  # fmt: skip
 
 
-@op("FMin", method="fmin", classes=("FMin", "Fmin"), samples=pairs(), promotes=True, elementwise=True)
-def fmin(input: Any, other: Any) -> Any:
-    """The smaller of two tensors, elementwise, ignoring NaN. Where equal, the gradient goes to `input`.
-
-    Example:
-        >>> print(fmin(Tensor([1.0, float("nan")]), Tensor([0.0, 2.0])))
-        [0. 2.]
-    """
-    input, other = operands("fmin", input, other)
-    return jnp.where((input <= other) | (other != other), input, other)
+fmin = _of_pairs(
+    "fmin", lambda x, y: jnp.where((x <= y) | (y != y), x, y), f"The smaller of two tensors, {_PREFERRED}",
+    'fmin(Tensor([1.0, float("nan")]), Tensor([0.0, 2.0]))', "[0. 2.]", primitive="FMin", classes=("FMin", "Fmin"),
+)  # fmt: skip
 
 
-@op("SquaredDifference", samples=pairs(), promotes=True, commutative=True, elementwise=True)
-def squared_difference(input: Any, other: Any) -> Any:
-    """Square of the difference, elementwise.
-
-    Example:
-        >>> print(squared_difference(Tensor([1.0, 4.0]), 2.0))
-        [1. 4.]
-    """
-    return jnp.square(jnp.subtract(*operands("squared_difference", input, other)))
+squared_difference = _of_pairs(
+    "squared_difference", lambda x, y: jnp.square(jnp.subtract(x, y)), "Square of the difference, elementwise.",
+    "squared_difference(Tensor([1.0, 4.0]), 2.0)", "[1. 4.]", primitive="SquaredDifference", commutative=True,
+    method=(),
+)  # fmt: skip
 
 
 def _atan2_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
@@ -76,39 +69,20 @@ def _atan2_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
     return mul(dout, div_no_nan(y, square)), mul(dout, div_no_nan(neg(x), square))
 
 
-@op(
-    "Atan2",
-    method=("atan2", "arctan2"),
-    gradient=_atan2_rule,
-    samples=pairs(),
-    promotes=True,
-    elementwise=True,
-)
-def atan2(input: Any, other: Any) -> Any:
-    """Angle of the point (other, input), in radians.
-
-    Example:
-        >>> print(atan2(Tensor([0.0]), Tensor([1.0])))
-        [0.]
-    """
-    input, other = operands("atan2", input, other)
-    return jnp.arctan2(floating(input), floating(other))
+atan2 = _of_pairs(
+    "atan2", jnp.arctan2, "Angle of the point (other, input), in radians.", "atan2(Tensor([0.0]), Tensor([1.0]))",
+    "[0.]", method=("atan2", "arctan2"), prepared=_floats, gradient=_atan2_rule,
+)  # fmt: skip
 
 
 def _hypot_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
     return mul(dout, div_no_nan(x, out)), mul(dout, div_no_nan(y, out))
 
 
-@op("Hypot", method="hypot", gradient=_hypot_rule, samples=pairs(), promotes=True, elementwise=True)
-def hypot(input: Any, other: Any) -> Any:
-    """Length of the hypotenuse, elementwise.
-
-    Example:
-        >>> print(hypot(Tensor([3.0]), Tensor([4.0])))
-        [5.]
-    """
-    input, other = operands("hypot", input, other)
-    return jnp.hypot(floating(input), floating(other))
+hypot = _of_pairs(
+    "hypot", jnp.hypot, "Length of the hypotenuse, elementwise.", "hypot(Tensor([3.0]), Tensor([4.0]))", "[5.]",
+    prepared=_floats, gradient=_hypot_rule,
+)  # fmt: skip
 
 
 @op("Xdivy", method="xdivy", samples=pairs(), promotes=True, elementwise=True)
@@ -148,37 +122,23 @@ def xlogy(input: Any, other: Any) -> Any:
     return jnp.where(zero, 0, input * jnp.log(jnp.where(zero, 1, other)))
 
 
-@op("LogAddExp", classes=(), samples=pairs(), promotes=True, commutative=True, elementwise=True)
-def logaddexp(input: Any, other: Any) -> Any:
-    """``log(exp(input) + exp(other))`` without overflow.
-
-    Example:
-        >>> print(logaddexp(Tensor([1000.0]), Tensor([-1000.0])))
-        [1000.]
-    """
-    return jnp.logaddexp(*map(floating, operands("logaddexp", input, other)))
-
-
-@op("LogAddExp2", classes=(), samples=pairs(), promotes=True, commutative=True, elementwise=True)
-def logaddexp2(input: Any, other: Any) -> Any:
-    """``log2(2**input + 2**other)`` without overflow.
-
-    Example:
-        >>> print(logaddexp2(Tensor([1.0]), Tensor([1.0])))
-        [2.]
-    """
-    return jnp.logaddexp2(*map(floating, operands("logaddexp2", input, other)))
+logaddexp = _of_pairs(
+    "logaddexp", jnp.logaddexp, "``log(exp(input) + exp(other))`` without overflow.",
+    "logaddexp(Tensor([1000.0]), Tensor([-1000.0]))", "[1000.]", primitive="LogAddExp", classes=(), prepared=_floats,
+    commutative=True, method=(),
+)  # fmt: skip
+logaddexp2 = _of_pairs(
+    "logaddexp2", jnp.logaddexp2, "``log2(2**input + 2**other)`` without overflow.",
+    "logaddexp2(Tensor([1.0]), Tensor([1.0]))", "[2.]", primitive="LogAddExp2", classes=(), prepared=_floats,
+    commutative=True, method=(),
+)  # fmt: skip
 
 
-@op("NextAfter", no_gradient="a step of rounding", samples=pairs(differentiable=False), promotes=True, elementwise=True)
-def nextafter(input: Any, other: Any) -> Any:
-    """The next representable number from `input` towards `other`.
-
-    Example:
-        >>> print(nextafter(Tensor([1.0]), Tensor([2.0])) > 1)
-        [ True]
-    """
-    return jnp.nextafter(*map(floating, operands("nextafter", input, other)))
+nextafter = _of_pairs(
+    "nextafter", jnp.nextafter, "The next representable number from `input` towards `other`.",
+    "nextafter(Tensor([1.0]), Tensor([2.0])) > 1", "[ True]", primitive="NextAfter", method=(), prepared=_floats,
+    no_gradient="a step of rounding", samples=pairs(differentiable=False),
+)  # fmt: skip
 
 
 @op("Heaviside", no_gradient="piecewise constant", samples=pairs(differentiable=False), promotes=True, elementwise=True)
@@ -194,26 +154,14 @@ def heaviside(input: Any, values: Any) -> Any:
     return jnp.where(input > 0, one_, jnp.where(input < 0, zero, values))
 
 
-@op("Gcd", no_gradient="integer result", samples=integer_pairs(), promotes=True, commutative=True, elementwise=True)
-def gcd(input: Any, other: Any) -> Any:
-    """Greatest common divisor, elementwise.
-
-    Example:
-        >>> print(gcd(Tensor([12, 18]), 8))
-        [4 2]
-    """
-    return jnp.gcd(*operands("gcd", input, other))
-
-
-@op("Lcm", no_gradient="integer result", samples=integer_pairs(), promotes=True, commutative=True, elementwise=True)
-def lcm(input: Any, other: Any) -> Any:
-    """Least common multiple, elementwise.
-
-    Example:
-        >>> print(lcm(Tensor([4, 6]), 10))
-        [20 30]
-    """
-    return jnp.lcm(*operands("lcm", input, other))
+gcd = _of_pairs(
+    "gcd", jnp.gcd, "Greatest common divisor, elementwise.", "gcd(Tensor([12, 18]), 8)", "[4 2]",
+    no_gradient="integer result", samples=integer_pairs(), commutative=True, method=(),
+)  # fmt: skip
+lcm = _of_pairs(
+    "lcm", jnp.lcm, "Least common multiple, elementwise.", "lcm(Tensor([4, 6]), 10)", "[20 30]",
+    no_gradient="integer result", samples=integer_pairs(), commutative=True, method=(),
+)  # fmt: skip
 
 
 @op("Ldexp", classes=(), samples=pairs(), elementwise=True)

@@ -11,8 +11,9 @@ import numpy as np
 from weft.core.declare import op
 from weft.core.dispatch import apply, binary_method
 from weft.core.tensor import Tensor
+from weft.ops._rows import of_one, of_pairs
 from weft.ops._rules import operands, tensor
-from weft.ops._samples import DIVISORS, INTEGERS, A, one, pairs, unary
+from weft.ops._samples import DIVISORS, INTEGERS, A, one, unary
 from weft.ops.logic import logical_not
 
 __all__ = [
@@ -23,77 +24,37 @@ __all__ = [
 
 _WHY = "bool result"
 #: comparisons whose operands may be exchanged
-_symmetric = partial(op, no_gradient=_WHY, samples=pairs(), promotes=True, commutative=True, elementwise=True)
+_symmetric = partial(of_pairs, __name__, no_gradient=_WHY, commutative=True)
 #: the others
-_ordering = partial(op, no_gradient=_WHY, samples=pairs(), promotes=True, elementwise=True)
+_ordering = partial(of_pairs, __name__, no_gradient=_WHY)
 #: what kind of number an element is
-_kind = partial(op, no_gradient=_WHY, samples=unary(), elementwise=True)
+_kind = partial(of_one, __name__, no_gradient=_WHY)
 
-
-@_symmetric("Equal", method="equal")
-def equal(input: Any, other: Any) -> Any:
-    """Whether elements are equal, with broadcasting.
-
-    Example:
-        >>> print(equal(Tensor([1, 2]), 2))
-        [False  True]
-    """
-    return jnp.equal(*operands("equal", input, other))
-
-
-@_symmetric("NotEqual", method=("not_equal", "ne"))
-def not_equal(input: Any, other: Any) -> Any:
-    """Whether elements differ, with broadcasting.
-
-    Example:
-        >>> print(not_equal(Tensor([1, 2]), 2))
-        [ True False]
-    """
-    return jnp.not_equal(*operands("not_equal", input, other))
-
-
-@_ordering("Less", method=("less", "lt"), operator="__lt__")
-def less(input: Any, other: Any) -> Any:
-    """Whether elements of `input` are smaller, with broadcasting.
-
-    Example:
-        >>> print(less(Tensor([1, 2]), 2))
-        [ True False]
-    """
-    return jnp.less(*operands("less", input, other))
-
-
-@_ordering("LessEqual", method=("less_equal", "le"), operator="__le__")
-def less_equal(input: Any, other: Any) -> Any:
-    """Whether elements of `input` are smaller or equal, with broadcasting.
-
-    Example:
-        >>> print(less_equal(Tensor([1, 3]), 2))
-        [ True False]
-    """
-    return jnp.less_equal(*operands("less_equal", input, other))
-
-
-@_ordering("Greater", method=("greater", "gt"), operator="__gt__")
-def greater(input: Any, other: Any) -> Any:
-    """Whether elements of `input` are larger, with broadcasting.
-
-    Example:
-        >>> print(greater(Tensor([1, 3]), 2))
-        [False  True]
-    """
-    return jnp.greater(*operands("greater", input, other))
-
-
-@_ordering("GreaterEqual", method=("greater_equal", "ge"), operator="__ge__")
-def greater_equal(input: Any, other: Any) -> Any:
-    """Whether elements of `input` are larger or equal, with broadcasting.
-
-    Example:
-        >>> print(greater_equal(Tensor([1, 2]), 2))
-        [False  True]
-    """
-    return jnp.greater_equal(*operands("greater_equal", input, other))
+equal = _symmetric(
+    "equal", jnp.equal, "Whether elements are equal, with broadcasting.", "equal(Tensor([1, 2]), 2)", "[False  True]"
+)
+not_equal = _symmetric(
+    "not_equal", jnp.not_equal, "Whether elements differ, with broadcasting.", "not_equal(Tensor([1, 2]), 2)",
+    "[ True False]", primitive="NotEqual", method=("not_equal", "ne"),
+)  # fmt: skip
+less = _ordering(
+    "less", jnp.less, "Whether elements of `input` are smaller, with broadcasting.", "less(Tensor([1, 2]), 2)",
+    "[ True False]", method=("less", "lt"), operator="__lt__",
+)  # fmt: skip
+less_equal = _ordering(
+    "less_equal", jnp.less_equal, "Whether elements of `input` are smaller or equal, with broadcasting.",
+    "less_equal(Tensor([1, 3]), 2)", "[ True False]", primitive="LessEqual", method=("less_equal", "le"),
+    operator="__le__",
+)  # fmt: skip
+greater = _ordering(
+    "greater", jnp.greater, "Whether elements of `input` are larger, with broadcasting.", "greater(Tensor([1, 3]), 2)",
+    "[False  True]", method=("greater", "gt"), operator="__gt__",
+)  # fmt: skip
+greater_equal = _ordering(
+    "greater_equal", jnp.greater_equal, "Whether elements of `input` are larger or equal, with broadcasting.",
+    "greater_equal(Tensor([1, 2]), 2)", "[False  True]", primitive="GreaterEqual", method=("greater_equal", "ge"),
+    operator="__ge__",
+)  # fmt: skip
 
 
 @op(
@@ -157,37 +118,18 @@ def array_equal(input: Any, other: Any) -> Any:
 # -- what kind of number ---------------------------------------------------------------------------------
 
 
-@_kind("IsNan", method="isnan")
-def isnan(input: Any) -> Any:
-    """Whether each element is NaN.
-
-    Example:
-        >>> print(isnan(Tensor([float("nan"), 1.0])))
-        [ True False]
-    """
-    return jnp.isnan(input)
-
-
-@_kind("IsInf", method="isinf")
-def isinf(input: Any) -> Any:
-    """Whether each element is infinite.
-
-    Example:
-        >>> print(isinf(Tensor([float("inf"), 1.0])))
-        [ True False]
-    """
-    return jnp.isinf(input)
-
-
-@_kind("IsFinite", method="isfinite")
-def isfinite(input: Any) -> Any:
-    """Whether each element is neither NaN nor infinite.
-
-    Example:
-        >>> print(isfinite(Tensor([float("inf"), 1.0])))
-        [False  True]
-    """
-    return jnp.isfinite(input)
+isnan = _kind(
+    "isnan", jnp.isnan, "Whether each element is NaN.", 'isnan(Tensor([float("nan"), 1.0]))', "[ True False]",
+    primitive="IsNan",
+)  # fmt: skip
+isinf = _kind(
+    "isinf", jnp.isinf, "Whether each element is infinite.", 'isinf(Tensor([float("inf"), 1.0]))', "[ True False]",
+    primitive="IsInf",
+)  # fmt: skip
+isfinite = _kind(
+    "isfinite", jnp.isfinite, "Whether each element is neither NaN nor infinite.",
+    'isfinite(Tensor([float("inf"), 1.0]))', "[False  True]", primitive="IsFinite",
+)  # fmt: skip
 
 
 @op("FloatStatus", no_gradient=_WHY, samples=unary(A, np.array([1.0, np.inf], np.float32)))
@@ -196,37 +138,18 @@ def _float_status(input: Any) -> Any:
     return jnp.any(~jnp.isfinite(input)).reshape(1).astype(jnp.float32)
 
 
-@_kind("IsPosInf", classes=(), method="isposinf")
-def isposinf(input: Any) -> Any:
-    """Whether each element is plus infinity.
-
-    Example:
-        >>> print(isposinf(Tensor([float("inf"), 1.0])))
-        [ True False]
-    """
-    return jnp.isposinf(input)
-
-
-@_kind("IsNegInf", classes=(), method="isneginf")
-def isneginf(input: Any) -> Any:
-    """Whether each element is minus infinity.
-
-    Example:
-        >>> print(isneginf(Tensor([-float("inf"), 1.0])))
-        [ True False]
-    """
-    return jnp.isneginf(input)
-
-
-@_kind("IsReal", classes=(), method="isreal")
-def isreal(input: Any) -> Any:
-    """Whether each element has no imaginary part.
-
-    Example:
-        >>> print(isreal(Tensor([1 + 0j, 1j])))
-        [ True False]
-    """
-    return jnp.isreal(input)
+isposinf = _kind(
+    "isposinf", jnp.isposinf, "Whether each element is plus infinity.", 'isposinf(Tensor([float("inf"), 1.0]))',
+    "[ True False]", primitive="IsPosInf", classes=(),
+)  # fmt: skip
+isneginf = _kind(
+    "isneginf", jnp.isneginf, "Whether each element is minus infinity.", 'isneginf(Tensor([-float("inf"), 1.0]))',
+    "[ True False]", primitive="IsNegInf", classes=(),
+)  # fmt: skip
+isreal = _kind(
+    "isreal", jnp.isreal, "Whether each element has no imaginary part.", "isreal(Tensor([1 + 0j, 1j]))",
+    "[ True False]", primitive="IsReal", classes=(),
+)  # fmt: skip
 
 
 @op("IsIn", classes=(), no_gradient=_WHY, samples=one(INTEGERS, DIVISORS))
@@ -273,8 +196,8 @@ def _equality(primitive: Any, otherwise: bool) -> Any:
     return method
 
 
-Tensor.__eq__ = _equality(equal.primitive, False)  # type: ignore[attr-defined, method-assign]
-Tensor.__ne__ = _equality(not_equal.primitive, True)  # type: ignore[attr-defined, method-assign]
+Tensor.__eq__ = _equality(equal.primitive, False)  # type: ignore[method-assign]
+Tensor.__ne__ = _equality(not_equal.primitive, True)  # type: ignore[method-assign]
 
 
 @op("EqualCount", no_gradient="a number of elements", samples=one(INTEGERS, DIVISORS))

@@ -11,6 +11,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import freeze, operator_class
+from weft.core.describing import told
 from weft.core.dispatch import apply
 from weft.core.primitive import RANDOM, Primitive, Sample
 from weft.core.tensor import Tensor
@@ -84,34 +85,20 @@ def _channels(name: str, x: Tensor, p: float, training: bool, rank: int) -> Tens
     return _drop(name, x, p, training, x.ndim - rank if isinstance(x, Tensor) else 0)
 
 
-def dropout1d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Zero whole channels of (N, C, L) or (C, L) at random.
+def _of_channels(rank: int, shapes: str, given: str, printed: str) -> Any:
+    """The function of a number of dimensions."""
+    name = f"dropout{rank}d"
 
-    Example:
-        >>> print(dropout1d(Tensor([[1.0]]), training=False))
-        [[1.]]
-    """
-    return _channels("dropout1d", input, p, training, 1)
+    def drop(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+        return _channels(name, input, p, training, rank)
 
-
-def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Zero whole channels of (N, C, H, W) or (C, H, W) at random.
-
-    Example:
-        >>> print(dropout2d(Tensor([[[1.0]]]), training=False))
-        [[[1.]]]
-    """
-    return _channels("dropout2d", input, p, training, 2)
+    shown = f"    >>> print({name}(Tensor({given}), training=False))\n    {printed}"
+    return told(drop, name, f"Zero whole channels of {shapes} at random.\n\nExample:\n{shown}")
 
 
-def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Zero whole channels of (N, C, D, H, W) or (C, D, H, W) at random.
-
-    Example:
-        >>> print(dropout3d(Tensor([[[[1.0]]]]), training=False))
-        [[[[1.]]]]
-    """
-    return _channels("dropout3d", input, p, training, 3)
+dropout1d = _of_channels(1, "(N, C, L) or (C, L)", "[[1.0]]", "[[1.]]")
+dropout2d = _of_channels(2, "(N, C, H, W) or (C, H, W)", "[[[1.0]]]", "[[[1.]]]")
+dropout3d = _of_channels(3, "(N, C, D, H, W) or (C, D, H, W)", "[[[[1.0]]]]", "[[[[1.]]]]")
 
 
 #: the bytes of a mask of bits are a multiple of this

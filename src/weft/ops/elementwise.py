@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ from jax import lax
 from weft import dtypes
 from weft.core.declare import op, operator_class
 from weft.ops._kinks import magnitude
+from weft.ops._rows import of_floats, of_one, row
 from weft.ops._rules import floating
 from weft.ops._samples import POSITIVE, UNIT, A, one, positive, unary
 from weft.ops.math import mul, real_div, square, typed_div
@@ -22,33 +24,18 @@ __all__ = [
     "frexp", "copysign",
 ]  # fmt: skip
 
+_row, _of_one, _of_floats = (partial(declare, __name__) for declare in (row, of_one, of_floats))
 
-@op(
-    "Abs",
+
+abs = _of_one(
+    "abs", jnp.abs, "Absolute value of each element.", "abs(Tensor([-1.0, 2.0]))", "[1. 2.]",
     method=("abs", "absolute"),
     gradient=lambda x, out, dout: (mul(dout, conj(sign(x)) if x.dtype.category == 3 else sign(x)),),
-    samples=unary(),
-    elementwise=True,
-)
-def abs(input: Any) -> Any:
-    """Absolute value of each element.
-
-    Example:
-        >>> print(abs(Tensor([-1.0, 2.0])))
-        [1. 2.]
-    """
-    return jnp.abs(input)
-
-
-@op("Sign", method="sign", no_gradient="piecewise constant", samples=unary(), elementwise=True)
-def sign(input: Any) -> Any:
-    """-1, 0 or 1 by the sign of each element.
-
-    Example:
-        >>> print(sign(Tensor([-3.0, 0.0, 2.0])))
-        [-1.  0.  1.]
-    """
-    return jnp.sign(input)
+)  # fmt: skip
+sign: Any = _of_one(
+    "sign", jnp.sign, "-1, 0 or 1 by the sign of each element.", "sign(Tensor([-3.0, 0.0, 2.0]))", "[-1.  0.  1.]",
+    no_gradient="piecewise constant",
+)  # fmt: skip
 
 
 def sgn(input: Any) -> Any:
@@ -61,15 +48,10 @@ def sgn(input: Any) -> Any:
     return sign(input)
 
 
-@op("SignBit", classes=(), method="signbit", no_gradient="bool result", samples=unary(), elementwise=True)
-def signbit(input: Any) -> Any:
-    """Whether the sign bit of each element is set.
-
-    Example:
-        >>> print(signbit(Tensor([-1.0, 2.0])))
-        [ True False]
-    """
-    return jnp.signbit(floating(input))
+signbit = _of_floats(
+    "signbit", jnp.signbit, "Whether the sign bit of each element is set.", "signbit(Tensor([-1.0, 2.0]))",
+    "[ True False]", primitive="SignBit", classes=(), no_gradient="bool result",
+)  # fmt: skip
 
 
 @op("CopySign", classes=(), method="copysign", samples=one(POSITIVE, A), promotes=True, elementwise=True)
@@ -85,159 +67,50 @@ def copysign(x: Any, other: Any) -> Any:
     return jnp.where(jnp.signbit(other), -size, size)
 
 
-@op("Exp", method="exp", gradient=lambda x, out, dout: (mul(dout, out),), samples=unary(), elementwise=True)
-def exp(input: Any) -> Any:
-    """e to the power of each element.
-
-    Example:
-        >>> print(exp(Tensor([0.0])))
-        [1.]
-    """
-    return jnp.exp(floating(input))
-
-
-@op("Exp2", classes=(), method="exp2", samples=unary(), elementwise=True)
-def exp2(input: Any) -> Any:
-    """2 to the power of each element.
-
-    Example:
-        >>> print(exp2(Tensor([3.0])))
-        [8.]
-    """
-    return jnp.exp2(floating(input))
-
-
-@op("Expm1", method="expm1", samples=unary(), elementwise=True)
-def expm1(input: Any) -> Any:
-    """``exp(x) - 1``, precise near zero.
-
-    Example:
-        >>> print(expm1(Tensor([0.0])))
-        [0.]
-    """
-    return jnp.expm1(floating(input))
-
-
-@op("Log", method="log", gradient=lambda x, out, dout: (real_div(dout, x),), samples=positive(), elementwise=True)
-def log(input: Any) -> Any:
-    """Natural logarithm of each element.
-
-    Example:
-        >>> print(log(Tensor([1.0])))
-        [0.]
-    """
-    return jnp.log(floating(input))
-
-
-@op("Log1p", method="log1p", samples=positive(), elementwise=True)
-def log1p(input: Any) -> Any:
-    """``log(1 + x)``, precise near zero.
-
-    Example:
-        >>> print(log1p(Tensor([0.0])))
-        [0.]
-    """
-    return jnp.log1p(floating(input))
-
-
-@op("Log2", classes=(), method="log2", samples=positive(), elementwise=True)
-def log2(input: Any) -> Any:
-    """Logarithm to base 2 of each element.
-
-    Example:
-        >>> print(log2(Tensor([8.0])))
-        [3.]
-    """
-    return jnp.log2(floating(input))
-
-
-@op("Log10", classes=(), method="log10", samples=positive(), elementwise=True)
-def log10(input: Any) -> Any:
-    """Logarithm to base 10 of each element.
-
-    Example:
-        >>> print(log10(Tensor([100.0])))
-        [2.]
-    """
-    return jnp.log10(floating(input))
-
-
-@op(
-    "Sqrt",
-    method="sqrt",
-    gradient=lambda x, out, dout: (real_div(dout, mul(out, 2)),),
-    samples=positive(),
-    elementwise=True,
+exp = _of_floats(
+    "exp", jnp.exp, "e to the power of each element.", "exp(Tensor([0.0]))", "[1.]",
+    gradient=lambda x, out, dout: (mul(dout, out),),
+)  # fmt: skip
+exp2 = _of_floats("exp2", jnp.exp2, "2 to the power of each element.", "exp2(Tensor([3.0]))", "[8.]", classes=())
+expm1 = _of_floats("expm1", jnp.expm1, "``exp(x) - 1``, precise near zero.", "expm1(Tensor([0.0]))", "[0.]")
+log = _of_floats(
+    "log", jnp.log, "Natural logarithm of each element.", "log(Tensor([1.0]))", "[0.]",
+    gradient=lambda x, out, dout: (real_div(dout, x),), samples=positive(),
+)  # fmt: skip
+log1p = _of_floats(
+    "log1p", jnp.log1p, "``log(1 + x)``, precise near zero.", "log1p(Tensor([0.0]))", "[0.]", samples=positive()
 )
-def sqrt(x: Any) -> Any:
-    """Square root of each element.
-
-    Example:
-        >>> print(sqrt(Tensor([4.0, 9.0])))
-        [2. 3.]
-    """
-    return jnp.sqrt(floating(x))
-
-
-@op(
-    "Rsqrt",
-    method="rsqrt",
-    gradient=lambda x, out, dout: (mul(mul(dout, -0.5), mul(out, square(out))),),
-    samples=positive(),
-    elementwise=True,
+log2 = _of_floats(
+    "log2", jnp.log2, "Logarithm to base 2 of each element.", "log2(Tensor([8.0]))", "[3.]",
+    classes=(), samples=positive(),
+)  # fmt: skip
+log10 = _of_floats(
+    "log10", jnp.log10, "Logarithm to base 10 of each element.", "log10(Tensor([100.0]))", "[2.]",
+    classes=(), samples=positive(),
+)  # fmt: skip
+sqrt = _row(
+    "sqrt", lambda x: jnp.sqrt(floating(x)), "Square root of each element.", "sqrt(Tensor([4.0, 9.0]))", "[2. 3.]",
+    gradient=lambda x, out, dout: (real_div(dout, mul(out, 2)),), samples=positive(),
+)  # fmt: skip
+rsqrt = _of_floats(
+    "rsqrt", lax.rsqrt, "One divided by the square root of each element.", "rsqrt(Tensor([4.0]))", "[0.5]",
+    gradient=lambda x, out, dout: (mul(mul(dout, -0.5), mul(out, square(out))),), samples=positive(),
+)  # fmt: skip
+cbrt = _of_floats(
+    "cbrt", jnp.cbrt, "Cube root of each element.", "cbrt(Tensor([8.0]))", "[2.]", classes=(), samples=positive()
 )
-def rsqrt(input: Any) -> Any:
-    """One divided by the square root of each element.
-
-    Example:
-        >>> print(rsqrt(Tensor([4.0])))
-        [0.5]
-    """
-    return lax.rsqrt(floating(input))
-
-
-@op("Cbrt", classes=(), method="cbrt", samples=positive(), elementwise=True)
-def cbrt(input: Any) -> Any:
-    """Cube root of each element.
-
-    Example:
-        >>> print(cbrt(Tensor([8.0])))
-        [2.]
-    """
-    return jnp.cbrt(floating(input))
-
-
-@op("Floor", method="floor", no_gradient="piecewise constant", samples=unary(), elementwise=True)
-def floor(input: Any) -> Any:
-    """Round each element down.
-
-    Example:
-        >>> print(floor(Tensor([1.7, -1.2])))
-        [ 1. -2.]
-    """
-    return jnp.floor(input).astype(input.dtype)
-
-
-@op("Ceil", method="ceil", no_gradient="piecewise constant", samples=unary(), elementwise=True)
-def ceil(input: Any) -> Any:
-    """Round each element up.
-
-    Example:
-        >>> print(ceil(Tensor([1.2, -1.7])))
-        [ 2. -1.]
-    """
-    return jnp.ceil(input).astype(input.dtype)
-
-
-@op("Trunc", method=("trunc", "fix"), no_gradient="piecewise constant", samples=unary(), elementwise=True)
-def trunc(input: Any) -> Any:
-    """Round each element toward zero.
-
-    Example:
-        >>> print(trunc(Tensor([1.7, -1.7])))
-        [ 1. -1.]
-    """
-    return jnp.trunc(input).astype(input.dtype)
+floor = _row(
+    "floor", lambda input: jnp.floor(input).astype(input.dtype), "Round each element down.",
+    "floor(Tensor([1.7, -1.2]))", "[ 1. -2.]", no_gradient="piecewise constant",
+)  # fmt: skip
+ceil = _row(
+    "ceil", lambda input: jnp.ceil(input).astype(input.dtype), "Round each element up.", "ceil(Tensor([1.2, -1.7]))",
+    "[ 2. -1.]", no_gradient="piecewise constant",
+)  # fmt: skip
+trunc = _row(
+    "trunc", lambda input: jnp.trunc(input).astype(input.dtype), "Round each element toward zero.",
+    "trunc(Tensor([1.7, -1.7]))", "[ 1. -1.]", method=("trunc", "fix"), no_gradient="piecewise constant",
+)  # fmt: skip
 
 
 @op("Round", classes=(), no_gradient="piecewise constant", samples=unary(decimals=0), elementwise=True)
@@ -251,15 +124,10 @@ def round(input: Any, *, decimals: int = 0) -> Any:
     return jnp.round(input, decimals)
 
 
-@op("Rint", no_gradient="piecewise constant", samples=unary(), elementwise=True)
-def rint(input: Any) -> Any:
-    """Round each element to the nearest integer, halves to even.
-
-    Example:
-        >>> print(rint(Tensor([1.5, 2.5])))
-        [2. 2.]
-    """
-    return jnp.rint(floating(input))
+rint = _of_floats(
+    "rint", jnp.rint, "Round each element to the nearest integer, halves to even.", "rint(Tensor([1.5, 2.5]))",
+    "[2. 2.]", no_gradient="piecewise constant", method=(),
+)  # fmt: skip
 
 
 def frac(x: Any) -> Any:
@@ -286,26 +154,14 @@ def logit(input: Any, *, eps: float | None = None) -> Any:
     return jnp.log(input / (1 - input))
 
 
-@op("Deg2Rad", classes=(), method="deg2rad", samples=unary(), elementwise=True)
-def deg2rad(x: Any) -> Any:
-    """Degrees to radians.
-
-    Example:
-        >>> print(deg2rad(Tensor([0.0])))
-        [0.]
-    """
-    return jnp.deg2rad(floating(x))
-
-
-@op("Rad2Deg", classes=(), method="rad2deg", samples=unary(), elementwise=True)
-def rad2deg(x: Any) -> Any:
-    """Radians to degrees.
-
-    Example:
-        >>> print(rad2deg(Tensor([0.0])))
-        [0.]
-    """
-    return jnp.rad2deg(floating(x))
+deg2rad = _row(
+    "deg2rad", lambda x: jnp.deg2rad(floating(x)), "Degrees to radians.", "deg2rad(Tensor([0.0]))", "[0.]",
+    primitive="Deg2Rad", classes=(),
+)  # fmt: skip
+rad2deg = _row(
+    "rad2deg", lambda x: jnp.rad2deg(floating(x)), "Radians to degrees.", "rad2deg(Tensor([0.0]))", "[0.]",
+    primitive="Rad2Deg", classes=(),
+)  # fmt: skip
 
 
 @op(
@@ -352,48 +208,22 @@ def frexp(input: Any) -> Any:
 _COMPLEX = A.astype(np.complex64) + 1j * POSITIVE
 
 
-@op("Real", method="real", samples=one(_COMPLEX, differentiable=False), elementwise=True)
-def real(input: Any) -> Any:
-    """Real part of each element.
-
-    Example:
-        >>> print(real(Tensor([1 + 2j])))
-        [1.]
-    """
-    return jnp.real(input)
-
-
-@op("Imag", method="imag", samples=one(_COMPLEX, differentiable=False), elementwise=True)
-def imag(input: Any) -> Any:
-    """Imaginary part of each element.
-
-    Example:
-        >>> print(imag(Tensor([1 + 2j])))
-        [2.]
-    """
-    return jnp.imag(input)
-
-
-@op("Conj", method="conj", samples=one(_COMPLEX, differentiable=False), elementwise=True)
-def conj(input: Any) -> Any:
-    """Complex conjugate of each element.
-
-    Example:
-        >>> print(conj(Tensor([1 + 2j])))
-        [1.-2.j]
-    """
-    return jnp.conj(input)
-
-
-@op("Angle", method="angle", samples=one(_COMPLEX, differentiable=False), elementwise=True)
-def angle(input: Any) -> Any:
-    """Angle of each complex element, in radians.
-
-    Example:
-        >>> print(angle(Tensor([1 + 0j])))
-        [0.]
-    """
-    return jnp.angle(input)
+real = _of_one(
+    "real", jnp.real, "Real part of each element.", "real(Tensor([1 + 2j]))", "[1.]",
+    samples=one(_COMPLEX, differentiable=False),
+)  # fmt: skip
+imag = _of_one(
+    "imag", jnp.imag, "Imaginary part of each element.", "imag(Tensor([1 + 2j]))", "[2.]",
+    samples=one(_COMPLEX, differentiable=False),
+)  # fmt: skip
+conj: Any = _of_one(
+    "conj", jnp.conj, "Complex conjugate of each element.", "conj(Tensor([1 + 2j]))", "[1.-2.j]",
+    samples=one(_COMPLEX, differentiable=False),
+)  # fmt: skip
+angle = _of_one(
+    "angle", jnp.angle, "Angle of each complex element, in radians.", "angle(Tensor([1 + 0j]))", "[0.]",
+    samples=one(_COMPLEX, differentiable=False),
+)  # fmt: skip
 
 
 @op("Complex", classes=("Complex",), samples=one(A, POSITIVE, differentiable=False), elementwise=True)

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
+# modules of whose names `weft.ops` has a function
+import weft.ops.matmul as matmul
+import weft.ops.padding as padding
+import weft.ops.shape as shapes
 from weft import dtypes
 from weft.core.declare import operator_class
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
-from weft.ops import activation, compare, create, cumulative, joining, math, matmul, padding, pool, random
+from weft.ops import activation, compare, create, cumulative, joining, math, pool, random
 from weft.ops import loss as losses
-from weft.ops import shape as shapes
 from weft.ops.binary import float_power
 from weft.ops.state import dyn_shape
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import op
-from weft.core.describing import described
+from weft.core.describing import described, told
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
@@ -151,206 +151,56 @@ def _from_real(name: str, x: Tensor, steps: Any, last: tuple[int, int], way: str
     return x
 
 
-def _by_axis(name: str, input: Any, n: Any, dim: Any, norm: Any) -> Tensor:
-    return _by_axes(name, input, None if n is None else (_length(name, n),), (dim,), norm)
+def _along_one(name: str, sentence: str, given: str, printed: str) -> Any:
+    """The function that a name says, along one axis."""
+
+    def transform(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+        return _by_axes(name, input, None if n is None else (_length(name, n),), (dim,), norm)
+
+    example = f"Example:\n    >>> print({name}(Tensor([{given}])))\n    [{printed}]"
+    return _ONE(told(transform, name, f"{sentence.format('an axis', 'n')}.\n\n{example}"))
 
 
-@_ONE
-def fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The Fourier transform along an axis.
+def _along_axes(name: str, sentence: str, given: str, printed: str) -> Any:
+    """The function that a name says, along the last two axes, or all, unless it is told others."""
+    usual, where = ((-2, -1), "two axes") if name.endswith("2") else (None, "several axes")
 
-    Example:
-        >>> print(fft(Tensor([1.0, 2.0])))
-        [ 3.+0.j -1.+0.j]
-    """
-    return _by_axis("fft", input, n, dim, norm)
+    def transform(input: Any, s: Any = None, dim: Any = usual, norm: str | None = None) -> Any:
+        return _by_axes(name, input, s, dim, norm)
 
-
-@_SEVERAL
-def fft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The Fourier transform along two axes.
-
-    Example:
-        >>> print(fft2(Tensor([[1.0, 2.0]])))
-        [[ 3.+0.j -1.+0.j]]
-    """
-    return _by_axes("fft2", input, s, dim, norm)
+    example = f"Example:\n    >>> print({name}(Tensor([[{given}]])))\n    [[{printed}]]"
+    return _SEVERAL(told(transform, name, f"{sentence.format(where, 's')}.\n\n{example}"))
 
 
-@_SEVERAL
-def fftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The Fourier transform along several axes.
-
-    Example:
-        >>> print(fftn(Tensor([[1.0, 2.0]])))
-        [[ 3.+0.j -1.+0.j]]
-    """
-    return _by_axes("fftn", input, s, dim, norm)
-
-
-@_ONE
-def ifft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The inverse of the Fourier transform along an axis.
-
-    Example:
-        >>> print(ifft(Tensor([3.0, -1.0])))
-        [1.+0.j 2.+0.j]
-    """
-    return _by_axis("ifft", input, n, dim, norm)
-
-
-@_SEVERAL
-def ifft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of the Fourier transform along two axes.
-
-    Example:
-        >>> print(ifft2(Tensor([[3.0, -1.0]])))
-        [[1.+0.j 2.+0.j]]
-    """
-    return _by_axes("ifft2", input, s, dim, norm)
-
-
-@_SEVERAL
-def ifftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The inverse of the Fourier transform along several axes.
-
-    Example:
-        >>> print(ifftn(Tensor([[3.0, -1.0]])))
-        [[1.+0.j 2.+0.j]]
-    """
-    return _by_axes("ifftn", input, s, dim, norm)
-
-
-@_ONE
-def rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The half of the Fourier transform of real numbers that says all of it, along an axis.
-
-    Example:
-        >>> print(rfft(Tensor([1.0, 2.0])))
-        [ 3.+0.j -1.+0.j]
-    """
-    return _by_axis("rfft", input, n, dim, norm)
-
-
-@_SEVERAL
-def rfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The half of the Fourier transform of real numbers that says all of it, along two axes.
-
-    Example:
-        >>> print(rfft2(Tensor([[1.0, 2.0]])))
-        [[ 3.+0.j -1.+0.j]]
-    """
-    return _by_axes("rfft2", input, s, dim, norm)
-
-
-@_SEVERAL
-def rfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The half of the Fourier transform of real numbers that says all of it, along several axes.
-
-    Example:
-        >>> print(rfftn(Tensor([[1.0, 2.0]])))
-        [[ 3.+0.j -1.+0.j]]
-    """
-    return _by_axes("rfftn", input, s, dim, norm)
-
-
-@_ONE
-def irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The real numbers that have a half of a Fourier transform, along an axis; without `n` of even length.
-
-    Example:
-        >>> print(irfft(Tensor([3.0, -1.0])))
-        [1. 2.]
-    """
-    return _by_axis("irfft", input, n, dim, norm)
-
-
-@_SEVERAL
-def irfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The real numbers that have a half of a Fourier transform, along two axes; without `s` of even length.
-
-    Example:
-        >>> print(irfft2(Tensor([[3.0, -1.0]])))
-        [[1. 2.]]
-    """
-    return _by_axes("irfft2", input, s, dim, norm)
-
-
-@_SEVERAL
-def irfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The real numbers that have a half of a Fourier transform, along several axes; without `s` of even length.
-
-    Example:
-        >>> print(irfftn(Tensor([[3.0, -1.0]])))
-        [[1. 2.]]
-    """
-    return _by_axes("irfftn", input, s, dim, norm)
-
-
-@_ONE
-def hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The Fourier transform, which is real, of the numbers of which a Hermitian half is given, along an axis.
-
-    Example:
-        >>> print(hfft(Tensor([1.0, 2.0])))
-        [ 3. -1.]
-    """
-    return _by_axis("hfft", input, n, dim, norm)
-
-
-@_SEVERAL
-def hfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The Fourier transform, which is real, of the numbers of which a Hermitian half is given, along two axes.
-
-    Example:
-        >>> print(hfft2(Tensor([[1.0, 2.0]])))
-        [[ 3. -1.]]
-    """
-    return _by_axes("hfft2", input, s, dim, norm)
-
-
-@_SEVERAL
-def hfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The Fourier transform, which is real, of the numbers of which a Hermitian half is given, along several axes.
-
-    Example:
-        >>> print(hfftn(Tensor([[1.0, 2.0]])))
-        [[ 3. -1.]]
-    """
-    return _by_axes("hfftn", input, s, dim, norm)
-
-
-@_ONE
-def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The half of the inverse Fourier transform of real numbers that says all of it, along an axis.
-
-    Example:
-        >>> print(ihfft(Tensor([3.0, -1.0])))
-        [1.-0.j 2.-0.j]
-    """
-    return _by_axis("ihfft", input, n, dim, norm)
-
-
-@_SEVERAL
-def ihfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The half of the inverse Fourier transform of real numbers that says all of it, along two axes.
-
-    Example:
-        >>> print(ihfft2(Tensor([[3.0, -1.0]])))
-        [[1.-0.j 2.-0.j]]
-    """
-    return _by_axes("ihfft2", input, s, dim, norm)
-
-
-@_SEVERAL
-def ihfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The half of the inverse Fourier transform of real numbers that says all of it, along several axes.
-
-    Example:
-        >>> print(ihfftn(Tensor([[3.0, -1.0]])))
-        [[1.-0.j 2.-0.j]]
-    """
-    return _by_axes("ihfftn", input, s, dim, norm)
+# what each transform gives, and the example that each of its three functions shows
+_FFT: Final = ("The Fourier transform along {0}", "1.0, 2.0", " 3.+0.j -1.+0.j")
+_IFFT: Final = ("The inverse of the Fourier transform along {0}", "3.0, -1.0", "1.+0.j 2.+0.j")
+_RFFT: Final = (
+    "The half of the Fourier transform of real numbers that says all of it, along {0}", "1.0, 2.0", " 3.+0.j -1.+0.j"
+)  # fmt: skip
+_IRFFT: Final = (
+    "The real numbers that have a half of a Fourier transform, along {0}; without `{1}` of even length", "3.0, -1.0",
+    "1. 2.",
+)  # fmt: skip
+_HFFT: Final = (
+    "The Fourier transform, which is real, of the numbers of which a Hermitian half is given, along {0}", "1.0, 2.0",
+    " 3. -1.",
+)  # fmt: skip
+_IHFFT: Final = (
+    "The half of the inverse Fourier transform of real numbers that says all of it, along {0}", "3.0, -1.0",
+    "1.-0.j 2.-0.j",
+)  # fmt: skip
+fft, fft2, fftn = _along_one("fft", *_FFT), _along_axes("fft2", *_FFT), _along_axes("fftn", *_FFT)
+ifft, ifft2, ifftn = _along_one("ifft", *_IFFT), _along_axes("ifft2", *_IFFT), _along_axes("ifftn", *_IFFT)
+rfft, rfft2, rfftn = _along_one("rfft", *_RFFT), _along_axes("rfft2", *_RFFT), _along_axes("rfftn", *_RFFT)
+irfft, irfft2 = _along_one("irfft", *_IRFFT), _along_axes("irfft2", *_IRFFT)
+irfftn = _along_axes("irfftn", *_IRFFT)
+hfft, hfft2, hfftn = _along_one("hfft", *_HFFT), _along_axes("hfft2", *_HFFT), _along_axes("hfftn", *_HFFT)
+ihfft, ihfft2, ihfftn = (
+    _along_one("ihfft", *_IHFFT),
+    _along_axes("ihfft2", *_IHFFT),
+    _along_axes("ihfftn", *_IHFFT),
+)
 
 
 def _frequencies(name: str, n: Any, d: Any, dtype: Any, make: Any) -> Tensor:
@@ -359,20 +209,22 @@ def _frequencies(name: str, n: Any, d: Any, dtype: Any, make: Any) -> Tensor:
     return Tensor(make(_length(name, n), float(d)), dtypes.float32 if dtype is None else dtype)
 
 
+_FREQUENCIES: Final = described(
+    d="distance of the samples.",
+    dtype="element type; float32 by default.",
+    raises="TypeError: `n` is no int.\nValueError: `n` is less than 1.",
+)
+
+
+@_FREQUENCIES
 def fftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
     """The frequencies of a Fourier transform, in its order.
 
     Args:
         n: its length.
-        d: distance of the samples.
-        dtype: element type; float32 by default.
 
     Returns:
         Tensor: (n,).
-
-    Raises:
-        TypeError: `n` is no int.
-        ValueError: `n` is less than 1.
 
     Example:
         >>> print(fftfreq(4))
@@ -381,20 +233,15 @@ def fftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
     return _frequencies("fftfreq", n, d, dtype, np.fft.fftfreq)
 
 
+@_FREQUENCIES
 def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
     """The frequencies of a Fourier transform of real numbers, in its order.
 
     Args:
         n: length of the real numbers.
-        d: distance of the samples.
-        dtype: element type; float32 by default.
 
     Returns:
         Tensor: (n // 2 + 1,).
-
-    Raises:
-        TypeError: `n` is no int.
-        ValueError: `n` is less than 1.
 
     Example:
         >>> print(rfftfreq(4))
@@ -412,19 +259,17 @@ def _shifted(name: str, input: Any, dim: Any, sign: int) -> Tensor:
     return roll(input, shifts, axes) if axes else input
 
 
+_SHIFTED: Final = described(
+    input="tensor.",
+    dim="the axis, or axes; None for all.",
+    returns="Tensor: like `input`.",
+    raises="TypeError: `input` is no tensor.\nValueError: there is no such axis.",
+)
+
+
+@_SHIFTED
 def fftshift(input: Any, dim: Any = None) -> Any:
     """A spectrum with the frequency zero in the middle.
-
-    Args:
-        input: tensor.
-        dim: the axis, or axes; None for all.
-
-    Returns:
-        Tensor: like `input`.
-
-    Raises:
-        TypeError: `input` is no tensor.
-        ValueError: there is no such axis.
 
     Example:
         >>> print(fftshift(Tensor([0, 1, 2, -2, -1])))
@@ -433,19 +278,9 @@ def fftshift(input: Any, dim: Any = None) -> Any:
     return _shifted("fftshift", input, dim, 1)
 
 
+@_SHIFTED
 def ifftshift(input: Any, dim: Any = None) -> Any:
     """A spectrum in the order of a transform, of one with the frequency zero in the middle.
-
-    Args:
-        input: tensor.
-        dim: the axis, or axes; None for all.
-
-    Returns:
-        Tensor: like `input`.
-
-    Raises:
-        TypeError: `input` is no tensor.
-        ValueError: there is no such axis.
 
     Example:
         >>> print(ifftshift(Tensor([-2, -1, 0, 1, 2])))

@@ -12,6 +12,7 @@ from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.conversion import converted
 from weft.core.declare import op, operator_class
+from weft.core.describing import told
 from weft.core.primitive import Sample
 from weft.core.run_number import shown
 from weft.core.tensor import Tensor
@@ -694,34 +695,20 @@ def unsorted_segment_sum(input_x: Any, segment_ids: Any, num_segments: int) -> A
     return _segment(input_x, segment_ids, num_segments=num_segments, reduction="add")
 
 
-def unsorted_segment_max(x: Any, segment_ids: Any, num_segments: int) -> Any:
-    """Largest row elements of each segment.
+def _of_segments(word: str, reduction: str, sentence: str, printed: str) -> Any:
+    """The function that reduces the rows of each segment."""
+    name = f"unsorted_segment_{word}"
 
-    Example:
-        >>> print(unsorted_segment_max(Tensor([1, 2, 3]), Tensor([0, 1, 0]), 2))
-        [3 2]
-    """
-    return _segment(x, segment_ids, num_segments=num_segments, reduction="max")
+    def compute(x: Any, segment_ids: Any, num_segments: int) -> Any:
+        return _segment(x, segment_ids, num_segments=num_segments, reduction=reduction)
 
-
-def unsorted_segment_min(x: Any, segment_ids: Any, num_segments: int) -> Any:
-    """Smallest row elements of each segment.
-
-    Example:
-        >>> print(unsorted_segment_min(Tensor([1, 2, 3]), Tensor([0, 1, 0]), 2))
-        [1 2]
-    """
-    return _segment(x, segment_ids, num_segments=num_segments, reduction="min")
+    shown = f"    >>> print({name}(Tensor([1, 2, 3]), Tensor([0, 1, 0]), 2))\n    {printed}"
+    return told(compute, name, f"{sentence}\n\nExample:\n{shown}")
 
 
-def unsorted_segment_prod(x: Any, segment_ids: Any, num_segments: int) -> Any:
-    """Product of the rows of each segment.
-
-    Example:
-        >>> print(unsorted_segment_prod(Tensor([1, 2, 3]), Tensor([0, 1, 0]), 2))
-        [3 2]
-    """
-    return _segment(x, segment_ids, num_segments=num_segments, reduction="mul")
+unsorted_segment_max = _of_segments("max", "max", "Largest row elements of each segment.", "[3 2]")
+unsorted_segment_min = _of_segments("min", "min", "Smallest row elements of each segment.", "[1 2]")
+unsorted_segment_prod = _of_segments("prod", "mul", "Product of the rows of each segment.", "[3 2]")
 
 
 def _scatter_elements_operator(data: Any, indices: Any, updates: Any, axis: int = 0, reduction: str = "none") -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.core.describing import described
+from weft.core.describing import described, told
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
 from weft.ops.state import stop_gradient
@@ -59,15 +59,19 @@ def clamp_(input: Any, min: Any = None, max: Any = None) -> Any:
     return _a_tensor("clamp_", input).clamp_(min, max)
 
 
-@_WRITTEN
-def erfinv_(input: Any) -> Any:
-    """`erfinv` in place.
+def _same_in_place(name: str, sentence: str, method: str, given: str, printed: str) -> Any:
+    """A function without settings that is a Tensor method in place."""
 
-    Example:
-        >>> print(erfinv_(Tensor([0.0])))
-        [0.]
-    """
-    return _a_tensor("erfinv_", input).erfinv_()
+    def write(input: Any) -> Any:
+        return getattr(_a_tensor(name, input), method)()
+
+    return _WRITTEN(told(write, name, f"{sentence}\n\nExample:\n    >>> print({name}(Tensor({given})))\n    {printed}"))
+
+
+erfinv_ = _same_in_place("erfinv_", "`erfinv` in place.", "erfinv_", "[0.0]", "[0.]")
+inplace_sigmoid = _same_in_place("inplace_sigmoid", "`sigmoid` in place.", "sigmoid_", "[0.0]", "[0.5]")
+tanh_ = _same_in_place("tanh_", "`tanh` in place.", "tanh_", "[0.0]", "[0.]")
+zero_ = _same_in_place("zero_", "Fill a tensor with zeros.", "zero_", "[5.0]", "[0.]")
 
 
 @_WRITTEN
@@ -82,17 +86,6 @@ def exponential_(input: Any, lambd: float = 1, *, generator: Any = None) -> Any:
         [ True]
     """
     return _a_tensor("exponential_", input, generator).exponential_(lambd)
-
-
-@_WRITTEN
-def inplace_sigmoid(input: Any) -> Any:
-    """`sigmoid` in place.
-
-    Example:
-        >>> print(inplace_sigmoid(Tensor([0.0])))
-        [0.5]
-    """
-    return _a_tensor("inplace_sigmoid", input).sigmoid_()
 
 
 @_WRITTEN
@@ -155,17 +148,6 @@ def stop_gradient_(input: Any) -> Any:
 
 
 @_WRITTEN
-def tanh_(input: Any) -> Any:
-    """`tanh` in place.
-
-    Example:
-        >>> print(tanh_(Tensor([0.0])))
-        [0.]
-    """
-    return _a_tensor("tanh_", input).tanh_()
-
-
-@_WRITTEN
 def uniform_(input: Any, from_: Any = 0, to: Any = 1, *, generator: Any = None) -> Any:
     """Fill a tensor with numbers of a uniform distribution.
 
@@ -178,14 +160,3 @@ def uniform_(input: Any, from_: Any = 0, to: Any = 1, *, generator: Any = None) 
         [2.]
     """
     return _a_tensor("uniform_", input, generator).uniform_(from_, to)
-
-
-@_WRITTEN
-def zero_(input: Any) -> Any:
-    """Fill a tensor with zeros.
-
-    Example:
-        >>> print(zero_(Tensor([5.0])))
-        [0.]
-    """
-    return _a_tensor("zero_", input).zero_()

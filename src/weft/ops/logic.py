@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op, operator_class
+from weft.core.declare import operator_class
+from weft.ops._rows import of_one, of_pairs, row
 from weft.ops._rules import broadcastable, of_one_type, operands
 from weft.ops._samples import DIVISORS, FLAGS, INTEGERS, pairs, unary
 
@@ -19,8 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 _WHY = "bool result"
-#: logic of two operands
-_of_flags = partial(op, no_gradient=_WHY, samples=pairs(FLAGS, ~FLAGS, False), commutative=True, elementwise=True)
+_INTEGER_RESULT = "integer result"
 
 # -- logic -----------------------------------------------------------------------------------------------
 
@@ -30,48 +30,33 @@ def _logical(name: str, *arrays: Any) -> Any:
     return [a.astype(jnp.bool_) for a in arrays]
 
 
-@_of_flags("LogicalAnd", method="logical_and")
-def logical_and(input: Any, other: Any) -> Any:
-    """Whether both elements are true (nonzero).
-
-    Example:
-        >>> print(logical_and(Tensor([True, True]), Tensor([True, False])))
-        [ True False]
-    """
-    return jnp.logical_and(*_logical("logical_and", input, other))
-
-
-@_of_flags("LogicalOr", method="logical_or")
-def logical_or(input: Any, other: Any) -> Any:
-    """Whether either element is true (nonzero).
-
-    Example:
-        >>> print(logical_or(Tensor([True, False]), Tensor([False, False])))
-        [ True False]
-    """
-    return jnp.logical_or(*_logical("logical_or", input, other))
-
-
-@_of_flags("LogicalXor", method="logical_xor")
-def logical_xor(input: Any, other: Any) -> Any:
-    """Whether exactly one element is true (nonzero).
-
-    Example:
-        >>> print(logical_xor(Tensor([True, True]), Tensor([True, False])))
-        [False  True]
-    """
-    return jnp.logical_xor(*_logical("logical_xor", input, other))
-
-
-@op("LogicalNot", method="logical_not", no_gradient=_WHY, samples=unary(FLAGS), elementwise=True)
-def logical_not(input: Any) -> Any:
-    """Whether each element is false (zero).
-
-    Example:
-        >>> print(logical_not(Tensor([True, False])))
-        [False  True]
-    """
-    return jnp.logical_not(input)
+_of_flags = partial(
+    of_pairs,
+    __name__,
+    prepared=_logical,
+    no_gradient=_WHY,
+    samples=pairs(FLAGS, ~FLAGS, False),
+    promotes=False,
+    commutative=True,
+)
+logical_and = _of_flags(
+    "logical_and", jnp.logical_and, "Whether both elements are true (nonzero).",
+    "logical_and(Tensor([True, True]), Tensor([True, False]))", "[ True False]", primitive="LogicalAnd",
+)  # fmt: skip
+logical_or = _of_flags(
+    "logical_or", jnp.logical_or, "Whether either element is true (nonzero).",
+    "logical_or(Tensor([True, False]), Tensor([False, False]))", "[ True False]", primitive="LogicalOr",
+)  # fmt: skip
+logical_xor = _of_flags(
+    "logical_xor", jnp.logical_xor, "Whether exactly one element is true (nonzero).",
+    "logical_xor(Tensor([True, True]), Tensor([True, False]))", "[False  True]", primitive="LogicalXor",
+)  # fmt: skip
+logical_not = of_one(
+    __name__,
+    "logical_not", jnp.logical_not, "Whether each element is false (zero).",
+    "logical_not(Tensor([True, False]))", "[False  True]", primitive="LogicalNot", no_gradient=_WHY,
+    samples=unary(FLAGS),
+)  # fmt: skip
 
 
 # -- bits ------------------------------------------------------------------------------------------------
@@ -84,90 +69,53 @@ def _bits(name: str, *arrays: Any) -> Any:
     return arrays
 
 
-_INTEGER_RESULT = "integer result"
-#: logic of bits of two operands
+def _bits_of_one_type(name: str, *arrays: Any) -> Any:
+    of_one_type(name, *arrays)
+    return _bits(name, *arrays)
+
+
 _of_bits = partial(
-    op,
+    of_pairs,
+    __name__,
+    prepared=_bits,
     no_gradient=_INTEGER_RESULT,
     samples=pairs(INTEGERS, DIVISORS, False),
-    promotes=True,
     commutative=True,
-    elementwise=True,
 )
-#: shifts of bits
 _shift = partial(
-    op, no_gradient=_INTEGER_RESULT, samples=pairs(INTEGERS, np.abs(DIVISORS), False), promotes=True, elementwise=True
+    of_pairs,
+    __name__,
+    prepared=_bits_of_one_type,
+    no_gradient=_INTEGER_RESULT,
+    samples=pairs(INTEGERS, np.abs(DIVISORS), False),
 )
-
-
-@_of_bits("BitwiseAnd", method="bitwise_and", operator="__and__", reflected="__rand__")
-def bitwise_and(input: Any, other: Any) -> Any:
-    """And of the bits; the logical and of bools.
-
-    Example:
-        >>> print(bitwise_and(Tensor([6, 5]), 3))
-        [2 1]
-    """
-    return jnp.bitwise_and(*_bits("bitwise_and", input, other))
-
-
-@_of_bits("BitwiseOr", method="bitwise_or", operator="__or__", reflected="__ror__")
-def bitwise_or(input: Any, other: Any) -> Any:
-    """Or of the bits; the logical or of bools.
-
-    Example:
-        >>> print(bitwise_or(Tensor([6, 5]), 3))
-        [7 7]
-    """
-    return jnp.bitwise_or(*_bits("bitwise_or", input, other))
-
-
-@_of_bits("BitwiseXor", method="bitwise_xor", operator="__xor__", reflected="__rxor__")
-def bitwise_xor(input: Any, other: Any) -> Any:
-    """Exclusive or of the bits; the logical one of bools.
-
-    Example:
-        >>> print(bitwise_xor(Tensor([6, 5]), 3))
-        [5 6]
-    """
-    return jnp.bitwise_xor(*_bits("bitwise_xor", input, other))
-
-
-@op("Invert", method=("bitwise_not", "invert"), no_gradient=_INTEGER_RESULT, samples=unary(INTEGERS), elementwise=True)
-def invert(x: Any) -> Any:
-    """Every bit flipped; the logical not of bools.
-
-    Example:
-        >>> print(invert(Tensor([0, 1])))
-        [-1 -2]
-    """
-    return jnp.invert(*_bits("invert", x))
-
-
-@_shift("LeftShift", method="bitwise_left_shift", operator="__lshift__", reflected="__rlshift__")
-def bitwise_left_shift(input: Any, other: Any) -> Any:
-    """Bits shifted to the left.
-
-    Example:
-        >>> print(bitwise_left_shift(Tensor([1, 2]), 2))
-        [4 8]
-    """
-    of_one_type("bitwise_left_shift", input, other)
-    return jnp.left_shift(*_bits("bitwise_left_shift", input, other))
-
-
-@_shift("RightShift", method="bitwise_right_shift", operator="__rshift__", reflected="__rrshift__")
-def bitwise_right_shift(input: Any, other: Any) -> Any:
-    """Bits shifted to the right, keeping the sign.
-
-    Example:
-        >>> print(bitwise_right_shift(Tensor([8, 5]), 2))
-        [2 1]
-    """
-    of_one_type("bitwise_right_shift", input, other)
-    return jnp.right_shift(*_bits("bitwise_right_shift", input, other))
-
-
+bitwise_and = _of_bits(
+    "bitwise_and", jnp.bitwise_and, "And of the bits; the logical and of bools.", "bitwise_and(Tensor([6, 5]), 3)",
+    "[2 1]", primitive="BitwiseAnd", operator="__and__", reflected="__rand__",
+)  # fmt: skip
+bitwise_or = _of_bits(
+    "bitwise_or", jnp.bitwise_or, "Or of the bits; the logical or of bools.", "bitwise_or(Tensor([6, 5]), 3)", "[7 7]",
+    primitive="BitwiseOr", operator="__or__", reflected="__ror__",
+)  # fmt: skip
+bitwise_xor = _of_bits(
+    "bitwise_xor", jnp.bitwise_xor, "Exclusive or of the bits; the logical one of bools.",
+    "bitwise_xor(Tensor([6, 5]), 3)", "[5 6]", primitive="BitwiseXor", operator="__xor__", reflected="__rxor__",
+)  # fmt: skip
+invert = row(
+    __name__,
+    "invert", lambda x: jnp.invert(*_bits("invert", x)), "Every bit flipped; the logical not of bools.",
+    "invert(Tensor([0, 1]))", "[-1 -2]", method=("bitwise_not", "invert"), no_gradient=_INTEGER_RESULT,
+    samples=unary(INTEGERS),
+)  # fmt: skip
+bitwise_left_shift = _shift(
+    "bitwise_left_shift", jnp.left_shift, "Bits shifted to the left.", "bitwise_left_shift(Tensor([1, 2]), 2)", "[4 8]",
+    primitive="LeftShift", operator="__lshift__", reflected="__rlshift__",
+)  # fmt: skip
+bitwise_right_shift = _shift(
+    "bitwise_right_shift", jnp.right_shift, "Bits shifted to the right, keeping the sign.",
+    "bitwise_right_shift(Tensor([8, 5]), 2)", "[2 1]", primitive="RightShift", operator="__rshift__",
+    reflected="__rrshift__",
+)  # fmt: skip
 bitwise_not = invert
 
 operator_class("BitwiseNot", invert)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ from jax import lax
 
 from weft.core.declare import Declaration, add_method, op, operator_class
 from weft.core.describing import described
+from weft.ops._rows import of_one, of_pairs
 from weft.ops._rules import floating, operands, promoted, tensor
 from weft.ops._samples import POSITIVE, A, B, integer_pairs, one, pairs, unary
 
@@ -43,12 +45,7 @@ def _remainder(name: str, **traits: Any) -> Declaration:
     return _binary(name, lambda: [sample for samples in _MIXED for sample in samples()], **traits)
 
 
-def _unary(name: str, **traits: Any) -> Declaration:
-    """Declare arithmetic of one operand."""
-    return op(name, samples=unary(), elementwise=True, describe=_ONE, **traits)
-
-
-def _exact(input: Any, other: Any) -> Any:
+def _kept_apart(input: Any, other: Any) -> tuple[Any, Any]:
     """Operands of which XLA must not know that one is a constant, where they may be Python numbers.
 
     It makes ``x`` of ``x + 0``, also for ``-0.0``, multiplies by ``1 / c`` for ``x / c`` and by ``c * d`` for
@@ -58,23 +55,21 @@ def _exact(input: Any, other: Any) -> Any:
     return lax.optimization_barrier((input, other)) if is_number else (input, other)
 
 
-@_binary(
-    "Add",
-    operator="__add__",
-    reflected="__radd__",
-    classes=("Add", "TensorAdd"),
-    gradient=lambda x, y, out, dout: (dout, dout),
-    commutative=True,
-)
-def add(input: Any, other: Any) -> Any:
-    """Add elementwise, with broadcasting.
+def _exact(name: str, *arrays: Any) -> tuple[Any, Any]:
+    return _kept_apart(*operands(name, *arrays))
 
-    Example:
-        >>> print(add(Tensor([1.0, 2.0]), 1))
-        [2. 3.]
-    """
-    input, other = operands("add", input, other)
-    return jnp.add(*_exact(input, other))
+
+#: arithmetic of one operand and of two, and such that is exact between numbers
+_single = partial(of_one, __name__, describe=_ONE)
+_pair = partial(of_pairs, __name__, describe=_TWO)
+_exactly = partial(_pair, prepared=_exact)
+
+
+add = _exactly(
+    "add", jnp.add, "Add elementwise, with broadcasting.", "add(Tensor([1.0, 2.0]), 1)", "[2. 3.]", method=(),
+    operator="__add__", reflected="__radd__", classes=("Add", "TensorAdd"),
+    gradient=lambda x, y, out, dout: (dout, dout), commutative=True,
+)  # fmt: skip
 
 
 @_binary(
@@ -91,34 +86,20 @@ def sub(input: Any, other: Any) -> Any:
         >>> print(sub(Tensor([1.0, 2.0]), 1))
         [0. 1.]
     """
-    input, other = operands("sub", input, other)
-    if input.dtype == jnp.bool_:
-        return jnp.logical_xor(input, other)
-    return jnp.subtract(*_exact(input, other))
+    input, other = _exact("sub", input, other)
+    return jnp.logical_xor(input, other) if input.dtype == jnp.bool_ else jnp.subtract(input, other)
 
 
-@_binary(
-    "Mul",
-    method=("mul", "multiply"),
-    operator="__mul__",
-    reflected="__rmul__",
-    gradient=lambda x, y, out, dout: (mul(y, dout), mul(x, dout)),
-    commutative=True,
-)
-def mul(input: Any, other: Any) -> Any:
-    """Multiply elementwise, with broadcasting.
-
-    Example:
-        >>> print(mul(Tensor([1.0, 2.0]), 3))
-        [3. 6.]
-    """
-    input, other = operands("mul", input, other)
-    return jnp.multiply(*_exact(input, other))
+mul: Any = _exactly(
+    "mul", jnp.multiply, "Multiply elementwise, with broadcasting.", "mul(Tensor([1.0, 2.0]), 3)", "[3. 6.]",
+    method=("mul", "multiply"), operator="__mul__", reflected="__rmul__",
+    gradient=lambda x, y, out, dout: (mul(y, dout), mul(x, dout)), commutative=True,
+)  # fmt: skip
 
 
 def _divide(name: str, input: Any, other: Any) -> Any:
     input, other = operands(name, input, other)
-    return jnp.divide(*_exact(floating(input), floating(other)))
+    return jnp.divide(*_kept_apart(floating(input), floating(other)))
 
 
 def _div_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
@@ -322,33 +303,25 @@ def pow(input: Any, exponent: Any) -> Any:
     return jnp.where((exponent < 0) & (jnp.abs(input) != 1), 0, power)
 
 
-@_unary("Neg", method=("neg", "negative"), gradient=lambda x, out, dout: (neg(dout),))
-def neg(input: Any) -> Any:
-    """Negate elementwise.
-
-    Example:
-        >>> print(neg(Tensor([1.0, -2.0])))
-        [-1.  2.]
-    """
-    return jnp.negative(input)
+neg: Any = _single(
+    "neg", jnp.negative, "Negate elementwise.", "neg(Tensor([1.0, -2.0]))", "[-1.  2.]",
+    method=("neg", "negative"), gradient=lambda x, out, dout: (neg(dout),),
+)  # fmt: skip
 
 
-@_unary("Square", method="square", gradient=lambda x, out, dout: (mul(dout, mul(x, 2)),))
-def square(input: Any) -> Any:
-    """Square of each element.
-
-    Example:
-        >>> print(square(Tensor([1.0, -2.0])))
-        [1. 4.]
-    """
-    return jnp.square(input)
+square = _single(
+    "square", jnp.square, "Square of each element.", "square(Tensor([1.0, -2.0]))", "[1. 4.]",
+    gradient=lambda x, out, dout: (mul(dout, mul(x, 2)),),
+)  # fmt: skip
 
 
-@_unary(
+@op(
     "Reciprocal",
     method="reciprocal",
-    classes="Reciprocal",
     gradient=lambda x, out, dout: (neg(mul(dout, square(out))),),
+    samples=unary(),
+    elementwise=True,
+    describe=_ONE,
 )
 def reciprocal(input: Any) -> Any:
     """One divided by each element; integers give float32.
@@ -363,32 +336,19 @@ def reciprocal(input: Any) -> Any:
     return jnp.reciprocal(floating(input))
 
 
-@_binary(
-    "Maximum", method="maximum", gradient=lambda x, y, out, dout: (_where_larger(x, y, dout), _where_larger(y, x, dout))
-)
-def maximum(input: Any, other: Any) -> Any:
-    """The larger of two tensors, elementwise; NaN wins. Where equal, half of the gradient goes to each.
-
-    Example:
-        >>> print(maximum(Tensor([1.0, 4.0]), Tensor([3.0, 2.0])))
-        [3. 4.]
-    """
-    input, other = operands("maximum", input, other)
-    return jnp.maximum(input, other)
+_PARTED = "NaN wins. Where equal, half of the gradient goes to each."
+maximum = _pair(
+    "maximum", jnp.maximum, f"The larger of two tensors, elementwise; {_PARTED}",
+    "maximum(Tensor([1.0, 4.0]), Tensor([3.0, 2.0]))", "[3. 4.]",
+    gradient=lambda x, y, out, dout: (_where_larger(x, y, dout), _where_larger(y, x, dout)),
+)  # fmt: skip
 
 
-@_binary(
-    "Minimum", method="minimum", gradient=lambda x, y, out, dout: (_where_larger(y, x, dout), _where_larger(x, y, dout))
-)
-def minimum(input: Any, other: Any) -> Any:
-    """The smaller of two tensors, elementwise; NaN wins. Where equal, half of the gradient goes to each.
-
-    Example:
-        >>> print(minimum(Tensor([1.0, 4.0]), Tensor([3.0, 2.0])))
-        [1. 2.]
-    """
-    input, other = operands("minimum", input, other)
-    return jnp.minimum(input, other)
+minimum = _pair(
+    "minimum", jnp.minimum, f"The smaller of two tensors, elementwise; {_PARTED}",
+    "minimum(Tensor([1.0, 4.0]), Tensor([3.0, 2.0]))", "[1. 2.]",
+    gradient=lambda x, y, out, dout: (_where_larger(y, x, dout), _where_larger(x, y, dout)),
+)  # fmt: skip
 
 
 @op("WhereLarger", classes=(), elementwise=True, samples=one(A, B, A))

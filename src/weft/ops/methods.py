@@ -12,6 +12,11 @@ from typing import Any
 
 import numpy as np
 
+# modules of whose names `weft.ops` has a function
+import weft.ops.gather as gather
+import weft.ops.matmul as matmul
+import weft.ops.select as select
+import weft.ops.shape as shapes
 from weft import dtypes
 from weft.core import choice, sharing
 from weft.core.declare import add_method
@@ -25,22 +30,18 @@ from weft.ops import (
     create,
     cumulative,
     elementwise,
-    gather,
     images,
     joining,
     linalg,
     logic,
     math,
-    matmul,
     random,
     reduce,
-    select,
     sorting,
     state,
     statistics,
 )
 from weft.ops import index as indexing
-from weft.ops import shape as shapes
 from weft.ops._operands import refusing
 from weft.ops._rules import flat_numbers, numbers, one_axis, tensor
 

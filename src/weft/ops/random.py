@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 import jax
@@ -21,6 +21,7 @@ from weft import dtypes
 from weft._jax_compat import to_device
 from weft.core import trace as trace_module
 from weft.core.declare import op, operator_class
+from weft.core.describing import told
 from weft.core.dispatch import apply
 from weft.core.primitive import RANDOM, Primitive, Sample
 from weft.core.tensor import Tensor, wrap
@@ -168,33 +169,25 @@ _KEY = np.asarray([3, 5], np.uint32)
 _WHY = "random numbers"
 
 
-def _drawn(name: str, **attrs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    sample = [Sample((_KEY,), {"shape": (2, 3), **attrs}, False, False)]
-    return op(name, classes=(), effect=RANDOM, no_gradient=_WHY, samples=lambda: sample)
+def _drawn(name: str, draw: Callable[..., Any], what: str) -> Any:
+    """The primitive of a distribution that has no parameters."""
+
+    def numbers_of(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+        return draw(key, shape=shape, dtype=dtype.np_dtype)
+
+    sample = [Sample((_KEY,), {"shape": (2, 3), "dtype": dtypes.float32}, False, False)]
+    declared = op(name, classes=(), effect=RANDOM, no_gradient=_WHY, samples=lambda: sample)
+    return declared(told(numbers_of, name, f"Numbers of the {what}."))
 
 
-@_drawn("StandardNormal", dtype=dtypes.float32)
-def _normal(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Numbers of the standard normal distribution."""
-    return jax.random.normal(key, shape, dtype.np_dtype)
-
-
-@_drawn("UniformReal", dtype=dtypes.float32)
-def _uniform(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Numbers of the uniform distribution on [0, 1)."""
-    return jax.random.uniform(key, shape, dtype.np_dtype)
-
-
-@_drawn("StandardLaplace", dtype=dtypes.float32)
-def _laplace(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Numbers of the standard Laplace distribution."""
-    return jax.random.laplace(key, shape, dtype.np_dtype)
-
-
-@_drawn("TruncatedNormal", dtype=dtypes.float32)
-def _truncated(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Numbers of the standard normal distribution between -2 and 2."""
-    return jax.random.truncated_normal(key, -2.0, 2.0, shape, dtype.np_dtype)
+_normal = _drawn("StandardNormal", jax.random.normal, "standard normal distribution")
+_uniform = _drawn("UniformReal", jax.random.uniform, "uniform distribution on [0, 1)")
+_laplace = _drawn("StandardLaplace", jax.random.laplace, "standard Laplace distribution")
+_truncated = _drawn(
+    "TruncatedNormal",
+    partial(jax.random.truncated_normal, lower=-2.0, upper=2.0),
+    "standard normal distribution between -2 and 2",
+)
 
 
 def _with_operands(name: str, *operands: Any, **attrs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
 
 from weft import dtypes
 from weft.core.declare import op
+from weft.core.describing import told
 from weft.core.primitive import Sample
 from weft.ops._kinks import magnitude, power, root
 from weft.ops._rules import all_axes, mean_of, one_axis, tensor
@@ -96,37 +98,32 @@ def reduce_mean(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
     return mean_of(x, all_axes("reduce_mean", axis, x.ndim), bool(keep_dims))
 
 
-@op("ReduceMax", init="keep_dims=False", samples=_samples(INTEGERS))
-def reduce_max(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
-    """Largest element over axes; NaN wins.
+def _reduction(name: str, reduce: Callable[..., Any], sentence: str, given: str, printed: str, **traits: Any) -> Any:
+    """Declare a reduction over axes: ``reduce(x, axes, keepdims=...)``."""
 
-    Example:
-        >>> print(reduce_max(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
-        [3. 4.]
-    """
-    return jnp.max(x, all_axes("reduce_max", axis, x.ndim), keepdims=bool(keep_dims))
+    def compute(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
+        return reduce(x, all_axes(name, axis, x.ndim), keepdims=bool(keep_dims))
 
-
-@op("ReduceMin", init="keep_dims=False", samples=_samples(INTEGERS))
-def reduce_min(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
-    """Smallest element over axes; NaN wins.
-
-    Example:
-        >>> print(reduce_min(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
-        [1. 2.]
-    """
-    return jnp.min(x, all_axes("reduce_min", axis, x.ndim), keepdims=bool(keep_dims))
+    told(compute, name, f"{sentence}\n\nExample:\n    >>> print({name}(Tensor({given}), 0))\n    {printed}")
+    primitive = "".join(word.capitalize() for word in name.split("_"))
+    return op(primitive, init="keep_dims=False", **{"samples": _samples(INTEGERS), **traits})(compute)
 
 
-@op("ReduceProd", init="keep_dims=False", samples=_samples(INTEGERS))
-def reduce_prod(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
-    """Product over axes; of bools, whether all are true.
-
-    Example:
-        >>> print(reduce_prod(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
-        [3. 8.]
-    """
-    return jnp.prod(x, all_axes("reduce_prod", axis, x.ndim), dtype=x.dtype, keepdims=bool(keep_dims))
+_NUMBERS = "[[1.0, 2.0], [3.0, 4.0]]"
+reduce_max = _reduction("reduce_max", jnp.max, "Largest element over axes; NaN wins.", _NUMBERS, "[3. 4.]")
+reduce_min = _reduction("reduce_min", jnp.min, "Smallest element over axes; NaN wins.", _NUMBERS, "[1. 2.]")
+reduce_prod = _reduction(
+    "reduce_prod", lambda x, axes, keepdims: jnp.prod(x, axes, dtype=x.dtype, keepdims=keepdims),
+    "Product over axes; of bools, whether all are true.", _NUMBERS, "[3. 8.]",
+)  # fmt: skip
+reduce_all = _reduction(
+    "reduce_all", jnp.all, "Whether all elements are true (nonzero), over axes.", "[[True, False], [True, True]]",
+    "[ True False]", no_gradient="bool result", samples=_samples(FLAGS),
+)  # fmt: skip
+reduce_any = _reduction(
+    "reduce_any", jnp.any, "Whether any element is true (nonzero), over axes.", "[[True, False], [False, False]]",
+    "[ True False]", no_gradient="bool result", samples=_samples(FLAGS),
+)  # fmt: skip
 
 
 @op(
@@ -148,28 +145,6 @@ def sum_of_powers(x: Any, *, order: float, axis: Any = ()) -> Any:
 def norm_root(x: Any, *, order: float = 2.0) -> Any:
     """A root of what is not negative; its derivative at 0 is 0."""
     return root(x, order)
-
-
-@op("ReduceAll", init="keep_dims=False", no_gradient="bool result", samples=_samples(FLAGS))
-def reduce_all(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
-    """Whether all elements are true (nonzero), over axes.
-
-    Example:
-        >>> print(reduce_all(Tensor([[True, False], [True, True]]), 0))
-        [ True False]
-    """
-    return jnp.all(x, all_axes("reduce_all", axis, x.ndim), keepdims=bool(keep_dims))
-
-
-@op("ReduceAny", init="keep_dims=False", no_gradient="bool result", samples=_samples(FLAGS))
-def reduce_any(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
-    """Whether any element is true (nonzero), over axes.
-
-    Example:
-        >>> print(reduce_any(Tensor([[True, False], [False, False]]), 0))
-        [ True False]
-    """
-    return jnp.any(x, all_axes("reduce_any", axis, x.ndim), keepdims=bool(keep_dims))
 
 
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from weft import dtypes
+from weft.core.describing import told
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 from weft.errors import NoTensor
@@ -406,26 +407,20 @@ def make_row_tensor(indices: Tensor, values: Tensor, dense_shape: tuple[int, ...
     return RowTensor(indices, values, dense_shape)
 
 
-def coo_tensor_get_indices(coo_tensor: COOTensor) -> Tensor:
-    """The places of the elements.
+def _coo_part(part: str, sentence: str, printed: str) -> Callable[[COOTensor], Tensor]:
+    """The function that gives a part of a COOTensor."""
+    name = f"coo_tensor_get_{part}"
 
-    Example:
-        >>> print(coo_tensor_get_indices(Tensor([[0, 5]]).to_coo()))
-        [[0 1]]
-    """
-    found: Tensor = _a(COOTensor, "coo_tensor_get_indices", coo_tensor).indices
-    return found
+    def get(coo_tensor: COOTensor) -> Tensor:
+        found: Tensor = getattr(_a(COOTensor, name, coo_tensor), part)
+        return found
+
+    shown = f"    >>> print({name}(Tensor([[0, 5]]).to_coo()))\n    {printed}"
+    return told(get, name, f"{sentence}\n\nExample:\n{shown}")
 
 
-def coo_tensor_get_values(coo_tensor: COOTensor) -> Tensor:
-    """The elements.
-
-    Example:
-        >>> print(coo_tensor_get_values(Tensor([[0, 5]]).to_coo()))
-        [5]
-    """
-    found: Tensor = _a(COOTensor, "coo_tensor_get_values", coo_tensor).values
-    return found
+coo_tensor_get_indices = _coo_part("indices", "The places of the elements.", "[[0 1]]")
+coo_tensor_get_values = _coo_part("values", "The elements.", "[5]")
 
 
 def coo_tensor_get_dense_shape(coo_tensor: COOTensor) -> tuple[int, ...]:
@@ -439,37 +434,21 @@ def coo_tensor_get_dense_shape(coo_tensor: COOTensor) -> tuple[int, ...]:
     return found
 
 
-def csr_tensor_get_indptr(csr_tensor: CSRTensor) -> Tensor:
-    """Where the elements of each row begin.
+def _csr_part(part: str, sentence: str, printed: str) -> Callable[[CSRTensor], Tensor]:
+    """The function that gives a part of a CSRTensor."""
+    name = f"csr_tensor_get_{part}"
 
-    Example:
-        >>> print(csr_tensor_get_indptr(Tensor([[0, 5]]).to_csr()))
-        [0 1]
-    """
-    found: Tensor = _a(CSRTensor, "csr_tensor_get_indptr", csr_tensor).indptr
-    return found
+    def get(csr_tensor: CSRTensor) -> Tensor:
+        found: Tensor = getattr(_a(CSRTensor, name, csr_tensor), part)
+        return found
 
-
-def csr_tensor_get_indices(csr_tensor: CSRTensor) -> Tensor:
-    """The columns of the elements.
-
-    Example:
-        >>> print(csr_tensor_get_indices(Tensor([[0, 5]]).to_csr()))
-        [1]
-    """
-    found: Tensor = _a(CSRTensor, "csr_tensor_get_indices", csr_tensor).indices
-    return found
+    shown = f"    >>> print({name}(Tensor([[0, 5]]).to_csr()))\n    {printed}"
+    return told(get, name, f"{sentence}\n\nExample:\n{shown}")
 
 
-def csr_tensor_get_values(csr_tensor: CSRTensor) -> Tensor:
-    """The elements.
-
-    Example:
-        >>> print(csr_tensor_get_values(Tensor([[0, 5]]).to_csr()))
-        [5]
-    """
-    found: Tensor = _a(CSRTensor, "csr_tensor_get_values", csr_tensor).values
-    return found
+csr_tensor_get_indptr = _csr_part("indptr", "Where the elements of each row begin.", "[0 1]")
+csr_tensor_get_indices = _csr_part("indices", "The columns of the elements.", "[1]")
+csr_tensor_get_values = _csr_part("values", "The elements.", "[5]")
 
 
 def csr_tensor_get_dense_shape(csr_tensor: CSRTensor) -> tuple[int, ...]:
@@ -483,26 +462,20 @@ def csr_tensor_get_dense_shape(csr_tensor: CSRTensor) -> tuple[int, ...]:
     return found
 
 
-def row_tensor_get_indices(row_tensor: RowTensor) -> Tensor:
-    """Which rows there are.
+def _row_part(part: str, sentence: str, printed: str) -> Callable[[RowTensor], Tensor]:
+    """The function that gives a part of a RowTensor."""
+    name = f"row_tensor_get_{part}"
 
-    Example:
-        >>> print(row_tensor_get_indices(RowTensor(Tensor([1]), Tensor([[5, 6]]), (2, 2))))
-        [1]
-    """
-    found: Tensor = _a(RowTensor, "row_tensor_get_indices", row_tensor).indices
-    return found
+    def get(row_tensor: RowTensor) -> Tensor:
+        found: Tensor = getattr(_a(RowTensor, name, row_tensor), part)
+        return found
+
+    shown = f"    >>> print({name}(RowTensor(Tensor([1]), Tensor([[5, 6]]), (2, 2))))\n    {printed}"
+    return told(get, name, f"{sentence}\n\nExample:\n{shown}")
 
 
-def row_tensor_get_values(row_tensor: RowTensor) -> Tensor:
-    """The rows.
-
-    Example:
-        >>> print(row_tensor_get_values(RowTensor(Tensor([1]), Tensor([[5, 6]]), (2, 2))))
-        [[5 6]]
-    """
-    found: Tensor = _a(RowTensor, "row_tensor_get_values", row_tensor).values
-    return found
+row_tensor_get_indices = _row_part("indices", "Which rows there are.", "[1]")
+row_tensor_get_values = _row_part("values", "The rows.", "[[5 6]]")
 
 
 def row_tensor_get_dense_shape(row_tensor: RowTensor) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
@@ -9,6 +10,7 @@ import numpy as np
 
 from weft import lazily
 from weft.core.declare import op
+from weft.ops._rows import of_floats, row
 from weft.ops._rules import floating
 from weft.ops._samples import POSITIVE, one, positive, unary, unit
 from weft.ops.binary import atan2
@@ -27,182 +29,63 @@ __all__ = [
 ]  # fmt: skip
 
 _ABOVE_ONE = POSITIVE + 1
+_row, _of_floats = partial(row, __name__), partial(of_floats, __name__)
 
 
-@op("Sin", method="sin", gradient=lambda x, out, dout: (mul(dout, cos(x)),), samples=unary(), elementwise=True)
-def sin(input: Any) -> Any:
-    """Sine of each element (radians).
+def _special(name: str, function: str, *texts: str, **traits: Any) -> Any:
+    """Declare a function of `jax.scipy.special`, which is imported when it is first called."""
 
-    Example:
-        >>> print(sin(Tensor([0.0])))
-        [0.]
-    """
-    return jnp.sin(floating(input))
+    def compute(x: Any) -> Any:
+        return getattr(special, function)(x)
+
+    return _of_floats(name, compute, *texts, **traits)
 
 
-@op("Cos", method="cos", gradient=lambda x, out, dout: (neg(mul(dout, sin(x))),), samples=unary(), elementwise=True)
-def cos(input: Any) -> Any:
-    """Cosine of each element (radians).
-
-    Example:
-        >>> print(cos(Tensor([0.0])))
-        [1.]
-    """
-    return jnp.cos(floating(input))
-
-
-@op("Tan", method="tan", samples=unit(), elementwise=True)
-def tan(input: Any) -> Any:
-    """Tangent of each element (radians).
-
-    Example:
-        >>> print(tan(Tensor([0.0])))
-        [0.]
-    """
-    return jnp.tan(floating(input))
-
-
-@op("Asin", method=("asin", "arcsin"), samples=unit(), elementwise=True)
-def asin(input: Any) -> Any:
-    """Arcsine of each element, in radians.
-
-    Example:
-        >>> print(asin(Tensor([0.0])))
-        [0.]
-    """
-    return jnp.arcsin(floating(input))
-
-
-@op("ACos", method=("acos", "arccos"), samples=unit(), elementwise=True)
-def acos(input: Any) -> Any:
-    """Arccosine of each element, in radians.
-
-    Example:
-        >>> print(acos(Tensor([1.0])))
-        [0.]
-    """
-    return jnp.arccos(floating(input))
-
-
-@op("Atan", method=("atan", "arctan"), samples=unary(), elementwise=True)
-def atan(input: Any) -> Any:
-    """Arctangent of each element, in radians.
-
-    Example:
-        >>> print(atan(Tensor([0.0])))
-        [0.]
-    """
-    return jnp.arctan(floating(input))
-
-
-@op("Sinh", method="sinh", samples=unary(), elementwise=True)
-def sinh(input: Any) -> Any:
-    """Hyperbolic sine of each element.
-
-    Example:
-        >>> print(sinh(Tensor([0.0])))
-        [0.]
-    """
-    return jnp.sinh(floating(input))
-
-
-@op("Cosh", method="cosh", samples=unary(), elementwise=True)
-def cosh(input: Any) -> Any:
-    """Hyperbolic cosine of each element.
-
-    Example:
-        >>> print(cosh(Tensor([0.0])))
-        [1.]
-    """
-    return jnp.cosh(floating(input))
-
-
-@op("Asinh", method=("asinh", "arcsinh"), samples=unary(), elementwise=True)
-def asinh(input: Any) -> Any:
-    """Inverse hyperbolic sine of each element.
-
-    Example:
-        >>> print(asinh(Tensor([0.0])))
-        [0.]
-    """
-    return jnp.arcsinh(floating(input))
-
-
-@op("Acosh", method=("acosh", "arccosh"), samples=unary(_ABOVE_ONE), elementwise=True)
-def acosh(input: Any) -> Any:
-    """Inverse hyperbolic cosine of each element.
-
-    Example:
-        >>> print(acosh(Tensor([1.0])))
-        [0.]
-    """
-    return jnp.arccosh(floating(input))
-
-
-@op("Atanh", method=("atanh", "arctanh"), samples=unit(), elementwise=True)
-def atanh(input: Any) -> Any:
-    """Inverse hyperbolic tangent of each element.
-
-    Example:
-        >>> print(atanh(Tensor([0.0])))
-        [0.]
-    """
-    return jnp.arctanh(floating(input))
-
-
-@op("Sinc", method="sinc", samples=unary(), elementwise=True)
-def sinc(input: Any) -> Any:
-    """``sin(pi x) / (pi x)`` of each element, 1 at zero.
-
-    Example:
-        >>> print(sinc(Tensor([0.0])))
-        [1.]
-    """
-    return jnp.sinc(floating(input))
-
-
-@op("Erf", method="erf", samples=unary(), elementwise=True)
-def erf(input: Any) -> Any:
-    """Error function of each element.
-
-    Example:
-        >>> print(erf(Tensor([0.0])))
-        [0.]
-    """
-    return special.erf(floating(input))
-
-
-@op("Erfc", method="erfc", samples=unary(), elementwise=True)
-def erfc(input: Any) -> Any:
-    """Complementary error function of each element.
-
-    Example:
-        >>> print(erfc(Tensor([0.0])))
-        [1.]
-    """
-    return special.erfc(floating(input))
-
-
-@op("Erfinv", method="erfinv", samples=unit(), elementwise=True)
-def erfinv(input: Any) -> Any:
-    """Inverse error function of each element.
-
-    Example:
-        >>> print(erfinv(Tensor([0.0])))
-        [0.]
-    """
-    return special.erfinv(floating(input))
-
-
-@op("Lgamma", method="lgamma", samples=positive(), elementwise=True)
-def lgamma(input: Any) -> Any:
-    """Logarithm of the gamma function of each element.
-
-    Example:
-        >>> print(lgamma(Tensor([1.0])).round(decimals=4))
-        [0.]
-    """
-    return special.gammaln(floating(input))
+sin = _of_floats(
+    "sin", jnp.sin, "Sine of each element (radians).", "sin(Tensor([0.0]))", "[0.]",
+    gradient=lambda x, out, dout: (mul(dout, cos(x)),),
+)  # fmt: skip
+cos: Any = _of_floats(
+    "cos", jnp.cos, "Cosine of each element (radians).", "cos(Tensor([0.0]))", "[1.]",
+    gradient=lambda x, out, dout: (neg(mul(dout, sin(x))),),
+)  # fmt: skip
+tan = _of_floats("tan", jnp.tan, "Tangent of each element (radians).", "tan(Tensor([0.0]))", "[0.]", samples=unit())
+asin = _of_floats(
+    "asin", jnp.arcsin, "Arcsine of each element, in radians.", "asin(Tensor([0.0]))", "[0.]",
+    method=("asin", "arcsin"), samples=unit(),
+)  # fmt: skip
+acos = _of_floats(
+    "acos", jnp.arccos, "Arccosine of each element, in radians.", "acos(Tensor([1.0]))", "[0.]",
+    primitive="ACos", method=("acos", "arccos"), samples=unit(),
+)  # fmt: skip
+atan = _of_floats(
+    "atan", jnp.arctan, "Arctangent of each element, in radians.", "atan(Tensor([0.0]))", "[0.]",
+    method=("atan", "arctan"),
+)  # fmt: skip
+sinh = _of_floats("sinh", jnp.sinh, "Hyperbolic sine of each element.", "sinh(Tensor([0.0]))", "[0.]")
+cosh = _of_floats("cosh", jnp.cosh, "Hyperbolic cosine of each element.", "cosh(Tensor([0.0]))", "[1.]")
+asinh = _of_floats(
+    "asinh", jnp.arcsinh, "Inverse hyperbolic sine of each element.", "asinh(Tensor([0.0]))", "[0.]",
+    method=("asinh", "arcsinh"),
+)  # fmt: skip
+acosh = _of_floats(
+    "acosh", jnp.arccosh, "Inverse hyperbolic cosine of each element.", "acosh(Tensor([1.0]))", "[0.]",
+    method=("acosh", "arccosh"), samples=unary(_ABOVE_ONE),
+)  # fmt: skip
+atanh = _of_floats(
+    "atanh", jnp.arctanh, "Inverse hyperbolic tangent of each element.", "atanh(Tensor([0.0]))", "[0.]",
+    method=("atanh", "arctanh"), samples=unit(),
+)  # fmt: skip
+sinc = _of_floats("sinc", jnp.sinc, "``sin(pi x) / (pi x)`` of each element, 1 at zero.", "sinc(Tensor([0.0]))", "[1.]")
+erf = _special("erf", "erf", "Error function of each element.", "erf(Tensor([0.0]))", "[0.]")
+erfc = _special("erfc", "erfc", "Complementary error function of each element.", "erfc(Tensor([0.0]))", "[1.]")
+erfinv = _special(
+    "erfinv", "erfinv", "Inverse error function of each element.", "erfinv(Tensor([0.0]))", "[0.]", samples=unit()
+)
+lgamma = _special(
+    "lgamma", "gammaln", "Logarithm of the gamma function of each element.", "lgamma(Tensor([1.0])).round(decimals=4)",
+    "[0.]", samples=positive(),
+)  # fmt: skip
 
 
 @op("Digamma", method="digamma", samples=positive(), elementwise=True)
@@ -220,48 +103,22 @@ def _bessel_i0_rule(input: Any, out: Any, dout: Any) -> tuple[Any]:
     return (mul(dout, bessel_i1(input)),)
 
 
-@op("BesselI0", method="i0", gradient=_bessel_i0_rule, samples=unary(), elementwise=True)
-def bessel_i0(x: Any) -> Any:
-    """Modified Bessel function of order 0 of each element.
-
-    Example:
-        >>> print(bessel_i0(Tensor([0.0])).round(decimals=4))
-        [1.]
-    """
-    return special.i0(floating(x))
-
-
-@op("BesselI0e", samples=unary(), elementwise=True)
-def bessel_i0e(x: Any) -> Any:
-    """`bessel_i0`, scaled by ``exp(-abs(x))``.
-
-    Example:
-        >>> print(bessel_i0e(Tensor([0.0])).round(decimals=4))
-        [1.]
-    """
-    return special.i0e(floating(x))
-
-
-@op("BesselI1", samples=unary(), elementwise=True)
-def bessel_i1(x: Any) -> Any:
-    """Modified Bessel function of order 1 of each element.
-
-    Example:
-        >>> print(bessel_i1(Tensor([0.0])))
-        [0.]
-    """
-    return special.i1(floating(x))
-
-
-@op("BesselI1e", samples=unary(), elementwise=True)
-def bessel_i1e(x: Any) -> Any:
-    """`bessel_i1`, scaled by ``exp(-abs(x))``.
-
-    Example:
-        >>> print(bessel_i1e(Tensor([0.0])))
-        [0.]
-    """
-    return special.i1e(floating(x))
+bessel_i0 = _row(
+    "bessel_i0", lambda x: special.i0(floating(x)), "Modified Bessel function of order 0 of each element.",
+    "bessel_i0(Tensor([0.0])).round(decimals=4)", "[1.]", primitive="BesselI0", method="i0", gradient=_bessel_i0_rule,
+)  # fmt: skip
+bessel_i0e = _row(
+    "bessel_i0e", lambda x: special.i0e(floating(x)), "`bessel_i0`, scaled by ``exp(-abs(x))``.",
+    "bessel_i0e(Tensor([0.0])).round(decimals=4)", "[1.]", primitive="BesselI0e", method=(),
+)  # fmt: skip
+bessel_i1 = _row(
+    "bessel_i1", lambda x: special.i1(floating(x)), "Modified Bessel function of order 1 of each element.",
+    "bessel_i1(Tensor([0.0]))", "[0.]", primitive="BesselI1", method=(),
+)  # fmt: skip
+bessel_i1e = _row(
+    "bessel_i1e", lambda x: special.i1e(floating(x)), "`bessel_i1`, scaled by ``exp(-abs(x))``.",
+    "bessel_i1e(Tensor([0.0]))", "[0.]", primitive="BesselI1e", method=(),
+)  # fmt: skip
 
 
 @op("Polygamma", classes=("Polygamma",), samples=one(np.array([1, 1, 2], np.int32), POSITIVE), elementwise=True)
@@ -287,26 +144,16 @@ def zeta(input: Any, other: Any) -> Any:
     return special.zeta(floating(input), floating(other))
 
 
-@op("Igamma", samples=one(POSITIVE, _ABOVE_ONE, differentiable=False), promotes=True, elementwise=True)
-def igamma(input: Any, other: Any) -> Any:
-    """Regularised lower incomplete gamma function.
-
-    Example:
-        >>> print(igamma(Tensor([1.0]), Tensor([0.0])))
-        [0.]
-    """
-    return special.gammainc(floating(input), floating(other))
-
-
-@op("Igammac", samples=one(POSITIVE, _ABOVE_ONE, differentiable=False), promotes=True, elementwise=True)
-def igammac(input: Any, other: Any) -> Any:
-    """Regularised upper incomplete gamma function.
-
-    Example:
-        >>> print(igammac(Tensor([1.0]), Tensor([0.0])))
-        [1.]
-    """
-    return special.gammaincc(floating(input), floating(other))
+igamma = _row(
+    "igamma", lambda input, other: special.gammainc(floating(input), floating(other)),
+    "Regularised lower incomplete gamma function.", "igamma(Tensor([1.0]), Tensor([0.0]))", "[0.]",
+    samples=one(POSITIVE, _ABOVE_ONE, differentiable=False), promotes=True, method=(),
+)  # fmt: skip
+igammac = _row(
+    "igammac", lambda input, other: special.gammaincc(floating(input), floating(other)),
+    "Regularised upper incomplete gamma function.", "igammac(Tensor([1.0]), Tensor([0.0]))", "[1.]",
+    samples=one(POSITIVE, _ABOVE_ONE, differentiable=False), promotes=True, method=(),
+)  # fmt: skip
 
 
 @op("Mvlgamma", init="p", method="mvlgamma", samples=unary(_ABOVE_ONE, p=2))

@@ -10,7 +10,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import op
-from weft.core.describing import described
+from weft.core.describing import described, told
 from weft.core.dispatch import apply
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
@@ -79,32 +79,29 @@ _POWERS = described(
 )
 
 
-@_POWERS
-def lp_pool1d(x: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
-    """The p-th roots of sums of p-th powers of windows over the last dimension.
+def _power_pooling(rank: int, over: str, shapes: str, given: str, printed: str) -> Any:
+    """The function of a number of dimensions."""
 
-    Args:
-        x: (N, C, L) or (C, L).
+    def pool(x: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+        return _power_pool(rank, x, norm_type, kernel_size, stride, ceil_mode)
 
-    Example:
-        >>> print(lp_pool1d(Tensor([[[3.0, 4.0, 0.0, 1.0]]]), 2, 2))
-        [[[5. 1.]]]
-    """
-    return _power_pool(1, x, norm_type, kernel_size, stride, ceil_mode)
+    doc = f"""
+The p-th roots of sums of p-th powers of windows over the last {over}.
+
+Args:
+    x: {shapes}.
+
+Example:
+    >>> print(lp_pool{rank}d(Tensor({given}), 2, 2))
+    {printed}
+"""
+    return _POWERS(told(pool, f"lp_pool{rank}d", doc))
 
 
-@_POWERS
-def lp_pool2d(x: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
-    """The p-th roots of sums of p-th powers of windows over the last two dimensions.
-
-    Args:
-        x: (N, C, H, W) or (C, H, W).
-
-    Example:
-        >>> print(lp_pool2d(Tensor([[[[3.0, 4.0], [0.0, 0.0]]]]), 2, 2))
-        [[[[5.]]]]
-    """
-    return _power_pool(2, x, norm_type, kernel_size, stride, ceil_mode)
+lp_pool1d = _power_pooling(1, "dimension", "(N, C, L) or (C, L)", "[[[3.0, 4.0, 0.0, 1.0]]]", "[[[5. 1.]]]")
+lp_pool2d = _power_pooling(
+    2, "two dimensions", "(N, C, H, W) or (C, H, W)", "[[[[3.0, 4.0], [0.0, 0.0]]]]", "[[[[5.]]]]"
+)
 
 
 # -- the inverse of maxima ---------------------------------------------------------------------------------------
@@ -159,54 +156,37 @@ _UNPOOLED = described(
 )
 
 
-@_UNPOOLED
-def max_unpool1d(
-    x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Any:
-    """What `max_pool1d` was given, with zeros in place of what was no maximum.
+def _unpooling(rank: int, shapes: str, given: str, printed: str) -> Any:
+    """The function of a number of dimensions."""
 
-    Args:
-        x: maxima, (N, C, L) or (C, L).
+    def unpool(
+        x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    ) -> Any:
+        return _unpool(rank, x, indices, kernel_size, stride, padding, output_size)
 
-    Example:
-        >>> print(max_unpool1d(Tensor([[[3.0, 4.0]]]), Tensor([[[1, 3]]]), 2))
-        [[[0. 3. 0. 4.]]]
-    """
-    return _unpool(1, x, indices, kernel_size, stride, padding, output_size)
+    doc = f"""
+What `max_pool{rank}d` was given, with zeros in place of what was no maximum.
 
+Args:
+    x: maxima, {shapes}.
 
-@_UNPOOLED
-def max_unpool2d(
-    x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Any:
-    """What `max_pool2d` was given, with zeros in place of what was no maximum.
-
-    Args:
-        x: maxima, (N, C, H, W) or (C, H, W).
-
-    Example:
-        >>> print(max_unpool2d(Tensor([[[[4.0]]]]), Tensor([[[[3]]]]), 2))
-        [[[[0. 0.]
-           [0. 4.]]]]
-    """
-    return _unpool(2, x, indices, kernel_size, stride, padding, output_size)
+Example:
+    >>> print(max_unpool{rank}d({given}))
+    {printed}
+"""
+    return _UNPOOLED(told(unpool, f"max_unpool{rank}d", doc))
 
 
-@_UNPOOLED
-def max_unpool3d(
-    x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Any:
-    """What `max_pool3d` was given, with zeros in place of what was no maximum.
-
-    Args:
-        x: maxima, (N, C, D, H, W) or (C, D, H, W).
-
-    Example:
-        >>> print(max_unpool3d(Tensor([[[[[4.0]]]]]), Tensor([[[[[1]]]]]), (1, 2, 1)))
-        [[[[[0.]
-            [4.]]]]]
-    """
-    return _unpool(3, x, indices, kernel_size, stride, padding, output_size)
+max_unpool1d = _unpooling(
+    1, "(N, C, L) or (C, L)", "Tensor([[[3.0, 4.0]]]), Tensor([[[1, 3]]]), 2", "[[[0. 3. 0. 4.]]]"
+)
+max_unpool2d = _unpooling(
+    2, "(N, C, H, W) or (C, H, W)", "Tensor([[[[4.0]]]]), Tensor([[[[3]]]]), 2", "[[[[0. 0.]\n       [0. 4.]]]]"
+)
+max_unpool3d = _unpooling(
+    3, "(N, C, D, H, W) or (C, D, H, W)", "Tensor([[[[[4.0]]]]]), Tensor([[[[[1]]]]]), (1, 2, 1)",
+    "[[[[[0.]\n        [4.]]]]]",
+)  # fmt: skip
 
 
 # -- windows at random -------------------------------------------------------------------------------------------
@@ -294,46 +274,38 @@ _FRACTIONAL = described(
 )
 
 
-@_FRACTIONAL
-def fractional_max_pool2d(
-    input: Any,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Any = None,
-) -> Any:
-    """Maxima of windows over the last two dimensions that are placed at random.
+def _fractional(rank: int, dimensions: str, shapes: str, given: str, printed: str) -> Any:
+    """The function of a number of dimensions."""
 
-    Args:
-        input: (N, C, H, W) or (C, H, W).
+    def pool(
+        input: Any,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> Any:
+        return _fractional_pool(rank, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
-    Example:
-        >>> print(fractional_max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2, 1))
-        [[[[4.]]]]
-    """
-    return _fractional_pool(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+    doc = f"""
+Maxima of windows over the last {dimensions} dimensions that are placed at random.
+
+Args:
+    input: {shapes}.
+
+Example:
+    >>> print(fractional_max_pool{rank}d({given}))
+    {printed}
+"""
+    return _FRACTIONAL(told(pool, f"fractional_max_pool{rank}d", doc))
 
 
-@_FRACTIONAL
-def fractional_max_pool3d(
-    input: Any,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Any = None,
-) -> Any:
-    """Maxima of windows over the last three dimensions that are placed at random.
-
-    Args:
-        input: (N, C, D, H, W) or (C, D, H, W).
-
-    Example:
-        >>> print(fractional_max_pool3d(Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1), 1))
-        [[[[[2.]]]]]
-    """
-    return _fractional_pool(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+fractional_max_pool2d = _fractional(
+    2, "two", "(N, C, H, W) or (C, H, W)", "Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2, 1", "[[[[4.]]]]"
+)
+fractional_max_pool3d = _fractional(
+    3, "three", "(N, C, D, H, W) or (C, D, H, W)", "Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1), 1", "[[[[[2.]]]]]"
+)
 
 
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:

@@ -131,36 +131,26 @@ def _max_unpool(
     return _unpooled(x, argmax, size=size)
 
 
-def _max_unpool_2d(
-    x: Tensor, argmax: Tensor, *, ksize: Any, strides: Any, pads: Any, output_shape: Any, data_format: str
-) -> Tensor:
-    """Zeros with maxima at the places that they were taken from, over two dimensions.
+def _unpooling(rank: int, dimensions: str, layout: str) -> Any:
+    """The operator class of a number of dimensions."""
+    name = f"MaxUnpool{rank}D"
+
+    def unpool(
+        x: Tensor, argmax: Tensor, *, ksize: Any, strides: Any, pads: Any, output_shape: Any, data_format: str
+    ) -> Tensor:
+        _channels_first(name, data_format, layout)
+        return _max_unpool(name, rank, x, argmax, ksize, strides, pads, output_shape)
+
+    unpool.__doc__ = f"""Zeros with maxima at the places that they were taken from, over {dimensions} dimensions.
 
     Args:
         ksize: size of a window.
         strides: distance of windows; 0 is the size.
         pads: border that was added.
         output_shape: shape of the result; ``()`` follows from the others.
-        data_format: ``"NCHW"``.
+        data_format: ``"{layout}"``.
     """
-    _channels_first("MaxUnpool2D", data_format, "NCHW")
-    return _max_unpool("MaxUnpool2D", 2, x, argmax, ksize, strides, pads, output_shape)
-
-
-def _max_unpool_3d(
-    x: Tensor, argmax: Tensor, *, ksize: Any, strides: Any, pads: Any, output_shape: Any, data_format: str
-) -> Tensor:
-    """Zeros with maxima at the places that they were taken from, over three dimensions.
-
-    Args:
-        ksize: size of a window.
-        strides: distance of windows; 0 is the size.
-        pads: border that was added.
-        output_shape: shape of the result; ``()`` follows from the others.
-        data_format: ``"NCDHW"``.
-    """
-    _channels_first("MaxUnpool3D", data_format, "NCDHW")
-    return _max_unpool("MaxUnpool3D", 3, x, argmax, ksize, strides, pads, output_shape)
+    return operator_class(name, unpool, f"ksize, strides=0, pads=0, output_shape=(), data_format={layout!r}")
 
 
 # -- as many windows as wanted -----------------------------------------------------------------------------------------
@@ -327,10 +317,23 @@ def _cell_pool(
     return apply(_CELLS, (x, random), (outputs, bool(pseudo), bool(overlapping), mean))
 
 
-def _fractional_max(
-    x: Tensor, *, pooling_ratio: Any, pseudo_random: bool, overlapping: bool, deterministic: bool, seed: int, seed2: int
-) -> Any:
-    """Maxima of cells of images (N, H, W, C) whose boundaries are random, and the boundaries.
+def _fractional_cells(name: str, what: str, mean: bool) -> Any:
+    """The operator class of what is taken of cells."""
+
+    def pool_cells(
+        x: Tensor,
+        *,
+        pooling_ratio: Any,
+        pseudo_random: bool,
+        overlapping: bool,
+        deterministic: bool,
+        seed: int,
+        seed2: int,
+    ) -> Any:
+        given = (pooling_ratio, pseudo_random, overlapping, deterministic, seed + seed2)
+        return _cell_pool(name, x, *given, mean=mean)
+
+    pool_cells.__doc__ = f"""{what} of cells of images (N, H, W, C) whose boundaries are random, and the boundaries.
 
     Args:
         pooling_ratio: [1.0, rows, columns, 1.0]: how much smaller the result is.
@@ -340,25 +343,8 @@ def _fractional_max(
         seed: picks a stream of its own.
         seed2: the same.
     """
-    given = (pooling_ratio, pseudo_random, overlapping, deterministic, seed + seed2)
-    return _cell_pool("FractionalMaxPool", x, *given, mean=False)
-
-
-def _fractional_avg(
-    x: Tensor, *, pooling_ratio: Any, pseudo_random: bool, overlapping: bool, deterministic: bool, seed: int, seed2: int
-) -> Any:
-    """Means of cells of images (N, H, W, C) whose boundaries are random, and the boundaries.
-
-    Args:
-        pooling_ratio: [1.0, rows, columns, 1.0]: how much smaller the result is.
-        pseudo_random: whether the boundaries are a random beginning of a regular sequence.
-        overlapping: whether cells share their boundaries.
-        deterministic: whether all calls have the same boundaries.
-        seed: picks a stream of its own.
-        seed2: the same.
-    """
-    given = (pooling_ratio, pseudo_random, overlapping, deterministic, seed + seed2)
-    return _cell_pool("FractionalAvgPool", x, *given, mean=True)
+    init = "pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False, seed=0, seed2=0"
+    return operator_class(name, pool_cells, init)
 
 
 # -- dilation ----------------------------------------------------------------------------------------------------------
@@ -432,12 +418,7 @@ MaxPool3DWithArgmax = operator_class(
     _max_pool_3d,
     "ksize, strides, pads, dilation=(1, 1, 1), ceil_mode=False, data_format='NCDHW', argmax_type=dtypes.int64",
 )
-MaxUnpool2D = operator_class(
-    "MaxUnpool2D", _max_unpool_2d, "ksize, strides=0, pads=0, output_shape=(), data_format='NCHW'"
-)
-MaxUnpool3D = operator_class(
-    "MaxUnpool3D", _max_unpool_3d, "ksize, strides=0, pads=0, output_shape=(), data_format='NCDHW'"
-)
+MaxUnpool2D, MaxUnpool3D = _unpooling(2, "two", "NCHW"), _unpooling(3, "three", "NCDHW")
 AdaptiveMaxPool2D = operator_class("AdaptiveMaxPool2D", _adaptive_max_2d, "output_size")
 AdaptiveMaxPool3D = operator_class("AdaptiveMaxPool3D", _adaptive_max_3d)
 AdaptiveAvgPool3D = operator_class("AdaptiveAvgPool3D", _adaptive_avg_3d, "output_size")
@@ -447,7 +428,6 @@ FractionalMaxPoolWithFixedKsize = operator_class(
 FractionalMaxPool3DWithFixedKsize = operator_class(
     "FractionalMaxPool3DWithFixedKsize", _fractional_fixed_3d, "ksize, output_shape, data_format='NCDHW'"
 )
-_CELL_INIT = "pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False, seed=0, seed2=0"
-FractionalMaxPool = operator_class("FractionalMaxPool", _fractional_max, _CELL_INIT)
-FractionalAvgPool = operator_class("FractionalAvgPool", _fractional_avg, _CELL_INIT)
+FractionalMaxPool = _fractional_cells("FractionalMaxPool", "Maxima", mean=False)
+FractionalAvgPool = _fractional_cells("FractionalAvgPool", "Means", mean=True)
 Dilation2D = operator_class("Dilation2D", _dilation, "stride, dilation, pad_mode='SAME', data_format='NCHW'")

@@ -1,0 +1,63 @@
+"""Operations that are rows: what a row makes is what `op` makes of a function that says the same."""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from weft import Tensor, grad, jit, ops
+from weft.core.describing import told
+from weft.ops._rows import of_floats, of_one, of_pairs, row
+
+_TRAITS: dict[str, Any] = {"method": (), "classes": ()}
+halved = row(
+    __name__, "halved", lambda x, *, times=1: x / 2**times, "Half of each.", "halved(4.0)", "2.0",
+    primitive="DocRowHalved", **_TRAITS,
+)  # fmt: skip
+negated = of_one(
+    __name__, "negated", jnp.negative, "Negated.", "negated(1)", "-1", primitive="DocRowNegated", **_TRAITS
+)
+rooted = of_floats(__name__, "rooted", jnp.sqrt, "Roots.", "rooted(4)", "2.0", primitive="DocRowRooted", **_TRAITS)
+added = of_pairs(__name__, "added", jnp.add, "Sums.", "added(1, 2)", "3", primitive="DocRowAdded", **_TRAITS)
+twice = of_pairs(
+    __name__, "twice", jnp.add, "Sums.", "twice(1, 2)", "6", primitive="DocRowTwice",
+    prepared=lambda name, *given: [2 * each for each in given], **_TRAITS,
+)  # fmt: skip
+
+
+def test_names_signature_and_docstring() -> None:
+    assert (halved.__name__, halved.__qualname__, halved.__module__) == ("halved", "halved", __name__)
+    assert list(inspect.signature(halved).parameters) == ["x", "times"]
+    assert inspect.getdoc(halved) == "Half of each.\n\nExample:\n    >>> print(halved(4.0))\n    2.0"
+    assert halved.primitive.elementwise
+    assert added.primitive.promotes
+
+
+@pytest.mark.parametrize("run", [lambda f: f, jit], ids=["eager", "jit"])
+def test_values(run: Any) -> None:
+    for values in ([1.0, 4.0], [9.0, 16.0]):
+        x = Tensor(values)
+        assert run(partial(halved, times=2))(x).asnumpy().tolist() == [value / 4 for value in values]
+        assert run(negated)(x).asnumpy().tolist() == [-value for value in values]
+        assert run(rooted)(x).asnumpy().tolist() == np.sqrt(values).tolist()
+        assert run(added)(x, x).asnumpy().tolist() == [2 * value for value in values]
+        assert run(twice)(x, x).asnumpy().tolist() == [4 * value for value in values]
+        assert run(grad(lambda y: rooted(y).sum()))(x).asnumpy() == pytest.approx(0.5 / np.sqrt(values))
+
+
+def test_types() -> None:
+    assert rooted(Tensor([4])).dtype is ops.sqrt(Tensor([4])).dtype
+    assert added(Tensor([1]), Tensor([1.0])).dtype is ops.add(Tensor([1]), Tensor([1.0])).dtype
+    with pytest.raises(ValueError, match="added: shapes"):
+        added(Tensor([1, 2]), Tensor([1, 2, 3]))
+
+
+def test_told_has_the_indentation_of_a_docstring() -> None:
+    made = told(lambda: None, "made", "\nFirst.\n\nArgs:\n    x: a number.\n")
+    assert (made.__name__, made.__qualname__) == ("made", "made")
+    assert inspect.getdoc(made) == "First.\n\nArgs:\n    x: a number."

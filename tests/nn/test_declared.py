@@ -126,6 +126,17 @@ def test_members_of_a_family_are_described() -> None:
     assert "Raises:\n    TypeError: an argument is no number." in str(inspect.getdoc(nn.ConstantPad2d))
 
 
+def test_members_fill_the_gaps_of_the_example_of_their_family() -> None:
+    for cell, shown in (
+        (nn.Tanh, "print(Tanh()(weft.Tensor([0.0])))"),
+        (nn.ELU, "print(ELU()(weft.Tensor([0.0, 2.0])))"),
+    ):
+        example = str(inspect.getdoc(cell)).split("Example:\n")[1]
+        assert example.split("\n")[:2] == ["    >>> import weft", f"    >>> {shown}"]
+    assert "[[5. 1.]\n     [5. 5.]]" in str(inspect.getdoc(nn.ConstantPad2d))
+    assert "Example:" not in str(nn.ReLU.__mro__[1].__doc__)
+
+
 def test_a_function_says_what_is_its_own() -> None:
     @described(x="a number.", y="another.", returns="a sum.", raises="TypeError: no numbers.")
     def total(x: int, y: int, z: int = 0) -> int:

@@ -184,7 +184,7 @@ class PipelineGradReducer(Cell):
         return tuple([(grad / self.scale_sense).astype(grad.dtype) for grad in grads])
 
 
-class SyncBatchNorm(_BatchNorm, dimensions=(2, 4)):
+class SyncBatchNorm(_BatchNorm, dimensions=(2, 4), shows=("2", "[[[[1.0]], [[2.0]]]]", "(1, 2, 1, 1)")):
     """Batch normalisation over the batches of all processes: in one process, over its own.
 
     Args:
@@ -192,11 +192,6 @@ class SyncBatchNorm(_BatchNorm, dimensions=(2, 4)):
 
     Raises:
         RuntimeError: other processes are asked for.
-
-    Example:
-        >>> import weft
-        >>> SyncBatchNorm(2)(weft.Tensor([[[[1.0]], [[2.0]]]])).shape
-        (1, 2, 1, 1)
     """
 
     @declared()

@@ -175,6 +175,12 @@ class _DropoutChannels(Described, Cell):
         p: probability of zeroing a channel.
     """
 
+    _example = """
+        >>> import weft
+        >>> print({name}({})(weft.Tensor({})))
+        {}
+    """
+
     _function: ClassVar[Any] = None
 
     def __init__(self, p: float = 0.5) -> None:
@@ -188,34 +194,16 @@ class _DropoutChannels(Described, Cell):
         return f"p={self.p}"
 
 
-class Dropout1d(_DropoutChannels, function=staticmethod(dropout1d)):
-    """While training, zeroes whole channels of (N, C, L) at random.
-
-    Example:
-        >>> import weft
-        >>> print(Dropout1d(0.5)(weft.Tensor([[[1.0]]])))
-        [[[1.]]]
-    """
+class Dropout1d(_DropoutChannels, function=staticmethod(dropout1d), shows=("0.5", "[[[1.0]]]", "[[[1.]]]")):
+    """While training, zeroes whole channels of (N, C, L) at random."""
 
 
-class Dropout2d(_DropoutChannels, function=staticmethod(dropout2d)):
-    """While training, zeroes whole channels of (N, C, H, W) at random.
-
-    Example:
-        >>> import weft
-        >>> print(Dropout2d(0.5)(weft.Tensor([[[[1.0]]]])))
-        [[[[1.]]]]
-    """
+class Dropout2d(_DropoutChannels, function=staticmethod(dropout2d), shows=("0.5", "[[[[1.0]]]]", "[[[[1.]]]]")):
+    """While training, zeroes whole channels of (N, C, H, W) at random."""
 
 
-class Dropout3d(_DropoutChannels, function=staticmethod(dropout3d)):
-    """While training, zeroes whole channels of (N, C, D, H, W) at random.
-
-    Example:
-        >>> import weft
-        >>> print(Dropout3d(0.5)(weft.Tensor([[[[[1.0]]]]])))
-        [[[[[1.]]]]]
-    """
+class Dropout3d(_DropoutChannels, function=staticmethod(dropout3d), shows=("0.5", "[[[[[1.0]]]]]", "[[[[[1.]]]]]")):
+    """While training, zeroes whole channels of (N, C, D, H, W) at random."""
 
 
 class OneHot(Cell):

@@ -34,6 +34,12 @@ class _Conv(Described, Cell):
         dtype: element type of the parameters.
     """
 
+    _example = """
+        >>> import weft
+        >>> {name}({})(weft.ops.ones({}, weft.float32)).shape
+        {}
+    """
+
     _rank: ClassVar[int] = 2
     _transposed: ClassVar[bool] = False
 
@@ -97,7 +103,7 @@ class _Conv(Described, Cell):
         )
 
 
-class Conv2d(_Conv):
+class Conv2d(_Conv, shows=("3, 8, 3", "(1, 3, 5, 5)", "(1, 8, 5, 5)")):
     """Convolution over two dimensions.
 
     Args:
@@ -106,11 +112,6 @@ class Conv2d(_Conv):
         weight_init: initializer of the weight (out, in / group, height, width); by default He uniform.
         bias_init: initializer of the bias (out,); by default uniform within ``1 / sqrt(fan_in)``.
         data_format: ``"NCHW"`` or ``"NHWC"``.
-
-    Example:
-        >>> import weft
-        >>> Conv2d(3, 8, 3)(weft.ops.ones((1, 3, 5, 5), weft.float32)).shape
-        (1, 8, 5, 5)
     """
 
     def construct(self, x: Tensor) -> Tensor:
@@ -120,14 +121,8 @@ class Conv2d(_Conv):
         )  # fmt: skip
 
 
-class Conv1d(_Conv, rank=1):
-    """Convolution over one dimension; the weight is stored as (out, in / group, 1, kernel).
-
-    Example:
-        >>> import weft
-        >>> Conv1d(3, 8, 3)(weft.ops.ones((1, 3, 5), weft.float32)).shape
-        (1, 8, 5)
-    """
+class Conv1d(_Conv, rank=1, shows=("3, 8, 3", "(1, 3, 5)", "(1, 8, 5)")):
+    """Convolution over one dimension; the weight is stored as (out, in / group, 1, kernel)."""
 
     @declared()
     def __init__(
@@ -151,17 +146,12 @@ class Conv1d(_Conv, rank=1):
         return ops.conv1d(x, weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
 
 
-class Conv3d(_Conv, rank=3):
+class Conv3d(_Conv, rank=3, shows=("1, 2, 3", "(1, 1, 3, 3, 3)", "(1, 2, 3, 3, 3)")):
     """Convolution over three dimensions.
 
     Args:
         kernel_size: an int or (depth, height, width).
         padding: for ``"pad"``: an int, or a pair for each dimension, flat.
-
-    Example:
-        >>> import weft
-        >>> Conv3d(1, 2, 3)(weft.ops.ones((1, 1, 3, 3, 3), weft.float32)).shape
-        (1, 2, 3, 3, 3)
     """
 
     @declared()
@@ -188,7 +178,7 @@ class Conv3d(_Conv, rank=3):
         )
 
 
-class Conv2dTranspose(_Conv, transposed=True):
+class Conv2dTranspose(_Conv, transposed=True, shows=("3, 8, 3, stride=2", "(1, 3, 5, 5)", "(1, 8, 10, 10)")):
     """Transposed convolution over two dimensions.
 
     Args:
@@ -197,11 +187,6 @@ class Conv2dTranspose(_Conv, transposed=True):
         padding: for ``"pad"``: an int or (top, bottom, left, right).
         output_padding: rows and columns added on one side of the output.
         weight_init: initializer of the weight (in, out / group, height, width).
-
-    Example:
-        >>> import weft
-        >>> Conv2dTranspose(3, 8, 3, stride=2)(weft.ops.ones((1, 3, 5, 5), weft.float32)).shape
-        (1, 8, 10, 10)
     """
 
     @declared(output_padding=lambda cell, what, value: ops.per_dimension(cell, what, value, 2, 0))
@@ -229,14 +214,8 @@ class Conv2dTranspose(_Conv, transposed=True):
         )  # fmt: skip
 
 
-class Conv1dTranspose(_Conv, rank=1, transposed=True):
-    """Transposed convolution over one dimension; the weight is stored as (in, out / group, 1, kernel).
-
-    Example:
-        >>> import weft
-        >>> Conv1dTranspose(3, 8, 3, stride=2)(weft.ops.ones((1, 3, 5), weft.float32)).shape
-        (1, 8, 10)
-    """
+class Conv1dTranspose(_Conv, rank=1, transposed=True, shows=("3, 8, 3, stride=2", "(1, 3, 5)", "(1, 8, 10)")):
+    """Transposed convolution over one dimension; the weight is stored as (in, out / group, 1, kernel)."""
 
     @declared()
     def __init__(
@@ -262,7 +241,9 @@ class Conv1dTranspose(_Conv, rank=1, transposed=True):
         )
 
 
-class Conv3dTranspose(_Conv, rank=3, transposed=True):
+class Conv3dTranspose(
+    _Conv, rank=3, transposed=True, shows=("3, 8, 3, stride=2", "(1, 3, 5, 5, 5)", "(1, 8, 10, 10, 10)")
+):
     """Transposed convolution over three dimensions.
 
     Args:
@@ -271,11 +252,6 @@ class Conv3dTranspose(_Conv, rank=3, transposed=True):
         padding: for ``"pad"``: an int or (front, back, top, bottom, left, right).
         output_padding: what is added on one side of the output.
         weight_init: initializer of the weight (in, out / group, depth, height, width).
-
-    Example:
-        >>> import weft
-        >>> Conv3dTranspose(3, 8, 3, stride=2)(weft.ops.ones((1, 3, 5, 5, 5), weft.float32)).shape
-        (1, 8, 10, 10, 10)
     """
 
     @declared(output_padding=lambda cell, what, value: ops.per_dimension(cell, what, value, 3, 0))

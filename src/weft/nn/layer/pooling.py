@@ -25,6 +25,12 @@ class _Pool(Described, Cell):
         divisor_override: divide by this.
     """
 
+    _example = """
+        >>> import weft
+        >>> print({name}({})(weft.Tensor({})))
+        {}
+    """
+
     _rank: ClassVar[int] = 2
 
     def __init__(self, kernel_size: Any, stride: Any, pad_mode: str, data_format: str) -> None:
@@ -77,40 +83,24 @@ class _MaxPool(_Pool):
         )  # fmt: skip
 
 
-class MaxPool1d(_MaxPool, rank=1):
-    """Maxima of windows over one dimension.
-
-    Example:
-        >>> import weft
-        >>> print(MaxPool1d(2, 2)(weft.Tensor([[[1.0, 3.0, 2.0, 4.0]]])))
-        [[[3. 4.]]]
-    """
+class MaxPool1d(_MaxPool, rank=1, shows=("2, 2", "[[[1.0, 3.0, 2.0, 4.0]]]", "[[[3. 4.]]]")):
+    """Maxima of windows over one dimension."""
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPool, shows=("2, 2", "[[[[1.0, 2.0], [3.0, 4.0]]]]", "[[[[4.]]]]")):
     """Maxima of windows over two dimensions.
 
     Args:
         kernel_size: window, an int or (height, width).
         data_format: ``"NCHW"`` or ``"NHWC"``.
-
-    Example:
-        >>> import weft
-        >>> print(MaxPool2d(2, 2)(weft.Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
-        [[[[4.]]]]
     """
 
 
-class MaxPool3d(_MaxPool, rank=3):
+class MaxPool3d(_MaxPool, rank=3, shows=("(1, 2, 1)", "[[[[[1.0], [2.0]]]]]", "[[[[[2.]]]]]")):
     """Maxima of windows over three dimensions.
 
     Args:
         kernel_size: window, an int or (depth, height, width).
-
-    Example:
-        >>> import weft
-        >>> print(MaxPool3d((1, 2, 1))(weft.Tensor([[[[[1.0], [2.0]]]]])))
-        [[[[[2.]]]]]
     """
 
 
@@ -143,40 +133,24 @@ class _AvgPool(_Pool):
         )  # fmt: skip
 
 
-class AvgPool1d(_AvgPool, rank=1):
-    """Means of windows over one dimension.
-
-    Example:
-        >>> import weft
-        >>> print(AvgPool1d(2)(weft.Tensor([[[1.0, 3.0, 5.0]]])))
-        [[[2. 4.]]]
-    """
+class AvgPool1d(_AvgPool, rank=1, shows=("2", "[[[1.0, 3.0, 5.0]]]", "[[[2. 4.]]]")):
+    """Means of windows over one dimension."""
 
 
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_AvgPool, shows=("2", "[[[[1.0, 2.0], [3.0, 4.0]]]]", "[[[[2.5]]]]")):
     """Means of windows over two dimensions.
 
     Args:
         kernel_size: window, an int or (height, width).
         data_format: ``"NCHW"`` or ``"NHWC"``.
-
-    Example:
-        >>> import weft
-        >>> print(AvgPool2d(2)(weft.Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
-        [[[[2.5]]]]
     """
 
 
-class AvgPool3d(_AvgPool, rank=3):
+class AvgPool3d(_AvgPool, rank=3, shows=("(1, 2, 1)", "[[[[[1.0], [2.0]]]]]", "[[[[[1.5]]]]]")):
     """Means of windows over three dimensions.
 
     Args:
         kernel_size: window, an int or (depth, height, width).
-
-    Example:
-        >>> import weft
-        >>> print(AvgPool3d((1, 2, 1))(weft.Tensor([[[[[1.0], [2.0]]]]])))
-        [[[[[1.5]]]]]
     """
 
 
@@ -188,6 +162,12 @@ class _Adaptive(Described, Applied):
         return_indices: also return the positions of the maxima.
     """
 
+    _example = """
+        >>> import weft
+        >>> print({name}({})(weft.Tensor({})))
+        {}
+    """
+
     @declared()
     def __init__(self, output_size: Any) -> None: ...
 
@@ -195,50 +175,36 @@ class _Adaptive(Described, Applied):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_Adaptive, operation=ops.adaptive_avg_pool1d):
-    """Means of as many windows as wanted over one dimension.
-
-    Example:
-        >>> import weft
-        >>> print(AdaptiveAvgPool1d(2)(weft.Tensor([[[1.0, 3.0, 5.0, 7.0]]])))
-        [[[2. 6.]]]
-    """
+class AdaptiveAvgPool1d(
+    _Adaptive, operation=ops.adaptive_avg_pool1d, shows=("2", "[[[1.0, 3.0, 5.0, 7.0]]]", "[[[2. 6.]]]")
+):
+    """Means of as many windows as wanted over one dimension."""
 
 
-class AdaptiveAvgPool2d(_Adaptive, operation=ops.adaptive_avg_pool2d):
+class AdaptiveAvgPool2d(
+    _Adaptive, operation=ops.adaptive_avg_pool2d, shows=("1", "[[[[1.0, 2.0], [3.0, 4.0]]]]", "[[[[2.5]]]]")
+):
     """Means of as many windows as wanted over two dimensions.
 
     Args:
         output_size: an int or (height, width), None keeps a size.
-
-    Example:
-        >>> import weft
-        >>> print(AdaptiveAvgPool2d(1)(weft.Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
-        [[[[2.5]]]]
     """
 
 
-class AdaptiveAvgPool3d(_Adaptive, operation=ops.adaptive_avg_pool3d):
+class AdaptiveAvgPool3d(
+    _Adaptive, operation=ops.adaptive_avg_pool3d, shows=("1", "[[[[[1.0], [2.0]]]]]", "[[[[[1.5]]]]]")
+):
     """Means of as many windows as wanted over three dimensions.
 
     Args:
         output_size: an int or (depth, height, width), None keeps a size.
-
-    Example:
-        >>> import weft
-        >>> print(AdaptiveAvgPool3d(1)(weft.Tensor([[[[[1.0], [2.0]]]]])))
-        [[[[[1.5]]]]]
     """
 
 
-class AdaptiveMaxPool1d(_Adaptive, operation=ops.adaptive_max_pool1d):
-    """Maxima of as many windows as wanted over one dimension.
-
-    Example:
-        >>> import weft
-        >>> print(AdaptiveMaxPool1d(2)(weft.Tensor([[[1.0, 3.0, 5.0, 7.0]]])))
-        [[[3. 7.]]]
-    """
+class AdaptiveMaxPool1d(
+    _Adaptive, operation=ops.adaptive_max_pool1d, shows=("2", "[[[1.0, 3.0, 5.0, 7.0]]]", "[[[3. 7.]]]")
+):
+    """Maxima of as many windows as wanted over one dimension."""
 
 
 class AdaptiveMaxPool2d(Cell):

@@ -56,6 +56,14 @@ class DeclaredOptimizer(Described, Optimizer):
         loss_scale: see `Optimizer`.
     """
 
+    _example = """
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = {name}([p]{})((weft.Tensor([{}]),))
+        >>> print({})
+        {}
+    """
+
 
 def declares(**checks: Check) -> Callable[[Callable[_P, None]], Callable[_P, None]]:
     """Make the constructor of an optimizer of its signature: what `Optimizer` does not take becomes attributes.

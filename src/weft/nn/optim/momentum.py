@@ -9,19 +9,12 @@ from weft.nn.optim.checks import DeclaredOptimizer, declares, number
 from weft.ops.optimizer import momentum_step, sgd_step
 
 
-class SGD(DeclaredOptimizer):
+class SGD(DeclaredOptimizer, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
     """Stochastic gradient descent: ``v = momentum * v + (1 - dampening) * g``, ``p = p - lr * v``.
 
     Args:
         dampening: share of the gradient that the velocity leaves out, the first one aside.
         nesterov: look ahead by one step; needs momentum and no dampening.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = SGD([p], 0.5)((weft.Tensor([1.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots = (("accum", "accum", "zeros"),)
@@ -55,18 +48,11 @@ class SGD(DeclaredOptimizer):
         return sgd_step(p, g, lr, state[0], momentum, step == 0, dampening=dampening, nesterov=nesterov)
 
 
-class Momentum(DeclaredOptimizer):
+class Momentum(DeclaredOptimizer, shows=(", 0.5, 0.9", "1.0", "p.value()", "[0.5]")):
     """Gradient descent with momentum: ``v = momentum * v + g``, ``p = p - lr * v``.
 
     Args:
         use_nesterov: look ahead by one step.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = Momentum([p], 0.5, 0.9)((weft.Tensor([1.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots = (("moments", "moments", "zeros"),)

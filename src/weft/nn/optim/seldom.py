@@ -37,20 +37,13 @@ def _strength(optimizer: str, what: str, value: Any) -> float:
     return number(optimizer, what, _float(optimizer, what, value))
 
 
-class ASGD(DeclaredOptimizer):
+class ASGD(DeclaredOptimizer, shows=(", 0.5, lambd=0.0", "1.0", "p.value()", "[0.5]")):
     """Gradient descent with the average of the parameters beside it.
 
     Args:
         lambd: how fast the parameters decay.
         alpha: the power by which the size of the steps falls.
         t0: the step from which on the average counts.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = ASGD([p], 0.5, lambd=0.0)((weft.Tensor([1.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots = (("eta", "eta", "zeros"), ("mu", "mu", "ones"), ("ax", "ax", "zeros"))
@@ -123,19 +116,12 @@ def _sizes(optimizer: str, what: str, value: Any) -> tuple[float, float]:
     return value
 
 
-class Rprop(DeclaredOptimizer):
+class Rprop(DeclaredOptimizer, shows=(", 0.5", "3.0", "p.value()", "[0.5]")):
     """Steps whose sizes grow while the gradient keeps its sign, and shrink where it changes.
 
     Args:
         etas: by how much the sizes shrink and grow.
         step_sizes: the smallest and the largest size.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = Rprop([p], 0.5)((weft.Tensor([3.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots = (("prev", "prev", "zeros"), ("step_size", "step_size", "zeros"))
@@ -166,7 +152,7 @@ class Rprop(DeclaredOptimizer):
         return p - jnp.sign(g) * size, g, size
 
 
-class ProximalAdagrad(DeclaredOptimizer):
+class ProximalAdagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5", "2.0", "p.value()", "[0.5]")):
     """`Adagrad` that draws parameters to zero.
 
     Args:
@@ -174,13 +160,6 @@ class ProximalAdagrad(DeclaredOptimizer):
         l1: strength of the absolute penalty.
         l2: strength of the squared penalty.
         use_locking: accepted; updates never overlap.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = ProximalAdagrad([p], accum=0.0, learning_rate=0.5)((weft.Tensor([2.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots = (("accum", "accum", "zeros"),)
@@ -218,19 +197,12 @@ class ProximalAdagrad(DeclaredOptimizer):
         return jnp.sign(moved) * jnp.maximum(jnp.abs(moved) - rate * l1, 0) / (1 + rate * l2), total
 
 
-class LazyAdam(Adam):
+class LazyAdam(Adam, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
     """`Adam` under the name that programs with sparse gradients use.
 
     Args:
         use_locking: accepted.
         use_nesterov: look ahead by one step.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = LazyAdam([p], 0.5)((weft.Tensor([1.0]),))
-        >>> print(round(p.value().item(), 4))
-        0.5
     """
 
     def __init__(
@@ -252,19 +224,12 @@ class LazyAdam(Adam):
         super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
 
 
-class AdamOffload(LazyAdam):
+class AdamOffload(LazyAdam, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
     """`Adam` under the name that programs use which compute its steps elsewhere; the device computes them.
 
     Args:
         use_locking: accepted.
         use_nesterov: look ahead by one step.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = AdamOffload([p], 0.5)((weft.Tensor([1.0]),))
-        >>> print(round(p.value().item(), 4))
-        0.5
     """
 
 
@@ -272,7 +237,7 @@ def _root_mean_square(x: Any) -> Any:
     return jnp.sqrt(jnp.mean(jnp.square(x)))
 
 
-class AdaFactor(DeclaredOptimizer):
+class AdaFactor(DeclaredOptimizer, shows=("", "1.0", "p.value()", "[0.999]")):
     """Adaptive steps from the sums of squared gradients over rows and columns, which take little memory.
 
     Args:
@@ -289,13 +254,6 @@ class AdaFactor(DeclaredOptimizer):
     Raises:
         TypeError: an argument has the wrong type.
         ValueError: an argument is out of range, or there is a learning rate with `relative_step`.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = AdaFactor([p])((weft.Tensor([1.0]),))
-        >>> print(p.value())
-        [0.999]
     """
 
     slots: tuple[tuple[str, str, Any], ...] = (

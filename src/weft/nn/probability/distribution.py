@@ -46,6 +46,12 @@ class _Family(Described, Distribution):
         name: the name.
     """
 
+    _example = """
+        >>> import weft
+        >>> print({})
+        {}
+    """
+
     #: the element type, if none is given
     _default: ClassVar[Any] = None
     #: functions whose results are brought into the shape of all parameters
@@ -104,7 +110,9 @@ class _Located(_TwoNumbers, taken=("loc", "scale")):
     """
 
 
-class Normal(_TwoNumbers, taken=("mean", "sd")):
+class Normal(
+    _TwoNumbers, taken=("mean", "sd"), shows=("round(Normal(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4)", "0.3989")
+):
     """The normal distribution.
 
     Args:
@@ -113,11 +121,6 @@ class Normal(_TwoNumbers, taken=("mean", "sd")):
 
     Raises:
         ValueError: `sd` is not positive.
-
-    Example:
-        >>> import weft
-        >>> print(round(Normal(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4))
-        0.3989
     """
 
     @_of_signature
@@ -149,7 +152,7 @@ class Normal(_TwoNumbers, taken=("mean", "sd")):
         return mean + sd * _drawn(randn, shape, mean, sd)
 
 
-class LogNormal(Normal):
+class LogNormal(Normal, shows=("LogNormal(0.0, 1.0).cdf(weft.Tensor(1.0))", "0.5")):
     """The distribution of what the logarithm is normally distributed.
 
     Args:
@@ -158,11 +161,6 @@ class LogNormal(Normal):
 
     Raises:
         ValueError: `scale` is not positive.
-
-    Example:
-        >>> import weft
-        >>> print(LogNormal(0.0, 1.0).cdf(weft.Tensor(1.0)))
-        0.5
     """
 
     @_of_signature
@@ -192,7 +190,7 @@ class LogNormal(Normal):
         return exp(super()._sample(shape, mean, sd))
 
 
-class Laplace(_TwoNumbers, taken=("mean", "sd")):
+class Laplace(_TwoNumbers, taken=("mean", "sd"), shows=("Laplace(0.0, 1.0).prob(weft.Tensor(0.0))", "0.5")):
     """The Laplace distribution.
 
     Args:
@@ -201,11 +199,6 @@ class Laplace(_TwoNumbers, taken=("mean", "sd")):
 
     Raises:
         ValueError: `sd` is not positive.
-
-    Example:
-        >>> import weft
-        >>> print(Laplace(0.0, 1.0).prob(weft.Tensor(0.0)))
-        0.5
     """
 
     @_of_signature
@@ -217,7 +210,7 @@ class Laplace(_TwoNumbers, taken=("mean", "sd")):
         return -absolute(value - mean) / sd - log(2.0 * sd)
 
 
-class Cauchy(_Located):
+class Cauchy(_Located, shows=("Cauchy(0.0, 1.0).cdf(weft.Tensor(1.0))", "0.75")):
     """The Cauchy distribution.
 
     Args:
@@ -226,11 +219,6 @@ class Cauchy(_Located):
 
     Raises:
         ValueError: `scale` is not positive, or a moment is asked for, which there is none.
-
-    Example:
-        >>> import weft
-        >>> print(Cauchy(0.0, 1.0).cdf(weft.Tensor(1.0)))
-        0.75
     """
 
     @_of_signature
@@ -266,16 +254,11 @@ class Cauchy(_Located):
         return loc + scale * tan(math.pi * (_drawn(rand, shape, loc, scale) - 0.5))
 
 
-class Logistic(_Located):
+class Logistic(_Located, shows=("Logistic(0.0, 1.0).cdf(weft.Tensor(0.0))", "0.5")):
     """The logistic distribution.
 
     Args:
         loc: the mean: a number, a Tensor, or None where each call gives it.
-
-    Example:
-        >>> import weft
-        >>> print(Logistic(0.0, 1.0).cdf(weft.Tensor(0.0)))
-        0.5
     """
 
     @_of_signature
@@ -306,16 +289,11 @@ class Logistic(_Located):
         return loc + scale * (log(share) - log1p(-share))
 
 
-class Gumbel(_Located):
+class Gumbel(_Located, shows=("round(Gumbel(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4)", "0.3679")):
     """The Gumbel distribution, of the largest of many numbers.
 
     Args:
         loc: the place of the peak: a number or a Tensor.
-
-    Example:
-        >>> import weft
-        >>> print(round(Gumbel(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4))
-        0.3679
     """
 
     @_of_signature
@@ -349,7 +327,7 @@ class Gumbel(_Located):
         return loc - scale * log(-log(_drawn(rand, shape, loc, scale)))
 
 
-class Uniform(_TwoNumbers, taken=("low", "high")):
+class Uniform(_TwoNumbers, taken=("low", "high"), shows=("Uniform(0.0, 2.0).prob(weft.Tensor(1.0))", "0.5")):
     """The uniform distribution between two numbers.
 
     Args:
@@ -358,11 +336,6 @@ class Uniform(_TwoNumbers, taken=("low", "high")):
 
     Raises:
         ValueError: `high` is not larger than `low`.
-
-    Example:
-        >>> import weft
-        >>> print(Uniform(0.0, 2.0).prob(weft.Tensor(1.0)))
-        0.5
     """
 
     @_of_signature
@@ -401,7 +374,7 @@ class Uniform(_TwoNumbers, taken=("low", "high")):
         return low + (high - low) * _drawn(rand, shape, low, high)
 
 
-class Exponential(_Family, taken=("rate",)):
+class Exponential(_Family, taken=("rate",), shows=("Exponential(2.0).mean()", "0.5")):
     """The exponential distribution.
 
     Args:
@@ -409,11 +382,6 @@ class Exponential(_Family, taken=("rate",)):
 
     Raises:
         ValueError: `rate` is not positive.
-
-    Example:
-        >>> import weft
-        >>> print(Exponential(2.0).mean())
-        0.5
     """
 
     @_of_signature
@@ -469,16 +437,11 @@ class _OfProbability(_Family, taken=("probs",)):
                 raise ValueError(f"{type(self).__name__}: probs must be between 0 and 1")
 
 
-class Bernoulli(_OfProbability):
+class Bernoulli(_OfProbability, shows=("round(Bernoulli(0.25).prob(weft.Tensor(1.0)).item(), 4)", "0.25")):
     """Ones and zeros.
 
     Args:
         probs: the probability of ones: a number, a Tensor, or None where each call gives it.
-
-    Example:
-        >>> import weft
-        >>> print(round(Bernoulli(0.25).prob(weft.Tensor(1.0)).item(), 4))
-        0.25
     """
 
     @_of_signature
@@ -509,16 +472,11 @@ class Bernoulli(_OfProbability):
         return (_drawn(rand, shape, probs) < probs).astype(self.dtype)
 
 
-class Geometric(_OfProbability):
+class Geometric(_OfProbability, shows=("Geometric(0.5).prob(weft.Tensor(1.0))", "0.25")):
     """How many times something fails before it succeeds.
 
     Args:
         probs: the probability of success: a number, a Tensor, or None where each call gives it.
-
-    Example:
-        >>> import weft
-        >>> print(Geometric(0.5).prob(weft.Tensor(1.0)))
-        0.25
     """
 
     @_of_signature
@@ -550,7 +508,7 @@ class Geometric(_OfProbability):
         return drawn.floor().astype(self.dtype)
 
 
-class Categorical(_OfProbability):
+class Categorical(_OfProbability, shows=("Categorical(weft.Tensor([0.25, 0.75])).prob(weft.Tensor([1]))", "[0.75]")):
     """Numbers of classes.
 
     Args:
@@ -559,11 +517,6 @@ class Categorical(_OfProbability):
     Raises:
         TypeError: `probs` is a number.
         ValueError: the probabilities are no probabilities.
-
-    Example:
-        >>> import weft
-        >>> print(Categorical(weft.Tensor([0.25, 0.75])).prob(weft.Tensor([1])))
-        [0.75]
     """
 
     @_of_signature

@@ -38,17 +38,16 @@ def _log_beta(a: Any, b: Any) -> Any:
     return lgamma(a) + lgamma(b) - lgamma(a + b)
 
 
-class Beta(_Positive, taken=("concentration1", "concentration0")):
+class Beta(
+    _Positive,
+    taken=("concentration1", "concentration0"),
+    shows=("Beta(2.0, 3.0).prob(weft.Tensor(0.5)).round(4)", "1.5"),
+):
     """The beta distribution.
 
     Args:
         concentration1: the first concentration: a number, a Tensor, or None where each call gives it.
         concentration0: the second one, likewise.
-
-    Example:
-        >>> import weft
-        >>> print(Beta(2.0, 3.0).prob(weft.Tensor(0.5)).round(4))
-        1.5
     """
 
     @_of_signature
@@ -103,17 +102,12 @@ class Beta(_Positive, taken=("concentration1", "concentration0")):
         return one / (one + other)
 
 
-class Gamma(_Positive, taken=("concentration", "rate")):
+class Gamma(_Positive, taken=("concentration", "rate"), shows=("Gamma(2.0, 4.0).mean()", "0.5")):
     """The gamma distribution.
 
     Args:
         concentration: the concentration: a number, a Tensor, or None where each call gives it.
         rate: the rate, likewise.
-
-    Example:
-        >>> import weft
-        >>> print(Gamma(2.0, 4.0).mean())
-        0.5
     """
 
     @_of_signature
@@ -168,16 +162,11 @@ def _alike(a: Any, b: Any) -> tuple[Any, Any]:
     return a.broadcast_to(shape), b.broadcast_to(shape)
 
 
-class Poisson(_Positive, taken=("rate",)):
+class Poisson(_Positive, taken=("rate",), shows=("Poisson(2.0).prob(weft.Tensor(0.0)).round(4)", "0.1353")):
     """The Poisson distribution.
 
     Args:
         rate: the rate: a number, a Tensor, or None where each call gives it.
-
-    Example:
-        >>> import weft
-        >>> print(Poisson(2.0).prob(weft.Tensor(0.0)).round(4))
-        0.1353
     """
 
     @_of_signature
@@ -208,7 +197,9 @@ class Poisson(_Positive, taken=("rate",)):
         return random_poisson(shape, rate, dtype=self.dtype)
 
 
-class HalfNormal(_Family, taken=("mean", "sd")):
+class HalfNormal(
+    _Family, taken=("mean", "sd"), shows=("round(HalfNormal(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4)", "0.7979")
+):
     """The normal distribution of what is above the mean only.
 
     Args:
@@ -217,11 +208,6 @@ class HalfNormal(_Family, taken=("mean", "sd")):
 
     Raises:
         ValueError: `sd` is not positive.
-
-    Example:
-        >>> import weft
-        >>> print(round(HalfNormal(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4))
-        0.7979
     """
 
     @_of_signature
@@ -236,7 +222,11 @@ class HalfNormal(_Family, taken=("mean", "sd")):
         return -(((value - mean) / sd) ** 2) / 2.0 - log(sd) + 0.5 * math.log(2.0 / math.pi)
 
 
-class StudentT(_Family, taken=("df", "mean", "sd")):
+class StudentT(
+    _Family,
+    taken=("df", "mean", "sd"),
+    shows=("round(StudentT(1.0, 0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4)", "0.3183"),
+):
     """Student's t distribution.
 
     Args:
@@ -246,11 +236,6 @@ class StudentT(_Family, taken=("df", "mean", "sd")):
 
     Raises:
         ValueError: `df` or `sd` is not positive.
-
-    Example:
-        >>> import weft
-        >>> print(round(StudentT(1.0, 0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4))
-        0.3183
     """
 
     @_of_signature

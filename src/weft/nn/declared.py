@@ -37,17 +37,37 @@ class _Constructor:
         self.stub, self.build = stub, build
 
     def __set_name__(self, owner: Any, name: str) -> None:
-        stub, build = self.stub, self.build
-        code = stub.__code__
+        stub, code = self.stub, self.stub.__code__
         names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-        template = constructor_template(
-            code.co_argcount - 1, code.co_kwonlyargcount, "_build(self, _owner, dict(zip(_names, {values})))"
-        )
-        scope = {"_build": build, "_owner": owner, "_names": names, "__name__": stub.__module__}
-        made = FunctionType(template.replace(co_varnames=("self", *names)), scope, name, stub.__defaults__)
-        made.__kwdefaults__, made.__annotations__ = stub.__kwdefaults__, stub.__annotations__
-        made.__qualname__, made.__module__ = stub.__qualname__, stub.__module__
+        made = made_constructor(owner, self.build, names, stub.__annotations__, stub.__defaults__, stub.__kwdefaults__)
         owner.__init__, owner._declared = made, stub.__annotations__
+
+
+def made_constructor(
+    owner: Any,
+    build: Build,
+    names: tuple[str, ...],
+    annotations: dict[str, Any],
+    defaults: tuple[Any, ...] | None,
+    by_name: dict[str, Any] | None = None,
+) -> Any:
+    """The constructor of a class.
+
+    Args:
+        owner: the class.
+        build: does what the constructor does.
+        names: the parameters.
+        annotations: those of the constructor.
+        defaults: values of the last parameters that are given by position.
+        by_name: of all that are given by name only.
+    """
+    keyword = len(by_name or ())
+    template = constructor_template(len(names) - keyword, keyword, "_build(self, _owner, dict(zip(_names, {values})))")
+    scope = {"_build": build, "_owner": owner, "_names": names, "__name__": owner.__module__}
+    made = FunctionType(template.replace(co_varnames=("self", *names)), scope, "__init__", defaults)
+    made.__kwdefaults__, made.__annotations__ = by_name, annotations
+    made.__qualname__, made.__module__ = f"{owner.__qualname__}.__init__", owner.__module__
+    return made
 
 
 def constructor(build: Build) -> Callable[[Callable[_P, None]], Callable[_P, None]]:

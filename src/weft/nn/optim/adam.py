@@ -22,6 +22,7 @@ class Adam(DeclaredOptimizer, shows=(", 0.5", "1.0", "round(p.value().item(), 4)
     """
 
     slots: tuple[tuple[str, str, Any], ...] = (("moment1", "moment1", "zeros"), ("moment2", "moment2", "zeros"))
+    _settings = ("beta1", "beta2", "eps", "use_nesterov")
     scalars = ("beta1_power", "beta2_power")
 
     def __init__(
@@ -54,9 +55,6 @@ class Adam(DeclaredOptimizer, shows=(", 0.5", "1.0", "round(p.value().item(), 4)
     def initial_scalar(self, attribute: str) -> float:
         return 1.0
 
-    def settings(self) -> tuple[Any, ...]:
-        return self.beta1, self.beta2, self.eps, self.use_nesterov
-
     @staticmethod
     def advance(scalars: tuple[Any, ...], settings: tuple[Any, ...]) -> tuple[Any, ...]:
         return scalars[0] * settings[0], scalars[1] * settings[1]
@@ -80,6 +78,7 @@ class AdamWeightDecay(DeclaredOptimizer, shows=(", 0.1", "1.0", "p.value() < 1",
     """
 
     slots = (("moments1", "adam_m", "zeros"), ("moments2", "adam_v", "zeros"))
+    _settings = ("beta1", "beta2", "eps")
     decay_in_gradient = False
 
     @declares(beta1=share, beta2=share, eps=number)
@@ -92,9 +91,6 @@ class AdamWeightDecay(DeclaredOptimizer, shows=(", 0.1", "1.0", "p.value() < 1",
         eps: float = 1e-6,
         weight_decay: Any = 0.0,
     ) -> None: ...
-
-    def settings(self) -> tuple[Any, ...]:
-        return self.beta1, self.beta2, self.eps
 
     @staticmethod
     def update(
@@ -149,6 +145,7 @@ class AdaMax(DeclaredOptimizer, shows=(", 0.5", "1.0", "round(p.value().item(), 
     """
 
     slots: tuple[tuple[str, str, Any], ...] = (("moment1", "moment1", "zeros"), ("moment2", "moment2", "zeros"))
+    _settings = ("beta1", "beta2", "eps")
     scalars = ("beta1_power",)
 
     @declares(beta1=share, beta2=share, eps=number)
@@ -165,9 +162,6 @@ class AdaMax(DeclaredOptimizer, shows=(", 0.5", "1.0", "round(p.value().item(), 
 
     def initial_scalar(self, attribute: str) -> float:
         return 1.0
-
-    def settings(self) -> tuple[Any, ...]:
-        return self.beta1, self.beta2, self.eps
 
     @staticmethod
     def advance(scalars: tuple[Any, ...], settings: tuple[Any, ...]) -> tuple[Any, ...]:

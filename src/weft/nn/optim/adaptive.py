@@ -33,9 +33,7 @@ class Adagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5", "2.0",
             state.set_data(state.value() * 0 + initial)
 
     slots = (("accum", "accum", "zeros"),)
-
-    def settings(self) -> tuple[Any, ...]:
-        return (self.update_slots,)
+    _settings = ("update_slots",)
 
     @staticmethod
     def update(
@@ -60,6 +58,7 @@ class RMSProp(DeclaredOptimizer, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
         ("ms", "mean_square", "ones"),
         ("mg", "mean_grad", "zeros"),
     )
+    _settings = ("decay", "momentum", "epsilon", "centered")
 
     @declares(decay=number, momentum=number, epsilon=number, centered=flag)
     def __init__(
@@ -74,9 +73,6 @@ class RMSProp(DeclaredOptimizer, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
         loss_scale: float = 1.0,
         weight_decay: Any = 0.0,
     ) -> None: ...
-
-    def settings(self) -> tuple[Any, ...]:
-        return self.decay, self.momentum, self.epsilon, self.centered
 
     @staticmethod
     def update(
@@ -100,6 +96,7 @@ class Adadelta(DeclaredOptimizer, shows=("", "1.0", "p.value() < 1", "[ True]"))
     """
 
     slots = (("accum", "accum", "zeros"), ("accum_update", "accum_update", "zeros"))
+    _settings = ("rho", "epsilon")
 
     @declares(rho=number, epsilon=number)
     def __init__(
@@ -111,9 +108,6 @@ class Adadelta(DeclaredOptimizer, shows=("", "1.0", "p.value() < 1", "[ True]"))
         loss_scale: float = 1.0,
         weight_decay: Any = 0.0,
     ) -> None: ...
-
-    def settings(self) -> tuple[Any, ...]:
-        return self.rho, self.epsilon
 
     @staticmethod
     def update(
@@ -134,6 +128,7 @@ class FTRL(DeclaredOptimizer, shows=(", initial_accum=0.0, learning_rate=0.5", "
     """
 
     slots = (("moments", "moments", "zeros"), ("linear", "linear", "zeros"))
+    _settings = ("l1", "l2", "lr_power")
 
     def __init__(
         self,
@@ -160,9 +155,6 @@ class FTRL(DeclaredOptimizer, shows=(", initial_accum=0.0, learning_rate=0.5", "
         self.l1, self.l2, self.lr_power = l1, l2, lr_power
         for state in self.moments:
             state.set_data(state.value() * 0 + initial)
-
-    def settings(self) -> tuple[Any, ...]:
-        return (self.l1, self.l2, self.lr_power)
 
     @staticmethod
     def update(

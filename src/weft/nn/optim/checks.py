@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ParamSpec
+from typing import Any, ClassVar, ParamSpec
 
 from weft.nn.declared import Check, Described, constructor, keep
 from weft.nn.optim.optimizer import Optimizer
@@ -63,6 +63,11 @@ class DeclaredOptimizer(Described, Optimizer):
         >>> print({})
         {}
     """
+    #: the attributes that `update` is given
+    _settings: ClassVar[tuple[str, ...]] = ()
+
+    def settings(self) -> tuple[Any, ...]:
+        return tuple([getattr(self, name) for name in self._settings])
 
 
 def declares(**checks: Check) -> Callable[[Callable[_P, None]], Callable[_P, None]]:

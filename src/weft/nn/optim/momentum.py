@@ -18,6 +18,7 @@ class SGD(DeclaredOptimizer, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
     """
 
     slots = (("accum", "accum", "zeros"),)
+    _settings = ("momentum", "dampening", "nesterov")
 
     @declares(momentum=number, dampening=number, nesterov=flag)
     def __init__(
@@ -34,9 +35,6 @@ class SGD(DeclaredOptimizer, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
     def _made(self) -> None:
         if self.nesterov and (self.momentum <= 0 or self.dampening != 0):
             raise ValueError("SGD(nesterov=True) needs a positive momentum and dampening=0")
-
-    def settings(self) -> tuple[Any, ...]:
-        return self.momentum, self.dampening, self.nesterov
 
     @staticmethod
     def update(
@@ -56,6 +54,7 @@ class Momentum(DeclaredOptimizer, shows=(", 0.5, 0.9", "1.0", "p.value()", "[0.5
     """
 
     slots = (("moments", "moments", "zeros"),)
+    _settings = ("momentum", "use_nesterov")
 
     @declares(momentum=number, use_nesterov=flag)
     def __init__(
@@ -67,9 +66,6 @@ class Momentum(DeclaredOptimizer, shows=(", 0.5, 0.9", "1.0", "p.value()", "[0.5
         loss_scale: float = 1.0,
         use_nesterov: bool = False,
     ) -> None: ...
-
-    def settings(self) -> tuple[Any, ...]:
-        return self.momentum, self.use_nesterov
 
     @staticmethod
     def update(

@@ -47,6 +47,7 @@ class ASGD(DeclaredOptimizer, shows=(", 0.5, lambd=0.0", "1.0", "p.value()", "[0
     """
 
     slots = (("eta", "eta", "zeros"), ("mu", "mu", "ones"), ("ax", "ax", "zeros"))
+    _settings = ("lambd", "alpha", "t0")
 
     @declares(lambd=_float, alpha=_float, t0=_float)
     def __init__(
@@ -58,9 +59,6 @@ class ASGD(DeclaredOptimizer, shows=(", 0.5, lambd=0.0", "1.0", "p.value()", "[0
         t0: float = 1e6,
         weight_decay: Any = 0.0,
     ) -> None: ...
-
-    def settings(self) -> tuple[Any, ...]:
-        return self.lambd, self.alpha, self.t0
 
     @staticmethod
     def update(
@@ -163,6 +161,7 @@ class ProximalAdagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5"
     """
 
     slots = (("accum", "accum", "zeros"),)
+    _settings = ("l1", "l2")
 
     def __init__(
         self,
@@ -182,9 +181,6 @@ class ProximalAdagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5"
         self.l2 = _strength("ProximalAdagrad", "l2", l2)
         for state in self.accum:
             state.set_data(state.value() * 0 + initial)
-
-    def settings(self) -> tuple[Any, ...]:
-        return self.l1, self.l2
 
     @staticmethod
     def update(

@@ -17,8 +17,8 @@ from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 
 __all__ = [
-    "Applied", "Build", "Check", "Described", "constructor", "declared", "flag", "integer", "keep", "number",
-    "positive_int", "real",
+    "Applied", "Build", "Check", "Described", "constructor", "declared", "flag", "integer", "keep", "like", "number",
+    "positive_int", "real", "signed",
 ]  # fmt: skip
 
 _P = ParamSpec("_P")
@@ -37,36 +37,64 @@ class _Constructor:
         self.stub, self.build = stub, build
 
     def __set_name__(self, owner: Any, name: str) -> None:
-        stub, code = self.stub, self.stub.__code__
+        stub, build = self.stub, self.build
+        code = stub.__code__
         names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-        made = made_constructor(owner, self.build, names, stub.__annotations__, stub.__defaults__, stub.__kwdefaults__)
+        body = "_build(self, _owner, dict(zip(_names, {values})))"
+        scope = {"_build": build, "_owner": owner, "_names": names, "__name__": owner.__module__}
+        made = _function(names, code.co_kwonlyargcount, body, scope, stub.__defaults__)
+        made.__kwdefaults__, made.__annotations__ = stub.__kwdefaults__, stub.__annotations__
+        made.__qualname__, made.__module__ = f"{owner.__qualname__}.{name}", owner.__module__
         owner.__init__, owner._declared = made, stub.__annotations__
 
 
-def made_constructor(
-    owner: Any,
-    build: Build,
-    names: tuple[str, ...],
-    annotations: dict[str, Any],
-    defaults: tuple[Any, ...] | None,
-    by_name: dict[str, Any] | None = None,
-) -> Any:
-    """The constructor of a class.
+def _function(names: tuple[str, ...], keyword: int, body: str, scope: dict[str, Any], defaults: Any) -> Any:
+    """A constructor with such parameters, the last of which may be given by name only."""
+    template = constructor_template(len(names) - keyword, keyword, body)
+    return FunctionType(template.replace(co_varnames=("self", *names)), scope, "__init__", defaults)
+
+
+def signed(annotations: dict[str, Any], defaults: dict[str, Any], keyword: int = 0) -> Any:
+    """An empty constructor of a signature, for the decorators below.
 
     Args:
-        owner: the class.
-        build: does what the constructor does.
-        names: the parameters.
-        annotations: those of the constructor.
-        defaults: values of the last parameters that are given by position.
-        by_name: of all that are given by name only.
+        annotations: of the parameters, in their order, and of ``return``.
+        defaults: of parameters that need not be given.
+        keyword: how many of the parameters may be given by name only, the last ones.
     """
-    keyword = len(by_name or ())
-    template = constructor_template(len(names) - keyword, keyword, "_build(self, _owner, dict(zip(_names, {values})))")
-    scope = {"_build": build, "_owner": owner, "_names": names, "__name__": owner.__module__}
-    made = FunctionType(template.replace(co_varnames=("self", *names)), scope, "__init__", defaults)
-    made.__kwdefaults__, made.__annotations__ = by_name, annotations
-    made.__qualname__, made.__module__ = f"{owner.__qualname__}.__init__", owner.__module__
+    names = tuple([each for each in annotations if each != "return"])
+    positional = names[: len(names) - keyword]
+    made = _function(names, keyword, "pass", {}, tuple([defaults[each] for each in positional if each in defaults]))
+    made.__kwdefaults__ = {each: defaults[each] for each in names[len(positional) :] if each in defaults} or None
+    made.__annotations__ = annotations
+    return made
+
+
+def like(base: Callable[_P, None], without: Sequence[str] = (), **defaults: Any) -> Callable[_P, None]:
+    """An empty constructor with parameters of another one, for the decorators below.
+
+    Args:
+        base: the other constructor.
+        without: parameters that are left out.
+        defaults: other values of parameters that are not given.
+
+    Example:
+        >>> class Power(Cell):
+        ...     def __init__(self, exponent: float = 1, factor: float = 1) -> None:
+        ...         super().__init__()
+        ...         self.exponent, self.factor = exponent, factor
+        >>> class Square(Power):
+        ...     __init__ = declared()(like(Power.__init__, without=("factor",), exponent=2))
+        >>> Square().exponent
+        2
+    """
+    code, given = base.__code__, base.__defaults__ or ()
+    every = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    last = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
+    known = {**dict(zip(last, given, strict=True)), **(base.__kwdefaults__ or {}), **defaults}
+    annotations = {each: base.__annotations__[each] for each in (*every, "return") if each not in without}
+    keyword = len([each for each in every[code.co_argcount - 1 :] if each not in without])
+    made: Callable[_P, None] = signed(annotations, known, keyword)
     return made
 
 

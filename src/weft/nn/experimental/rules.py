@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 
 import jax.numpy as jnp
 
-from weft.nn.declared import Described, constructor
+from weft.nn.declared import Described, constructor, like
 from weft.nn.experimental.optimizer import Optimizer, Slots
 
 
@@ -217,18 +217,7 @@ class AdamW(Adam, shows=(", 0.5, weight_decay=0.0", "1.0", "round(p.value().item
     decoupled = True
     eps_in_biased = False
 
-    @options
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.01,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-    ) -> None: ...
+    __init__ = options(like(Adam.__init__, weight_decay=0.01))
 
 
 class Adamax(_Rule, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
@@ -242,17 +231,7 @@ class Adamax(_Rule, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5"))
     slots: Slots = (("exp_avg", 0.0), ("exp_inf", 0.0))
     counter = "step_t"
 
-    @options
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        *,
-        maximize: bool = False,
-    ) -> None: ...
+    __init__ = options(like(Adam.__init__, without=("amsgrad",), lr=2e-3))
 
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
@@ -337,15 +316,7 @@ class RAdam(_Rule, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
     slots: Slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0))
     counter = "step_t"
 
-    @options
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-    ) -> None: ...
+    __init__ = options(like(Adam.__init__, without=("amsgrad", "maximize")))
 
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:

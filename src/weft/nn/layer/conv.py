@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Described, declared, positive_int
+from weft.nn.declared import Described, declared, like, positive_int
 from weft.nn.initializer import HeUniform, Uniform
 from weft.nn.layer.basic import make_weight
 from weft.ops import conv as ops
@@ -53,6 +53,7 @@ class _Conv(Described, Cell):
         padding: Any = 0,
         dilation: Any = 1,
         group: int = 1,
+        output_padding: Any = 0,
         has_bias: bool = False,
         weight_init: Any = None,
         bias_init: Any = None,
@@ -71,6 +72,8 @@ class _Conv(Described, Cell):
         self.kernel_size = ops.per_dimension(name, "kernel_size", kernel_size, rank)
         self.stride = ops.per_dimension(name, "stride", stride, rank)
         self.dilation = ops.per_dimension(name, "dilation", dilation, rank)
+        if self._transposed and rank > 1:
+            self.output_padding = ops.per_dimension(name, "output_padding", output_padding, rank, 0)
         ops.padding_of(name, pad_mode, padding, rank)
         if data_format not in ("NCHW", "NCDHW", "NHWC") or (data_format == "NHWC" and rank != 2):
             raise ValueError(f"{name}: data_format {data_format!r} is not available")
@@ -114,6 +117,8 @@ class Conv2d(_Conv, shows=("3, 8, 3", "(1, 3, 5, 5)", "(1, 8, 5, 5)")):
         data_format: ``"NCHW"`` or ``"NHWC"``.
     """
 
+    __init__ = declared()(like(_Conv.__init__, without=("output_padding",)))
+
     def construct(self, x: Tensor) -> Tensor:
         return ops.convolve(
             "Conv2d", 2, x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group,
@@ -124,22 +129,7 @@ class Conv2d(_Conv, shows=("3, 8, 3", "(1, 3, 5, 5)", "(1, 8, 5, 5)")):
 class Conv1d(_Conv, rank=1, shows=("3, 8, 3", "(1, 3, 5)", "(1, 8, 5)")):
     """Convolution over one dimension; the weight is stored as (out, in / group, 1, kernel)."""
 
-    @declared()
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        pad_mode: str = "same",
-        padding: Any = 0,
-        dilation: Any = 1,
-        group: int = 1,
-        has_bias: bool = False,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        dtype: Any = dtypes.float32,
-    ) -> None: ...
+    __init__ = declared()(like(_Conv.__init__, without=("output_padding", "data_format")))
 
     def construct(self, x: Tensor) -> Tensor:
         weight = squeeze(self.weight, 2)
@@ -154,23 +144,7 @@ class Conv3d(_Conv, rank=3, shows=("1, 2, 3", "(1, 1, 3, 3, 3)", "(1, 2, 3, 3, 3
         padding: for ``"pad"``: an int, or a pair for each dimension, flat.
     """
 
-    @declared()
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        pad_mode: str = "same",
-        padding: Any = 0,
-        dilation: Any = 1,
-        group: int = 1,
-        has_bias: bool = False,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        data_format: str = "NCDHW",
-        dtype: Any = dtypes.float32,
-    ) -> None: ...
+    __init__ = declared()(like(_Conv.__init__, without=("output_padding",), data_format="NCDHW"))
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.conv3d(
@@ -189,7 +163,7 @@ class Conv2dTranspose(_Conv, transposed=True, shows=("3, 8, 3, stride=2", "(1, 3
         weight_init: initializer of the weight (in, out / group, height, width).
     """
 
-    @declared(output_padding=lambda cell, what, value: ops.per_dimension(cell, what, value, 2, 0))
+    @declared()
     def __init__(
         self,
         in_channels: int,
@@ -217,22 +191,7 @@ class Conv2dTranspose(_Conv, transposed=True, shows=("3, 8, 3, stride=2", "(1, 3
 class Conv1dTranspose(_Conv, rank=1, transposed=True, shows=("3, 8, 3, stride=2", "(1, 3, 5)", "(1, 8, 10)")):
     """Transposed convolution over one dimension; the weight is stored as (in, out / group, 1, kernel)."""
 
-    @declared()
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        pad_mode: str = "same",
-        padding: Any = 0,
-        dilation: Any = 1,
-        group: int = 1,
-        has_bias: bool = False,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        dtype: Any = dtypes.float32,
-    ) -> None: ...
+    __init__ = declared()(like(_Conv.__init__, without=("output_padding", "data_format")))
 
     def construct(self, x: Tensor) -> Tensor:
         weight = squeeze(self.weight, 2)
@@ -254,24 +213,7 @@ class Conv3dTranspose(
         weight_init: initializer of the weight (in, out / group, depth, height, width).
     """
 
-    @declared(output_padding=lambda cell, what, value: ops.per_dimension(cell, what, value, 3, 0))
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        pad_mode: str = "same",
-        padding: Any = 0,
-        dilation: Any = 1,
-        group: int = 1,
-        output_padding: Any = 0,
-        has_bias: bool = False,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        data_format: str = "NCDHW",
-        dtype: Any = dtypes.float32,
-    ) -> None: ...
+    __init__ = declared()(like(_Conv.__init__, data_format="NCDHW"))
 
     def construct(self, x: Tensor) -> Tensor:
         out = ops.conv3d_transpose(

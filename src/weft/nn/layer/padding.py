@@ -52,6 +52,31 @@ class _Border(Described, Cell):
         return pad(x, self.padding, self.mode, self.value)
 
 
+class _One(_Border, rank=1):
+    """Base.
+
+    Args:
+        padding: an int for both sides, or (before, after).
+    """
+
+
+class _Two(_Border, rank=2):
+    """Base.
+
+    Args:
+        padding: an int for all sides, or (left, right, top, bottom).
+    """
+
+
+class _Three(_Border, rank=3):
+    """Base.
+
+    Args:
+        padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
+            before that.
+    """
+
+
 class _Constant(_Border):
     """Base: a border of one number.
 
@@ -119,71 +144,43 @@ class ZeroPad2d(_Constant, shows=("print(ZeroPad2d((1, 0, 0, 0))(weft.Tensor([[1
 
 
 class ReflectionPad1d(
-    _Border,
-    rank=1,
+    _One,
     mode="reflect",
     shows=("print(ReflectionPad1d((2, 0))(weft.Tensor([[1.0, 2.0, 3.0]])))", "[[3. 2. 1. 2. 3.]]"),
 ):
-    """Adds a border that mirrors the last dimension, without its edges.
-
-    Args:
-        padding: an int for both sides, or (before, after).
-    """
+    """Adds a border that mirrors the last dimension, without its edges."""
 
 
 class ReflectionPad2d(
-    ReflectionPad1d, rank=2, shows=("ReflectionPad2d(1)(weft.Tensor([[[1.0, 2.0], [3.0, 4.0]]])).shape", "(1, 4, 4)")
+    _Two, ReflectionPad1d, shows=("ReflectionPad2d(1)(weft.Tensor([[[1.0, 2.0], [3.0, 4.0]]])).shape", "(1, 4, 4)")
 ):
-    """Adds a border that mirrors the last two dimensions, without their edges.
-
-    Args:
-        padding: an int for all sides, or (left, right, top, bottom).
-    """
+    """Adds a border that mirrors the last two dimensions, without their edges."""
 
 
 class ReflectionPad3d(
-    ReflectionPad1d, rank=3, shows=("ReflectionPad3d(1)(weft.ops.ones((1, 2, 2, 2))).shape", "(1, 4, 4, 4)")
+    _Three, ReflectionPad1d, shows=("ReflectionPad3d(1)(weft.ops.ones((1, 2, 2, 2))).shape", "(1, 4, 4, 4)")
 ):
-    """Adds a border that mirrors the last three dimensions, without their edges.
-
-    Args:
-        padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
-            before that.
-    """
+    """Adds a border that mirrors the last three dimensions, without their edges."""
 
 
 class ReplicationPad1d(
-    _Border,
-    rank=1,
+    _One,
     mode="replicate",
     shows=("print(ReplicationPad1d((2, 0))(weft.Tensor([[1.0, 2.0]])))", "[[1. 1. 1. 2.]]"),
 ):
-    """Adds a border that repeats the edges of the last dimension.
-
-    Args:
-        padding: an int for both sides, or (before, after).
-    """
+    """Adds a border that repeats the edges of the last dimension."""
 
 
 class ReplicationPad2d(
-    ReplicationPad1d, rank=2, shows=("ReplicationPad2d(1)(weft.Tensor([[[1.0]]])).shape", "(1, 3, 3)")
+    _Two, ReplicationPad1d, shows=("ReplicationPad2d(1)(weft.Tensor([[[1.0]]])).shape", "(1, 3, 3)")
 ):
-    """Adds a border that repeats the edges of the last two dimensions.
-
-    Args:
-        padding: an int for all sides, or (left, right, top, bottom).
-    """
+    """Adds a border that repeats the edges of the last two dimensions."""
 
 
 class ReplicationPad3d(
-    ReplicationPad1d, rank=3, shows=("ReplicationPad3d(1)(weft.ops.ones((1, 1, 1, 1))).shape", "(1, 3, 3, 3)")
+    _Three, ReplicationPad1d, shows=("ReplicationPad3d(1)(weft.ops.ones((1, 1, 1, 1))).shape", "(1, 3, 3, 3)")
 ):
-    """Adds a border that repeats the edges of the last three dimensions.
-
-    Args:
-        padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
-            before that.
-    """
+    """Adds a border that repeats the edges of the last three dimensions."""
 
 
 class PixelShuffle(Cell):

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from weft.nn.declared import flag
+from weft.nn.declared import flag, like
 from weft.nn.optim.checks import DeclaredOptimizer, declares, number, share
 from weft.ops.optimizer import adam_step, adam_weight_decay_step, adamax_step, amsgrad_step
 
@@ -22,7 +22,7 @@ class Adam(DeclaredOptimizer, shows=(", 0.5", "1.0", "round(p.value().item(), 4)
     """
 
     slots: tuple[tuple[str, str, Any], ...] = (("moment1", "moment1", "zeros"), ("moment2", "moment2", "zeros"))
-    _settings = ("beta1", "beta2", "eps", "use_nesterov")
+    _update_takes = ("beta1", "beta2", "eps", "use_nesterov")
     scalars = ("beta1_power", "beta2_power")
 
     def __init__(
@@ -78,7 +78,7 @@ class AdamWeightDecay(DeclaredOptimizer, shows=(", 0.1", "1.0", "p.value() < 1",
     """
 
     slots = (("moments1", "adam_m", "zeros"), ("moments2", "adam_v", "zeros"))
-    _settings = ("beta1", "beta2", "eps")
+    _update_takes = ("beta1", "beta2", "eps")
     decay_in_gradient = False
 
     @declares(beta1=share, beta2=share, eps=number)
@@ -145,20 +145,12 @@ class AdaMax(DeclaredOptimizer, shows=(", 0.5", "1.0", "round(p.value().item(), 
     """
 
     slots: tuple[tuple[str, str, Any], ...] = (("moment1", "moment1", "zeros"), ("moment2", "moment2", "zeros"))
-    _settings = ("beta1", "beta2", "eps")
+    _update_takes = ("beta1", "beta2", "eps")
     scalars = ("beta1_power",)
 
-    @declares(beta1=share, beta2=share, eps=number)
-    def __init__(
-        self,
-        params: Any,
-        learning_rate: Any = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        eps: float = 1e-8,
-        weight_decay: Any = 0.0,
-        loss_scale: float = 1.0,
-    ) -> None: ...
+    __init__ = declares(beta1=share, beta2=share, eps=number)(
+        like(Adam.__init__, without=("use_locking", "use_nesterov", "use_amsgrad"))
+    )
 
     def initial_scalar(self, attribute: str) -> float:
         return 1.0

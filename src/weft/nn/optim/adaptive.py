@@ -33,7 +33,7 @@ class Adagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5", "2.0",
             state.set_data(state.value() * 0 + initial)
 
     slots = (("accum", "accum", "zeros"),)
-    _settings = ("update_slots",)
+    _update_takes = ("update_slots",)
 
     @staticmethod
     def update(
@@ -58,7 +58,7 @@ class RMSProp(DeclaredOptimizer, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
         ("ms", "mean_square", "ones"),
         ("mg", "mean_grad", "zeros"),
     )
-    _settings = ("decay", "momentum", "epsilon", "centered")
+    _update_takes = ("decay", "momentum", "epsilon", "centered")
 
     @declares(decay=number, momentum=number, epsilon=number, centered=flag)
     def __init__(
@@ -96,7 +96,7 @@ class Adadelta(DeclaredOptimizer, shows=("", "1.0", "p.value() < 1", "[ True]"))
     """
 
     slots = (("accum", "accum", "zeros"), ("accum_update", "accum_update", "zeros"))
-    _settings = ("rho", "epsilon")
+    _update_takes = ("rho", "epsilon")
 
     @declares(rho=number, epsilon=number)
     def __init__(
@@ -128,7 +128,7 @@ class FTRL(DeclaredOptimizer, shows=(", initial_accum=0.0, learning_rate=0.5", "
     """
 
     slots = (("moments", "moments", "zeros"), ("linear", "linear", "zeros"))
-    _settings = ("l1", "l2", "lr_power")
+    _update_takes = ("l1", "l2", "lr_power")
 
     def __init__(
         self,

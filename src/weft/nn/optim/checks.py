@@ -64,10 +64,10 @@ class DeclaredOptimizer(Described, Optimizer):
         {}
     """
     #: the attributes that `update` is given
-    _settings: ClassVar[tuple[str, ...]] = ()
+    _update_takes: ClassVar[tuple[str, ...]] = ()
 
     def settings(self) -> tuple[Any, ...]:
-        return tuple([getattr(self, name) for name in self._settings])
+        return tuple([getattr(self, name) for name in self._update_takes])
 
 
 def declares(**checks: Check) -> Callable[[Callable[_P, None]], Callable[_P, None]]:

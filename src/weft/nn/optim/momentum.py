@@ -18,7 +18,7 @@ class SGD(DeclaredOptimizer, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
     """
 
     slots = (("accum", "accum", "zeros"),)
-    _settings = ("momentum", "dampening", "nesterov")
+    _update_takes = ("momentum", "dampening", "nesterov")
 
     @declares(momentum=number, dampening=number, nesterov=flag)
     def __init__(
@@ -54,7 +54,7 @@ class Momentum(DeclaredOptimizer, shows=(", 0.5, 0.9", "1.0", "p.value()", "[0.5
     """
 
     slots = (("moments", "moments", "zeros"),)
-    _settings = ("momentum", "use_nesterov")
+    _update_takes = ("momentum", "use_nesterov")
 
     @declares(momentum=number, use_nesterov=flag)
     def __init__(

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from weft.core.parameters import ParameterTuple
 from weft.core.tensor import Parameter, Tensor
-from weft.nn.declared import flag
+from weft.nn.declared import declared, flag, like
 from weft.nn.optim.adam import Adam
 from weft.nn.optim.checks import DeclaredOptimizer, declares, number
 from weft.ops.create import zeros
@@ -47,7 +47,7 @@ class ASGD(DeclaredOptimizer, shows=(", 0.5, lambd=0.0", "1.0", "p.value()", "[0
     """
 
     slots = (("eta", "eta", "zeros"), ("mu", "mu", "ones"), ("ax", "ax", "zeros"))
-    _settings = ("lambd", "alpha", "t0")
+    _update_takes = ("lambd", "alpha", "t0")
 
     @declares(lambd=_float, alpha=_float, t0=_float)
     def __init__(
@@ -161,7 +161,7 @@ class ProximalAdagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5"
     """
 
     slots = (("accum", "accum", "zeros"),)
-    _settings = ("l1", "l2")
+    _update_takes = ("l1", "l2")
 
     def __init__(
         self,
@@ -201,23 +201,12 @@ class LazyAdam(Adam, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")
         use_nesterov: look ahead by one step.
     """
 
-    def __init__(
-        self,
-        params: Any,
-        learning_rate: Any = 1e-3,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        eps: float = 1e-8,
-        use_locking: bool = False,
-        use_nesterov: bool = False,
-        weight_decay: Any = 0.0,
-        loss_scale: float = 1.0,
-    ) -> None:
-        name = type(self).__name__
-        flag(name, "use_locking", use_locking)
-        if number(name, "eps", eps) == 0:
-            raise ValueError(f"{name}: eps must be positive")
-        super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
+    __init__ = declared()(like(Adam.__init__, without=("use_amsgrad",)))
+
+    def _made(self) -> None:
+        flag(type(self).__name__, "use_locking", self.use_locking)
+        if self.eps == 0:
+            raise ValueError(f"{type(self).__name__}: eps must be positive")
 
 
 class AdamOffload(LazyAdam, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):

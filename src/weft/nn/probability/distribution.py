@@ -11,7 +11,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.tensor import Tensor
-from weft.nn.declared import Described, constructor, made_constructor
+from weft.nn.declared import Described, constructor, signed
 from weft.nn.probability.base import Distribution
 from weft.ops.activation import sigmoid, softplus
 from weft.ops.cumulative import cumsum
@@ -37,6 +37,17 @@ def _drawn(draw: Any, shape: tuple[int, ...], *parameters: Any) -> Any:
     """Numbers by chance for each of the parameters, of a shape that may be empty."""
     shape = (*shape, *np.broadcast_shapes(*[each.shape for each in parameters]))
     return draw(*(shape or (1,)), dtype=parameters[0].dtype).reshape(shape)
+
+
+def _build(self: _Family, owner: type, given: dict[str, Any]) -> None:
+    *values, seed, dtype, name = given.values()
+    dtype = self._default if dtype is None else dtype
+    Distribution.__init__(self, seed, dtype, name, dict(zip(self.taken, values, strict=True)))
+    self._made()
+
+
+#: makes the constructor of another signature: parameters of the distribution, then those of all
+_of_signature = constructor(_build)
 
 
 class _Family(Described, Distribution):
@@ -70,8 +81,9 @@ class _Family(Described, Distribution):
         if cls.__module__.startswith("weft.") and "__init__" not in cls.__dict__:
             names = (*cls.taken, "seed", "dtype", "name")
             annotations = {**dict.fromkeys(names, "Any"), "name": "str", "return": "None"}
-            defaults = (*[None] * (len(names) - 1), cls.__name__)
-            cls.__init__ = made_constructor(cls, _build, names, annotations, defaults)  # type: ignore[method-assign]
+            defaults = {**dict.fromkeys(names), "name": cls.__name__}
+            made: Any = _of_signature(signed(annotations, defaults))
+            made.__set_name__(cls, "__init__")
         super().__init_subclass__(**kwargs)
 
     if TYPE_CHECKING:
@@ -100,17 +112,6 @@ class _Family(Described, Distribution):
         names = own.__code__.co_varnames[first + len(args) : first + count]
         named = [kwargs.pop(name) for name in names if name in kwargs]
         return (*[self._tensor(each) for each in (*args[:count], *named)], *args[count:])
-
-
-def _build(self: _Family, owner: type, given: dict[str, Any]) -> None:
-    *values, seed, dtype, name = given.values()
-    dtype = self._default if dtype is None else dtype
-    Distribution.__init__(self, seed, dtype, name, dict(zip(self.taken, values, strict=True)))
-    self._made()
-
-
-#: makes the constructor of another signature: parameters of the distribution, then those of all
-_of_signature = constructor(_build)
 
 
 class _TwoNumbers(_Family):

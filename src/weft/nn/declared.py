@@ -17,8 +17,8 @@ from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 
 __all__ = [
-    "Applied", "Build", "Check", "Described", "constructor", "declared", "flag", "integer", "keep", "like", "number",
-    "positive_int", "real", "signed",
+    "Applied", "Build", "Check", "Described", "Shown", "constructor", "declared", "flag", "integer", "keep", "like",
+    "number", "positive_int", "real", "signed",
 ]  # fmt: skip
 
 _P = ParamSpec("_P")
@@ -236,3 +236,12 @@ def _applying(operation: Callable[..., Any], names: Sequence[str]) -> Any:
             return operation(x, *found) if several else operation(x, found)
 
     return construct
+
+
+class Shown(Described, Cell):
+    """Base of cells whose example is one call: ``class Roll(Shown, shows=("Roll(1, 0)(Tensor([1, 2]))", "[2 1]"))``."""
+
+    _example = """
+        >>> print({})
+        {}
+    """

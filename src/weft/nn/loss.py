@@ -30,6 +30,11 @@ class LossBase(Described, Cell):
         2.0
     """
 
+    _example = """
+        >>> print({})
+        {}
+    """
+
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
         if reduction not in ("mean", "sum", "none"):

@@ -43,15 +43,11 @@ class CTCLoss(LossBase):
         return loss
 
 
-class HingeEmbeddingLoss(LossBase):
+class HingeEmbeddingLoss(LossBase, shows=("HingeEmbeddingLoss()(Tensor([0.5, 0.25]), Tensor([1.0, -1.0]))", "0.625")):
     """Small distances of what is alike (label 1), large ones of what is not (label -1).
 
     Args:
         margin: how far apart is enough.
-
-    Example:
-        >>> print(HingeEmbeddingLoss()(Tensor([0.5, 0.25]), Tensor([1.0, -1.0])))
-        0.625
     """
 
     @declared()
@@ -61,17 +57,13 @@ class HingeEmbeddingLoss(LossBase):
         return ops.hinge_embedding_loss(logits, labels, margin=self.margin, reduction=self.reduction)
 
 
-class PoissonNLLLoss(LossBase):
+class PoissonNLLLoss(LossBase, shows=("PoissonNLLLoss()(Tensor([0.0, 0.0]), Tensor([1.0, 2.0]))", "1.0")):
     """The negative log-likelihood of numbers under Poisson distributions.
 
     Args:
         log_input: inputs are logarithms of rates, and not rates.
         full: add Stirling's formula for the term that does not depend on the input.
         eps: added to rates of which the logarithm is taken.
-
-    Example:
-        >>> print(PoissonNLLLoss()(Tensor([0.0, 0.0]), Tensor([1.0, 2.0])))
-        1.0
     """
 
     @declared()
@@ -91,16 +83,12 @@ class PoissonNLLLoss(LossBase):
         return self.get_loss(loss)
 
 
-class GaussianNLLLoss(LossBase):
+class GaussianNLLLoss(LossBase, shows=("GaussianNLLLoss()(Tensor([1.0]), Tensor([3.0]), Tensor([1.0]))", "2.0")):
     """The negative log-likelihood of numbers under normal distributions.
 
     Args:
         full: add the term that does not depend on the input.
         eps: the least variance.
-
-    Example:
-        >>> print(GaussianNLLLoss()(Tensor([1.0]), Tensor([3.0]), Tensor([1.0])))
-        2.0
     """
 
     @declared()
@@ -137,15 +125,13 @@ class TripletMarginLoss(LossBase):
         )
 
 
-class MultiLabelSoftMarginLoss(LossBase):
+class MultiLabelSoftMarginLoss(
+    LossBase, shows=("MultiLabelSoftMarginLoss()(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]]))", "0.6931472")
+):
     """One binary decision for each class, averaged over classes.
 
     Args:
         weight: factors of classes.
-
-    Example:
-        >>> print(MultiLabelSoftMarginLoss()(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]])))
-        0.6931472
     """
 
     @declared()

@@ -55,6 +55,7 @@ class _Pool(Described, Cell):
 
 
 class _MaxPool(_Pool):
+    @declared()
     def __init__(
         self,
         kernel_size: Any = 1,
@@ -65,16 +66,14 @@ class _MaxPool(_Pool):
         return_indices: bool = False,
         ceil_mode: bool = False,
         data_format: str = "NCHW",
-    ) -> None:
-        super().__init__(kernel_size, stride, pad_mode, data_format)
-        if pad_mode.lower() != "pad" and (ceil_mode or return_indices or dilation != 1):
+    ) -> None: ...
+
+    def _made(self) -> None:
+        if self.pad_mode.lower() != "pad" and (self.ceil_mode or self.return_indices or self.dilation != 1):
             raise ValueError(
-                f"{type(self).__name__}: dilation, return_indices and ceil_mode need pad_mode='pad', not {pad_mode!r}"
+                f"{type(self).__name__}: dilation, return_indices and ceil_mode need pad_mode='pad', not "
+                f"{self.pad_mode!r}"
             )
-        self.padding = padding
-        self.dilation = dilation
-        self.return_indices = return_indices
-        self.ceil_mode = ceil_mode
 
     def construct(self, x: Tensor) -> Any:
         return ops.max_pool(
@@ -105,6 +104,7 @@ class MaxPool3d(_MaxPool, rank=3, shows=("(1, 2, 1)", "[[[[[1.0], [2.0]]]]]", "[
 
 
 class _AvgPool(_Pool):
+    @declared()
     def __init__(
         self,
         kernel_size: Any = 1,
@@ -115,14 +115,11 @@ class _AvgPool(_Pool):
         count_include_pad: bool = True,
         divisor_override: int | None = None,
         data_format: str = "NCHW",
-    ) -> None:
-        super().__init__(kernel_size, stride, pad_mode, data_format)
-        if divisor_override is not None and divisor_override <= 0:
-            raise ValueError(f"{type(self).__name__}: divisor_override must be positive, not {divisor_override}")
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
+    ) -> None: ...
+
+    def _made(self) -> None:
+        if self.divisor_override is not None and self.divisor_override <= 0:
+            raise ValueError(f"{type(self).__name__}: divisor_override must be positive, not {self.divisor_override}")
 
     def construct(self, x: Tensor) -> Tensor:
         # "same" in one or two dimensions counts only real elements, whatever the setting, which is for explicit padding

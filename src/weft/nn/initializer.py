@@ -7,7 +7,7 @@ stream that `set_seed` seeds.
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -42,6 +42,10 @@ class Initializer(Described):
 
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = kwargs
+
+    if TYPE_CHECKING:  # the arguments of a declared constructor are attributes
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def materialize(self, shape: Shape, dtype: DType) -> Values:
         """The values as a NumPy array.

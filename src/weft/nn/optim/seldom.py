@@ -194,12 +194,7 @@ class ProximalAdagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5"
 
 
 class LazyAdam(Adam, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
-    """`Adam` under the name that programs with sparse gradients use.
-
-    Args:
-        use_locking: accepted.
-        use_nesterov: look ahead by one step.
-    """
+    """`Adam` under the name that programs with sparse gradients use."""
 
     __init__ = declared()(like(Adam.__init__, without=("use_amsgrad",)))
 
@@ -210,12 +205,7 @@ class LazyAdam(Adam, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")
 
 
 class AdamOffload(LazyAdam, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
-    """`Adam` under the name that programs use which compute its steps elsewhere; the device computes them.
-
-    Args:
-        use_locking: accepted.
-        use_nesterov: look ahead by one step.
-    """
+    """`Adam` under the name that programs use which compute its steps elsewhere; the device computes them."""
 
 
 def _root_mean_square(x: Any) -> Any:

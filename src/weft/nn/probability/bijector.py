@@ -158,11 +158,7 @@ class PowerTransform(Bijector, shows=("PowerTransform(0.5).forward(Tensor([2.0])
 
 
 class Exp(PowerTransform, shows=("Exp().forward(Tensor([0.0]))", "[1.]")):
-    """The exponential.
-
-    Args:
-        name: the name.
-    """
+    """The exponential."""
 
     def __init__(self, name: str = "Exp") -> None:
         super().__init__(0.0, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from inspect import cleandoc
 from typing import Any, ClassVar, Final, TypeVar
 
@@ -11,6 +12,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 #: the compiler takes the indentation out of docstrings from this version on
 _DEDENTED: Final = sys.version_info >= (3, 13)
+#: the example of a family, without its indentation
+_bare: Final = cache(cleandoc)
 _SECTIONS: Final = ("Args:", "Returns:", "Raises:", "Example:")
 
 
@@ -153,6 +156,6 @@ def _describe(cls: Any) -> None:
         indent = indent_of(1)
         others = {"Raises:": cls._raises}
         if cls._shows:
-            lines = cleandoc(cls._example).format(*cls._shows, name=cls.__name__).split("\n")
+            lines = _bare(cls._example).format(*cls._shows, name=cls.__name__).split("\n")
             others["Example:"] = "\n".join([f"{indent}Example:", *[f"{indent}    {line}" for line in lines]])
         cls.__doc__ = completed(cls.__doc__, names, cls._meanings, others, indent)

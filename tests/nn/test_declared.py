@@ -12,7 +12,7 @@ import pytest
 import weft
 from weft import Tensor, nn, ops
 from weft.core.describing import Described, described
-from weft.nn.declared import Applied, declared, flag, positive_int, real
+from weft.nn.declared import Applied, declared, flag, like, positive_int, real
 
 
 class Base(nn.Cell):
@@ -59,6 +59,29 @@ def test_the_base_gets_what_it_takes_and_the_rest_is_kept() -> None:
 def test_wrong_arguments_are_refused(args: Any, kwargs: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         Scaled(*args, **kwargs)
+
+
+class Fewer(Scaled):
+    __init__ = declared()(like(Scaled.__init__, without=("other", "size"), factor=3, twice=True))
+
+
+def test_a_constructor_is_like_another_one() -> None:
+    assert str(inspect.signature(Fewer)) == "(factor: 'float' = 3, *, twice: 'bool' = True) -> 'None'"
+    assert Fewer.__init__.__qualname__ == "Fewer.__init__"
+    cell = Fewer(2)
+    assert (cell.factor, cell.twice, cell.size, cell.other) == (2.0, True, 20, None)
+    assert Fewer()(Tensor([1.0])).item() == 6.0
+    with pytest.raises(TypeError):
+        Fewer(1, 2)  # type: ignore[arg-type]
+
+
+def test_only_parameters_with_defaults_may_be_left_out() -> None:
+    class Given(Scaled):
+        __init__ = declared()(like(Scaled.__init__, without=("other",)))
+
+    with pytest.raises(TypeError):
+        Given()  # type: ignore[call-arg]
+    assert Given(1, 3).size == 30
 
 
 @pytest.mark.parametrize("take", [copy.copy, copy.deepcopy, lambda cell: pickle.loads(pickle.dumps(cell))])
@@ -124,6 +147,17 @@ def test_members_of_a_family_are_described() -> None:
     order = [text.index(f"    {name}: ") for name in inspect.signature(nn.Conv1d).parameters]
     assert order == sorted(order)
     assert "Raises:\n    TypeError: an argument is no number." in str(inspect.getdoc(nn.ConstantPad2d))
+
+
+def test_members_fill_the_gaps_of_the_example_of_their_family() -> None:
+    for cell, shown in (
+        (nn.Tanh, "print(Tanh()(weft.Tensor([0.0])))"),
+        (nn.ELU, "print(ELU()(weft.Tensor([0.0, 2.0])))"),
+    ):
+        example = str(inspect.getdoc(cell)).split("Example:\n")[1]
+        assert example.split("\n")[:2] == ["    >>> import weft", f"    >>> {shown}"]
+    assert "[[5. 1.]\n     [5. 5.]]" in str(inspect.getdoc(nn.ConstantPad2d))
+    assert "Example:" not in str(nn.ReLU.__mro__[1].__doc__)
 
 
 def test_a_function_says_what_is_its_own() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import weft
 from weft import Tensor, dtypes
 from weft.nn.probability import distribution as D
+from weft.nn.probability.gammas import Poisson
 
 
 @pytest.mark.parametrize(
@@ -131,3 +133,33 @@ def test_the_other_distribution_is_given_by_name_too() -> None:
     assert normal.kl_loss("Normal", mean_b=mean, sd_b=sd).item() == wanted
     assert normal.kl_loss("Normal", mean, sd_b=sd).item() == wanted
     assert normal.kl_loss("Normal", mean, sd, Tensor(0.5), Tensor(2.0)).item() == wanted
+
+
+class _Doubled(D.Normal):
+    """A program's own: another mean, and another divergence."""
+
+    def _mean(self, mean: Any, sd: Any) -> Any:
+        return super()._mean(mean, sd) * 2.0  # type: ignore[misc]
+
+    def _kl_loss(self, mean_b: Any, sd_b: Any, mean: Any, sd: Any) -> Any:
+        return mean_b - mean + sd_b - sd
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_formulas_give_way_to_those_of_subclasses(compiled: bool) -> None:
+    run: Any = weft.jit if compiled else (lambda f: f)
+    own = _Doubled(3.0, 1.0)
+    for shift in (1.0, 2.0):
+        mean = run(lambda m: own.mean(m))
+        assert mean(Tensor(shift)).item() == 2 * shift
+        assert run(lambda m: own.var(m))(Tensor(shift)).item() == 1.0
+        divergence = run(lambda m: own.kl_loss("_Doubled", m, sd_b=Tensor(2.0)))
+        assert divergence(Tensor(shift)).item() == shift - 3.0 + 1.0
+
+
+def test_constructors_follow_from_the_parameters() -> None:
+    wanted = "(rate: 'Any' = None, seed: 'Any' = None, dtype: 'Any' = None, name: 'str' = 'Poisson') -> 'None'"
+    assert str(inspect.signature(Poisson)) == wanted
+    assert Poisson(2.0).rate.item() == 2.0
+    with pytest.raises(TypeError):
+        Poisson(2.0, other=1)

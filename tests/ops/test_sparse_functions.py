@@ -189,7 +189,26 @@ def test_layers(compiled: bool) -> None:
     np.testing.assert_allclose(gradient(Tensor(VALUES)).asnumpy(), FACTOR.sum(0)[PLACES[:, 1]])
 
 
+@pytest.mark.parametrize("make", [nn.SparseTensorDenseMatmul, ops.SparseTensorDenseMatmul])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_only_the_dense_matrix_is_conjugated(make: Any, compiled: bool) -> None:
+    run: Any = weft.jit if compiled else (lambda f: f)
+    for values in (VALUES + 1j * VALUES[::-1], VALUES - 2j):
+        sparse = np.zeros((3, 4), np.complex64)
+        sparse[tuple(PLACES.T)] = values
+        for first in (False, True):
+            left = sparse.T if first else sparse
+            right = (np.arange(2 * left.shape[1]).reshape(left.shape[1], 2) * (1 - 1j)).astype(np.complex64)
+            for second in (False, True):
+                operation = make(first, second)
+                product = run(lambda v, d, op=operation: op(Tensor(PLACES), v, (3, 4), d))
+                found = product(Tensor(values.astype(np.complex64)), Tensor(right.conj().T.copy() if second else right))
+                np.testing.assert_allclose(found.asnumpy(), left @ right, rtol=1e-5)
+
+
 BAD: tuple[Any, ...] = (
+    (TypeError, lambda: ops.SparseTensorDenseMatmul()(Tensor(PLACES), Tensor(VALUES), (3, 4), Tensor(np.ones((4, 1))))),
+    (TypeError, lambda: ops.SparseTensorDenseMatmul()(Tensor(VALUES), Tensor(VALUES), (3, 4), Tensor(FACTOR.T))),
     (TypeError, lambda: nn.SparseTensorDenseMatmul(1)),
     (TypeError, lambda: nn.SparseTensorDenseMatmul()(Tensor(PLACES), Tensor(VALUES), (3, 4), Tensor(np.ones((4, 1))))),
     (ValueError, lambda: nn.SparseTensorDenseMatmul()(Tensor(PLACES), Tensor(VALUES), (3, 4), Tensor(FACTOR))),

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from inspect import cleandoc
 from typing import Any, ClassVar, Final, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 #: the compiler takes the indentation out of docstrings from this version on
 _DEDENTED: Final = sys.version_info >= (3, 13)
+#: the example of a family, without its indentation
+_bare: Final = cache(cleandoc)
 _SECTIONS: Final = ("Args:", "Returns:", "Raises:", "Example:")
 
 
@@ -142,11 +146,15 @@ class Described:
 
     Such a keyword gives the attribute of that name, perhaps behind an underscore. Parameters of the constructor that a
     docstring does not describe are described as in the nearest base that does, and so is what it raises; classes of
-    programs keep their docstrings.
+    programs keep their docstrings. Where a base gives the example of the family (`_example`), members say what stands
+    in its gaps: ``class Tanh(_Activation, shows=("", "0.0", "0."))``.
     """
 
     _meanings: ClassVar[dict[str, str]] = {}
     _raises: ClassVar[str] = ""
+    #: the example of the family, in the form of `str.format`: ``{name}`` is that of the member, ``{}`` what it shows
+    _example: ClassVar[str] = ""
+    _shows: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         for name in [*kwargs]:
@@ -167,4 +175,9 @@ def _describe(cls: Any) -> None:
     if not cls.__name__.startswith("_"):
         code = cls.__init__.__code__
         names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-        cls.__doc__ = completed(cls.__doc__, names, cls._meanings, {"Raises:": cls._raises}, indent_of(1))
+        indent = indent_of(1)
+        others = {"Raises:": cls._raises}
+        if cls._shows:
+            lines = _bare(cls._example).format(*cls._shows, name=cls.__name__).split("\n")
+            others["Example:"] = "\n".join([f"{indent}Example:", *[f"{indent}    {line}" for line in lines]])
+        cls.__doc__ = completed(cls.__doc__, names, cls._meanings, others, indent)

@@ -18,8 +18,8 @@ from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 
 __all__ = [
-    "Applied", "Build", "Check", "Described", "constructor", "declared", "flag", "integer", "keep", "number",
-    "positive_int", "real", "with_operators",
+    "Applied", "Build", "Check", "Described", "Shown", "constructor", "declared", "flag", "integer", "keep", "like",
+    "number", "positive_int", "real", "signed", "with_operators",
 ]  # fmt: skip
 
 _P = ParamSpec("_P")
@@ -41,14 +41,62 @@ class _Constructor:
         stub, build = self.stub, self.build
         code = stub.__code__
         names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-        template = constructor_template(
-            code.co_argcount - 1, code.co_kwonlyargcount, "_build(self, _owner, dict(zip(_names, {values})))"
-        )
-        scope = {"_build": build, "_owner": owner, "_names": names, "__name__": stub.__module__}
-        made = FunctionType(template.replace(co_varnames=("self", *names)), scope, name, stub.__defaults__)
+        body = "_build(self, _owner, dict(zip(_names, {values})))"
+        scope = {"_build": build, "_owner": owner, "_names": names, "__name__": owner.__module__}
+        made = _function(names, code.co_kwonlyargcount, body, scope, stub.__defaults__)
         made.__kwdefaults__, made.__annotations__ = stub.__kwdefaults__, stub.__annotations__
-        made.__qualname__, made.__module__ = stub.__qualname__, stub.__module__
+        made.__qualname__, made.__module__ = f"{owner.__qualname__}.{name}", owner.__module__
         owner.__init__, owner._declared = made, stub.__annotations__
+
+
+def _function(names: tuple[str, ...], keyword: int, body: str, scope: dict[str, Any], defaults: Any) -> Any:
+    """A constructor with such parameters, the last of which may be given by name only."""
+    template = constructor_template(len(names) - keyword, keyword, body)
+    return FunctionType(template.replace(co_varnames=("self", *names)), scope, "__init__", defaults)
+
+
+def signed(annotations: dict[str, Any], defaults: dict[str, Any], keyword: int = 0) -> Any:
+    """An empty constructor of a signature, for the decorators below.
+
+    Args:
+        annotations: of the parameters, in their order, and of ``return``.
+        defaults: of parameters that need not be given.
+        keyword: how many of the parameters may be given by name only, the last ones.
+    """
+    names = tuple([each for each in annotations if each != "return"])
+    positional = names[: len(names) - keyword]
+    made = _function(names, keyword, "pass", {}, tuple([defaults[each] for each in positional if each in defaults]))
+    made.__kwdefaults__ = {each: defaults[each] for each in names[len(positional) :] if each in defaults} or None
+    made.__annotations__ = annotations
+    return made
+
+
+def like(base: Callable[_P, None], without: Sequence[str] = (), **defaults: Any) -> Callable[_P, None]:
+    """An empty constructor with parameters of another one, for the decorators below.
+
+    Args:
+        base: the other constructor.
+        without: parameters that are left out.
+        defaults: other values of parameters that are not given.
+
+    Example:
+        >>> class Power(Cell):
+        ...     def __init__(self, exponent: float = 1, factor: float = 1) -> None:
+        ...         super().__init__()
+        ...         self.exponent, self.factor = exponent, factor
+        >>> class Square(Power):
+        ...     __init__ = declared()(like(Power.__init__, without=("factor",), exponent=2))
+        >>> Square().exponent
+        2
+    """
+    code, given = base.__code__, base.__defaults__ or ()
+    every = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    last = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
+    known = {**dict(zip(last, given, strict=True)), **(base.__kwdefaults__ or {}), **defaults}
+    annotations = {each: base.__annotations__[each] for each in (*every, "return") if each not in without}
+    keyword = len([each for each in every[code.co_argcount - 1 :] if each not in without])
+    made: Callable[_P, None] = signed(annotations, known, keyword)
+    return made
 
 
 def constructor(build: Build) -> Callable[[Callable[_P, None]], Callable[_P, None]]:
@@ -230,3 +278,12 @@ def _applying(operation: Callable[..., Any], names: Sequence[str]) -> Any:
             return operation(x, *found) if several else operation(x, found)
 
     return construct
+
+
+class Shown(Described, Cell):
+    """Base of cells whose example is one call: ``class Roll(Shown, shows=("Roll(1, 0)(Tensor([1, 2]))", "[2 1]"))``."""
+
+    _example = """
+        >>> print({})
+        {}
+    """

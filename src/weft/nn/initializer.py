@@ -7,21 +7,21 @@ stream that `set_seed` seeds.
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from weft import dtypes
 from weft.core.tensor import Tensor
 from weft.dtypes import DType
-from weft.nn.declared import Described
+from weft.nn.declared import Described, constructor, keep
 from weft.ops.random import numpy_generator
 
 Shape = tuple[int, ...]
 Values = np.ndarray[Any, Any]
 
 
-class Initializer:
+class Initializer(Described):
     """Base of the initializers: override `_fill`.
 
     Args:
@@ -35,8 +35,17 @@ class Initializer:
         [7. 7.]
     """
 
+    _example = """
+        >>> initializer({name}({}), {}).shape
+        {}
+    """
+
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = kwargs
+
+    if TYPE_CHECKING:  # the arguments of a declared constructor are attributes
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def materialize(self, shape: Shape, dtype: DType) -> Values:
         """The values as a NumPy array.
@@ -69,6 +78,15 @@ class Initializer:
     def __repr__(self) -> str:
         fields = ", ".join(f"{k}={v!r}" for k, v in vars(self).items() if k != "_kwargs")
         return f"{type(self).__name__}({fields})"
+
+
+def _build(self: Initializer, owner: Any, given: dict[str, Any]) -> None:
+    Initializer.__init__(self, **given)
+    keep(self, owner, given, {})
+
+
+#: makes the constructor of a signature, of which all arguments are kept
+_kept = constructor(_build)
 
 
 class Zero(Initializer):
@@ -106,49 +124,37 @@ class Constant(Initializer):
         [3. 3.]
     """
 
-    def __init__(self, value: Any) -> None:
-        super().__init__(value=value)
-        self.value = value
+    @_kept
+    def __init__(self, value: Any) -> None: ...
 
     def _fill(self, shape: Shape) -> Values:
         return np.broadcast_to(np.asarray(self.value), shape)
 
 
-class Uniform(Initializer):
+class Uniform(Initializer, shows=("0.1", "[4]", "(4,)")):
     """Uniform in ``[-scale, scale)``.
 
     Args:
         scale: bound.
-
-    Example:
-        >>> initializer(Uniform(0.1), [4]).shape
-        (4,)
     """
 
-    def __init__(self, scale: float = 0.07) -> None:
-        super().__init__(scale=scale)
-        self.scale = scale
+    @_kept
+    def __init__(self, scale: float = 0.07) -> None: ...
 
     def _fill(self, shape: Shape) -> Values:
         return numpy_generator().uniform(-self.scale, self.scale, shape)
 
 
-class Normal(Initializer):
+class Normal(Initializer, shows=("0.1, 1.0", "[4]", "(4,)")):
     """Normal distribution.
 
     Args:
         sigma: standard deviation.
         mean: mean.
-
-    Example:
-        >>> initializer(Normal(0.1, 1.0), [4]).shape
-        (4,)
     """
 
-    def __init__(self, sigma: float = 0.01, mean: float = 0.0) -> None:
-        super().__init__(sigma=sigma, mean=mean)
-        self.sigma = sigma
-        self.mean = mean
+    @_kept
+    def __init__(self, sigma: float = 0.01, mean: float = 0.0) -> None: ...
 
     def _fill(self, shape: Shape) -> Values:
         return numpy_generator().normal(self.mean, self.sigma, shape)
@@ -168,11 +174,12 @@ class TruncatedNormal(Initializer):
         True
     """
 
-    def __init__(self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0) -> None:
-        super().__init__(sigma=sigma, mean=mean, a=a, b=b)
-        if not a < b:
-            raise ValueError(f"TruncatedNormal: a must be below b, got a={a}, b={b}")
-        self.sigma, self.mean, self.a, self.b = sigma, mean, a, b
+    @_kept
+    def __init__(self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0) -> None: ...
+
+    def _made(self) -> None:
+        if not self.a < self.b:
+            raise ValueError(f"TruncatedNormal: a must be below b, got a={self.a}, b={self.b}")
 
     def _fill(self, shape: Shape) -> Values:
         return _truncated(shape, self.a, self.b) * self.sigma + self.mean
@@ -272,7 +279,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
-class _He(Described, Initializer):
+class _He(Initializer):
     """Base: the variance that keeps activations' scale through rectifiers (He et al.).
 
     Args:
@@ -281,99 +288,76 @@ class _He(Described, Initializer):
         nonlinearity: the activation that follows.
     """
 
-    def __init__(self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> None:
-        super().__init__(negative_slope=negative_slope, mode=mode, nonlinearity=nonlinearity)
-        if mode not in ("fan_in", "fan_out"):
-            raise ValueError(f"{type(self).__name__}: mode must be 'fan_in' or 'fan_out', not {mode!r}")
-        self.negative_slope, self.mode, self.nonlinearity = negative_slope, mode, nonlinearity
+    @_kept
+    def __init__(self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> None: ...
+
+    def _made(self) -> None:
+        if self.mode not in ("fan_in", "fan_out"):
+            raise ValueError(f"{type(self).__name__}: mode must be 'fan_in' or 'fan_out', not {self.mode!r}")
 
     def _std(self, shape: Shape) -> float:
         fan = fans(shape)[0 if self.mode == "fan_in" else 1]
         return calculate_gain(self.nonlinearity, self.negative_slope) / math.sqrt(fan)
 
 
-class HeUniform(_He):
-    """Uniform with the variance that keeps activations' scale through rectifiers (He et al.).
-
-    Example:
-        >>> initializer(HeUniform(), [4, 3]).shape
-        (4, 3)
-    """
+class HeUniform(_He, shows=("", "[4, 3]", "(4, 3)")):
+    """Uniform with the variance that keeps activations' scale through rectifiers (He et al.)."""
 
     def _fill(self, shape: Shape) -> Values:
         bound = math.sqrt(3.0) * self._std(shape)
         return numpy_generator().uniform(-bound, bound, shape)
 
 
-class HeNormal(_He):
-    """Normal with the variance that keeps activations' scale through rectifiers (He et al.).
-
-    Example:
-        >>> initializer(HeNormal(), [4, 3]).shape
-        (4, 3)
-    """
+class HeNormal(_He, shows=("", "[4, 3]", "(4, 3)")):
+    """Normal with the variance that keeps activations' scale through rectifiers (He et al.)."""
 
     def _fill(self, shape: Shape) -> Values:
         return numpy_generator().normal(0.0, self._std(shape), shape)
 
 
-class _Xavier(Described, Initializer):
+class _Xavier(Initializer):
     """Base: the variance that balances forward and backward scale (Glorot).
 
     Args:
         gain: scaling factor.
     """
 
-    def __init__(self, gain: float = 1) -> None:
-        super().__init__(gain=gain)
-        self.gain = gain
+    @_kept
+    def __init__(self, gain: float = 1) -> None: ...
 
 
-class XavierUniform(_Xavier):
-    """Uniform with the variance that balances forward and backward scale (Glorot).
-
-    Example:
-        >>> initializer(XavierUniform(), [4, 3]).shape
-        (4, 3)
-    """
+class XavierUniform(_Xavier, shows=("", "[4, 3]", "(4, 3)")):
+    """Uniform with the variance that balances forward and backward scale (Glorot)."""
 
     def _fill(self, shape: Shape) -> Values:
         bound = self.gain * math.sqrt(6.0 / sum(fans(shape)))
         return numpy_generator().uniform(-bound, bound, shape)
 
 
-class XavierNormal(_Xavier):
-    """Normal with the variance that balances forward and backward scale (Glorot).
-
-    Example:
-        >>> initializer(XavierNormal(), [4, 3]).shape
-        (4, 3)
-    """
+class XavierNormal(_Xavier, shows=("", "[4, 3]", "(4, 3)")):
+    """Normal with the variance that balances forward and backward scale (Glorot)."""
 
     def _fill(self, shape: Shape) -> Values:
         return numpy_generator().normal(0.0, self.gain * math.sqrt(2.0 / sum(fans(shape))), shape)
 
 
-class VarianceScaling(Initializer):
+class VarianceScaling(Initializer, shows=("", "[4, 3]", "(4, 3)")):
     """A distribution whose variance is ``scale / fan``.
 
     Args:
         scale: the variance's numerator.
         mode: ``"fan_in"``, ``"fan_out"`` or ``"fan_avg"``.
         distribution: ``"uniform"``, ``"truncated_normal"`` or ``"untruncated_normal"``.
-
-    Example:
-        >>> initializer(VarianceScaling(), [4, 3]).shape
-        (4, 3)
     """
 
-    def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal") -> None:
-        super().__init__(scale=scale, mode=mode, distribution=distribution)
-        if mode not in ("fan_in", "fan_out", "fan_avg"):
-            raise ValueError(f"VarianceScaling: mode must be 'fan_in', 'fan_out' or 'fan_avg', not {mode!r}")
-        if distribution not in ("uniform", "truncated_normal", "untruncated_normal"):
-            raise ValueError(f"VarianceScaling: unknown distribution {distribution!r}")
-        self.scale, self.mode, self.distribution = scale, mode, distribution
+    @_kept
+    def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal") -> None: ...
+
+    def _made(self) -> None:
+        if self.mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"VarianceScaling: mode must be 'fan_in', 'fan_out' or 'fan_avg', not {self.mode!r}")
+        if self.distribution not in ("uniform", "truncated_normal", "untruncated_normal"):
+            raise ValueError(f"VarianceScaling: unknown distribution {self.distribution!r}")
 
     def _fill(self, shape: Shape) -> Values:
         fan_in, fan_out = fans(shape)
@@ -399,9 +383,8 @@ class Orthogonal(Initializer):
         True
     """
 
-    def __init__(self, gain: float = 1.0) -> None:
-        super().__init__(gain=gain)
-        self.gain = gain
+    @_kept
+    def __init__(self, gain: float = 1.0) -> None: ...
 
     def _fill(self, shape: Shape) -> Values:
         if len(shape) < 2:
@@ -438,9 +421,8 @@ class Dirac(Initializer):
         2.0
     """
 
-    def __init__(self, groups: int = 1) -> None:
-        super().__init__(groups=groups)
-        self.groups = groups
+    @_kept
+    def __init__(self, groups: int = 1) -> None: ...
 
     def _fill(self, shape: Shape) -> Values:
         if not 3 <= len(shape) <= 5:
@@ -468,9 +450,8 @@ class Sparse(Initializer):
         4
     """
 
-    def __init__(self, sparsity: float, sigma: float = 0.01) -> None:
-        super().__init__(sparsity=sparsity, sigma=sigma)
-        self.sparsity, self.sigma = sparsity, sigma
+    @_kept
+    def __init__(self, sparsity: float, sigma: float = 0.01) -> None: ...
 
     def _fill(self, shape: Shape) -> Values:
         if len(shape) != 2:

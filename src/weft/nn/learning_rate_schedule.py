@@ -109,6 +109,12 @@ class _Formula(Described, LearningRateSchedule):
         is_stair: decay in whole steps only.
     """
 
+    _example = """
+        >>> import weft
+        >>> print({name}({})(weft.Tensor({})))
+        {}
+    """
+
     _primitive: ClassVar[Any] = None
 
     def construct(self, global_step: Any) -> Tensor:
@@ -122,54 +128,33 @@ class _Decay(_Formula):
     def __init__(self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False) -> None: ...
 
 
-class ExponentialDecayLR(_Decay, primitive=EXPONENTIAL):
+class ExponentialDecayLR(_Decay, primitive=EXPONENTIAL, shows=("0.5, 0.5, 2", "2", "0.25")):
     """``learning_rate * decay_rate ** (step / decay_steps)``.
 
     Args:
         decay_rate: factor for each `decay_steps`.
-
-    Example:
-        >>> import weft
-        >>> print(ExponentialDecayLR(0.5, 0.5, 2)(weft.Tensor(2)))
-        0.25
     """
 
 
-class NaturalExpDecayLR(_Decay, primitive=NATURAL):
+class NaturalExpDecayLR(_Decay, primitive=NATURAL, shows=("0.5, 0.5, 2", "0", "0.5")):
     """``learning_rate * exp(-decay_rate * step)``.
 
     Args:
         decay_steps: with `is_stair`, how many steps have one rate.
         is_stair: take the last multiple of `decay_steps` for the step.
-
-    Example:
-        >>> import weft
-        >>> print(NaturalExpDecayLR(0.5, 0.5, 2)(weft.Tensor(0)))
-        0.5
     """
 
 
-class InverseDecayLR(_Decay, primitive=INVERSE):
-    """``learning_rate / (1 + decay_rate * step / decay_steps)``.
-
-    Example:
-        >>> import weft
-        >>> print(InverseDecayLR(0.5, 1.0, 2)(weft.Tensor(2)))
-        0.25
-    """
+class InverseDecayLR(_Decay, primitive=INVERSE, shows=("0.5, 1.0, 2", "2", "0.25")):
+    """``learning_rate / (1 + decay_rate * step / decay_steps)``."""
 
 
-class CosineDecayLR(_Formula, primitive=COSINE):
+class CosineDecayLR(_Formula, primitive=COSINE, shows=("0.0, 0.5, 2", "0", "0.5")):
     """Half a cosine from `max_lr` to `min_lr`.
 
     Args:
         min_lr: last rate.
         max_lr: first rate.
-
-    Example:
-        >>> import weft
-        >>> print(CosineDecayLR(0.0, 0.5, 2)(weft.Tensor(0)))
-        0.5
     """
 
     @declared(min_lr=_rate, max_lr=_positive, decay_steps=positive_int)
@@ -180,7 +165,7 @@ class CosineDecayLR(_Formula, primitive=COSINE):
             raise ValueError(f"CosineDecayLR: max_lr must be above min_lr, got {self.max_lr} and {self.min_lr}")
 
 
-class PolynomialDecayLR(_Formula, primitive=POLYNOMIAL):
+class PolynomialDecayLR(_Formula, primitive=POLYNOMIAL, shows=("0.5, 0.0, 2, 1.0", "1", "0.25")):
     """A power of the remaining share of the steps, from `learning_rate` to `end_learning_rate`.
 
     Args:
@@ -188,11 +173,6 @@ class PolynomialDecayLR(_Formula, primitive=POLYNOMIAL):
         end_learning_rate: last rate.
         power: exponent.
         update_decay_steps: start over with a longer decay once it has ended.
-
-    Example:
-        >>> import weft
-        >>> print(PolynomialDecayLR(0.5, 0.0, 2, 1.0)(weft.Tensor(1)))
-        0.25
     """
 
     @declared(
@@ -213,17 +193,12 @@ class PolynomialDecayLR(_Formula, primitive=POLYNOMIAL):
             raise ValueError("PolynomialDecayLR: learning_rate must be above end_learning_rate")
 
 
-class WarmUpLR(_Formula, primitive=WARMUP):
+class WarmUpLR(_Formula, primitive=WARMUP, shows=("0.5, 2", "1", "0.25")):
     """A line from 0 to `learning_rate`, which then stays.
 
     Args:
         learning_rate: last rate.
         warmup_steps: length of the rise.
-
-    Example:
-        >>> import weft
-        >>> print(WarmUpLR(0.5, 2)(weft.Tensor(1)))
-        0.25
     """
 
     @declared(learning_rate=_rate, warmup_steps=positive_int)

@@ -38,6 +38,11 @@ class LossBase(Described, Cell):
         2.0
     """
 
+    _example = """
+        >>> print({})
+        {}
+    """
+
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
         if reduction not in ("mean", "sum", "none"):
@@ -84,6 +89,12 @@ class _Compared(LossBase):
     The operation is given what the constructor keeps, by the names of its further parameters, in their order.
     """
 
+    _example = """
+        >>> import weft
+        >>> print({name}({})(weft.Tensor({}), weft.Tensor({})))
+        {}
+    """
+
     def __init_subclass__(cls, operation: Callable[..., Any] | None = None, **kwargs: Any) -> None:
         if operation is not None:
             given: Any = cls.__init__
@@ -103,85 +114,55 @@ class _Compared(LossBase):
         super().__init_subclass__(**kwargs)
 
 
-class MSELoss(_Compared, operation=ops.mse_loss):
-    """Mean of squared differences.
-
-    Example:
-        >>> import weft
-        >>> print(MSELoss()(weft.Tensor([1.0, 2.0]), weft.Tensor([1.0, 4.0])))
-        2.0
-    """
+class MSELoss(_Compared, operation=ops.mse_loss, shows=("", "[1.0, 2.0]", "[1.0, 4.0]", "2.0")):
+    """Mean of squared differences."""
 
 
-class L1Loss(_Compared, operation=ops.l1_loss):
-    """Mean of absolute differences.
-
-    Example:
-        >>> import weft
-        >>> print(L1Loss()(weft.Tensor([1.0, 2.0]), weft.Tensor([1.0, 4.0])))
-        1.0
-    """
+class L1Loss(_Compared, operation=ops.l1_loss, shows=("", "[1.0, 2.0]", "[1.0, 4.0]", "1.0")):
+    """Mean of absolute differences."""
 
 
-class SmoothL1Loss(_Compared, operation=ops.smooth_l1_loss):
+class SmoothL1Loss(_Compared, operation=ops.smooth_l1_loss, shows=("", "[1.0, 2.0]", "[1.5, 4.0]", "[0.125 1.5  ]")):
     """Differences, squared where they are below `beta`.
 
     Args:
         beta: where the square ends.
-
-    Example:
-        >>> import weft
-        >>> print(SmoothL1Loss()(weft.Tensor([1.0, 2.0]), weft.Tensor([1.5, 4.0])))
-        [0.125 1.5  ]
     """
 
     @declared(beta=number)
     def __init__(self, beta: float = 1.0, reduction: str = "none") -> None: ...
 
 
-class HuberLoss(_Compared, operation=ops.huber_loss):
+class HuberLoss(_Compared, operation=ops.huber_loss, shows=("", "[1.0, 2.0]", "[1.0, 4.0]", "0.75")):
     """Differences, half squared where they are below `delta`.
 
     Args:
         delta: where the square ends.
-
-    Example:
-        >>> import weft
-        >>> print(HuberLoss()(weft.Tensor([1.0, 2.0]), weft.Tensor([1.0, 4.0])))
-        0.75
     """
 
     @declared(delta=real)
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None: ...
 
 
-class BCELoss(_Compared, operation=ops.binary_cross_entropy):
+class BCELoss(_Compared, operation=ops.binary_cross_entropy, shows=('reduction="mean"', "[0.5]", "[1.0]", "0.6931472")):
     """Binary cross entropy of probabilities.
 
     Args:
         weight: factor of each element, or None.
-
-    Example:
-        >>> import weft
-        >>> print(BCELoss(reduction="mean")(weft.Tensor([0.5]), weft.Tensor([1.0])))
-        0.6931472
     """
 
     @declared()
     def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None: ...
 
 
-class BCEWithLogitsLoss(_Compared, operation=ops.binary_cross_entropy_with_logits):
+class BCEWithLogitsLoss(
+    _Compared, operation=ops.binary_cross_entropy_with_logits, shows=("", "[0.0]", "[1.0]", "0.6931472")
+):
     """Binary cross entropy of the sigmoid of scores.
 
     Args:
         weight: factor of each element, or None.
         pos_weight: factor of the positive part, or None.
-
-    Example:
-        >>> import weft
-        >>> print(BCEWithLogitsLoss()(weft.Tensor([0.0]), weft.Tensor([1.0])))
-        0.6931472
     """
 
     @declared()
@@ -190,18 +171,13 @@ class BCEWithLogitsLoss(_Compared, operation=ops.binary_cross_entropy_with_logit
     ) -> None: ...
 
 
-class CrossEntropyLoss(_Compared, operation=ops.cross_entropy):
+class CrossEntropyLoss(_Compared, operation=ops.cross_entropy, shows=("", "[[0.0, 0.0]]", "[1]", "0.6931472")):
     """Cross entropy between the softmax of scores and true classes.
 
     Args:
         weight: factor of each class, or None.
         ignore_index: a class that does not count.
         label_smoothing: share of the uniform distribution in the target.
-
-    Example:
-        >>> import weft
-        >>> print(CrossEntropyLoss()(weft.Tensor([[0.0, 0.0]]), weft.Tensor([1])))
-        0.6931472
     """
 
     @declared(label_smoothing=real)
@@ -214,33 +190,23 @@ class CrossEntropyLoss(_Compared, operation=ops.cross_entropy):
     ) -> None: ...
 
 
-class NLLLoss(_Compared, operation=ops.nll_loss):
+class NLLLoss(_Compared, operation=ops.nll_loss, shows=("", "[[-1.0, -2.0]]", "[1]", "2.0")):
     """Negative log-likelihood of true classes.
 
     Args:
         weight: factor of each class, or None.
         ignore_index: a class that does not count.
-
-    Example:
-        >>> import weft
-        >>> print(NLLLoss()(weft.Tensor([[-1.0, -2.0]]), weft.Tensor([1])))
-        2.0
     """
 
     @declared()
     def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean") -> None: ...
 
 
-class KLDivLoss(_Compared, operation=ops.kl_div):
+class KLDivLoss(_Compared, operation=ops.kl_div, shows=("", "[0.0]", "[1.0]", "0.0")):
     """Kullback-Leibler divergence of log-probabilities from probabilities.
 
     Args:
         reduction: ``"mean"``, ``"batchmean"``, ``"sum"`` or ``"none"``.
-
-    Example:
-        >>> import weft
-        >>> print(KLDivLoss()(weft.Tensor([0.0]), weft.Tensor([1.0])))
-        0.0
     """
 
     def __init__(self, reduction: str = "mean") -> None:
@@ -328,14 +294,8 @@ class MarginRankingLoss(LossBase):
         return ops.margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
 
 
-class SoftMarginLoss(_Compared, operation=ops.soft_margin_loss):
-    """Logistic loss of targets 1 and -1.
-
-    Example:
-        >>> import weft
-        >>> print(SoftMarginLoss()(weft.Tensor([0.0]), weft.Tensor([1.0])))
-        0.6931472
-    """
+class SoftMarginLoss(_Compared, operation=ops.soft_margin_loss, shows=("", "[0.0]", "[1.0]", "0.6931472")):
+    """Logistic loss of targets 1 and -1."""
 
 
 class FocalLoss(LossBase):

@@ -9,7 +9,7 @@ from weft import ops as all_operations
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 from weft.dtypes import float32, int32, int64
-from weft.nn.declared import flag, positive_int
+from weft.nn.declared import declared, flag, positive_int
 from weft.nn.loss import LossBase
 from weft.ops import cat, clamp, exp, full, log, log_sigmoid, log_softmax, matmul, minimum, randperm, sqrt, where
 from weft.ops import loss as ops
@@ -24,7 +24,6 @@ class CTCLoss(LossBase):
 
     Args:
         blank: the class that stands for no label.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         zero_infinity: zero in place of losses that are infinite.
 
     Example:
@@ -34,10 +33,8 @@ class CTCLoss(LossBase):
         0.2877
     """
 
-    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
-        super().__init__(reduction)
-        self.blank = blank
-        self.zero_infinity = zero_infinity
+    @declared()
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None: ...
 
     def construct(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Any:  # type: ignore[override]
         loss, _ = ctc_loss(
@@ -46,45 +43,33 @@ class CTCLoss(LossBase):
         return loss
 
 
-class HingeEmbeddingLoss(LossBase):
+class HingeEmbeddingLoss(LossBase, shows=("HingeEmbeddingLoss()(Tensor([0.5, 0.25]), Tensor([1.0, -1.0]))", "0.625")):
     """Small distances of what is alike (label 1), large ones of what is not (label -1).
 
     Args:
         margin: how far apart is enough.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-
-    Example:
-        >>> print(HingeEmbeddingLoss()(Tensor([0.5, 0.25]), Tensor([1.0, -1.0])))
-        0.625
     """
 
-    def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.margin = margin
+    @declared()
+    def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None: ...
 
     def construct(self, logits: Tensor, labels: Tensor) -> Any:
         return ops.hinge_embedding_loss(logits, labels, margin=self.margin, reduction=self.reduction)
 
 
-class PoissonNLLLoss(LossBase):
+class PoissonNLLLoss(LossBase, shows=("PoissonNLLLoss()(Tensor([0.0, 0.0]), Tensor([1.0, 2.0]))", "1.0")):
     """The negative log-likelihood of numbers under Poisson distributions.
 
     Args:
         log_input: inputs are logarithms of rates, and not rates.
         full: add Stirling's formula for the term that does not depend on the input.
         eps: added to rates of which the logarithm is taken.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-
-    Example:
-        >>> print(PoissonNLLLoss()(Tensor([0.0, 0.0]), Tensor([1.0, 2.0])))
-        1.0
     """
 
-    def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.log_input = log_input
-        self.full = full
-        self.eps = eps
+    @declared()
+    def __init__(
+        self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
+    ) -> None: ...
 
     def construct(self, input: Tensor, target: Tensor) -> Any:
         if self.log_input:
@@ -98,23 +83,16 @@ class PoissonNLLLoss(LossBase):
         return self.get_loss(loss)
 
 
-class GaussianNLLLoss(LossBase):
+class GaussianNLLLoss(LossBase, shows=("GaussianNLLLoss()(Tensor([1.0]), Tensor([3.0]), Tensor([1.0]))", "2.0")):
     """The negative log-likelihood of numbers under normal distributions.
 
     Args:
         full: add the term that does not depend on the input.
         eps: the least variance.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-
-    Example:
-        >>> print(GaussianNLLLoss()(Tensor([1.0]), Tensor([3.0]), Tensor([1.0])))
-        2.0
     """
 
-    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.full = full
-        self.eps = eps
+    @declared()
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None: ...
 
     def construct(self, logits: Tensor, labels: Tensor, var: Any) -> Any:  # type: ignore[override]
         return ops.gaussian_nll_loss(logits, labels, var, full=self.full, eps=self.eps, reduction=self.reduction)
@@ -127,7 +105,6 @@ class TripletMarginLoss(LossBase):
         p: the degree of the norm.
         swap: count the distance of positive and negative examples too, where it is smaller.
         eps: added to differences.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         margin: the margin.
 
     Example:
@@ -136,14 +113,10 @@ class TripletMarginLoss(LossBase):
         0.5
     """
 
+    @declared()
     def __init__(
         self, p: int = 2, swap: bool = False, eps: float = 1e-6, reduction: str = "mean", margin: float = 1.0
-    ) -> None:
-        super().__init__(reduction)
-        self.p = p
-        self.swap = swap
-        self.eps = eps
-        self.margin = margin
+    ) -> None: ...
 
     def construct(self, x: Tensor, positive: Tensor, negative: Tensor, margin: Any = None) -> Any:  # type: ignore[override]
         margin = self.margin if margin is None else margin
@@ -152,21 +125,17 @@ class TripletMarginLoss(LossBase):
         )
 
 
-class MultiLabelSoftMarginLoss(LossBase):
+class MultiLabelSoftMarginLoss(
+    LossBase, shows=("MultiLabelSoftMarginLoss()(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]]))", "0.6931472")
+):
     """One binary decision for each class, averaged over classes.
 
     Args:
         weight: factors of classes.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-
-    Example:
-        >>> print(MultiLabelSoftMarginLoss()(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]])))
-        0.6931472
     """
 
-    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.weight = weight
+    @declared()
+    def __init__(self, weight: Any = None, reduction: str = "mean") -> None: ...
 
     def construct(self, x: Tensor, target: Tensor) -> Any:
         loss = -(target * log_sigmoid(x) + (1 - target) * log_sigmoid(-x))
@@ -181,7 +150,6 @@ class MultiMarginLoss(LossBase):
     Args:
         p: the power of what is lacking, 1 or 2.
         margin: the margin.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         weight: factors of classes.
 
     Example:
@@ -189,11 +157,8 @@ class MultiMarginLoss(LossBase):
         1.0
     """
 
-    def __init__(self, p: int = 1, margin: float = 1.0, reduction: str = "mean", weight: Any = None) -> None:
-        super().__init__(reduction)
-        self.p = p
-        self.margin = margin
-        self.weight = weight
+    @declared()
+    def __init__(self, p: int = 1, margin: float = 1.0, reduction: str = "mean", weight: Any = None) -> None: ...
 
     def construct(self, x: Tensor, target: Tensor, weight: Any = None) -> Any:
         weight = self.weight if weight is None else weight
@@ -202,9 +167,6 @@ class MultiMarginLoss(LossBase):
 
 class MultilabelMarginLoss(LossBase):
     """The scores of all right classes above those of all others by 1, see `ops.multilabel_margin_loss`.
-
-    Args:
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> MultilabelMarginLoss().reduction
@@ -221,7 +183,6 @@ class TripletMarginWithDistanceLoss(LossBase):
     Args:
         distance_function: the distance of two tensors of rows; None for the Euclidean one.
         swap: count the distance of positive and negative examples too, where it is smaller.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
         margin: the margin.
 
     Raises:
@@ -270,7 +231,6 @@ class SampledSoftmaxLoss(LossBase):
             ones; None draws them, each as likely.
         remove_accidental_hits: whether drawn classes that are right for a sample do not count for it.
         seed: of the draws.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Raises:
         TypeError: `sampled_values` is neither list nor tuple.

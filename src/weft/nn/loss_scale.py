@@ -13,6 +13,7 @@ from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
+from weft.nn.declared import declared
 from weft.nn.wrap import TrainOneStepCell, loss_and_gradients
 from weft.ops.state import assign, current_value
 
@@ -145,9 +146,8 @@ class FixedLossScaleUpdateCell(Cell):
         8.0
     """
 
-    def __init__(self, loss_scale_value: float) -> None:
-        super().__init__()
-        self.loss_scale_value = loss_scale_value
+    @declared()
+    def __init__(self, loss_scale_value: float) -> None: ...
 
     def get_loss_scale(self) -> float:
         """The scale, as it was given."""

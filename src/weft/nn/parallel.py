@@ -10,7 +10,7 @@ from weft.context import get_auto_parallel_context
 from weft.core.tensor import Tensor
 from weft.core.transparency import keeps
 from weft.nn.cell import Cell
-from weft.nn.declared import declared
+from weft.nn.declared import Described, declared
 from weft.nn.layer.normalization import _BatchNorm
 from weft.ops.collectives import AllReduce
 from weft.parallel.layout import Layout
@@ -66,8 +66,19 @@ class DistributedGradReducer(Cell):
         return tuple([self.all_reduce(grad) if isinstance(grad, Tensor) else grad for grad in grads])
 
 
-class _Batches(Cell):
-    """The sum of what a network gives for equal parts of its inputs along the first dimension."""
+class _Batches(Described, Cell):
+    """The sum of what a network gives for equal parts of its inputs along the first dimension.
+
+    Args:
+        network: the network.
+        micro_size: number of micro batches.
+    """
+
+    _example = """
+        >>> from weft import nn
+        >>> print({name}(nn.Identity(), {})(Tensor({})))
+        {}
+    """
 
     def __init__(self, network: Cell, what: str, parts: int) -> None:
         super().__init__(auto_prefix=False)
@@ -99,22 +110,15 @@ class _Batches(Cell):
         return value[part * rows : (part + 1) * rows]
 
 
-class Pipeline(_Batches):
+class Pipeline(_Batches, shows=("2", "[[1.0], [2.0]]", "[[3.]]")):
     """A network that gets its inputs in micro batches; the results are added up.
 
     Args:
-        network: the network.
-        micro_size: number of micro batches.
         stage_config: stage of each cell: accepted where every stage is 0.
         segment_config: accepted.
 
     Raises:
         RuntimeError: a cell has a stage other than 0.
-
-    Example:
-        >>> from weft import nn
-        >>> print(Pipeline(nn.Identity(), 2)(Tensor([[1.0], [2.0]])))
-        [[3.]]
     """
 
     def __init__(self, network: Cell, micro_size: int, stage_config: Any = None, segment_config: Any = None) -> None:
@@ -126,35 +130,19 @@ class Pipeline(_Batches):
         self.micro_size = micro_size
 
 
-class GradAccumulation(_Batches):
-    """A network that gets its inputs in micro batches; the results, and so the gradients, are added up.
-
-    Args:
-        network: the network.
-        micro_size: number of micro batches.
-
-    Example:
-        >>> from weft import nn
-        >>> print(GradAccumulation(nn.Identity(), 2)(Tensor([[1.0], [2.0]])))
-        [[3.]]
-    """
+class GradAccumulation(_Batches, shows=("2", "[[1.0], [2.0]]", "[[3.]]")):
+    """A network that gets its inputs in micro batches; the results, and so the gradients, are added up."""
 
     def __init__(self, network: Cell, micro_size: int) -> None:
         super().__init__(network, "micro_size", micro_size)
         self.micro_size = micro_size
 
 
-class MicroBatchInterleaved(_Batches):
+class MicroBatchInterleaved(_Batches, shows=("2", "[[1.0], [2.0]]", "[[3.]]")):
     """A network that gets its inputs in parts, which devices compute in turn; the results are added up.
 
     Args:
-        network: the network.
         interleave_num: number of parts.
-
-    Example:
-        >>> from weft import nn
-        >>> print(MicroBatchInterleaved(nn.Identity(), 2)(Tensor([[1.0], [2.0]])))
-        [[3.]]
     """
 
     def __init__(self, network: Cell, interleave_num: int = 2) -> None:
@@ -184,7 +172,7 @@ class PipelineGradReducer(Cell):
         return tuple([(grad / self.scale_sense).astype(grad.dtype) for grad in grads])
 
 
-class SyncBatchNorm(_BatchNorm, dimensions=(2, 4)):
+class SyncBatchNorm(_BatchNorm, dimensions=(2, 4), shows=("2", "[[[[1.0]], [[2.0]]]]", "(1, 2, 1, 1)")):
     """Batch normalisation over the batches of all processes: in one process, over its own.
 
     Args:
@@ -192,11 +180,6 @@ class SyncBatchNorm(_BatchNorm, dimensions=(2, 4)):
 
     Raises:
         RuntimeError: other processes are asked for.
-
-    Example:
-        >>> import weft
-        >>> SyncBatchNorm(2)(weft.Tensor([[[[1.0]], [[2.0]]]])).shape
-        (1, 2, 1, 1)
     """
 
     @declared()

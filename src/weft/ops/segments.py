@@ -95,21 +95,23 @@ def _sparse_dense_matmul(
     """The product of a sparse matrix and a dense one.
 
     Args:
-        adjoint_st: whether the sparse matrix is transposed before.
-        adjoint_dt: whether the dense matrix is.
+        adjoint_st: whether the sparse matrix is transposed before, as it is where elements are complex, too.
+        adjoint_dt: whether the dense matrix is, and its elements are conjugated.
     """
     name = "SparseTensorDenseMatmul"
     for what, flag in (("adjoint_st", adjoint_st), ("adjoint_dt", adjoint_dt)):
         if not isinstance(flag, bool):
             raise TypeError(f"{name}: {what} must be a bool, not {type(flag).__name__}")
+    if indices.dtype not in (dtypes.int32, dtypes.int64):
+        raise TypeError(f"{name}: indices must be int32 or int64, not {indices.dtype}")
+    if values.dtype is not dense.dtype:
+        raise TypeError(f"{name}: values of {values.dtype} with a matrix of {dense.dtype}")
     shape = numbers(sparse_shape)
     _check_sparse(name, indices, values, shape)
     if len(shape) != 2 or dense.ndim != 2:
         raise ValueError(f"{name} takes matrices, not shapes {shape} and {dense.shape}")
     if adjoint_dt:
         dense = swapaxes(dense.conj() if dense.is_complex() else dense, 0, 1)
-    if adjoint_st and values.is_complex():
-        values = values.conj()
     rows, columns = getitem(indices, (slice(None), int(adjoint_st))), getitem(indices, (slice(None), 1 - adjoint_st))
     if dense.shape[0] != shape[1 - adjoint_st]:
         raise ValueError(f"{name}: shapes {shape} and {dense.shape} do not fit")

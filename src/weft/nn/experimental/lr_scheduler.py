@@ -73,6 +73,18 @@ class LRScheduler(Described):
         0.25
     """
 
+    _example = """
+        >>> import weft
+        >>> from weft.nn.experimental import SGD
+        >>> scheduler = {name}(SGD([weft.Parameter(weft.Tensor([1.0]), name="p")], {}), {})
+        >>> rates = {}
+        >>> for _ in range({}):
+        ...     scheduler.step()
+        ...     rates.append(scheduler.get_last_lr()[0].item())
+        >>> rates
+        {}
+    """
+
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
@@ -136,23 +148,12 @@ class _Checked(LRScheduler):
     """
 
 
-class StepLR(_Checked):
+class StepLR(_Checked, shows=("0.5", "2, 0.5", "[]", "4", "[0.5, 0.25, 0.25, 0.125]")):
     """The rate times `gamma` every so many steps.
 
     Args:
         step_size: how many.
         gamma: the factor.
-
-    Example:
-        >>> import weft
-        >>> from weft.nn.experimental import SGD
-        >>> scheduler = StepLR(SGD([weft.Parameter(weft.Tensor([1.0]), name="p")], 0.5), 2, 0.5)
-        >>> rates = []
-        >>> for _ in range(4):
-        ...     scheduler.step()
-        ...     rates.append(scheduler.get_last_lr()[0].item())
-        >>> rates
-        [0.5, 0.25, 0.25, 0.125]
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -164,23 +165,12 @@ class StepLR(_Checked):
         return self._times(where(self.last_epoch % float(self.step_size) == 0.0, self.gamma, 1.0))
 
 
-class MultiStepLR(_Checked):
+class MultiStepLR(_Checked, shows=("0.5", "[2], 0.5", "[]", "3", "[0.5, 0.25, 0.25]")):
     """The rate times `gamma` at certain steps.
 
     Args:
         milestones: the steps.
         gamma: the factor.
-
-    Example:
-        >>> import weft
-        >>> from weft.nn.experimental import SGD
-        >>> scheduler = MultiStepLR(SGD([weft.Parameter(weft.Tensor([1.0]), name="p")], 0.5), [2], 0.5)
-        >>> rates = []
-        >>> for _ in range(3):
-        ...     scheduler.step()
-        ...     rates.append(scheduler.get_last_lr()[0].item())
-        >>> rates
-        [0.5, 0.25, 0.25]
     """
 
     def __init__(self, optimizer: Optimizer, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -197,7 +187,7 @@ class MultiStepLR(_Checked):
         return [rate * factor for rate in self._rates]
 
 
-class ConstantLR(LRScheduler):
+class ConstantLR(LRScheduler, shows=("0.5", "0.5, 2", "[scheduler.get_last_lr()[0].item()]", "2", "[0.25, 0.25, 0.5]")):
     """A part of the rate, until so many steps are done.
 
     Args:
@@ -206,17 +196,6 @@ class ConstantLR(LRScheduler):
 
     Raises:
         ValueError: `factor` is out of range.
-
-    Example:
-        >>> import weft
-        >>> from weft.nn.experimental import SGD
-        >>> scheduler = ConstantLR(SGD([weft.Parameter(weft.Tensor([1.0]), name="p")], 0.5), 0.5, 2)
-        >>> rates = [scheduler.get_last_lr()[0].item()]
-        >>> for _ in range(2):
-        ...     scheduler.step()
-        ...     rates.append(scheduler.get_last_lr()[0].item())
-        >>> rates
-        [0.25, 0.25, 0.5]
     """
 
     def __init__(
@@ -235,7 +214,9 @@ class ConstantLR(LRScheduler):
         return [rate * factor for rate in self._rates]
 
 
-class LinearLR(LRScheduler):
+class LinearLR(
+    LRScheduler, shows=("1.0", "0.5, 1.0, 2", "[scheduler.get_last_lr()[0].item()]", "2", "[0.5, 0.75, 1.0]")
+):
     """The rate from one part of it to another, along a line.
 
     Args:
@@ -245,17 +226,6 @@ class LinearLR(LRScheduler):
 
     Raises:
         ValueError: a factor is out of range.
-
-    Example:
-        >>> import weft
-        >>> from weft.nn.experimental import SGD
-        >>> scheduler = LinearLR(SGD([weft.Parameter(weft.Tensor([1.0]), name="p")], 1.0), 0.5, 1.0, 2)
-        >>> rates = [scheduler.get_last_lr()[0].item()]
-        >>> for _ in range(2):
-        ...     scheduler.step()
-        ...     rates.append(scheduler.get_last_lr()[0].item())
-        >>> rates
-        [0.5, 0.75, 1.0]
     """
 
     def __init__(
@@ -430,7 +400,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             assign(rate, self.eta_min + (base - self.eta_min) * height)
 
 
-class CyclicLR(LRScheduler):
+class CyclicLR(
+    LRScheduler, shows=("1.0", "0.5, 1.0, 2", "[scheduler.get_last_lr()[0].item()]", "3", "[0.5, 0.75, 1.0, 0.75]")
+):
     """The rate up and down between two bounds.
 
     Args:
@@ -446,17 +418,6 @@ class CyclicLR(LRScheduler):
 
     Raises:
         ValueError: there is no such mode, or not a bound for each group.
-
-    Example:
-        >>> import weft
-        >>> from weft.nn.experimental import SGD
-        >>> scheduler = CyclicLR(SGD([weft.Parameter(weft.Tensor([1.0]), name="p")], 1.0), 0.5, 1.0, 2)
-        >>> rates = [scheduler.get_last_lr()[0].item()]
-        >>> for _ in range(3):
-        ...     scheduler.step()
-        ...     rates.append(scheduler.get_last_lr()[0].item())
-        >>> rates
-        [0.5, 0.75, 1.0, 0.75]
     """
 
     def __init__(

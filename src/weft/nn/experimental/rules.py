@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 
 import jax.numpy as jnp
 
-from weft.nn.declared import Described, constructor
+from weft.nn.declared import Described, constructor, like
 from weft.nn.experimental.optimizer import Optimizer, Slots, rate_of
 
 
@@ -65,6 +65,14 @@ class _Rule(Described, Optimizer):
         ValueError: an option is out of range.
     """
 
+    _example = """
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = {name}([p]{})((weft.Tensor([{}]),))
+        >>> print({})
+        {}
+    """
+
     #: options that are no arguments
     _fixed: ClassVar[dict[str, Any]] = {}
     #: the annotations of the constructor
@@ -89,19 +97,12 @@ def _build(self: _Rule, owner: type, given: dict[str, Any]) -> None:
 options = constructor(_build)
 
 
-class Adadelta(_Rule):
+class Adadelta(_Rule, shows=("", "1.0", "round(p.value().item(), 4)", "0.9968")):
     """Steps as large as those before, by the sizes of the gradients before.
 
     Args:
         rho: share of the squares before that stays.
         eps: added under the roots.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = Adadelta([p])((weft.Tensor([1.0]),))
-        >>> print(round(p.value().item(), 4))
-        0.9968
     """
 
     slots: Slots = (("accum", 0.0), ("accum_update", 0.0))
@@ -132,19 +133,12 @@ class Adadelta(_Rule):
         return p - lr * change, squares, state[1] * rho + jnp.square(change) * (1 - rho)
 
 
-class Adagrad(_Rule):
+class Adagrad(_Rule, shows=(", 0.5", "2.0", "p.value()", "[0.5]")):
     """Steps by the root of the sum of the squares of all gradients.
 
     Args:
         lr_decay: the learning rate is divided by 1 + (steps before) * this.
         initial_accumulator_value: what the sums begin with.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = Adagrad([p], 0.5)((weft.Tensor([2.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots: Slots = (("accum", lambda group: group["initial_accumulator_value"]),)
@@ -171,16 +165,8 @@ class Adagrad(_Rule):
         return p - rate * g / (jnp.sqrt(squares) + options["eps"]), squares
 
 
-class Adam(_Rule):
-    """Adaptive moment estimation.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = Adam([p], 0.5)((weft.Tensor([1.0]),))
-        >>> print(round(p.value().item(), 4))
-        0.5
-    """
+class Adam(_Rule, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
+    """Adaptive moment estimation."""
 
     slots: Slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0), ("max_exp_avg_sq", 0.0))
     counter = "state_step"
@@ -224,66 +210,31 @@ class Adam(_Rule):
         return (p - rate * first / (root + eps), first, second, largest)[: len(state) + 1]
 
 
-class AdamW(Adam):
+class AdamW(Adam, shows=(", 0.5, weight_decay=0.0", "1.0", "round(p.value().item(), 4)", "0.5")):
     """`Adam` whose weight decay is apart from the moments.
 
     Args:
         weight_decay: share of the parameter that each step removes, times the learning rate.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = AdamW([p], 0.5, weight_decay=0.0)((weft.Tensor([1.0]),))
-        >>> print(round(p.value().item(), 4))
-        0.5
     """
 
     decoupled = True
     eps_in_biased = False
 
-    @options
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.01,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-    ) -> None: ...
+    __init__ = options(like(Adam.__init__, weight_decay=0.01))
 
 
-class Adamax(_Rule):
+class Adamax(_Rule, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
     """`Adam` with the largest gradient in place of the second moment.
 
     Args:
         betas: shares of the first moment and of the largest gradient that stay.
         eps: added to the size of the gradient.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = Adamax([p], 0.5)((weft.Tensor([1.0]),))
-        >>> print(round(p.value().item(), 4))
-        0.5
     """
 
     slots: Slots = (("exp_avg", 0.0), ("exp_inf", 0.0))
     counter = "step_t"
 
-    @options
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        *,
-        maximize: bool = False,
-    ) -> None: ...
+    __init__ = options(like(Adam.__init__, without=("amsgrad",), lr=2e-3))
 
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
@@ -294,20 +245,13 @@ class Adamax(_Rule):
         return p - lr / (1 - beta1**step) * first / largest, first, largest
 
 
-class ASGD(_Rule):
+class ASGD(_Rule, shows=(", 0.5, lambd=0.0", "1.0", "p.value()", "[0.5]")):
     """Gradient descent with the average of the parameters beside it.
 
     Args:
         lambd: how fast the parameters decay.
         alpha: power of the decay of the step's size.
         t0: the step from which on the average counts.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = ASGD([p], 0.5, lambd=0.0)((weft.Tensor([1.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots: Slots = (("eta", lambda group: float(group["lr"])), ("mu", 1.0), ("ax", 0.0))
@@ -335,18 +279,11 @@ class ASGD(_Rule):
         return p, eta, jnp.full_like(p, 1 / jnp.maximum(1.0, step - options["t0"])), average
 
 
-class NAdam(_Rule):
+class NAdam(_Rule, shows=(", 0.5", "1.0", "p.value().item() < 1", "True")):
     """`Adam` that looks ahead by one step.
 
     Args:
         momentum_decay: how fast the share of the first moment comes to its value.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = NAdam([p], 0.5)((weft.Tensor([1.0]),))
-        >>> print(p.value().item() < 1)
-        True
     """
 
     slots: Slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0), ("mu_product", 1.0))
@@ -376,29 +313,13 @@ class NAdam(_Rule):
         return p, first, second, product
 
 
-class RAdam(_Rule):
-    """`Adam` whose second moment counts once its variance is known.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = RAdam([p], 0.5)((weft.Tensor([1.0]),))
-        >>> print(round(p.value().item(), 4))
-        0.5
-    """
+class RAdam(_Rule, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
+    """`Adam` whose second moment counts once its variance is known."""
 
     slots: Slots = (("exp_avg", 0.0), ("exp_avg_sq", 0.0))
     counter = "step_t"
 
-    @options
-    def __init__(
-        self,
-        params: Any,
-        lr: Any = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-    ) -> None: ...
+    __init__ = options(like(Adam.__init__, without=("amsgrad", "maximize")))
 
     @staticmethod
     def update(p: Any, g: Any, state: tuple[Any, ...], lr: Any, step: Any, options: dict[str, Any]) -> tuple[Any, ...]:
@@ -416,19 +337,12 @@ class RAdam(_Rule):
         return p - lr * first / (1 - beta1**step) * jnp.where(length > 5, adaptive, 1.0), first, second
 
 
-class RMSprop(_Rule):
+class RMSprop(_Rule, shows=(", 0.05", "1.0", "round(p.value().item(), 4)", "0.5")):
     """Steps by the root of the mean of the squares of the gradients.
 
     Args:
         alpha: share of the squares before that stays.
         centered: divide by the deviation from the mean gradient.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = RMSprop([p], 0.05)((weft.Tensor([1.0]),))
-        >>> print(round(p.value().item(), 4))
-        0.5
     """
 
     slots: Slots = (("mean_grad", 0.0), ("mean_square", 0.0), ("moment", 0.0))
@@ -460,20 +374,13 @@ class RMSprop(_Rule):
         return p - lr * moment, mean, squares, moment
 
 
-class Rprop(_Rule):
+class Rprop(_Rule, shows=(", 0.5", "3.0", "p.value()", "[0.5]")):
     """Steps whose sizes grow while the gradient keeps its sign, and shrink where it changes.
 
     Args:
         lr: the first size.
         etas: by how much the sizes shrink and grow.
         step_sizes: the smallest and the largest size.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = Rprop([p], 0.5)((weft.Tensor([3.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots: Slots = (("prev", 0.0), ("step_size", lambda group: float(group["lr"])))
@@ -507,19 +414,12 @@ class Rprop(_Rule):
         return p - jnp.sign(g) * size, g, size
 
 
-class SGD(_Rule):
+class SGD(_Rule, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
     """Stochastic gradient descent: ``v = momentum * v + (1 - dampening) * g``, ``p = p - lr * v``.
 
     Args:
         dampening: share of the gradient that the velocity leaves out, the first one aside.
         nesterov: look ahead by one step; needs momentum and no dampening.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = SGD([p], 0.5)((weft.Tensor([1.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots: Slots = (("accum", 0.0), ("stat", 1.0))

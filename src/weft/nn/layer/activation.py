@@ -6,95 +6,71 @@ from typing import Any, Final
 
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Applied, declared, flag, real
+from weft.nn.declared import Applied, Described, declared, flag, real
 from weft.nn.initializer import initializer
 from weft.ops import activation as ops
 from weft.ops.dropout import rrelu
 
 
-class ReLU(Applied, operation=ops.relu):
-    """`relu` as a cell.
+class _Activation(Described, Applied):
+    """Base of the activations that an operation computes.
 
-    Example:
+    Args:
+        alpha: scale of the negative side.
+        lambd: threshold.
+        axis: axis.
+    """
+
+    _example = """
         >>> import weft
-        >>> print(ReLU()(weft.Tensor([-1.0, 2.0])))
-        [0. 2.]
+        >>> print({name}({})(weft.Tensor([{}])))
+        [{}]
     """
 
 
-class ReLU6(Applied, operation=ops.relu6):
-    """`relu6` as a cell.
-
-    Example:
-        >>> import weft
-        >>> print(ReLU6()(weft.Tensor([-1.0, 8.0])))
-        [0. 6.]
-    """
+class ReLU(_Activation, operation=ops.relu, shows=("", "-1.0, 2.0", "0. 2.")):
+    """`relu` as a cell."""
 
 
-class Sigmoid(Applied, operation=ops.sigmoid):
-    """`sigmoid` as a cell.
-
-    Example:
-        >>> import weft
-        >>> print(Sigmoid()(weft.Tensor([0.0])))
-        [0.5]
-    """
+class ReLU6(_Activation, operation=ops.relu6, shows=("", "-1.0, 8.0", "0. 6.")):
+    """`relu6` as a cell."""
 
 
-class Tanh(Applied, operation=ops.tanh):
-    """`tanh` as a cell.
-
-    Example:
-        >>> import weft
-        >>> print(Tanh()(weft.Tensor([0.0])))
-        [0.]
-    """
+class Sigmoid(_Activation, operation=ops.sigmoid, shows=("", "0.0", "0.5")):
+    """`sigmoid` as a cell."""
 
 
-class GELU(Applied, operation=ops.gelu):
+class Tanh(_Activation, operation=ops.tanh, shows=("", "0.0", "0.")):
+    """`tanh` as a cell."""
+
+
+class GELU(_Activation, operation=ops.gelu, shows=("", "0.0", "0.")):
     """`gelu` as a cell.
 
     Args:
         approximate: use the tanh formula.
-
-    Example:
-        >>> import weft
-        >>> print(GELU()(weft.Tensor([0.0])))
-        [0.]
     """
 
     @declared(approximate=lambda *given: "tanh" if flag(*given) else "none")
     def __init__(self, approximate: bool = True) -> None: ...
 
 
-class FastGelu(Applied, operation=ops.fast_gelu):
-    """`fast_gelu` as a cell.
-
-    Example:
-        >>> import weft
-        >>> print(FastGelu()(weft.Tensor([0.0])))
-        [0.]
-    """
+class FastGelu(_Activation, operation=ops.fast_gelu, shows=("", "0.0", "0.")):
+    """`fast_gelu` as a cell."""
 
 
-class LeakyReLU(Applied, operation=ops.leaky_relu):
+class LeakyReLU(_Activation, operation=ops.leaky_relu, shows=("0.5", "-1.0, 2.0", "-0.5  2. ")):
     """`leaky_relu` as a cell.
 
     Args:
         alpha: slope of the negative side.
-
-    Example:
-        >>> import weft
-        >>> print(LeakyReLU(0.5)(weft.Tensor([-1.0, 2.0])))
-        [-0.5  2. ]
     """
 
     @declared(alpha=real)
     def __init__(self, alpha: float = 0.2) -> None: ...
 
 
-class RReLU(Applied, operation=rrelu):
+class RReLU(_Activation, operation=rrelu, shows=("0.5, 0.5", "-1.0, 2.0", "-0.5  2. ")):
     """`rrelu` as a cell.
 
     Args:
@@ -104,11 +80,6 @@ class RReLU(Applied, operation=rrelu):
     Raises:
         TypeError: a slope is no number.
         ValueError: a slope is not from 0 to 1, or `lower` is larger than `upper`.
-
-    Example:
-        >>> import weft
-        >>> print(RReLU(0.5, 0.5)(weft.Tensor([-1.0, 2.0])))
-        [-0.5  2. ]
     """
 
     @declared()
@@ -118,192 +89,99 @@ class RReLU(Applied, operation=rrelu):
         rrelu(Tensor([0.0]), self.lower, self.upper)
 
 
-class ELU(Applied, operation=ops.elu):
-    """`elu` as a cell.
-
-    Args:
-        alpha: scale of the negative side.
-
-    Example:
-        >>> import weft
-        >>> print(ELU()(weft.Tensor([0.0, 2.0])))
-        [0. 2.]
-    """
+class ELU(_Activation, operation=ops.elu, shows=("", "0.0, 2.0", "0. 2.")):
+    """`elu` as a cell."""
 
     @declared(alpha=real)
     def __init__(self, alpha: float = 1.0) -> None: ...
 
 
-class CELU(Applied, operation=ops.celu):
-    """`celu` as a cell.
-
-    Args:
-        alpha: scale of the negative side.
-
-    Example:
-        >>> import weft
-        >>> print(CELU()(weft.Tensor([0.0, 2.0])))
-        [0. 2.]
-    """
+class CELU(_Activation, operation=ops.celu, shows=("", "0.0, 2.0", "0. 2.")):
+    """`celu` as a cell."""
 
     @declared(alpha=real)
     def __init__(self, alpha: float = 1.0) -> None: ...
 
 
-class SeLU(Applied, operation=ops.selu):
-    """`selu` as a cell.
-
-    Example:
-        >>> import weft
-        >>> print(SeLU()(weft.Tensor([0.0])))
-        [0.]
-    """
+class SeLU(_Activation, operation=ops.selu, shows=("", "0.0", "0.")):
+    """`selu` as a cell."""
 
 
-class HSwish(Applied, operation=ops.hardswish):
-    """`hardswish` as a cell.
-
-    Example:
-        >>> import weft
-        >>> print(HSwish()(weft.Tensor([3.0])))
-        [3.]
-    """
+class HSwish(_Activation, operation=ops.hardswish, shows=("", "3.0", "3.")):
+    """`hardswish` as a cell."""
 
 
-class HSigmoid(Applied, operation=ops.hardsigmoid):
-    """`hardsigmoid` as a cell.
-
-    Example:
-        >>> import weft
-        >>> print(HSigmoid()(weft.Tensor([0.0])))
-        [0.5]
-    """
+class HSigmoid(_Activation, operation=ops.hardsigmoid, shows=("", "0.0", "0.5")):
+    """`hardsigmoid` as a cell."""
 
 
-class Hardtanh(Applied, operation=ops.hardtanh):
+class Hardtanh(_Activation, operation=ops.hardtanh, shows=("", "-2.0, 0.5", "-1.   0.5")):
     """`hardtanh` as a cell.
 
     Args:
         min_val: lower bound.
         max_val: upper bound.
-
-    Example:
-        >>> import weft
-        >>> print(Hardtanh()(weft.Tensor([-2.0, 0.5])))
-        [-1.   0.5]
     """
 
     @declared(min_val=real, max_val=real)
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None: ...
 
 
-class HShrink(Applied, operation=ops.hardshrink):
-    """`hardshrink` as a cell.
-
-    Args:
-        lambd: threshold.
-
-    Example:
-        >>> import weft
-        >>> print(HShrink()(weft.Tensor([0.25, 2.0])))
-        [0. 2.]
-    """
+class HShrink(_Activation, operation=ops.hardshrink, shows=("", "0.25, 2.0", "0. 2.")):
+    """`hardshrink` as a cell."""
 
     @declared(lambd=real)
     def __init__(self, lambd: float = 0.5) -> None: ...
 
 
-class SoftShrink(Applied, operation=ops.softshrink):
-    """`softshrink` as a cell.
-
-    Args:
-        lambd: threshold.
-
-    Example:
-        >>> import weft
-        >>> print(SoftShrink()(weft.Tensor([0.25, 2.0])))
-        [0.  1.5]
-    """
+class SoftShrink(_Activation, operation=ops.softshrink, shows=("", "0.25, 2.0", "0.  1.5")):
+    """`softshrink` as a cell."""
 
     @declared(lambd=real)
     def __init__(self, lambd: float = 0.5) -> None: ...
 
 
-class Mish(Applied, operation=ops.mish):
-    """`mish` as a cell.
-
-    Example:
-        >>> import weft
-        >>> print(Mish()(weft.Tensor([0.0])))
-        [0.]
-    """
+class Mish(_Activation, operation=ops.mish, shows=("", "0.0", "0.")):
+    """`mish` as a cell."""
 
 
-class SiLU(Applied, operation=ops.silu):
-    """`silu` as a cell.
-
-    Example:
-        >>> import weft
-        >>> print(SiLU()(weft.Tensor([0.0])))
-        [0.]
-    """
+class SiLU(_Activation, operation=ops.silu, shows=("", "0.0", "0.")):
+    """`silu` as a cell."""
 
 
-class Softplus(Applied, operation=ops.softplus):
+class Softplus(_Activation, operation=ops.softplus, shows=("", "30.0", "30.")):
     """`softplus` as a cell.
 
     Args:
         beta: sharpness.
         threshold: where the function becomes the identity.
-
-    Example:
-        >>> import weft
-        >>> print(Softplus()(weft.Tensor([30.0])))
-        [30.]
     """
 
     @declared()
     def __init__(self, beta: float = 1, threshold: float = 20) -> None: ...
 
 
-class Softsign(Applied, operation=ops.softsign):
-    """`softsign` as a cell.
-
-    Example:
-        >>> import weft
-        >>> print(Softsign()(weft.Tensor([1.0])))
-        [0.5]
-    """
+class Softsign(_Activation, operation=ops.softsign, shows=("", "1.0", "0.5")):
+    """`softsign` as a cell."""
 
 
-class Tanhshrink(Applied, operation=ops.tanhshrink):
-    """`tanhshrink` as a cell.
-
-    Example:
-        >>> import weft
-        >>> print(Tanhshrink()(weft.Tensor([0.0])))
-        [0.]
-    """
+class Tanhshrink(_Activation, operation=ops.tanhshrink, shows=("", "0.0", "0.")):
+    """`tanhshrink` as a cell."""
 
 
-class Threshold(Applied, operation=ops.threshold):
+class Threshold(_Activation, operation=ops.threshold, shows=("1.0, 9.0", "0.0, 2.0", "9. 2.")):
     """`threshold` as a cell.
 
     Args:
         threshold: elements above stay.
         value: what the others become.
-
-    Example:
-        >>> import weft
-        >>> print(Threshold(1.0, 9.0)(weft.Tensor([0.0, 2.0])))
-        [9. 2.]
     """
 
     @declared()
     def __init__(self, threshold: float, value: float) -> None: ...
 
 
-class LogSigmoid(Applied, operation=ops.logsigmoid):
+class LogSigmoid(_Activation, operation=ops.logsigmoid):
     """`logsigmoid` as a cell.
 
     Example:
@@ -313,32 +191,22 @@ class LogSigmoid(Applied, operation=ops.logsigmoid):
     """
 
 
-class Softmax(Applied, operation=ops.softmax):
+class Softmax(_Activation, operation=ops.softmax, shows=("", "0.0, 0.0", "0.5 0.5")):
     """`softmax` as a cell.
 
     Args:
         axis: axis, or tuple of axes.
-
-    Example:
-        >>> import weft
-        >>> print(Softmax()(weft.Tensor([0.0, 0.0])))
-        [0.5 0.5]
     """
 
     @declared()
     def __init__(self, axis: Any = -1) -> None: ...
 
 
-class Softmin(Applied, operation=ops.softmin):
+class Softmin(_Activation, operation=ops.softmin, shows=("", "0.0, 0.0", "0.5 0.5")):
     """`softmin` as a cell.
 
     Args:
         axis: axis, or tuple of axes.
-
-    Example:
-        >>> import weft
-        >>> print(Softmin()(weft.Tensor([0.0, 0.0])))
-        [0.5 0.5]
     """
 
     @declared()
@@ -361,32 +229,18 @@ class Softmax2d(Cell):
         return ops.softmax(x, -3)
 
 
-class LogSoftmax(Applied, operation=ops.log_softmax):
-    """`log_softmax` as a cell.
-
-    Args:
-        axis: axis.
-
-    Example:
-        >>> import weft
-        >>> print(LogSoftmax()(weft.Tensor([0.0])))
-        [0.]
-    """
+class LogSoftmax(_Activation, operation=ops.log_softmax, shows=("", "0.0", "0.")):
+    """`log_softmax` as a cell."""
 
     @declared()
     def __init__(self, axis: int = -1) -> None: ...
 
 
-class GLU(Applied, operation=ops.glu):
+class GLU(_Activation, operation=ops.glu, shows=("", "2.0, 0.0", "1.")):
     """`glu` as a cell.
 
     Args:
         axis: axis to halve.
-
-    Example:
-        >>> import weft
-        >>> print(GLU()(weft.Tensor([2.0, 0.0])))
-        [1.]
     """
 
     @declared()

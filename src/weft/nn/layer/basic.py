@@ -27,6 +27,16 @@ def make_weight(init: Any, shape: tuple[int, ...], dtype: Any, default: Any) -> 
     return initializer(default if init is None else init, shape, dtype)
 
 
+class _Basic(Described, Cell):
+    """Base of layers whose example is one call."""
+
+    _example = """
+        >>> import weft
+        >>> print({})
+        {}
+    """
+
+
 @with_operators(
     matmul=lambda layer: operations.MatMul(transpose_b=True),
     bias_add=lambda layer: operations.BiasAdd(),
@@ -89,17 +99,12 @@ class Dense(Cell):
         return text
 
 
-class Identity(Cell):
+class Identity(_Basic, shows=("Identity()(weft.Tensor([1.0]))", "[1.]")):
     """Returns its input.
 
     Args:
         args: ignored.
         kwargs: ignored.
-
-    Example:
-        >>> import weft
-        >>> print(Identity()(weft.Tensor([1.0])))
-        [1.]
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -146,18 +151,13 @@ def drop_probability(cell: str, keep_prob: float | None, p: float | None) -> flo
     return float(found)
 
 
-class Dropout(Cell):
+class Dropout(_Basic, shows=("Dropout(p=0.5)(weft.Tensor([1.0, 2.0]))", "[1. 2.]")):
     """While training, zeroes elements at random and scales up the rest.
 
     Args:
         keep_prob: probability of keeping an element (older programs).
         p: probability of zeroing an element.
         dtype: accepted.
-
-    Example:
-        >>> import weft
-        >>> print(Dropout(p=0.5)(weft.Tensor([1.0, 2.0])))
-        [1. 2.]
     """
 
     def __init__(self, keep_prob: float | None = None, p: float | None = None, dtype: Any = dtypes.float32) -> None:
@@ -182,6 +182,12 @@ class _DropoutChannels(Described, Cell):
         p: probability of zeroing a channel.
     """
 
+    _example = """
+        >>> import weft
+        >>> print({name}({})(weft.Tensor({})))
+        {}
+    """
+
     _function: ClassVar[Any] = None
 
     def __init__(self, p: float = 0.5) -> None:
@@ -195,37 +201,19 @@ class _DropoutChannels(Described, Cell):
         return f"p={self.p}"
 
 
-class Dropout1d(_DropoutChannels, function=staticmethod(dropout1d)):
-    """While training, zeroes whole channels of (N, C, L) at random.
-
-    Example:
-        >>> import weft
-        >>> print(Dropout1d(0.5)(weft.Tensor([[[1.0]]])))
-        [[[1.]]]
-    """
+class Dropout1d(_DropoutChannels, function=staticmethod(dropout1d), shows=("0.5", "[[[1.0]]]", "[[[1.]]]")):
+    """While training, zeroes whole channels of (N, C, L) at random."""
 
 
-class Dropout2d(_DropoutChannels, function=staticmethod(dropout2d)):
-    """While training, zeroes whole channels of (N, C, H, W) at random.
-
-    Example:
-        >>> import weft
-        >>> print(Dropout2d(0.5)(weft.Tensor([[[[1.0]]]])))
-        [[[[1.]]]]
-    """
+class Dropout2d(_DropoutChannels, function=staticmethod(dropout2d), shows=("0.5", "[[[[1.0]]]]", "[[[[1.]]]]")):
+    """While training, zeroes whole channels of (N, C, H, W) at random."""
 
 
-class Dropout3d(_DropoutChannels, function=staticmethod(dropout3d)):
-    """While training, zeroes whole channels of (N, C, D, H, W) at random.
-
-    Example:
-        >>> import weft
-        >>> print(Dropout3d(0.5)(weft.Tensor([[[[[1.0]]]]])))
-        [[[[[1.]]]]]
-    """
+class Dropout3d(_DropoutChannels, function=staticmethod(dropout3d), shows=("0.5", "[[[[[1.0]]]]]", "[[[[[1.]]]]]")):
+    """While training, zeroes whole channels of (N, C, D, H, W) at random."""
 
 
-class OneHot(Cell):
+class OneHot(_Basic, shows=("OneHot(depth=3)(weft.Tensor([0, 2]))", "[[1. 0. 0.]\n [0. 0. 1.]]")):
     """Makes one-hot vectors of indices.
 
     Args:
@@ -234,12 +222,6 @@ class OneHot(Cell):
         on_value: value at the index.
         off_value: value elsewhere.
         dtype: element type of the result.
-
-    Example:
-        >>> import weft
-        >>> print(OneHot(depth=3)(weft.Tensor([0, 2])))
-        [[1. 0. 0.]
-         [0. 0. 1.]]
     """
 
     def __init__(
@@ -261,17 +243,12 @@ class OneHot(Cell):
         return one_hot(indices, self.depth, self.on_value, self.off_value, self.axis)
 
 
-class Pad(Cell):
+class Pad(_Basic, shows=("Pad(((1, 2),))(weft.Tensor([1.0]))", "[0. 1. 0. 0.]")):
     """Adds a border.
 
     Args:
         paddings: a (before, after) pair for each dimension.
         mode: ``"CONSTANT"`` (zeros), ``"REFLECT"`` or ``"SYMMETRIC"``.
-
-    Example:
-        >>> import weft
-        >>> print(Pad(((1, 2),))(weft.Tensor([1.0])))
-        [0. 1. 0. 0.]
     """
 
     def __init__(self, paddings: tuple[tuple[int, int], ...], mode: str = "CONSTANT") -> None:
@@ -291,17 +268,12 @@ class Pad(Cell):
         return mirror_pad(x, self.paddings, self.mode)
 
 
-class MatMul(Cell):
+class MatMul(_Basic, shows=("MatMul()(weft.Tensor([[1.0, 2.0]]), weft.Tensor([[3.0], [4.0]]))", "[[11.]]")):
     """Multiplies matrices.
 
     Args:
         transpose_x1: transpose the first operand's last two dimensions.
         transpose_x2: transpose the second operand's last two dimensions.
-
-    Example:
-        >>> import weft
-        >>> print(MatMul()(weft.Tensor([[1.0, 2.0]]), weft.Tensor([[3.0], [4.0]])))
-        [[11.]]
     """
 
     @declared()
@@ -315,16 +287,11 @@ class MatMul(Cell):
         return matmul(x1, x2)
 
 
-class ClipByNorm(Cell):
+class ClipByNorm(_Basic, shows=("ClipByNorm()(weft.Tensor([3.0, 4.0]), weft.Tensor(1.0))", "[0.6 0.8]")):
     """Scales a tensor down so that its Euclidean norm is at most a bound.
 
     Args:
         axis: axes of the norm; None for all.
-
-    Example:
-        >>> import weft
-        >>> print(ClipByNorm()(weft.Tensor([3.0, 4.0]), weft.Tensor(1.0)))
-        [0.6 0.8]
     """
 
     @declared()
@@ -334,17 +301,12 @@ class ClipByNorm(Cell):
         return scaled_down(x, norm(x, None, self.axis, True), clip_norm)
 
 
-class Norm(Cell):
+class Norm(_Basic, shows=("Norm()(weft.Tensor([3.0, 4.0]))", "5.0")):
     """The Euclidean norm.
 
     Args:
         axis: axes of the norm; all by default.
         keep_dims: keep the axes with size 1.
-
-    Example:
-        >>> import weft
-        >>> print(Norm()(weft.Tensor([3.0, 4.0])))
-        5.0
     """
 
     @declared(axis=lambda cell, what, axis: axis if axis != () else None)

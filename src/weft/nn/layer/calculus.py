@@ -10,7 +10,7 @@ from weft.core.operators import Operator
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import transparent
 from weft.nn.cell import Cell
-from weft.nn.declared import flag, positive_int
+from weft.nn.declared import Shown, declared, flag, positive_int
 from weft.nn.initializer import initializer
 from weft.nn.layer.basic import ClipByNorm
 
@@ -28,91 +28,54 @@ def _floats(layer: str, **inputs: Any) -> None:
             raise TypeError(f"{layer}: {name} must be float16 or float32, not {value.dtype}")
 
 
-class DiGamma(Cell):
-    """The derivative of the logarithm of the gamma function, see `ops.digamma`.
-
-    Example:
-        >>> print(DiGamma()(Tensor([1.0])).round(4))
-        [-0.5772]
-    """
+class DiGamma(Shown, shows=("DiGamma()(Tensor([1.0])).round(4)", "[-0.5772]")):
+    """The derivative of the logarithm of the gamma function, see `ops.digamma`."""
 
     def construct(self, x: Tensor) -> Any:
         _floats("DiGamma", x=x)
         return ops.digamma(x)
 
 
-class LGamma(Cell):
-    """The logarithm of the gamma function, see `ops.lgamma`.
-
-    Example:
-        >>> print(round(LGamma()(Tensor(4.0)).item(), 4))
-        1.7918
-    """
+class LGamma(Shown, shows=("round(LGamma()(Tensor(4.0)).item(), 4)", "1.7918")):
+    """The logarithm of the gamma function, see `ops.lgamma`."""
 
     def construct(self, x: Tensor) -> Any:
         _floats("LGamma", x=x)
         return ops.lgamma(x)
 
 
-class LBeta(Cell):
-    """The logarithm of the beta function.
-
-    Example:
-        >>> print(LBeta()(Tensor([2.0]), Tensor([3.0])).round(4))
-        [-2.4849]
-    """
+class LBeta(Shown, shows=("LBeta()(Tensor([2.0]), Tensor([3.0])).round(4)", "[-2.4849]")):
+    """The logarithm of the beta function."""
 
     def construct(self, x: Tensor, y: Tensor) -> Any:
         _floats("LBeta", x=x, y=y)
         return ops.lgamma(x) + ops.lgamma(y) - ops.lgamma(x + y)
 
 
-class IGamma(Cell):
-    """The lower incomplete gamma function, see `ops.igamma`.
-
-    Example:
-        >>> print(IGamma()(Tensor([2.0]), Tensor([2.0])).round(4))
-        [0.594]
-    """
+class IGamma(Shown, shows=("IGamma()(Tensor([2.0]), Tensor([2.0])).round(4)", "[0.594]")):
+    """The lower incomplete gamma function, see `ops.igamma`."""
 
     def construct(self, a: Tensor, x: Tensor) -> Any:
         _floats("IGamma", a=a, x=x)
         return ops.igamma(a, x)
 
 
-class MatDet(Cell):
-    """Determinants of matrices, see `ops.det`.
-
-    Example:
-        >>> print(MatDet()(Tensor([[2.0, 0.0], [0.0, 3.0]])))
-        6.0
-    """
+class MatDet(Shown, shows=("MatDet()(Tensor([[2.0, 0.0], [0.0, 3.0]]))", "6.0")):
+    """Determinants of matrices, see `ops.det`."""
 
     def construct(self, a: Tensor) -> Any:
         return ops.det(a)
 
 
-class MatInverse(Cell):
-    """Inverses of matrices, see `ops.inverse`.
-
-    Example:
-        >>> print(MatInverse()(Tensor([[2.0, 0.0], [0.0, 4.0]])))
-        [[0.5  0.  ]
-         [0.   0.25]]
-    """
+class MatInverse(Shown, shows=("MatInverse()(Tensor([[2.0, 0.0], [0.0, 4.0]]))", "[[0.5  0.  ]\n [0.   0.25]]")):
+    """Inverses of matrices, see `ops.inverse`."""
 
     def construct(self, a: Tensor) -> Any:
         return ops.inverse(a)
 
 
-class MatrixDiag(Cell):
-    """Matrices that have rows as their diagonals.
-
-    Example:
-        >>> print(MatrixDiag()(Tensor([1, 2])))
-        [[1 0]
-         [0 2]]
-    """
+class MatrixDiag(Shown, shows=("MatrixDiag()(Tensor([1, 2]))", "[[1 0]\n [0 2]]")):
+    """Matrices that have rows as their diagonals."""
 
     def construct(self, input_x: Tensor) -> Any:
         if input_x.ndim < 1:
@@ -121,13 +84,8 @@ class MatrixDiag(Cell):
         return ops.where(ops.eye(size, size, dtypes.bool_), input_x.expand_dims(-1), ops.zeros_like(input_x[..., None]))
 
 
-class MatrixDiagPart(Cell):
-    """The diagonals of matrices.
-
-    Example:
-        >>> print(MatrixDiagPart()(Tensor([[1, 2], [3, 4]])))
-        [1 4]
-    """
+class MatrixDiagPart(Shown, shows=("MatrixDiagPart()(Tensor([[1, 2], [3, 4]]))", "[1 4]")):
+    """The diagonals of matrices."""
 
     def construct(self, input_x: Tensor) -> Any:
         if input_x.ndim < 2:
@@ -135,14 +93,8 @@ class MatrixDiagPart(Cell):
         return ops.diagonal(input_x, 0, -2, -1)
 
 
-class MatrixSetDiag(Cell):
-    """Matrices with other diagonals.
-
-    Example:
-        >>> print(MatrixSetDiag()(Tensor([[1, 2], [3, 4]]), Tensor([5, 6])))
-        [[5 2]
-         [3 6]]
-    """
+class MatrixSetDiag(Shown, shows=("MatrixSetDiag()(Tensor([[1, 2], [3, 4]]), Tensor([5, 6]))", "[[5 2]\n [3 6]]")):
+    """Matrices with other diagonals."""
 
     def construct(self, input_x: Tensor, diagonal: Tensor) -> Any:
         if input_x.ndim < 2:
@@ -156,7 +108,7 @@ class MatrixSetDiag(Cell):
         return ops.where(ops.eye(rows, columns, dtypes.bool_), spread, input_x)
 
 
-class Moments(Cell):
+class Moments(Shown, shows=("*Moments(axis=0)(Tensor([1.0, 3.0]))", "2.0 1.0")):
     """Mean and variance.
 
     Args:
@@ -165,10 +117,6 @@ class Moments(Cell):
 
     Raises:
         TypeError: an argument has the wrong type.
-
-    Example:
-        >>> print(*Moments(axis=0)(Tensor([1.0, 3.0])))
-        2.0 1.0
     """
 
     def __init__(self, axis: Any = None, keep_dims: bool | None = None) -> None:
@@ -190,7 +138,7 @@ class Moments(Cell):
         return mean.astype(x.dtype), variance.astype(x.dtype)
 
 
-class Range(Cell):
+class Range(Shown, shows=("Range(1, 8, 2)()", "[1 3 5 7]")):
     """Numbers at equal distances: int32, or float32 where one of the bounds is a float.
 
     Args:
@@ -200,10 +148,6 @@ class Range(Cell):
 
     Raises:
         ValueError: `delta` is 0.
-
-    Example:
-        >>> print(Range(1, 8, 2)())
-        [1 3 5 7]
     """
 
     def __init__(self, start: Any, limit: Any = None, delta: Any = 1) -> None:
@@ -218,13 +162,11 @@ class Range(Cell):
         return self.result_tensor
 
 
-class ImageGradients(Cell):
-    """Differences of neighbours along the height and along the width of images (N, C, H, W); zero at the end.
-
-    Example:
-        >>> print(*[each.reshape(-1) for each in ImageGradients()(Tensor([[[[1, 2], [4, 8]]]]))])
-        [3 6 0 0] [1 0 4 0]
-    """
+class ImageGradients(
+    Shown,
+    shows=("*[each.reshape(-1) for each in ImageGradients()(Tensor([[[[1, 2], [4, 8]]]]))]", "[3 6 0 0] [1 0 4 0]"),
+):
+    """Differences of neighbours along the height and along the width of images (N, C, H, W); zero at the end."""
 
     def construct(self, images: Tensor) -> Any:
         if images.ndim != 4:
@@ -243,20 +185,15 @@ def _dense(indices: Any, values: Any, shape: Any) -> Any:
 # -- derivatives -----------------------------------------------------------------------------------------------------
 
 
-class Jvp(Cell):
+class Jvp(Shown, shows=("*Jvp(lambda x: x * x)(Tensor([3.0]), Tensor([1.0]))", "[9.] [6.]")):
     """The value of a function and its derivative in a direction.
 
     Args:
         fn: the function or Cell.
-
-    Example:
-        >>> print(*Jvp(lambda x: x * x)(Tensor([3.0]), Tensor([1.0])))
-        [9.] [6.]
     """
 
-    def __init__(self, fn: Any) -> None:
-        super().__init__()
-        self.fn = fn
+    @declared()
+    def __init__(self, fn: Any) -> None: ...
 
     @transparent
     def construct(self, *args: Any) -> Any:
@@ -264,20 +201,15 @@ class Jvp(Cell):
         return jvp(self.fn, inputs if len(inputs) > 1 else inputs[0], direction)
 
 
-class Vjp(Cell):
+class Vjp(Shown, shows=("*Vjp(lambda x: x * x)(Tensor([3.0]), Tensor([1.0]))", "[9.] [6.]")):
     """The value of a function and the gradients of the inputs for one of the result.
 
     Args:
         fn: the function or Cell.
-
-    Example:
-        >>> print(*Vjp(lambda x: x * x)(Tensor([3.0]), Tensor([1.0])))
-        [9.] [6.]
     """
 
-    def __init__(self, fn: Any) -> None:
-        super().__init__()
-        self.fn = fn
+    @declared()
+    def __init__(self, fn: Any) -> None: ...
 
     @transparent
     def construct(self, *args: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Described, declared, positive_int, with_operators
+from weft.nn.declared import Described, declared, like, positive_int, with_operators
 from weft.nn.initializer import HeUniform, Uniform
 from weft.nn.layer.basic import make_weight
 from weft.ops import conv as ops
@@ -53,6 +53,12 @@ class _Conv(Described, Cell):
         dtype: element type of the parameters.
     """
 
+    _example = """
+        >>> import weft
+        >>> {name}({})(weft.ops.ones({}, weft.float32)).shape
+        {}
+    """
+
     _rank: ClassVar[int] = 2
     _transposed: ClassVar[bool] = False
 
@@ -66,6 +72,7 @@ class _Conv(Described, Cell):
         padding: Any = 0,
         dilation: Any = 1,
         group: int = 1,
+        output_padding: Any = 0,
         has_bias: bool = False,
         weight_init: Any = None,
         bias_init: Any = None,
@@ -84,6 +91,8 @@ class _Conv(Described, Cell):
         self.kernel_size = ops.per_dimension(name, "kernel_size", kernel_size, rank)
         self.stride = ops.per_dimension(name, "stride", stride, rank)
         self.dilation = ops.per_dimension(name, "dilation", dilation, rank)
+        if self._transposed and rank > 1:
+            self.output_padding = ops.per_dimension(name, "output_padding", output_padding, rank, 0)
         ops.padding_of(name, pad_mode, padding, rank)
         if data_format not in ("NCHW", "NCDHW", "NHWC") or (data_format == "NHWC" and rank != 2):
             raise ValueError(f"{name}: data_format {data_format!r} is not available")
@@ -117,7 +126,7 @@ class _Conv(Described, Cell):
 
 
 @with_operators(conv2d=_flat_convolution)
-class Conv2d(_Conv):
+class Conv2d(_Conv, shows=("3, 8, 3", "(1, 3, 5, 5)", "(1, 8, 5, 5)")):
     """Convolution over two dimensions.
 
     Args:
@@ -126,12 +135,9 @@ class Conv2d(_Conv):
         weight_init: initializer of the weight (out, in / group, height, width); by default He uniform.
         bias_init: initializer of the bias (out,); by default uniform within ``1 / sqrt(fan_in)``.
         data_format: ``"NCHW"`` or ``"NHWC"``.
-
-    Example:
-        >>> import weft
-        >>> Conv2d(3, 8, 3)(weft.ops.ones((1, 3, 5, 5), weft.float32)).shape
-        (1, 8, 5, 5)
     """
+
+    __init__ = declared()(like(_Conv.__init__, without=("output_padding",)))
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.convolve(
@@ -141,31 +147,10 @@ class Conv2d(_Conv):
 
 
 @with_operators(conv2d=_flat_convolution)
-class Conv1d(_Conv, rank=1):
-    """Convolution over one dimension; the weight is stored as (out, in / group, 1, kernel).
+class Conv1d(_Conv, rank=1, shows=("3, 8, 3", "(1, 3, 5)", "(1, 8, 5)")):
+    """Convolution over one dimension; the weight is stored as (out, in / group, 1, kernel)."""
 
-    Example:
-        >>> import weft
-        >>> Conv1d(3, 8, 3)(weft.ops.ones((1, 3, 5), weft.float32)).shape
-        (1, 8, 5)
-    """
-
-    @declared()
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        pad_mode: str = "same",
-        padding: Any = 0,
-        dilation: Any = 1,
-        group: int = 1,
-        has_bias: bool = False,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        dtype: Any = dtypes.float32,
-    ) -> None: ...
+    __init__ = declared()(like(_Conv.__init__, without=("output_padding", "data_format")))
 
     def construct(self, x: Tensor) -> Tensor:
         weight = squeeze(self.weight, 2)
@@ -173,36 +158,15 @@ class Conv1d(_Conv, rank=1):
 
 
 @with_operators(conv3d=lambda layer: operations.Conv3D(layer.out_channels, **_settings(layer)))
-class Conv3d(_Conv, rank=3):
+class Conv3d(_Conv, rank=3, shows=("1, 2, 3", "(1, 1, 3, 3, 3)", "(1, 2, 3, 3, 3)")):
     """Convolution over three dimensions.
 
     Args:
         kernel_size: an int or (depth, height, width).
         padding: for ``"pad"``: an int, or a pair for each dimension, flat.
-
-    Example:
-        >>> import weft
-        >>> Conv3d(1, 2, 3)(weft.ops.ones((1, 1, 3, 3, 3), weft.float32)).shape
-        (1, 2, 3, 3, 3)
     """
 
-    @declared()
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        pad_mode: str = "same",
-        padding: Any = 0,
-        dilation: Any = 1,
-        group: int = 1,
-        has_bias: bool = False,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        data_format: str = "NCDHW",
-        dtype: Any = dtypes.float32,
-    ) -> None: ...
+    __init__ = declared()(like(_Conv.__init__, without=("output_padding",), data_format="NCDHW"))
 
     def construct(self, x: Tensor) -> Tensor:
         return ops.conv3d(
@@ -211,7 +175,7 @@ class Conv3d(_Conv, rank=3):
 
 
 @with_operators(conv2d_transpose=lambda layer: operations.Conv2DTranspose(layer.in_channels, **_settings(layer)))
-class Conv2dTranspose(_Conv, transposed=True):
+class Conv2dTranspose(_Conv, transposed=True, shows=("3, 8, 3, stride=2", "(1, 3, 5, 5)", "(1, 8, 10, 10)")):
     """Transposed convolution over two dimensions.
 
     Args:
@@ -220,14 +184,9 @@ class Conv2dTranspose(_Conv, transposed=True):
         padding: for ``"pad"``: an int or (top, bottom, left, right).
         output_padding: rows and columns added on one side of the output.
         weight_init: initializer of the weight (in, out / group, height, width).
-
-    Example:
-        >>> import weft
-        >>> Conv2dTranspose(3, 8, 3, stride=2)(weft.ops.ones((1, 3, 5, 5), weft.float32)).shape
-        (1, 8, 10, 10)
     """
 
-    @declared(output_padding=lambda cell, what, value: ops.per_dimension(cell, what, value, 2, 0))
+    @declared()
     def __init__(
         self,
         in_channels: int,
@@ -253,31 +212,10 @@ class Conv2dTranspose(_Conv, transposed=True):
 
 
 @with_operators(conv2d_transpose=lambda layer: operations.Conv2DTranspose(layer.in_channels, **_settings(layer)))
-class Conv1dTranspose(_Conv, rank=1, transposed=True):
-    """Transposed convolution over one dimension; the weight is stored as (in, out / group, 1, kernel).
+class Conv1dTranspose(_Conv, rank=1, transposed=True, shows=("3, 8, 3, stride=2", "(1, 3, 5)", "(1, 8, 10)")):
+    """Transposed convolution over one dimension; the weight is stored as (in, out / group, 1, kernel)."""
 
-    Example:
-        >>> import weft
-        >>> Conv1dTranspose(3, 8, 3, stride=2)(weft.ops.ones((1, 3, 5), weft.float32)).shape
-        (1, 8, 10)
-    """
-
-    @declared()
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        pad_mode: str = "same",
-        padding: Any = 0,
-        dilation: Any = 1,
-        group: int = 1,
-        has_bias: bool = False,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        dtype: Any = dtypes.float32,
-    ) -> None: ...
+    __init__ = declared()(like(_Conv.__init__, without=("output_padding", "data_format")))
 
     def construct(self, x: Tensor) -> Tensor:
         weight = squeeze(self.weight, 2)
@@ -289,7 +227,9 @@ class Conv1dTranspose(_Conv, rank=1, transposed=True):
 @with_operators(
     conv3d_transpose=lambda layer: operations.Conv3DTranspose(layer.in_channels, layer.out_channels, **_settings(layer))
 )
-class Conv3dTranspose(_Conv, rank=3, transposed=True):
+class Conv3dTranspose(
+    _Conv, rank=3, transposed=True, shows=("3, 8, 3, stride=2", "(1, 3, 5, 5, 5)", "(1, 8, 10, 10, 10)")
+):
     """Transposed convolution over three dimensions.
 
     Args:
@@ -298,31 +238,9 @@ class Conv3dTranspose(_Conv, rank=3, transposed=True):
         padding: for ``"pad"``: an int or (front, back, top, bottom, left, right).
         output_padding: what is added on one side of the output.
         weight_init: initializer of the weight (in, out / group, depth, height, width).
-
-    Example:
-        >>> import weft
-        >>> Conv3dTranspose(3, 8, 3, stride=2)(weft.ops.ones((1, 3, 5, 5, 5), weft.float32)).shape
-        (1, 8, 10, 10, 10)
     """
 
-    @declared(output_padding=lambda cell, what, value: ops.per_dimension(cell, what, value, 3, 0))
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        pad_mode: str = "same",
-        padding: Any = 0,
-        dilation: Any = 1,
-        group: int = 1,
-        output_padding: Any = 0,
-        has_bias: bool = False,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        data_format: str = "NCDHW",
-        dtype: Any = dtypes.float32,
-    ) -> None: ...
+    __init__ = declared()(like(_Conv.__init__, data_format="NCDHW"))
 
     def construct(self, x: Tensor) -> Tensor:
         out = ops.conv3d_transpose(

@@ -35,6 +35,12 @@ class _BatchNorm(Described, Cell):
         dtype: element type of the parameters.
     """
 
+    _example = """
+        >>> import weft
+        >>> {name}({})(weft.Tensor({})).shape
+        {}
+    """
+
     _dimensions: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
 
     def __init__(
@@ -97,39 +103,23 @@ class _BatchNorm(Described, Cell):
         )
 
 
-class BatchNorm1d(_BatchNorm, dimensions=(2, 3)):
-    """Batch normalisation of (N, C) or (N, C, L).
-
-    Example:
-        >>> import weft
-        >>> BatchNorm1d(2)(weft.Tensor([[1.0, 2.0]])).shape
-        (1, 2)
-    """
+class BatchNorm1d(_BatchNorm, dimensions=(2, 3), shows=("2", "[[1.0, 2.0]]", "(1, 2)")):
+    """Batch normalisation of (N, C) or (N, C, L)."""
 
 
-class BatchNorm2d(_BatchNorm, dimensions=(4,)):
+class BatchNorm2d(_BatchNorm, dimensions=(4,), shows=("1", "[[[[1.0, 2.0]]]]", "(1, 1, 1, 2)")):
     """Batch normalisation of (N, C, H, W).
 
     Args:
         data_format: ``"NCHW"`` or ``"NHWC"``.
-
-    Example:
-        >>> import weft
-        >>> BatchNorm2d(1)(weft.Tensor([[[[1.0, 2.0]]]])).shape
-        (1, 1, 1, 2)
     """
 
 
-class BatchNorm3d(_BatchNorm, dimensions=(5,)):
+class BatchNorm3d(_BatchNorm, dimensions=(5,), shows=("1", "[[[[[1.0, 2.0]]]]]", "(1, 1, 1, 1, 2)")):
     """Batch normalisation of (N, C, D, H, W).
 
     Args:
         data_format: ``"NCDHW"``.
-
-    Example:
-        >>> import weft
-        >>> BatchNorm3d(1)(weft.Tensor([[[[[1.0, 2.0]]]]])).shape
-        (1, 1, 1, 1, 2)
     """
 
 
@@ -245,6 +235,12 @@ class _InstanceNorm(Described, Cell):
         dtype: element type of the parameters.
     """
 
+    _example = """
+        >>> import weft
+        >>> {name}({})(weft.Tensor({})).shape
+        {}
+    """
+
     _dimensions: ClassVar[int] = 4
 
     def __init__(
@@ -276,31 +272,13 @@ class _InstanceNorm(Described, Cell):
         return f"num_features={self.num_features}, eps={self.eps}"
 
 
-class InstanceNorm1d(_InstanceNorm, dimensions=3):
-    """Normalises each channel of each sample of (N, C, L).
-
-    Example:
-        >>> import weft
-        >>> InstanceNorm1d(1)(weft.Tensor([[[1.0, 3.0]]])).shape
-        (1, 1, 2)
-    """
+class InstanceNorm1d(_InstanceNorm, dimensions=3, shows=("1", "[[[1.0, 3.0]]]", "(1, 1, 2)")):
+    """Normalises each channel of each sample of (N, C, L)."""
 
 
-class InstanceNorm2d(_InstanceNorm):
-    """Normalises each channel of each sample of (N, C, H, W).
-
-    Example:
-        >>> import weft
-        >>> InstanceNorm2d(1)(weft.Tensor([[[[1.0, 3.0]]]])).shape
-        (1, 1, 1, 2)
-    """
+class InstanceNorm2d(_InstanceNorm, shows=("1", "[[[[1.0, 3.0]]]]", "(1, 1, 1, 2)")):
+    """Normalises each channel of each sample of (N, C, H, W)."""
 
 
-class InstanceNorm3d(_InstanceNorm, dimensions=5):
-    """Normalises each channel of each sample of (N, C, D, H, W).
-
-    Example:
-        >>> import weft
-        >>> InstanceNorm3d(1)(weft.Tensor([[[[[1.0, 3.0]]]]])).shape
-        (1, 1, 1, 1, 2)
-    """
+class InstanceNorm3d(_InstanceNorm, dimensions=5, shows=("1", "[[[[[1.0, 3.0]]]]]", "(1, 1, 1, 1, 2)")):
+    """Normalises each channel of each sample of (N, C, D, H, W)."""

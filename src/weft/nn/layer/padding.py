@@ -22,6 +22,12 @@ class _Border(Described, Cell):
         ValueError: `padding` is negative, or has not so many numbers.
     """
 
+    _example = """
+        >>> import weft
+        >>> {}
+        {}
+    """
+
     #: how many dimensions have a border
     rank: ClassVar[int] = 1
     mode: ClassVar[str] = "constant"
@@ -44,6 +50,31 @@ class _Border(Described, Cell):
 
     def construct(self, x: Tensor) -> Tensor:
         return pad(x, self.padding, self.mode, self.value)
+
+
+class _One(_Border, rank=1):
+    """Base.
+
+    Args:
+        padding: an int for both sides, or (before, after).
+    """
+
+
+class _Two(_Border, rank=2):
+    """Base.
+
+    Args:
+        padding: an int for all sides, or (left, right, top, bottom).
+    """
+
+
+class _Three(_Border, rank=3):
+    """Base.
+
+    Args:
+        padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
+            before that.
+    """
 
 
 class _Constant(_Border):
@@ -72,57 +103,38 @@ class _Constant(_Border):
         return found
 
 
-class ConstantPad1d(_Constant, rank=1):
+class ConstantPad1d(_Constant, rank=1, shows=("print(ConstantPad1d((1, 0), 5.0)(weft.Tensor([[1.0]])))", "[[5. 1.]]")):
     """Adds a border of one number to the last dimension.
 
     Args:
         padding: an int for both sides, or (before, after); negative numbers cut off.
-
-    Example:
-        >>> import weft
-        >>> print(ConstantPad1d((1, 0), 5.0)(weft.Tensor([[1.0]])))
-        [[5. 1.]]
     """
 
 
-class ConstantPad2d(_Constant, rank=2):
+class ConstantPad2d(
+    _Constant, rank=2, shows=("print(ConstantPad2d((1, 0, 0, 1), 5.0)(weft.Tensor([[1.0]])))", "[[5. 1.]\n [5. 5.]]")
+):
     """Adds a border of one number to the last two dimensions.
 
     Args:
         padding: an int for all sides, or (left, right, top, bottom); negative numbers cut off.
-
-    Example:
-        >>> import weft
-        >>> print(ConstantPad2d((1, 0, 0, 1), 5.0)(weft.Tensor([[1.0]])))
-        [[5. 1.]
-         [5. 5.]]
     """
 
 
-class ConstantPad3d(_Constant, rank=3):
+class ConstantPad3d(_Constant, rank=3, shows=("ConstantPad3d(1, 5.0)(weft.Tensor([[[1.0]]])).shape", "(3, 3, 3)")):
     """Adds a border of one number to the last three dimensions.
 
     Args:
         padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
             before that; negative numbers cut off.
-
-    Example:
-        >>> import weft
-        >>> ConstantPad3d(1, 5.0)(weft.Tensor([[[1.0]]])).shape
-        (3, 3, 3)
     """
 
 
-class ZeroPad2d(_Constant):
+class ZeroPad2d(_Constant, shows=("print(ZeroPad2d((1, 0, 0, 0))(weft.Tensor([[1.0]])))", "[[0. 1.]]")):
     """Adds a border of zeros to the last two dimensions.
 
     Args:
         padding: an int for all sides, or (left, right, top, bottom); negative numbers cut off.
-
-    Example:
-        >>> import weft
-        >>> print(ZeroPad2d((1, 0, 0, 0))(weft.Tensor([[1.0]])))
-        [[0. 1.]]
     """
 
     rank = 2
@@ -131,84 +143,44 @@ class ZeroPad2d(_Constant):
         super().__init__(padding, 0)
 
 
-class ReflectionPad1d(_Border, rank=1, mode="reflect"):
-    """Adds a border that mirrors the last dimension, without its edges.
-
-    Args:
-        padding: an int for both sides, or (before, after).
-
-    Example:
-        >>> import weft
-        >>> print(ReflectionPad1d((2, 0))(weft.Tensor([[1.0, 2.0, 3.0]])))
-        [[3. 2. 1. 2. 3.]]
-    """
+class ReflectionPad1d(
+    _One,
+    mode="reflect",
+    shows=("print(ReflectionPad1d((2, 0))(weft.Tensor([[1.0, 2.0, 3.0]])))", "[[3. 2. 1. 2. 3.]]"),
+):
+    """Adds a border that mirrors the last dimension, without its edges."""
 
 
-class ReflectionPad2d(ReflectionPad1d, rank=2):
-    """Adds a border that mirrors the last two dimensions, without their edges.
-
-    Args:
-        padding: an int for all sides, or (left, right, top, bottom).
-
-    Example:
-        >>> import weft
-        >>> ReflectionPad2d(1)(weft.Tensor([[[1.0, 2.0], [3.0, 4.0]]])).shape
-        (1, 4, 4)
-    """
+class ReflectionPad2d(
+    _Two, ReflectionPad1d, shows=("ReflectionPad2d(1)(weft.Tensor([[[1.0, 2.0], [3.0, 4.0]]])).shape", "(1, 4, 4)")
+):
+    """Adds a border that mirrors the last two dimensions, without their edges."""
 
 
-class ReflectionPad3d(ReflectionPad1d, rank=3):
-    """Adds a border that mirrors the last three dimensions, without their edges.
-
-    Args:
-        padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
-            before that.
-
-    Example:
-        >>> import weft
-        >>> ReflectionPad3d(1)(weft.ops.ones((1, 2, 2, 2))).shape
-        (1, 4, 4, 4)
-    """
+class ReflectionPad3d(
+    _Three, ReflectionPad1d, shows=("ReflectionPad3d(1)(weft.ops.ones((1, 2, 2, 2))).shape", "(1, 4, 4, 4)")
+):
+    """Adds a border that mirrors the last three dimensions, without their edges."""
 
 
-class ReplicationPad1d(_Border, rank=1, mode="replicate"):
-    """Adds a border that repeats the edges of the last dimension.
-
-    Args:
-        padding: an int for both sides, or (before, after).
-
-    Example:
-        >>> import weft
-        >>> print(ReplicationPad1d((2, 0))(weft.Tensor([[1.0, 2.0]])))
-        [[1. 1. 1. 2.]]
-    """
+class ReplicationPad1d(
+    _One,
+    mode="replicate",
+    shows=("print(ReplicationPad1d((2, 0))(weft.Tensor([[1.0, 2.0]])))", "[[1. 1. 1. 2.]]"),
+):
+    """Adds a border that repeats the edges of the last dimension."""
 
 
-class ReplicationPad2d(ReplicationPad1d, rank=2):
-    """Adds a border that repeats the edges of the last two dimensions.
-
-    Args:
-        padding: an int for all sides, or (left, right, top, bottom).
-
-    Example:
-        >>> import weft
-        >>> ReplicationPad2d(1)(weft.Tensor([[[1.0]]])).shape
-        (1, 3, 3)
-    """
+class ReplicationPad2d(
+    _Two, ReplicationPad1d, shows=("ReplicationPad2d(1)(weft.Tensor([[[1.0]]])).shape", "(1, 3, 3)")
+):
+    """Adds a border that repeats the edges of the last two dimensions."""
 
 
-class ReplicationPad3d(ReplicationPad1d, rank=3):
-    """Adds a border that repeats the edges of the last three dimensions.
-
-    Args:
-        padding: an int for all sides, or six: (before, after) of the last dimension, of the one before, of the one
-            before that.
-
-    Example:
-        >>> import weft
-        >>> ReplicationPad3d(1)(weft.ops.ones((1, 1, 1, 1))).shape
-        (1, 3, 3, 3)
-    """
+class ReplicationPad3d(
+    _Three, ReplicationPad1d, shows=("ReplicationPad3d(1)(weft.ops.ones((1, 1, 1, 1))).shape", "(1, 3, 3, 3)")
+):
+    """Adds a border that repeats the edges of the last three dimensions."""
 
 
 class PixelShuffle(Cell):

@@ -26,6 +26,12 @@ class _Pool(Described, Cell):
         divisor_override: divide by this.
     """
 
+    _example = """
+        >>> import weft
+        >>> print({name}({})(weft.Tensor({})))
+        {}
+    """
+
     _rank: ClassVar[int] = 2
 
     def __init__(self, kernel_size: Any, stride: Any, pad_mode: str, data_format: str) -> None:
@@ -55,6 +61,7 @@ def _settings(pool: Any) -> tuple[Any, ...]:
 
 
 class _MaxPool(_Pool):
+    @declared()
     def __init__(
         self,
         kernel_size: Any = 1,
@@ -65,16 +72,14 @@ class _MaxPool(_Pool):
         return_indices: bool = False,
         ceil_mode: bool = False,
         data_format: str = "NCHW",
-    ) -> None:
-        super().__init__(kernel_size, stride, pad_mode, data_format)
-        if pad_mode.lower() != "pad" and (ceil_mode or return_indices or dilation != 1):
+    ) -> None: ...
+
+    def _made(self) -> None:
+        if self.pad_mode.lower() != "pad" and (self.ceil_mode or self.return_indices or self.dilation != 1):
             raise ValueError(
-                f"{type(self).__name__}: dilation, return_indices and ceil_mode need pad_mode='pad', not {pad_mode!r}"
+                f"{type(self).__name__}: dilation, return_indices and ceil_mode need pad_mode='pad', not "
+                f"{self.pad_mode!r}"
             )
-        self.padding = padding
-        self.dilation = dilation
-        self.return_indices = return_indices
-        self.ceil_mode = ceil_mode
 
     def construct(self, x: Tensor) -> Any:
         return ops.max_pool(
@@ -83,47 +88,30 @@ class _MaxPool(_Pool):
         )  # fmt: skip
 
 
-class MaxPool1d(_MaxPool, rank=1):
-    """Maxima of windows over one dimension.
-
-    Example:
-        >>> import weft
-        >>> print(MaxPool1d(2, 2)(weft.Tensor([[[1.0, 3.0, 2.0, 4.0]]])))
-        [[[3. 4.]]]
-    """
+class MaxPool1d(_MaxPool, rank=1, shows=("2, 2", "[[[1.0, 3.0, 2.0, 4.0]]]", "[[[3. 4.]]]")):
+    """Maxima of windows over one dimension."""
 
 
-@with_operators(
-    max_pool=lambda layer: operations.MaxPool(layer.kernel_size, layer.stride, layer.pad_mode, layer.data_format)
-)
-class MaxPool2d(_MaxPool):
+@with_operators(max_pool=lambda pool: operations.MaxPool(*_settings(pool)))
+class MaxPool2d(_MaxPool, shows=("2, 2", "[[[[1.0, 2.0], [3.0, 4.0]]]]", "[[[[4.]]]]")):
     """Maxima of windows over two dimensions.
 
     Args:
         kernel_size: window, an int or (height, width).
         data_format: ``"NCHW"`` or ``"NHWC"``.
-
-    Example:
-        >>> import weft
-        >>> print(MaxPool2d(2, 2)(weft.Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
-        [[[[4.]]]]
     """
 
 
-class MaxPool3d(_MaxPool, rank=3):
+class MaxPool3d(_MaxPool, rank=3, shows=("(1, 2, 1)", "[[[[[1.0], [2.0]]]]]", "[[[[[2.]]]]]")):
     """Maxima of windows over three dimensions.
 
     Args:
         kernel_size: window, an int or (depth, height, width).
-
-    Example:
-        >>> import weft
-        >>> print(MaxPool3d((1, 2, 1))(weft.Tensor([[[[[1.0], [2.0]]]]])))
-        [[[[[2.]]]]]
     """
 
 
 class _AvgPool(_Pool):
+    @declared()
     def __init__(
         self,
         kernel_size: Any = 1,
@@ -134,14 +122,11 @@ class _AvgPool(_Pool):
         count_include_pad: bool = True,
         divisor_override: int | None = None,
         data_format: str = "NCHW",
-    ) -> None:
-        super().__init__(kernel_size, stride, pad_mode, data_format)
-        if divisor_override is not None and divisor_override <= 0:
-            raise ValueError(f"{type(self).__name__}: divisor_override must be positive, not {divisor_override}")
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
+    ) -> None: ...
+
+    def _made(self) -> None:
+        if self.divisor_override is not None and self.divisor_override <= 0:
+            raise ValueError(f"{type(self).__name__}: divisor_override must be positive, not {self.divisor_override}")
 
     def construct(self, x: Tensor) -> Tensor:
         # "same" in one or two dimensions counts only real elements, whatever the setting, which is for explicit padding
@@ -152,43 +137,25 @@ class _AvgPool(_Pool):
         )  # fmt: skip
 
 
-class AvgPool1d(_AvgPool, rank=1):
-    """Means of windows over one dimension.
-
-    Example:
-        >>> import weft
-        >>> print(AvgPool1d(2)(weft.Tensor([[[1.0, 3.0, 5.0]]])))
-        [[[2. 4.]]]
-    """
+class AvgPool1d(_AvgPool, rank=1, shows=("2", "[[[1.0, 3.0, 5.0]]]", "[[[2. 4.]]]")):
+    """Means of windows over one dimension."""
 
 
-@with_operators(
-    avg_pool=lambda layer: operations.AvgPool(layer.kernel_size, layer.stride, layer.pad_mode, layer.data_format)
-)
-class AvgPool2d(_AvgPool):
+@with_operators(avg_pool=lambda pool: operations.AvgPool(*_settings(pool)))
+class AvgPool2d(_AvgPool, shows=("2", "[[[[1.0, 2.0], [3.0, 4.0]]]]", "[[[[2.5]]]]")):
     """Means of windows over two dimensions.
 
     Args:
         kernel_size: window, an int or (height, width).
         data_format: ``"NCHW"`` or ``"NHWC"``.
-
-    Example:
-        >>> import weft
-        >>> print(AvgPool2d(2)(weft.Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
-        [[[[2.5]]]]
     """
 
 
-class AvgPool3d(_AvgPool, rank=3):
+class AvgPool3d(_AvgPool, rank=3, shows=("(1, 2, 1)", "[[[[[1.0], [2.0]]]]]", "[[[[[1.5]]]]]")):
     """Means of windows over three dimensions.
 
     Args:
         kernel_size: window, an int or (depth, height, width).
-
-    Example:
-        >>> import weft
-        >>> print(AvgPool3d((1, 2, 1))(weft.Tensor([[[[[1.0], [2.0]]]]])))
-        [[[[[1.5]]]]]
     """
 
 
@@ -200,6 +167,12 @@ class _Adaptive(Described, Applied):
         return_indices: also return the positions of the maxima.
     """
 
+    _example = """
+        >>> import weft
+        >>> print({name}({})(weft.Tensor({})))
+        {}
+    """
+
     @declared()
     def __init__(self, output_size: Any) -> None: ...
 
@@ -207,50 +180,36 @@ class _Adaptive(Described, Applied):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_Adaptive, operation=ops.adaptive_avg_pool1d):
-    """Means of as many windows as wanted over one dimension.
-
-    Example:
-        >>> import weft
-        >>> print(AdaptiveAvgPool1d(2)(weft.Tensor([[[1.0, 3.0, 5.0, 7.0]]])))
-        [[[2. 6.]]]
-    """
+class AdaptiveAvgPool1d(
+    _Adaptive, operation=ops.adaptive_avg_pool1d, shows=("2", "[[[1.0, 3.0, 5.0, 7.0]]]", "[[[2. 6.]]]")
+):
+    """Means of as many windows as wanted over one dimension."""
 
 
-class AdaptiveAvgPool2d(_Adaptive, operation=ops.adaptive_avg_pool2d):
+class AdaptiveAvgPool2d(
+    _Adaptive, operation=ops.adaptive_avg_pool2d, shows=("1", "[[[[1.0, 2.0], [3.0, 4.0]]]]", "[[[[2.5]]]]")
+):
     """Means of as many windows as wanted over two dimensions.
 
     Args:
         output_size: an int or (height, width), None keeps a size.
-
-    Example:
-        >>> import weft
-        >>> print(AdaptiveAvgPool2d(1)(weft.Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
-        [[[[2.5]]]]
     """
 
 
-class AdaptiveAvgPool3d(_Adaptive, operation=ops.adaptive_avg_pool3d):
+class AdaptiveAvgPool3d(
+    _Adaptive, operation=ops.adaptive_avg_pool3d, shows=("1", "[[[[[1.0], [2.0]]]]]", "[[[[[1.5]]]]]")
+):
     """Means of as many windows as wanted over three dimensions.
 
     Args:
         output_size: an int or (depth, height, width), None keeps a size.
-
-    Example:
-        >>> import weft
-        >>> print(AdaptiveAvgPool3d(1)(weft.Tensor([[[[[1.0], [2.0]]]]])))
-        [[[[[1.5]]]]]
     """
 
 
-class AdaptiveMaxPool1d(_Adaptive, operation=ops.adaptive_max_pool1d):
-    """Maxima of as many windows as wanted over one dimension.
-
-    Example:
-        >>> import weft
-        >>> print(AdaptiveMaxPool1d(2)(weft.Tensor([[[1.0, 3.0, 5.0, 7.0]]])))
-        [[[3. 7.]]]
-    """
+class AdaptiveMaxPool1d(
+    _Adaptive, operation=ops.adaptive_max_pool1d, shows=("2", "[[[1.0, 3.0, 5.0, 7.0]]]", "[[[3. 7.]]]")
+):
+    """Maxima of as many windows as wanted over one dimension."""
 
 
 class AdaptiveMaxPool2d(Cell):

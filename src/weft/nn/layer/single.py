@@ -8,7 +8,7 @@ from typing import Any
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import Applied, declared, positive_int
+from weft.nn.declared import Applied, Shown, declared, positive_int
 from weft.nn.initializer import Uniform
 from weft.nn.layer.basic import make_weight
 from weft.ops.matmul import matmul
@@ -44,48 +44,30 @@ class Upsample(Applied, operation=interpolate):
     ) -> None: ...
 
 
-class Roll(Cell):
+class Roll(Shown, shows=("Roll(1, 0)(Tensor([1, 2, 3]))", "[3 1 2]")):
     """Shifts elements along axes, see `ops.roll`.
 
     Args:
         shift: how far, an int or one for each axis.
         axis: the axis, or several.
-
-    Example:
-        >>> print(Roll(1, 0)(Tensor([1, 2, 3])))
-        [3 1 2]
     """
 
-    def __init__(self, shift: Any, axis: Any) -> None:
-        super().__init__()
-        self.shift = shift
-        self.axis = axis
+    @declared()
+    def __init__(self, shift: Any, axis: Any) -> None: ...
 
     def construct(self, input_x: Tensor) -> Any:
         return roll(input_x, shifts=self.shift, dims=self.axis)
 
 
-class Tril(Cell):
-    """The lower triangles of matrices; what is above diagonal `k` becomes zero.
-
-    Example:
-        >>> print(Tril()(Tensor([[1, 2], [3, 4]])))
-        [[1 0]
-         [3 4]]
-    """
+class Tril(Shown, shows=("Tril()(Tensor([[1, 2], [3, 4]]))", "[[1 0]\n [3 4]]")):
+    """The lower triangles of matrices; what is above diagonal `k` becomes zero."""
 
     def construct(self, x: Tensor, k: int = 0) -> Any:
         return tril(x, diagonal=k)
 
 
-class Triu(Cell):
-    """The upper triangles of matrices; what is below diagonal `k` becomes zero.
-
-    Example:
-        >>> print(Triu()(Tensor([[1, 2], [3, 4]])))
-        [[1 2]
-         [0 4]]
-    """
+class Triu(Shown, shows=("Triu()(Tensor([[1, 2], [3, 4]]))", "[[1 2]\n [0 4]]")):
+    """The upper triangles of matrices; what is below diagonal `k` becomes zero."""
 
     def construct(self, x: Tensor, k: int = 0) -> Any:
         return triu(x, diagonal=k)
@@ -141,7 +123,7 @@ class CentralCrop(Cell):
         return image[..., top : height - top, left : width - left]
 
 
-class LRN(Cell):
+class LRN(Shown, shows=("LRN(alpha=3.0)(Tensor([[[[1.0]]]]))", "[[[[0.5]]]]")):
     """Local response normalization, see `ops.lrn`.
 
     Args:
@@ -150,12 +132,9 @@ class LRN(Cell):
         alpha: factor of the sum.
         beta: exponent.
         norm_region: ``"ACROSS_CHANNELS"``.
-
-    Example:
-        >>> print(LRN(alpha=3.0)(Tensor([[[[1.0]]]])))
-        [[[[0.5]]]]
     """
 
+    @declared()
     def __init__(
         self,
         depth_radius: int = 5,
@@ -163,13 +142,7 @@ class LRN(Cell):
         alpha: float = 1.0,
         beta: float = 0.5,
         norm_region: str = "ACROSS_CHANNELS",
-    ) -> None:
-        super().__init__()
-        self.depth_radius = depth_radius
-        self.bias = bias
-        self.alpha = alpha
-        self.beta = beta
-        self.norm_region = norm_region
+    ) -> None: ...
 
     def construct(self, input_x: Tensor) -> Any:
         return lrn(
@@ -182,15 +155,11 @@ class LRN(Cell):
         )
 
 
-class L1Regularizer(Cell):
+class L1Regularizer(Shown, shows=("L1Regularizer(0.5)(Tensor([1.0, -3.0]))", "2.0")):
     """The sum of absolute values, times a factor.
 
     Args:
         scale: the factor, above 0.
-
-    Example:
-        >>> print(L1Regularizer(0.5)(Tensor([1.0, -3.0])))
-        2.0
     """
 
     def __init__(self, scale: float) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft import dtypes
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import declared, flag
-from weft.ops.gather import unsorted_segment_sum
+from weft.ops import segments as ops
 
 
 class SparseToDense(Cell):
@@ -31,7 +30,7 @@ class SparseTensorDenseMatmul(Cell):
 
     Args:
         adjoint_st: transpose the first one.
-        adjoint_dt: transpose the second one.
+        adjoint_dt: transpose the second one, and take the conjugates of its elements.
 
     Raises:
         TypeError: an argument is no bool, or the element types do not fit.
@@ -56,17 +55,6 @@ class SparseTensorDenseMatmul(Cell):
             sparse_shape: the shape of the first matrix.
             dense: the second matrix.
         """
-        if indices.dtype not in (dtypes.int32, dtypes.int64):
-            raise TypeError(f"SparseTensorDenseMatmul: indices must be int32 or int64, not {indices.dtype}")
-        if values.dtype is not dense.dtype:
-            raise TypeError(f"SparseTensorDenseMatmul: values of {values.dtype} with a matrix of {dense.dtype}")
-        if indices.ndim != 2 or indices.shape[1] != 2 or values.shape != indices.shape[:1]:
-            raise ValueError(f"SparseTensorDenseMatmul: {values.shape} values at places of shape {indices.shape}")
-        if len(sparse_shape) != 2 or dense.ndim != 2:
-            raise ValueError(f"SparseTensorDenseMatmul: {sparse_shape} and {dense.shape} are no shapes of matrices")
-        factor = dense.T if self.adjoint_dt else dense
-        row, column = (1, 0) if self.adjoint_st else (0, 1)
-        if factor.shape[0] != sparse_shape[column]:
-            raise ValueError(f"SparseTensorDenseMatmul: {tuple(sparse_shape)} and {dense.shape} do not fit")
-        terms = values.reshape((-1, 1)) * factor[indices[:, column]]
-        return unsorted_segment_sum(terms, indices[:, row], sparse_shape[row])
+        product = ops.SparseTensorDenseMatmul(self.adjoint_st, self.adjoint_dt)
+        found: Tensor = product(indices, values, sparse_shape, dense)
+        return found

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from weft import dtypes
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
-from weft.nn.declared import positive_int
+from weft.nn.declared import Described, positive_int
 from weft.nn.initializer import XavierUniform, initializer
 from weft.nn.layer.basic import Dense, Dropout
 from weft.nn.layer.container import CellList
@@ -142,8 +142,8 @@ def _activation(given: Any) -> Any:
     return found
 
 
-class TransformerEncoderLayer(Cell):
-    """Self-attention and two dense layers, each with a residual and a normalisation.
+class _OfAttention(Described, Cell):
+    """Base of what encoders and decoders are made of.
 
     Args:
         d_model: size of the vectors.
@@ -155,12 +155,16 @@ class TransformerEncoderLayer(Cell):
         batch_first: inputs are (N, L, E) instead of (L, N, E).
         norm_first: normalise before the parts instead of after them.
         dtype: element type of the parameters.
-
-    Example:
-        >>> import weft
-        >>> TransformerEncoderLayer(8, 2, 16)(weft.ops.ones((5, 2, 8), weft.float32)).shape
-        (5, 2, 8)
+        num_layers: how many.
+        norm: applied at the end, or None.
     """
+
+
+class _Layer(_OfAttention):
+    """Base: attention and two dense layers, each with a residual and a normalisation."""
+
+    #: whether it also looks at what an encoder gave
+    _decodes: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -176,15 +180,43 @@ class TransformerEncoderLayer(Cell):
     ) -> None:
         super().__init__()
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
+        if self._decodes:
+            self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
         self.dense1 = Dense(d_model, dim_feedforward, dtype=dtype)
         self.dropout = Dropout(p=dropout)
         self.dense2 = Dense(dim_feedforward, d_model, dtype=dtype)
         self.norm_first = norm_first
         self.norm1 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
         self.norm2 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
+        if self._decodes:
+            self.norm3 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
         self.dropout1 = Dropout(p=dropout)
         self.dropout2 = Dropout(p=dropout)
+        if self._decodes:
+            self.dropout3 = Dropout(p=dropout)
         self.activation: Any = _activation(activation)
+
+    def _attend(self, x: Tensor, mask: Any, padding: Any) -> Any:
+        return self.dropout1(self.self_attn(x, x, x, padding, False, mask)[0])
+
+
+class _Layers(_OfAttention):
+    """Base: layers one after the other."""
+
+    def _keep(self, layer: Cell, num_layers: int, norm: Cell | None) -> None:
+        self.num_layers = positive_int(type(self).__name__, "num_layers", num_layers)
+        self.layers = CellList([copy.deepcopy(layer) for _ in range(num_layers)])
+        self.norm = norm
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and two dense layers, each with a residual and a normalisation.
+
+    Example:
+        >>> import weft
+        >>> TransformerEncoderLayer(8, 2, 16)(weft.ops.ones((5, 2, 8), weft.float32)).shape
+        (5, 2, 8)
+    """
 
     def construct(self, src: Tensor, src_mask: Any = None, src_key_padding_mask: Any = None) -> Tensor:
         if self.norm_first:
@@ -193,20 +225,15 @@ class TransformerEncoderLayer(Cell):
         src = self.norm1(src + self._attend(src, src_mask, src_key_padding_mask))
         return self.norm2(src + self._feed_forward(src))
 
-    def _attend(self, x: Tensor, mask: Any, padding: Any) -> Any:
-        return self.dropout1(self.self_attn(x, x, x, padding, False, mask)[0])
-
     def _feed_forward(self, x: Tensor) -> Any:
         return self.dropout2(self.dense2(self.dropout(self.activation(self.dense1(x)))))
 
 
-class TransformerEncoder(Cell):
+class TransformerEncoder(_Layers):
     """Encoder layers one after the other.
 
     Args:
         encoder_layer: the layer, which is copied.
-        num_layers: how many.
-        norm: applied at the end, or None.
 
     Example:
         >>> import weft
@@ -216,10 +243,7 @@ class TransformerEncoder(Cell):
 
     def __init__(self, encoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
         super().__init__()
-        count = positive_int("TransformerEncoder", "num_layers", num_layers)
-        self.layers = CellList([copy.deepcopy(encoder_layer) for _ in range(count)])
-        self.num_layers = count
-        self.norm = norm
+        self._keep(encoder_layer, num_layers, norm)
 
     def construct(self, src: Tensor, src_mask: Any = None, src_key_padding_mask: Any = None) -> Tensor:
         for layer in self.layers:
@@ -227,20 +251,9 @@ class TransformerEncoder(Cell):
         return src if self.norm is None else self.norm(src)
 
 
-class TransformerDecoderLayer(Cell):
+class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to what an encoder gave, and two dense layers, each with a residual and a
     normalisation.
-
-    Args:
-        d_model: size of the vectors.
-        nhead: number of attention heads.
-        dim_feedforward: size between the dense layers.
-        dropout: probability of zero, while training.
-        activation: name of the activation between the dense layers, a Cell, or a function.
-        layer_norm_eps: added to the variance.
-        batch_first: inputs are (N, L, E) instead of (L, N, E).
-        norm_first: normalise before the parts instead of after them.
-        dtype: element type of the parameters.
 
     Example:
         >>> import weft
@@ -249,32 +262,7 @@ class TransformerDecoderLayer(Cell):
         (5, 2, 8)
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Any = "relu",
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        dtype: Any = dtypes.float32,
-    ) -> None:
-        super().__init__()
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, dtype=dtype)
-        self.dense1 = Dense(d_model, dim_feedforward, dtype=dtype)
-        self.dropout = Dropout(p=dropout)
-        self.dense2 = Dense(dim_feedforward, d_model, dtype=dtype)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
-        self.norm2 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
-        self.norm3 = LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype)
-        self.dropout1 = Dropout(p=dropout)
-        self.dropout2 = Dropout(p=dropout)
-        self.dropout3 = Dropout(p=dropout)
-        self.activation: Any = _activation(activation)
+    _decodes = True
 
     def construct(
         self,
@@ -294,9 +282,6 @@ class TransformerDecoderLayer(Cell):
         x = self.norm2(x + self._look_at(x, memory, memory_mask, memory_key_padding_mask))
         return self.norm3(x + self._feed_forward(x))
 
-    def _attend(self, x: Tensor, mask: Any, padding: Any) -> Any:
-        return self.dropout1(self.self_attn(x, x, x, padding, False, mask)[0])
-
     def _look_at(self, x: Tensor, memory: Tensor, mask: Any, padding: Any) -> Any:
         return self.dropout2(self.multihead_attn(x, memory, memory, padding, False, mask)[0])
 
@@ -304,13 +289,11 @@ class TransformerDecoderLayer(Cell):
         return self.dropout3(self.dense2(self.dropout(self.activation(self.dense1(x)))))
 
 
-class TransformerDecoder(Cell):
+class TransformerDecoder(_Layers):
     """Decoder layers one after the other.
 
     Args:
         decoder_layer: the layer, which is copied.
-        num_layers: how many.
-        norm: applied at the end, or None.
 
     Example:
         >>> import weft
@@ -321,10 +304,7 @@ class TransformerDecoder(Cell):
 
     def __init__(self, decoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
         super().__init__()
-        count = positive_int("TransformerDecoder", "num_layers", num_layers)
-        self.layers = CellList([copy.deepcopy(decoder_layer) for _ in range(count)])
-        self.num_layers = count
-        self.norm = norm
+        self._keep(decoder_layer, num_layers, norm)
 
     def construct(
         self,
@@ -340,23 +320,14 @@ class TransformerDecoder(Cell):
         return tgt if self.norm is None else self.norm(tgt)
 
 
-class Transformer(Cell):
+class Transformer(_OfAttention):
     """An encoder and a decoder of sequences.
 
     Args:
-        d_model: size of the vectors.
-        nhead: number of attention heads.
         num_encoder_layers: layers of the encoder.
         num_decoder_layers: layers of the decoder.
-        dim_feedforward: size between the dense layers.
-        dropout: probability of zero, while training.
-        activation: name of the activation between the dense layers, a Cell, or a function.
         custom_encoder: in place of the encoder.
         custom_decoder: in place of the decoder.
-        layer_norm_eps: added to the variance.
-        batch_first: inputs are (N, L, E) instead of (L, N, E).
-        norm_first: normalise before the parts instead of after them.
-        dtype: element type of the parameters.
 
     Raises:
         ValueError: the batches or the sizes of the inputs do not fit.

@@ -24,6 +24,11 @@ class _Named(Described, Cell):
         return_indices: also return the positions of the maxima.
     """
 
+    _example = """
+        >>> {name}({}).{}
+        {}
+    """
+
     _function: ClassVar[str] = ""
 
     def _of(self, *given: Any, **settings: Any) -> Any:
@@ -38,31 +43,16 @@ class _MaxUnpool(_Named):
         return self._of(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool1d(_MaxUnpool, function="max_unpool1d"):
-    """Puts maxima back where they were, in one dimension.
-
-    Example:
-        >>> MaxUnpool1d(2).kernel_size
-        2
-    """
+class MaxUnpool1d(_MaxUnpool, function="max_unpool1d", shows=("2", "kernel_size", "2")):
+    """Puts maxima back where they were, in one dimension."""
 
 
-class MaxUnpool2d(_MaxUnpool, function="max_unpool2d"):
-    """Puts maxima back where they were, in two dimensions.
-
-    Example:
-        >>> MaxUnpool2d(2).kernel_size
-        2
-    """
+class MaxUnpool2d(_MaxUnpool, function="max_unpool2d", shows=("2", "kernel_size", "2")):
+    """Puts maxima back where they were, in two dimensions."""
 
 
-class MaxUnpool3d(_MaxUnpool, function="max_unpool3d"):
-    """Puts maxima back where they were, in three dimensions.
-
-    Example:
-        >>> MaxUnpool3d(2).kernel_size
-        2
-    """
+class MaxUnpool3d(_MaxUnpool, function="max_unpool3d", shows=("2", "kernel_size", "2")):
+    """Puts maxima back where they were, in three dimensions."""
 
 
 class _LPPool(_Named):
@@ -73,22 +63,12 @@ class _LPPool(_Named):
         return self._of(x, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
-class LPPool1d(_LPPool, function="lp_pool1d"):
-    """Norms of windows over one dimension.
-
-    Example:
-        >>> LPPool1d(2, 3).norm_type
-        2
-    """
+class LPPool1d(_LPPool, function="lp_pool1d", shows=("2, 3", "norm_type", "2")):
+    """Norms of windows over one dimension."""
 
 
-class LPPool2d(_LPPool, function="lp_pool2d"):
-    """Norms of windows over two dimensions.
-
-    Example:
-        >>> LPPool2d(2, 3).norm_type
-        2
-    """
+class LPPool2d(_LPPool, function="lp_pool2d", shows=("2, 3", "norm_type", "2")):
+    """Norms of windows over two dimensions."""
 
 
 class _FractionalMaxPool(_Named):
@@ -113,39 +93,31 @@ class _FractionalMaxPool(_Named):
         )
 
 
-class FractionalMaxPool2d(_FractionalMaxPool, function="fractional_max_pool2d"):
+class FractionalMaxPool2d(
+    _FractionalMaxPool, function="fractional_max_pool2d", shows=("3, output_size=2", "output_size", "2")
+):
     """Maxima of windows at drawn places, over two dimensions.
 
     Args:
         _random_samples: the places, in place of drawn ones.
-
-    Example:
-        >>> FractionalMaxPool2d(3, output_size=2).output_size
-        2
     """
 
 
-class FractionalMaxPool3d(_FractionalMaxPool, function="fractional_max_pool3d"):
+class FractionalMaxPool3d(
+    _FractionalMaxPool, function="fractional_max_pool3d", shows=("3, output_size=2", "output_size", "2")
+):
     """Maxima of windows at drawn places, over three dimensions.
 
     Args:
         _random_samples: the places, in place of drawn ones.
-
-    Example:
-        >>> FractionalMaxPool3d(3, output_size=2).output_size
-        2
     """
 
 
-class AdaptiveMaxPool3d(_Named, function="adaptive_max_pool3d"):
+class AdaptiveMaxPool3d(_Named, function="adaptive_max_pool3d", shows=("(1, 2, 2)", "output_size", "(1, 2, 2)")):
     """Maxima of windows that give a wanted size, over three dimensions.
 
     Args:
         output_size: wanted sizes, an int or (depth, height, width); None for that of the input.
-
-    Example:
-        >>> AdaptiveMaxPool3d((1, 2, 2)).output_size
-        (1, 2, 2)
     """
 
     @declared()

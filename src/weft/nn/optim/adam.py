@@ -6,12 +6,12 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from weft.nn.declared import flag
+from weft.nn.declared import flag, like
 from weft.nn.optim.checks import DeclaredOptimizer, declares, number, share
 from weft.ops.optimizer import adam_step, adam_weight_decay_step, adamax_step, amsgrad_step
 
 
-class Adam(DeclaredOptimizer):
+class Adam(DeclaredOptimizer, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
     """Adaptive moment estimation.
 
     Args:
@@ -19,16 +19,10 @@ class Adam(DeclaredOptimizer):
         use_nesterov: look ahead by one step.
         use_amsgrad: divide by the largest second moment so far.
         kwargs: `use_lazy` and `use_offload` are accepted, and change nothing.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = Adam([p], 0.5)((weft.Tensor([1.0]),))
-        >>> print(round(p.value().item(), 4))
-        0.5
     """
 
     slots: tuple[tuple[str, str, Any], ...] = (("moment1", "moment1", "zeros"), ("moment2", "moment2", "zeros"))
+    _update_takes = ("beta1", "beta2", "eps", "use_nesterov")
     scalars = ("beta1_power", "beta2_power")
 
     def __init__(
@@ -61,9 +55,6 @@ class Adam(DeclaredOptimizer):
     def initial_scalar(self, attribute: str) -> float:
         return 1.0
 
-    def settings(self) -> tuple[Any, ...]:
-        return self.beta1, self.beta2, self.eps, self.use_nesterov
-
     @staticmethod
     def advance(scalars: tuple[Any, ...], settings: tuple[Any, ...]) -> tuple[Any, ...]:
         return scalars[0] * settings[0], scalars[1] * settings[1]
@@ -79,21 +70,15 @@ class Adam(DeclaredOptimizer):
         return amsgrad_step(p, *state, *powers, lr, beta1, beta2, eps, g, nesterov=nesterov)  # type: ignore[call-arg,misc]
 
 
-class AdamWeightDecay(DeclaredOptimizer):
+class AdamWeightDecay(DeclaredOptimizer, shows=(", 0.1", "1.0", "p.value() < 1", "[ True]")):
     """Adam without bias correction, with the weight decay apart from the moments.
 
     Args:
         weight_decay: share of the parameter that each step removes, times the learning rate.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = AdamWeightDecay([p], 0.1)((weft.Tensor([1.0]),))
-        >>> print(p.value() < 1)
-        [ True]
     """
 
     slots = (("moments1", "adam_m", "zeros"), ("moments2", "adam_v", "zeros"))
+    _update_takes = ("beta1", "beta2", "eps")
     decay_in_gradient = False
 
     @declares(beta1=share, beta2=share, eps=number)
@@ -107,9 +92,6 @@ class AdamWeightDecay(DeclaredOptimizer):
         weight_decay: Any = 0.0,
     ) -> None: ...
 
-    def settings(self) -> tuple[Any, ...]:
-        return self.beta1, self.beta2, self.eps
-
     @staticmethod
     def update(
         p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
@@ -117,18 +99,11 @@ class AdamWeightDecay(DeclaredOptimizer):
         return adam_weight_decay_step(p, *state, lr, *settings, decay, g)  # type: ignore[call-arg]
 
 
-class Lamb(AdamWeightDecay):
+class Lamb(AdamWeightDecay, shows=(", 0.1", "1.0", "p.value() < 1", "[ True]")):
     """Adam whose step in each parameter is scaled to the parameter's norm, for large batches.
 
     Args:
         weight_decay: share of the parameter that the update contains.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = Lamb([p], 0.1)((weft.Tensor([1.0]),))
-        >>> print(p.value() < 1)
-        [ True]
     """
 
     slots = (("moments1", "lamb_m", "zeros"), ("moments2", "lamb_v", "zeros"))
@@ -161,41 +136,24 @@ class Lamb(AdamWeightDecay):
         return p - lr * ratio * change, m, v
 
 
-class AdaMax(DeclaredOptimizer):
+class AdaMax(DeclaredOptimizer, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
     """Adam by the infinity norm.
 
     Args:
         beta1: share of the moment that stays.
         beta2: share of the norm that stays.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = AdaMax([p], 0.5)((weft.Tensor([1.0]),))
-        >>> print(round(p.value().item(), 4))
-        0.5
     """
 
     slots: tuple[tuple[str, str, Any], ...] = (("moment1", "moment1", "zeros"), ("moment2", "moment2", "zeros"))
+    _update_takes = ("beta1", "beta2", "eps")
     scalars = ("beta1_power",)
 
-    @declares(beta1=share, beta2=share, eps=number)
-    def __init__(
-        self,
-        params: Any,
-        learning_rate: Any = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        eps: float = 1e-8,
-        weight_decay: Any = 0.0,
-        loss_scale: float = 1.0,
-    ) -> None: ...
+    __init__ = declares(beta1=share, beta2=share, eps=number)(
+        like(Adam.__init__, without=("use_locking", "use_nesterov", "use_amsgrad"))
+    )
 
     def initial_scalar(self, attribute: str) -> float:
         return 1.0
-
-    def settings(self) -> tuple[Any, ...]:
-        return self.beta1, self.beta2, self.eps
 
     @staticmethod
     def advance(scalars: tuple[Any, ...], settings: tuple[Any, ...]) -> tuple[Any, ...]:

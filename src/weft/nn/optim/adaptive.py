@@ -9,19 +9,12 @@ from weft.nn.optim.checks import DeclaredOptimizer, declares, number
 from weft.ops.optimizer import adadelta_step, adagrad_step, centered_rmsprop_step, ftrl_step, rmsprop_step
 
 
-class Adagrad(DeclaredOptimizer):
+class Adagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5", "2.0", "p.value()", "[0.5]")):
     """Divides by the root of the sum of squared gradients.
 
     Args:
         accum: initial sum.
         update_slots: whether the sum grows.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = Adagrad([p], accum=0.0, learning_rate=0.5)((weft.Tensor([2.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     def __init__(
@@ -40,9 +33,7 @@ class Adagrad(DeclaredOptimizer):
             state.set_data(state.value() * 0 + initial)
 
     slots = (("accum", "accum", "zeros"),)
-
-    def settings(self) -> tuple[Any, ...]:
-        return (self.update_slots,)
+    _update_takes = ("update_slots",)
 
     @staticmethod
     def update(
@@ -51,7 +42,7 @@ class Adagrad(DeclaredOptimizer):
         return adagrad_step(p, state[0], lr, g, update_slots=settings[0])
 
 
-class RMSProp(DeclaredOptimizer):
+class RMSProp(DeclaredOptimizer, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
     """Divides by the root of a running mean of squared gradients.
 
     Args:
@@ -60,13 +51,6 @@ class RMSProp(DeclaredOptimizer):
         epsilon: added to the mean.
         use_locking: accepted.
         centered: subtract the squared mean gradient.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = RMSProp([p], 0.5)((weft.Tensor([1.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots = (
@@ -74,6 +58,7 @@ class RMSProp(DeclaredOptimizer):
         ("ms", "mean_square", "ones"),
         ("mg", "mean_grad", "zeros"),
     )
+    _update_takes = ("decay", "momentum", "epsilon", "centered")
 
     @declares(decay=number, momentum=number, epsilon=number, centered=flag)
     def __init__(
@@ -89,9 +74,6 @@ class RMSProp(DeclaredOptimizer):
         weight_decay: Any = 0.0,
     ) -> None: ...
 
-    def settings(self) -> tuple[Any, ...]:
-        return self.decay, self.momentum, self.epsilon, self.centered
-
     @staticmethod
     def update(
         p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
@@ -105,22 +87,16 @@ class RMSProp(DeclaredOptimizer):
         return p, moment, ms, mg
 
 
-class Adadelta(DeclaredOptimizer):
+class Adadelta(DeclaredOptimizer, shows=("", "1.0", "p.value() < 1", "[ True]")):
     """Scales gradients by the ratio of past updates to past gradients.
 
     Args:
         rho: share of the means that stays.
         epsilon: added to the means.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = Adadelta([p])((weft.Tensor([1.0]),))
-        >>> print(p.value() < 1)
-        [ True]
     """
 
     slots = (("accum", "accum", "zeros"), ("accum_update", "accum_update", "zeros"))
+    _update_takes = ("rho", "epsilon")
 
     @declares(rho=number, epsilon=number)
     def __init__(
@@ -133,9 +109,6 @@ class Adadelta(DeclaredOptimizer):
         weight_decay: Any = 0.0,
     ) -> None: ...
 
-    def settings(self) -> tuple[Any, ...]:
-        return self.rho, self.epsilon
-
     @staticmethod
     def update(
         p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
@@ -143,7 +116,7 @@ class Adadelta(DeclaredOptimizer):
         return adadelta_step(p, *state, lr, *settings, g)  # type: ignore[call-arg]
 
 
-class FTRL(DeclaredOptimizer):
+class FTRL(DeclaredOptimizer, shows=(", initial_accum=0.0, learning_rate=0.5", "2.0", "p.value()", "[0.5]")):
     """Follows the regularised leader: parameters whose summed gradients stay small become zero.
 
     Args:
@@ -152,16 +125,10 @@ class FTRL(DeclaredOptimizer):
         l1: strength of the absolute penalty.
         l2: strength of the squared penalty.
         use_locking: accepted; updates never overlap.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = FTRL([p], initial_accum=0.0, learning_rate=0.5)((weft.Tensor([2.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots = (("moments", "moments", "zeros"), ("linear", "linear", "zeros"))
+    _update_takes = ("l1", "l2", "lr_power")
 
     def __init__(
         self,
@@ -188,9 +155,6 @@ class FTRL(DeclaredOptimizer):
         self.l1, self.l2, self.lr_power = l1, l2, lr_power
         for state in self.moments:
             state.set_data(state.value() * 0 + initial)
-
-    def settings(self) -> tuple[Any, ...]:
-        return (self.l1, self.l2, self.lr_power)
 
     @staticmethod
     def update(

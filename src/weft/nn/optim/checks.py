@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ParamSpec
+from typing import Any, ClassVar, ParamSpec
 
 from weft.nn.declared import Check, Described, constructor, keep
 from weft.nn.optim.optimizer import Optimizer
@@ -55,6 +55,19 @@ class DeclaredOptimizer(Described, Optimizer):
         weight_decay: see `Optimizer`.
         loss_scale: see `Optimizer`.
     """
+
+    _example = """
+        >>> import weft
+        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
+        >>> _ = {name}([p]{})((weft.Tensor([{}]),))
+        >>> print({})
+        {}
+    """
+    #: the attributes that `update` is given
+    _update_takes: ClassVar[tuple[str, ...]] = ()
+
+    def settings(self) -> tuple[Any, ...]:
+        return tuple([getattr(self, name) for name in self._update_takes])
 
 
 def declares(**checks: Check) -> Callable[[Callable[_P, None]], Callable[_P, None]]:

@@ -9,22 +9,16 @@ from weft.nn.optim.checks import DeclaredOptimizer, declares, number
 from weft.ops.optimizer import momentum_step, sgd_step
 
 
-class SGD(DeclaredOptimizer):
+class SGD(DeclaredOptimizer, shows=(", 0.5", "1.0", "p.value()", "[0.5]")):
     """Stochastic gradient descent: ``v = momentum * v + (1 - dampening) * g``, ``p = p - lr * v``.
 
     Args:
         dampening: share of the gradient that the velocity leaves out, the first one aside.
         nesterov: look ahead by one step; needs momentum and no dampening.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = SGD([p], 0.5)((weft.Tensor([1.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots = (("accum", "accum", "zeros"),)
+    _update_takes = ("momentum", "dampening", "nesterov")
 
     @declares(momentum=number, dampening=number, nesterov=flag)
     def __init__(
@@ -42,9 +36,6 @@ class SGD(DeclaredOptimizer):
         if self.nesterov and (self.momentum <= 0 or self.dampening != 0):
             raise ValueError("SGD(nesterov=True) needs a positive momentum and dampening=0")
 
-    def settings(self) -> tuple[Any, ...]:
-        return self.momentum, self.dampening, self.nesterov
-
     @staticmethod
     def update(
         p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
@@ -55,21 +46,15 @@ class SGD(DeclaredOptimizer):
         return sgd_step(p, g, lr, state[0], momentum, step == 0, dampening=dampening, nesterov=nesterov)
 
 
-class Momentum(DeclaredOptimizer):
+class Momentum(DeclaredOptimizer, shows=(", 0.5, 0.9", "1.0", "p.value()", "[0.5]")):
     """Gradient descent with momentum: ``v = momentum * v + g``, ``p = p - lr * v``.
 
     Args:
         use_nesterov: look ahead by one step.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = Momentum([p], 0.5, 0.9)((weft.Tensor([1.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots = (("moments", "moments", "zeros"),)
+    _update_takes = ("momentum", "use_nesterov")
 
     @declares(momentum=number, use_nesterov=flag)
     def __init__(
@@ -81,9 +66,6 @@ class Momentum(DeclaredOptimizer):
         loss_scale: float = 1.0,
         use_nesterov: bool = False,
     ) -> None: ...
-
-    def settings(self) -> tuple[Any, ...]:
-        return self.momentum, self.use_nesterov
 
     @staticmethod
     def update(

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from weft.core.parameters import ParameterTuple
 from weft.core.tensor import Parameter, Tensor
-from weft.nn.declared import flag
+from weft.nn.declared import declared, flag, like
 from weft.nn.optim.adam import Adam
 from weft.nn.optim.checks import DeclaredOptimizer, declares, number
 from weft.ops.create import zeros
@@ -37,23 +37,17 @@ def _strength(optimizer: str, what: str, value: Any) -> float:
     return number(optimizer, what, _float(optimizer, what, value))
 
 
-class ASGD(DeclaredOptimizer):
+class ASGD(DeclaredOptimizer, shows=(", 0.5, lambd=0.0", "1.0", "p.value()", "[0.5]")):
     """Gradient descent with the average of the parameters beside it.
 
     Args:
         lambd: how fast the parameters decay.
         alpha: the power by which the size of the steps falls.
         t0: the step from which on the average counts.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = ASGD([p], 0.5, lambd=0.0)((weft.Tensor([1.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots = (("eta", "eta", "zeros"), ("mu", "mu", "ones"), ("ax", "ax", "zeros"))
+    _update_takes = ("lambd", "alpha", "t0")
 
     @declares(lambd=_float, alpha=_float, t0=_float)
     def __init__(
@@ -65,9 +59,6 @@ class ASGD(DeclaredOptimizer):
         t0: float = 1e6,
         weight_decay: Any = 0.0,
     ) -> None: ...
-
-    def settings(self) -> tuple[Any, ...]:
-        return self.lambd, self.alpha, self.t0
 
     @staticmethod
     def update(
@@ -123,19 +114,12 @@ def _sizes(optimizer: str, what: str, value: Any) -> tuple[float, float]:
     return value
 
 
-class Rprop(DeclaredOptimizer):
+class Rprop(DeclaredOptimizer, shows=(", 0.5", "3.0", "p.value()", "[0.5]")):
     """Steps whose sizes grow while the gradient keeps its sign, and shrink where it changes.
 
     Args:
         etas: by how much the sizes shrink and grow.
         step_sizes: the smallest and the largest size.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = Rprop([p], 0.5)((weft.Tensor([3.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots = (("prev", "prev", "zeros"), ("step_size", "step_size", "zeros"))
@@ -166,7 +150,7 @@ class Rprop(DeclaredOptimizer):
         return p - jnp.sign(g) * size, g, size
 
 
-class ProximalAdagrad(DeclaredOptimizer):
+class ProximalAdagrad(DeclaredOptimizer, shows=(", accum=0.0, learning_rate=0.5", "2.0", "p.value()", "[0.5]")):
     """`Adagrad` that draws parameters to zero.
 
     Args:
@@ -174,16 +158,10 @@ class ProximalAdagrad(DeclaredOptimizer):
         l1: strength of the absolute penalty.
         l2: strength of the squared penalty.
         use_locking: accepted; updates never overlap.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = ProximalAdagrad([p], accum=0.0, learning_rate=0.5)((weft.Tensor([2.0]),))
-        >>> print(p.value())
-        [0.5]
     """
 
     slots = (("accum", "accum", "zeros"),)
+    _update_takes = ("l1", "l2")
 
     def __init__(
         self,
@@ -204,9 +182,6 @@ class ProximalAdagrad(DeclaredOptimizer):
         for state in self.accum:
             state.set_data(state.value() * 0 + initial)
 
-    def settings(self) -> tuple[Any, ...]:
-        return self.l1, self.l2
-
     @staticmethod
     def update(
         p: Any, g: Any, state: tuple[Any, ...], lr: Any, decay: Any, step: Any, scalars: Any, settings: Any
@@ -218,61 +193,26 @@ class ProximalAdagrad(DeclaredOptimizer):
         return jnp.sign(moved) * jnp.maximum(jnp.abs(moved) - rate * l1, 0) / (1 + rate * l2), total
 
 
-class LazyAdam(Adam):
-    """`Adam` under the name that programs with sparse gradients use.
+class LazyAdam(Adam, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
+    """`Adam` under the name that programs with sparse gradients use."""
 
-    Args:
-        use_locking: accepted.
-        use_nesterov: look ahead by one step.
+    __init__ = declared()(like(Adam.__init__, without=("use_amsgrad",)))
 
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = LazyAdam([p], 0.5)((weft.Tensor([1.0]),))
-        >>> print(round(p.value().item(), 4))
-        0.5
-    """
-
-    def __init__(
-        self,
-        params: Any,
-        learning_rate: Any = 1e-3,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        eps: float = 1e-8,
-        use_locking: bool = False,
-        use_nesterov: bool = False,
-        weight_decay: Any = 0.0,
-        loss_scale: float = 1.0,
-    ) -> None:
-        name = type(self).__name__
-        flag(name, "use_locking", use_locking)
-        if number(name, "eps", eps) == 0:
-            raise ValueError(f"{name}: eps must be positive")
-        super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
+    def _made(self) -> None:
+        flag(type(self).__name__, "use_locking", self.use_locking)
+        if self.eps == 0:
+            raise ValueError(f"{type(self).__name__}: eps must be positive")
 
 
-class AdamOffload(LazyAdam):
-    """`Adam` under the name that programs use which compute its steps elsewhere; the device computes them.
-
-    Args:
-        use_locking: accepted.
-        use_nesterov: look ahead by one step.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = AdamOffload([p], 0.5)((weft.Tensor([1.0]),))
-        >>> print(round(p.value().item(), 4))
-        0.5
-    """
+class AdamOffload(LazyAdam, shows=(", 0.5", "1.0", "round(p.value().item(), 4)", "0.5")):
+    """`Adam` under the name that programs use which compute its steps elsewhere; the device computes them."""
 
 
 def _root_mean_square(x: Any) -> Any:
     return jnp.sqrt(jnp.mean(jnp.square(x)))
 
 
-class AdaFactor(DeclaredOptimizer):
+class AdaFactor(DeclaredOptimizer, shows=("", "1.0", "p.value()", "[0.999]")):
     """Adaptive steps from the sums of squared gradients over rows and columns, which take little memory.
 
     Args:
@@ -289,13 +229,6 @@ class AdaFactor(DeclaredOptimizer):
     Raises:
         TypeError: an argument has the wrong type.
         ValueError: an argument is out of range, or there is a learning rate with `relative_step`.
-
-    Example:
-        >>> import weft
-        >>> p = weft.Parameter(weft.Tensor([1.0]), name="p")
-        >>> _ = AdaFactor([p])((weft.Tensor([1.0]),))
-        >>> print(p.value())
-        [0.999]
     """
 
     slots: tuple[tuple[str, str, Any], ...] = (

@@ -43,6 +43,11 @@ class Bijector(Described, Cell):
         [2.]
     """
 
+    _example = """
+        >>> print({})
+        {}
+    """
+
     def __init__(
         self,
         is_constant_jacobian: bool = False,
@@ -118,7 +123,7 @@ class Bijector(Described, Cell):
         return getattr(self, name)(*args, **kwargs)
 
 
-class PowerTransform(Bijector):
+class PowerTransform(Bijector, shows=("PowerTransform(0.5).forward(Tensor([2.0]))", "[4.]")):
     """``(1 + x * power) ** (1 / power)``; the exponential for power 0.
 
     Args:
@@ -128,10 +133,6 @@ class PowerTransform(Bijector):
     Raises:
         TypeError: `power` is an int.
         ValueError: `power` is negative.
-
-    Example:
-        >>> print(PowerTransform(0.5).forward(Tensor([2.0])))
-        [4.]
     """
 
     def __init__(self, power: Any = 0.0, name: str = "PowerTransform") -> None:
@@ -159,22 +160,14 @@ class PowerTransform(Bijector):
         return (self.power - 1.0) * log(y)
 
 
-class Exp(PowerTransform):
-    """The exponential.
-
-    Args:
-        name: the name.
-
-    Example:
-        >>> print(Exp().forward(Tensor([0.0])))
-        [1.]
-    """
+class Exp(PowerTransform, shows=("Exp().forward(Tensor([0.0]))", "[1.]")):
+    """The exponential."""
 
     def __init__(self, name: str = "Exp") -> None:
         super().__init__(0.0, name)
 
 
-class ScalarAffine(Bijector):
+class ScalarAffine(Bijector, shows=("ScalarAffine(2.0, 1.0).forward(Tensor([3.0]))", "[7.]")):
     """``scale * x + shift``.
 
     Args:
@@ -184,10 +177,6 @@ class ScalarAffine(Bijector):
 
     Raises:
         ValueError: `scale` is 0.
-
-    Example:
-        >>> print(ScalarAffine(2.0, 1.0).forward(Tensor([3.0])))
-        [7.]
     """
 
     def __init__(self, scale: Any = 1.0, shift: Any = 0.0, name: str = "ScalarAffine") -> None:
@@ -210,7 +199,7 @@ class ScalarAffine(Bijector):
         return -log(absolute(self.scale))
 
 
-class Softplus(Bijector):
+class Softplus(Bijector, shows=("Softplus().forward(Tensor([0.0])).round(4)", "[0.6931]")):
     """``log(1 + exp(sharpness * x)) / sharpness``.
 
     Args:
@@ -219,10 +208,6 @@ class Softplus(Bijector):
 
     Raises:
         ValueError: `sharpness` is 0.
-
-    Example:
-        >>> print(Softplus().forward(Tensor([0.0])).round(4))
-        [0.6931]
     """
 
     def __init__(self, sharpness: Any = 1.0, name: str = "Softplus") -> None:
@@ -245,7 +230,7 @@ class Softplus(Bijector):
         return -log(-expm1(-self.sharpness * y))
 
 
-class GumbelCDF(Bijector):
+class GumbelCDF(Bijector, shows=("round(GumbelCDF().inverse(Tensor(0.5)).item(), 4)", "0.3665")):
     """``exp(-exp(-(x - loc) / scale))``.
 
     Args:
@@ -255,10 +240,6 @@ class GumbelCDF(Bijector):
 
     Raises:
         ValueError: `scale` is not positive.
-
-    Example:
-        >>> print(round(GumbelCDF().inverse(Tensor(0.5)).item(), 4))
-        0.3665
     """
 
     def __init__(self, loc: Any = 0.0, scale: Any = 1.0, name: str = "GumbelCDF") -> None:
@@ -280,7 +261,7 @@ class GumbelCDF(Bijector):
         return log(self.scale / (-log(y) * y))
 
 
-class Invert(Bijector):
+class Invert(Bijector, shows=("Invert(Exp()).forward(Tensor([1.0]))", "[0.]")):
     """The inverse of a bijector.
 
     Args:
@@ -289,10 +270,6 @@ class Invert(Bijector):
 
     Raises:
         TypeError: `bijector` is none.
-
-    Example:
-        >>> print(Invert(Exp()).forward(Tensor([1.0])))
-        [0.]
     """
 
     def __init__(self, bijector: Bijector, name: str = "") -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Final
+from collections.abc import Callable
+from types import MethodType
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
 from weft import dtypes
 from weft.core.tensor import Tensor
-from weft.nn.declared import Described, constructor
+from weft.nn.declared import Described, constructor, signed
 from weft.nn.probability.base import Distribution
 from weft.ops.activation import sigmoid, softplus
 from weft.ops.cumulative import cumsum
@@ -37,8 +39,21 @@ def _drawn(draw: Any, shape: tuple[int, ...], *parameters: Any) -> Any:
     return draw(*(shape or (1,)), dtype=parameters[0].dtype).reshape(shape)
 
 
+def _build(self: _Family, owner: type, given: dict[str, Any]) -> None:
+    *values, seed, dtype, name = given.values()
+    dtype = self._default if dtype is None else dtype
+    Distribution.__init__(self, seed, dtype, name, dict(zip(self.taken, values, strict=True)))
+    self._made()
+
+
+#: makes the constructor of another signature: parameters of the distribution, then those of all
+_of_signature = constructor(_build)
+
+
 class _Family(Described, Distribution):
     """Base of the distributions below: what computes a function is given the parameters behind its own arguments.
+
+    Constructors take the parameters (`taken`), which are None where each call gives them, and what is described here.
 
     Args:
         seed: kept.
@@ -46,10 +61,34 @@ class _Family(Described, Distribution):
         name: the name.
     """
 
+    _example = """
+        >>> import weft
+        >>> print({})
+        {}
+    """
+
     #: the element type, if none is given
     _default: ClassVar[Any] = None
     #: functions whose results are brought into the shape of all parameters
     _summaries: ClassVar[frozenset[str]] = frozenset()
+    #: how functions are computed, by their names
+    _formulas: ClassVar[dict[str, Callable[..., Any]]] = {}
+
+    def __init_subclass__(cls, taken: tuple[str, ...] | None = None, **kwargs: Any) -> None:
+        cls.taken = cls.taken if taken is None else taken
+        for name, formula in cls.__dict__.get("_formulas", {}).items():
+            setattr(cls, f"_{name}", staticmethod(formula))
+        if cls.__module__.startswith("weft.") and "__init__" not in cls.__dict__:
+            names = (*cls.taken, "seed", "dtype", "name")
+            annotations = {**dict.fromkeys(names, "Any"), "name": "str", "return": "None"}
+            defaults = {**dict.fromkeys(names), "name": cls.__name__}
+            made: Any = _of_signature(signed(annotations, defaults))
+            made.__set_name__(cls, "__init__")
+        super().__init_subclass__(**kwargs)
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *parameters: Any, **settings: Any) -> None: ...
 
     def _made(self) -> None:
         """Refuse parameters that are none."""
@@ -68,20 +107,11 @@ class _Family(Described, Distribution):
         if not self._has("kl_loss"):
             return args
         count = len(self.taken)
-        code = type(self)._kl_loss.__code__  # type: ignore[attr-defined]
-        named = [kwargs.pop(name) for name in code.co_varnames[1 + len(args) : 1 + count] if name in kwargs]
+        own = self._kl_loss
+        first = int(isinstance(own, MethodType))  # behind `self`
+        names = own.__code__.co_varnames[first + len(args) : first + count]
+        named = [kwargs.pop(name) for name in names if name in kwargs]
         return (*[self._tensor(each) for each in (*args[:count], *named)], *args[count:])
-
-
-def _build(self: _Family, owner: type, given: dict[str, Any]) -> None:
-    *values, seed, dtype, name = given.values()
-    dtype = self._default if dtype is None else dtype
-    Distribution.__init__(self, seed, dtype, name, dict(zip(self.taken, values, strict=True)))
-    self._made()
-
-
-#: makes the constructor of a signature: the parameters of the distribution, then those of all
-_of_signature = constructor(_build)
 
 
 class _TwoNumbers(_Family):
@@ -104,7 +134,9 @@ class _Located(_TwoNumbers, taken=("loc", "scale")):
     """
 
 
-class Normal(_TwoNumbers, taken=("mean", "sd")):
+class Normal(
+    _TwoNumbers, taken=("mean", "sd"), shows=("round(Normal(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4)", "0.3989")
+):
     """The normal distribution.
 
     Args:
@@ -113,43 +145,25 @@ class Normal(_TwoNumbers, taken=("mean", "sd")):
 
     Raises:
         ValueError: `sd` is not positive.
-
-    Example:
-        >>> import weft
-        >>> print(round(Normal(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4))
-        0.3989
     """
 
-    @_of_signature
-    def __init__(
-        self, mean: Any = None, sd: Any = None, seed: Any = None, dtype: Any = None, name: str = "Normal"
-    ) -> None: ...
-
-    def _log_prob(self, value: Any, mean: Any, sd: Any) -> Any:
-        return -(((value - mean) / sd) ** 2) / 2.0 - log(sd) - _ROOT
-
-    def _cdf(self, value: Any, mean: Any, sd: Any) -> Any:
-        return 0.5 * (1.0 + erf((value - mean) / (sd * math.sqrt(2.0))))
-
-    def _mean(self, mean: Any, sd: Any) -> Any:
-        return mean
-
-    _mode = _mean
-
-    def _sd(self, mean: Any, sd: Any) -> Any:
-        return sd
-
-    def _entropy(self, mean: Any, sd: Any) -> Any:
-        return 0.5 + _ROOT + log(sd)
-
-    def _kl_loss(self, mean_b: Any, sd_b: Any, mean: Any, sd: Any) -> Any:
-        return log(sd_b) - log(sd) + (sd**2 + (mean - mean_b) ** 2) / (2.0 * sd_b**2) - 0.5
+    _formulas = {
+        "log_prob": lambda value, mean, sd: -(((value - mean) / sd) ** 2) / 2.0 - log(sd) - _ROOT,
+        "cdf": lambda value, mean, sd: 0.5 * (1.0 + erf((value - mean) / (sd * math.sqrt(2.0)))),
+        "mean": lambda mean, sd: mean,
+        "mode": lambda mean, sd: mean,
+        "sd": lambda mean, sd: sd,
+        "entropy": lambda mean, sd: 0.5 + _ROOT + log(sd),
+        "kl_loss": lambda mean_b, sd_b, mean, sd: (
+            log(sd_b) - log(sd) + (sd**2 + (mean - mean_b) ** 2) / (2.0 * sd_b**2) - 0.5
+        ),
+    }
 
     def _sample(self, shape: tuple[int, ...], mean: Any, sd: Any) -> Any:
         return mean + sd * _drawn(randn, shape, mean, sd)
 
 
-class LogNormal(Normal):
+class LogNormal(Normal, shows=("LogNormal(0.0, 1.0).cdf(weft.Tensor(1.0))", "0.5")):
     """The distribution of what the logarithm is normally distributed.
 
     Args:
@@ -158,11 +172,6 @@ class LogNormal(Normal):
 
     Raises:
         ValueError: `scale` is not positive.
-
-    Example:
-        >>> import weft
-        >>> print(LogNormal(0.0, 1.0).cdf(weft.Tensor(1.0)))
-        0.5
     """
 
     @_of_signature
@@ -170,29 +179,20 @@ class LogNormal(Normal):
         self, loc: Any = None, scale: Any = None, seed: Any = None, dtype: Any = None, name: str = "LogNormal"
     ) -> None: ...
 
-    def _log_prob(self, value: Any, mean: Any, sd: Any) -> Any:
-        return super()._log_prob(log(value), mean, sd) - log(value)
-
-    def _cdf(self, value: Any, mean: Any, sd: Any) -> Any:
-        return super()._cdf(log(value), mean, sd)
-
-    def _mean(self, mean: Any, sd: Any) -> Any:
-        return exp(mean + sd**2 / 2.0)
-
-    def _mode(self, mean: Any, sd: Any) -> Any:
-        return exp(mean - sd**2)
-
-    def _sd(self, mean: Any, sd: Any) -> Any:
-        return exp(mean + sd**2 / 2.0) * (exp(sd**2) - 1.0).sqrt()
-
-    def _entropy(self, mean: Any, sd: Any) -> Any:
-        return super()._entropy(mean, sd) + mean
+    _formulas = {
+        "log_prob": lambda value, mean, sd: Normal._formulas["log_prob"](log(value), mean, sd) - log(value),
+        "cdf": lambda value, mean, sd: Normal._formulas["cdf"](log(value), mean, sd),
+        "mean": lambda mean, sd: exp(mean + sd**2 / 2.0),
+        "mode": lambda mean, sd: exp(mean - sd**2),
+        "sd": lambda mean, sd: exp(mean + sd**2 / 2.0) * (exp(sd**2) - 1.0).sqrt(),
+        "entropy": lambda mean, sd: Normal._formulas["entropy"](mean, sd) + mean,
+    }
 
     def _sample(self, shape: tuple[int, ...], mean: Any, sd: Any) -> Any:
         return exp(super()._sample(shape, mean, sd))
 
 
-class Laplace(_TwoNumbers, taken=("mean", "sd")):
+class Laplace(_TwoNumbers, taken=("mean", "sd"), shows=("Laplace(0.0, 1.0).prob(weft.Tensor(0.0))", "0.5")):
     """The Laplace distribution.
 
     Args:
@@ -201,23 +201,14 @@ class Laplace(_TwoNumbers, taken=("mean", "sd")):
 
     Raises:
         ValueError: `sd` is not positive.
-
-    Example:
-        >>> import weft
-        >>> print(Laplace(0.0, 1.0).prob(weft.Tensor(0.0)))
-        0.5
     """
 
-    @_of_signature
-    def __init__(
-        self, mean: Any = None, sd: Any = None, seed: Any = None, dtype: Any = None, name: str = "Laplace"
-    ) -> None: ...
-
-    def _log_prob(self, value: Any, mean: Any, sd: Any) -> Any:
-        return -absolute(value - mean) / sd - log(2.0 * sd)
+    _formulas = {
+        "log_prob": lambda value, mean, sd: -absolute(value - mean) / sd - log(2.0 * sd),
+    }
 
 
-class Cauchy(_Located):
+class Cauchy(_Located, shows=("Cauchy(0.0, 1.0).cdf(weft.Tensor(1.0))", "0.75")):
     """The Cauchy distribution.
 
     Args:
@@ -226,26 +217,17 @@ class Cauchy(_Located):
 
     Raises:
         ValueError: `scale` is not positive, or a moment is asked for, which there is none.
-
-    Example:
-        >>> import weft
-        >>> print(Cauchy(0.0, 1.0).cdf(weft.Tensor(1.0)))
-        0.75
     """
 
-    @_of_signature
-    def __init__(
-        self, loc: Any = None, scale: Any = None, seed: Any = None, dtype: Any = None, name: str = "Cauchy"
-    ) -> None: ...
-
-    def _log_prob(self, value: Any, loc: Any, scale: Any) -> Any:
-        return -math.log(math.pi) - log(scale) - log1p(((value - loc) / scale) ** 2)
-
-    def _cdf(self, value: Any, loc: Any, scale: Any) -> Any:
-        return 0.5 + atan((value - loc) / scale) / math.pi
-
-    def _mode(self, loc: Any, scale: Any) -> Any:
-        return loc
+    _formulas = {
+        "log_prob": lambda value, loc, scale: -math.log(math.pi) - log(scale) - log1p(((value - loc) / scale) ** 2),
+        "cdf": lambda value, loc, scale: 0.5 + atan((value - loc) / scale) / math.pi,
+        "mode": lambda loc, scale: loc,
+        "entropy": lambda loc, scale: log(scale) + math.log(4 * math.pi),
+        "kl_loss": lambda loc_b, scale_b, loc, scale: log(
+            ((scale + scale_b) ** 2 + (loc - loc_b) ** 2) / (4.0 * scale * scale_b)
+        ),
+    }
 
     def _mean(self, loc: Any, scale: Any) -> Any:
         raise ValueError("mean is undefined for Cauchy distribution.")
@@ -256,66 +238,39 @@ class Cauchy(_Located):
     def _var(self, loc: Any, scale: Any) -> Any:
         raise ValueError("variance is undefined for Cauchy distribution.")
 
-    def _entropy(self, loc: Any, scale: Any) -> Any:
-        return log(scale) + math.log(4 * math.pi)
-
-    def _kl_loss(self, loc_b: Any, scale_b: Any, loc: Any, scale: Any) -> Any:
-        return log(((scale + scale_b) ** 2 + (loc - loc_b) ** 2) / (4.0 * scale * scale_b))
-
     def _sample(self, shape: tuple[int, ...], loc: Any, scale: Any) -> Any:
         return loc + scale * tan(math.pi * (_drawn(rand, shape, loc, scale) - 0.5))
 
 
-class Logistic(_Located):
+class Logistic(_Located, shows=("Logistic(0.0, 1.0).cdf(weft.Tensor(0.0))", "0.5")):
     """The logistic distribution.
 
     Args:
         loc: the mean: a number, a Tensor, or None where each call gives it.
-
-    Example:
-        >>> import weft
-        >>> print(Logistic(0.0, 1.0).cdf(weft.Tensor(0.0)))
-        0.5
     """
-
-    @_of_signature
-    def __init__(
-        self, loc: Any = None, scale: Any = None, seed: Any = None, dtype: Any = None, name: str = "Logistic"
-    ) -> None: ...
 
     def _log_prob(self, value: Any, loc: Any, scale: Any) -> Any:
         z = (value - loc) / scale
         return -z - log(scale) - 2.0 * softplus(-z)
 
-    def _cdf(self, value: Any, loc: Any, scale: Any) -> Any:
-        return sigmoid((value - loc) / scale)
-
-    def _mean(self, loc: Any, scale: Any) -> Any:
-        return loc
-
-    _mode = _mean
-
-    def _sd(self, loc: Any, scale: Any) -> Any:
-        return scale * (math.pi / math.sqrt(3.0))
-
-    def _entropy(self, loc: Any, scale: Any) -> Any:
-        return log(scale) + 2.0
+    _formulas = {
+        "cdf": lambda value, loc, scale: sigmoid((value - loc) / scale),
+        "mean": lambda loc, scale: loc,
+        "mode": lambda loc, scale: loc,
+        "sd": lambda loc, scale: scale * (math.pi / math.sqrt(3.0)),
+        "entropy": lambda loc, scale: log(scale) + 2.0,
+    }
 
     def _sample(self, shape: tuple[int, ...], loc: Any, scale: Any) -> Any:
         share = _drawn(rand, shape, loc, scale)
         return loc + scale * (log(share) - log1p(-share))
 
 
-class Gumbel(_Located):
+class Gumbel(_Located, shows=("round(Gumbel(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4)", "0.3679")):
     """The Gumbel distribution, of the largest of many numbers.
 
     Args:
         loc: the place of the peak: a number or a Tensor.
-
-    Example:
-        >>> import weft
-        >>> print(round(Gumbel(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4))
-        0.3679
     """
 
     @_of_signature
@@ -336,26 +291,19 @@ class Gumbel(_Located):
         z = (value - loc) / scale
         return -(z + exp(-z)) - log(scale)
 
-    def _cdf(self, value: Any, loc: Any, scale: Any) -> Any:
-        return exp(-exp(-(value - loc) / scale))
-
-    def _mean(self, loc: Any, scale: Any) -> Any:
-        return loc + scale * float(np.euler_gamma)
-
-    def _mode(self, loc: Any, scale: Any) -> Any:
-        return loc
-
-    def _sd(self, loc: Any, scale: Any) -> Any:
-        return scale * (math.pi / math.sqrt(6.0))
-
-    def _entropy(self, loc: Any, scale: Any) -> Any:
-        return log(scale) + (1.0 + float(np.euler_gamma))
+    _formulas = {
+        "cdf": lambda value, loc, scale: exp(-exp(-(value - loc) / scale)),
+        "mean": lambda loc, scale: loc + scale * float(np.euler_gamma),
+        "mode": lambda loc, scale: loc,
+        "sd": lambda loc, scale: scale * (math.pi / math.sqrt(6.0)),
+        "entropy": lambda loc, scale: log(scale) + (1.0 + float(np.euler_gamma)),
+    }
 
     def _sample(self, shape: tuple[int, ...], loc: Any, scale: Any) -> Any:
         return loc - scale * log(-log(_drawn(rand, shape, loc, scale)))
 
 
-class Uniform(_TwoNumbers, taken=("low", "high")):
+class Uniform(_TwoNumbers, taken=("low", "high"), shows=("Uniform(0.0, 2.0).prob(weft.Tensor(1.0))", "0.5")):
     """The uniform distribution between two numbers.
 
     Args:
@@ -364,40 +312,23 @@ class Uniform(_TwoNumbers, taken=("low", "high")):
 
     Raises:
         ValueError: `high` is not larger than `low`.
-
-    Example:
-        >>> import weft
-        >>> print(Uniform(0.0, 2.0).prob(weft.Tensor(1.0)))
-        0.5
     """
-
-    @_of_signature
-    def __init__(
-        self, low: Any = None, high: Any = None, seed: Any = None, dtype: Any = None, name: str = "Uniform"
-    ) -> None: ...
 
     def _made(self) -> None:
         first, last = self.default_parameters
         if first is not None and last is not None and not np.all(first.asnumpy() < last.asnumpy()):
             raise ValueError("Uniform: low must be less than high")
 
-    def _prob(self, value: Any, low: Any, high: Any) -> Any:
-        return where((value >= low).logical_and(value <= high), 1.0 / (high - low), 0.0)
-
-    def _log_prob(self, value: Any, low: Any, high: Any) -> Any:
-        return where((value >= low).logical_and(value <= high), -log(high - low), -math.inf)
-
-    def _cdf(self, value: Any, low: Any, high: Any) -> Any:
-        return ((value - low) / (high - low)).clip(0.0, 1.0)
-
-    def _mean(self, low: Any, high: Any) -> Any:
-        return (low + high) / 2.0
-
-    def _var(self, low: Any, high: Any) -> Any:
-        return (high - low) ** 2 / 12.0
-
-    def _entropy(self, low: Any, high: Any) -> Any:
-        return log(high - low)
+    _formulas = {
+        "prob": lambda value, low, high: where((value >= low).logical_and(value <= high), 1.0 / (high - low), 0.0),
+        "log_prob": lambda value, low, high: where(
+            (value >= low).logical_and(value <= high), -log(high - low), -math.inf
+        ),
+        "cdf": lambda value, low, high: ((value - low) / (high - low)).clip(0.0, 1.0),
+        "mean": lambda low, high: (low + high) / 2.0,
+        "var": lambda low, high: (high - low) ** 2 / 12.0,
+        "entropy": lambda low, high: log(high - low),
+    }
 
     def _kl_loss(self, low_b: Any, high_b: Any, low: Any, high: Any) -> Any:
         found = log(high_b - low_b) - log(high - low)
@@ -407,7 +338,7 @@ class Uniform(_TwoNumbers, taken=("low", "high")):
         return low + (high - low) * _drawn(rand, shape, low, high)
 
 
-class Exponential(_Family, taken=("rate",)):
+class Exponential(_Family, taken=("rate",), shows=("Exponential(2.0).mean()", "0.5")):
     """The exponential distribution.
 
     Args:
@@ -415,41 +346,21 @@ class Exponential(_Family, taken=("rate",)):
 
     Raises:
         ValueError: `rate` is not positive.
-
-    Example:
-        >>> import weft
-        >>> print(Exponential(2.0).mean())
-        0.5
     """
-
-    @_of_signature
-    def __init__(self, rate: Any = None, seed: Any = None, dtype: Any = None, name: str = "Exponential") -> None: ...
 
     def _made(self) -> None:
         self._positive("rate")
 
-    def _log_prob(self, value: Any, rate: Any) -> Any:
-        return where(value >= 0.0, log(rate) - rate * value, -math.inf)
-
-    def _cdf(self, value: Any, rate: Any) -> Any:
-        return where(value >= 0.0, 1.0 - exp(-rate * value), 0.0)
-
-    def _log_survival(self, value: Any, rate: Any) -> Any:
-        return where(value >= 0.0, -rate * value, 0.0)
-
-    def _mean(self, rate: Any) -> Any:
-        return 1.0 / rate
-
-    _sd = _mean
-
-    def _mode(self, rate: Any) -> Any:
-        return rate * 0.0
-
-    def _entropy(self, rate: Any) -> Any:
-        return 1.0 - log(rate)
-
-    def _kl_loss(self, rate_b: Any, rate: Any) -> Any:
-        return log(rate) - log(rate_b) + rate_b / rate - 1.0
+    _formulas = {
+        "log_prob": lambda value, rate: where(value >= 0.0, log(rate) - rate * value, -math.inf),
+        "cdf": lambda value, rate: where(value >= 0.0, 1.0 - exp(-rate * value), 0.0),
+        "log_survival": lambda value, rate: where(value >= 0.0, -rate * value, 0.0),
+        "mean": lambda rate: 1.0 / rate,
+        "sd": lambda rate: 1.0 / rate,
+        "mode": lambda rate: rate * 0.0,
+        "entropy": lambda rate: 1.0 - log(rate),
+        "kl_loss": lambda rate_b, rate: log(rate) - log(rate_b) + rate_b / rate - 1.0,
+    }
 
     def _sample(self, shape: tuple[int, ...], rate: Any) -> Any:
         return -log1p(-_drawn(rand, shape, rate)) / rate
@@ -475,88 +386,58 @@ class _OfProbability(_Family, taken=("probs",)):
                 raise ValueError(f"{type(self).__name__}: probs must be between 0 and 1")
 
 
-class Bernoulli(_OfProbability):
+class Bernoulli(_OfProbability, shows=("round(Bernoulli(0.25).prob(weft.Tensor(1.0)).item(), 4)", "0.25")):
     """Ones and zeros.
 
     Args:
         probs: the probability of ones: a number, a Tensor, or None where each call gives it.
-
-    Example:
-        >>> import weft
-        >>> print(round(Bernoulli(0.25).prob(weft.Tensor(1.0)).item(), 4))
-        0.25
     """
 
-    @_of_signature
-    def __init__(self, probs: Any = None, seed: Any = None, dtype: Any = None, name: str = "Bernoulli") -> None: ...
-
-    def _log_prob(self, value: Any, probs: Any) -> Any:
-        return value * log(probs) + (1.0 - value) * log1p(-probs)
-
-    def _cdf(self, value: Any, probs: Any) -> Any:
-        return where(value < 0.0, 0.0, where(value < 1.0, 1.0 - probs, 1.0))
-
-    def _mean(self, probs: Any) -> Any:
-        return probs
+    _formulas = {
+        "log_prob": lambda value, probs: value * log(probs) + (1.0 - value) * log1p(-probs),
+        "cdf": lambda value, probs: where(value < 0.0, 0.0, where(value < 1.0, 1.0 - probs, 1.0)),
+        "mean": lambda probs: probs,
+        "var": lambda probs: probs * (1.0 - probs),
+        "entropy": lambda probs: -(probs * log(probs) + (1.0 - probs) * log1p(-probs)),
+        "kl_loss": lambda probs1_b, probs: (
+            probs * (log(probs) - log(probs1_b)) + (1.0 - probs) * (log1p(-probs) - log1p(-probs1_b))
+        ),
+    }
 
     def _mode(self, probs: Any) -> Any:
         return (probs > 0.5).astype(self.dtype)
-
-    def _var(self, probs: Any) -> Any:
-        return probs * (1.0 - probs)
-
-    def _entropy(self, probs: Any) -> Any:
-        return -(probs * log(probs) + (1.0 - probs) * log1p(-probs))
-
-    def _kl_loss(self, probs1_b: Any, probs: Any) -> Any:
-        return probs * (log(probs) - log(probs1_b)) + (1.0 - probs) * (log1p(-probs) - log1p(-probs1_b))
 
     def _sample(self, shape: tuple[int, ...], probs: Any) -> Any:
         return (_drawn(rand, shape, probs) < probs).astype(self.dtype)
 
 
-class Geometric(_OfProbability):
+class Geometric(_OfProbability, shows=("Geometric(0.5).prob(weft.Tensor(1.0))", "0.25")):
     """How many times something fails before it succeeds.
 
     Args:
         probs: the probability of success: a number, a Tensor, or None where each call gives it.
-
-    Example:
-        >>> import weft
-        >>> print(Geometric(0.5).prob(weft.Tensor(1.0)))
-        0.25
     """
 
-    @_of_signature
-    def __init__(self, probs: Any = None, seed: Any = None, dtype: Any = None, name: str = "Geometric") -> None: ...
-
-    def _prob(self, value: Any, probs: Any) -> Any:
-        return where(value >= 0.0, (1.0 - probs) ** value * probs, 0.0)
-
-    def _cdf(self, value: Any, probs: Any) -> Any:
-        return where(value >= 0.0, 1.0 - (1.0 - probs) ** (value + 1.0), 0.0)
-
-    def _mean(self, probs: Any) -> Any:
-        return (1.0 - probs) / probs
+    _formulas = {
+        "prob": lambda value, probs: where(value >= 0.0, (1.0 - probs) ** value * probs, 0.0),
+        "cdf": lambda value, probs: where(value >= 0.0, 1.0 - (1.0 - probs) ** (value + 1.0), 0.0),
+        "mean": lambda probs: (1.0 - probs) / probs,
+        "var": lambda probs: (1.0 - probs) / probs**2,
+        "entropy": lambda probs: (-(1.0 - probs) * log1p(-probs) - probs * log(probs)) / probs,
+        "kl_loss": lambda probs1_b, probs: (
+            log(probs) - log(probs1_b) + (1.0 - probs) / probs * (log1p(-probs) - log1p(-probs1_b))
+        ),
+    }
 
     def _mode(self, probs: Any) -> Any:
         return (probs * 0.0).astype(self.dtype)
-
-    def _var(self, probs: Any) -> Any:
-        return (1.0 - probs) / probs**2
-
-    def _entropy(self, probs: Any) -> Any:
-        return (-(1.0 - probs) * log1p(-probs) - probs * log(probs)) / probs
-
-    def _kl_loss(self, probs1_b: Any, probs: Any) -> Any:
-        return log(probs) - log(probs1_b) + (1.0 - probs) / probs * (log1p(-probs) - log1p(-probs1_b))
 
     def _sample(self, shape: tuple[int, ...], probs: Any) -> Any:
         drawn = log1p(-_drawn(rand, shape, probs)) / log1p(-probs)
         return drawn.floor().astype(self.dtype)
 
 
-class Categorical(_OfProbability):
+class Categorical(_OfProbability, shows=("Categorical(weft.Tensor([0.25, 0.75])).prob(weft.Tensor([1]))", "[0.75]")):
     """Numbers of classes.
 
     Args:
@@ -565,15 +446,7 @@ class Categorical(_OfProbability):
     Raises:
         TypeError: `probs` is a number.
         ValueError: the probabilities are no probabilities.
-
-    Example:
-        >>> import weft
-        >>> print(Categorical(weft.Tensor([0.25, 0.75])).prob(weft.Tensor([1])))
-        [0.75]
     """
-
-    @_of_signature
-    def __init__(self, probs: Any = None, seed: Any = None, dtype: Any = None, name: str = "Categorical") -> None: ...
 
     def _made(self) -> None:
         (probs,) = self.default_parameters
@@ -611,11 +484,10 @@ class Categorical(_OfProbability):
     def _mode(self, probs: Any) -> Any:
         return probs.argmax(-1).astype(self.dtype)
 
-    def _entropy(self, probs: Any) -> Any:
-        return -(probs * log(where(probs > 0.0, probs, 1.0))).sum(-1)
-
-    def _kl_loss(self, probs_b: Any, probs: Any) -> Any:
-        return (probs * (log(where(probs > 0.0, probs, 1.0)) - log(probs_b))).sum(-1)
+    _formulas = {
+        "entropy": lambda probs: -(probs * log(where(probs > 0.0, probs, 1.0))).sum(-1),
+        "kl_loss": lambda probs_b, probs: (probs * (log(where(probs > 0.0, probs, 1.0)) - log(probs_b))).sum(-1),
+    }
 
     def _sample(self, shape: tuple[int, ...], probs: Any) -> Any:
         count = int(np.prod(shape))

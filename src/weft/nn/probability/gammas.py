@@ -9,13 +9,21 @@ import numpy as np
 
 from weft.nn.probability.base import Distribution
 from weft.nn.probability.bijector import Bijector
-from weft.nn.probability.distribution import _Family, _of_signature
+from weft.nn.probability.distribution import _Family
 from weft.ops.elementwise import exp, floor, log, log1p
 from weft.ops.random import random_gamma, random_poisson
 from weft.ops.select import where
 from weft.ops.trigonometry import digamma, igamma, igammac, lgamma
 
 __all__ = ["Beta", "Gamma", "HalfNormal", "Poisson", "StudentT", "TransformedDistribution"]
+
+
+def _parameter(place: int) -> property:
+    def parameter(self: Any) -> Any:
+        """The parameter of that name; None where each call gives it."""
+        return self.default_parameters[place]
+
+    return property(parameter)
 
 
 class _Positive(_Family):
@@ -28,6 +36,12 @@ class _Positive(_Family):
 
     _summaries = frozenset({"mean", "mode", "sd", "var", "entropy"})
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for place, name in enumerate(cls.taken):
+            if not hasattr(cls, name):
+                setattr(cls, name, _parameter(place))
+
     def _made(self) -> None:
         if not self.dtype.is_floating:
             raise TypeError(f"{type(self).__name__}: dtype must be floating, not {self.dtype}")
@@ -38,50 +52,24 @@ def _log_beta(a: Any, b: Any) -> Any:
     return lgamma(a) + lgamma(b) - lgamma(a + b)
 
 
-class Beta(_Positive, taken=("concentration1", "concentration0")):
+class Beta(
+    _Positive,
+    taken=("concentration1", "concentration0"),
+    shows=("Beta(2.0, 3.0).prob(weft.Tensor(0.5)).round(4)", "1.5"),
+):
     """The beta distribution.
 
     Args:
         concentration1: the first concentration: a number, a Tensor, or None where each call gives it.
         concentration0: the second one, likewise.
-
-    Example:
-        >>> import weft
-        >>> print(Beta(2.0, 3.0).prob(weft.Tensor(0.5)).round(4))
-        1.5
     """
 
-    @_of_signature
-    def __init__(
-        self,
-        concentration1: Any = None,
-        concentration0: Any = None,
-        seed: Any = None,
-        dtype: Any = None,
-        name: str = "Beta",
-    ) -> None: ...
-
-    @property
-    def concentration1(self) -> Any:
-        """The parameter of that name; None where each call gives it."""
-        return self.default_parameters[0]
-
-    @property
-    def concentration0(self) -> Any:
-        """The parameter of that name; None where each call gives it."""
-        return self.default_parameters[1]
-
-    def _log_prob(self, value: Any, a: Any, b: Any) -> Any:
-        return (a - 1.0) * log(value) + (b - 1.0) * log1p(-value) - _log_beta(a, b)
-
-    def _mean(self, a: Any, b: Any) -> Any:
-        return a / (a + b)
-
-    def _var(self, a: Any, b: Any) -> Any:
-        return a * b / ((a + b) ** 2 * (a + b + 1.0))
-
-    def _mode(self, a: Any, b: Any) -> Any:
-        return where((a > 1.0) & (b > 1.0), (a - 1.0) / (a + b - 2.0), math.nan)
+    _formulas = {
+        "log_prob": lambda value, a, b: (a - 1.0) * log(value) + (b - 1.0) * log1p(-value) - _log_beta(a, b),
+        "mean": lambda a, b: a / (a + b),
+        "var": lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1.0)),
+        "mode": lambda a, b: where((a > 1.0) & (b > 1.0), (a - 1.0) / (a + b - 2.0), math.nan),
+    }
 
     def _entropy(self, a: Any, b: Any) -> Any:
         total = a + b
@@ -103,60 +91,29 @@ class Beta(_Positive, taken=("concentration1", "concentration0")):
         return one / (one + other)
 
 
-class Gamma(_Positive, taken=("concentration", "rate")):
+class Gamma(_Positive, taken=("concentration", "rate"), shows=("Gamma(2.0, 4.0).mean()", "0.5")):
     """The gamma distribution.
 
     Args:
         concentration: the concentration: a number, a Tensor, or None where each call gives it.
         rate: the rate, likewise.
-
-    Example:
-        >>> import weft
-        >>> print(Gamma(2.0, 4.0).mean())
-        0.5
     """
 
-    @_of_signature
-    def __init__(
-        self, concentration: Any = None, rate: Any = None, seed: Any = None, dtype: Any = None, name: str = "Gamma"
-    ) -> None: ...
-
-    @property
-    def concentration(self) -> Any:
-        """The parameter of that name; None where each call gives it."""
-        return self.default_parameters[0]
-
-    @property
-    def rate(self) -> Any:
-        """The parameter of that name; None where each call gives it."""
-        return self.default_parameters[1]
-
-    def _log_prob(self, value: Any, a: Any, rate: Any) -> Any:
-        return (a - 1.0) * log(value) - rate * value + a * log(rate) - lgamma(a)
-
-    def _cdf(self, value: Any, a: Any, rate: Any) -> Any:
-        return igamma(*_alike(a, rate * value))
-
-    def _mean(self, a: Any, rate: Any) -> Any:
-        return a / rate
-
-    def _var(self, a: Any, rate: Any) -> Any:
-        return a / rate**2
-
-    def _mode(self, a: Any, rate: Any) -> Any:
-        return where(a > 1.0, (a - 1.0) / rate, math.nan)
-
-    def _entropy(self, a: Any, rate: Any) -> Any:
-        return a - log(rate) + lgamma(a) + (1.0 - a) * digamma(a)
-
-    def _kl_loss(self, concentration_b: Any, rate_b: Any, a: Any, rate: Any) -> Any:
-        return (
+    _formulas = {
+        "log_prob": lambda value, a, rate: (a - 1.0) * log(value) - rate * value + a * log(rate) - lgamma(a),
+        "cdf": lambda value, a, rate: igamma(*_alike(a, rate * value)),
+        "mean": lambda a, rate: a / rate,
+        "var": lambda a, rate: a / rate**2,
+        "mode": lambda a, rate: where(a > 1.0, (a - 1.0) / rate, math.nan),
+        "entropy": lambda a, rate: a - log(rate) + lgamma(a) + (1.0 - a) * digamma(a),
+        "kl_loss": lambda concentration_b, rate_b, a, rate: (
             (a - concentration_b) * digamma(a)
             + lgamma(concentration_b)
             - lgamma(a)
             + concentration_b * (log(rate) - log(rate_b))
             + a * (rate_b / rate - 1.0)
-        )
+        ),
+    }
 
     def _sample(self, shape: tuple[int, ...], a: Any, rate: Any) -> Any:
         return random_gamma(shape, a.broadcast_to(np.broadcast_shapes(a.shape, rate.shape))) / rate
@@ -168,25 +125,12 @@ def _alike(a: Any, b: Any) -> tuple[Any, Any]:
     return a.broadcast_to(shape), b.broadcast_to(shape)
 
 
-class Poisson(_Positive, taken=("rate",)):
+class Poisson(_Positive, taken=("rate",), shows=("Poisson(2.0).prob(weft.Tensor(0.0)).round(4)", "0.1353")):
     """The Poisson distribution.
 
     Args:
         rate: the rate: a number, a Tensor, or None where each call gives it.
-
-    Example:
-        >>> import weft
-        >>> print(Poisson(2.0).prob(weft.Tensor(0.0)).round(4))
-        0.1353
     """
-
-    @_of_signature
-    def __init__(self, rate: Any = None, seed: Any = None, dtype: Any = None, name: str = "Poisson") -> None: ...
-
-    @property
-    def rate(self) -> Any:
-        """The parameter of that name; None where each call gives it."""
-        return self.default_parameters[0]
 
     def _log_prob(self, value: Any, rate: Any) -> Any:
         inside = where(value >= 0.0, value, 0.0)
@@ -196,19 +140,19 @@ class Poisson(_Positive, taken=("rate",)):
         inside = where(value >= 0.0, value, 0.0)
         return where(value >= 0.0, igammac(*_alike(inside + 1.0, rate)), 0.0)
 
-    def _mean(self, rate: Any) -> Any:
-        return rate
-
-    _var = _mean
-
-    def _mode(self, rate: Any) -> Any:
-        return floor(rate)
+    _formulas = {
+        "mean": lambda rate: rate,
+        "var": lambda rate: rate,
+        "mode": floor,
+    }
 
     def _sample(self, shape: tuple[int, ...], rate: Any) -> Any:
         return random_poisson(shape, rate, dtype=self.dtype)
 
 
-class HalfNormal(_Family, taken=("mean", "sd")):
+class HalfNormal(
+    _Family, taken=("mean", "sd"), shows=("round(HalfNormal(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4)", "0.7979")
+):
     """The normal distribution of what is above the mean only.
 
     Args:
@@ -217,26 +161,23 @@ class HalfNormal(_Family, taken=("mean", "sd")):
 
     Raises:
         ValueError: `sd` is not positive.
-
-    Example:
-        >>> import weft
-        >>> print(round(HalfNormal(0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4))
-        0.7979
     """
-
-    @_of_signature
-    def __init__(
-        self, mean: Any = None, sd: Any = None, seed: Any = None, dtype: Any = None, name: str = "HalfNormal"
-    ) -> None: ...
 
     def _made(self) -> None:
         self._positive("sd")
 
-    def _log_prob(self, value: Any, mean: Any, sd: Any) -> Any:
-        return -(((value - mean) / sd) ** 2) / 2.0 - log(sd) + 0.5 * math.log(2.0 / math.pi)
+    _formulas = {
+        "log_prob": lambda value, mean, sd: (
+            -(((value - mean) / sd) ** 2) / 2.0 - log(sd) + 0.5 * math.log(2.0 / math.pi)
+        ),
+    }
 
 
-class StudentT(_Family, taken=("df", "mean", "sd")):
+class StudentT(
+    _Family,
+    taken=("df", "mean", "sd"),
+    shows=("round(StudentT(1.0, 0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4)", "0.3183"),
+):
     """Student's t distribution.
 
     Args:
@@ -246,23 +187,7 @@ class StudentT(_Family, taken=("df", "mean", "sd")):
 
     Raises:
         ValueError: `df` or `sd` is not positive.
-
-    Example:
-        >>> import weft
-        >>> print(round(StudentT(1.0, 0.0, 1.0).prob(weft.Tensor(0.0)).item(), 4))
-        0.3183
     """
-
-    @_of_signature
-    def __init__(
-        self,
-        df: Any = None,
-        mean: Any = None,
-        sd: Any = None,
-        seed: Any = None,
-        dtype: Any = None,
-        name: str = "StudentT",
-    ) -> None: ...
 
     def _made(self) -> None:
         self._positive("df", "sd")

@@ -42,6 +42,13 @@ def tensordump(file_name: str, tensor: Any, mode: str = "out") -> None:
     Raises:
         TypeError: an argument is of another type.
         ValueError: the name is empty, or there is no such mode.
+
+    Example:
+        >>> import glob, os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tensordump(os.path.join(folder, "x"), Tensor([1.0, 2.0]))
+        ...     print(np.load(*glob.glob(os.path.join(folder, "x_float32_*.npy"))))
+        [1. 2.]
     """
     if not isinstance(file_name, str):
         raise TypeError(f"tensordump: file_name must be a string, not {type(file_name).__name__}")

@@ -442,20 +442,20 @@ def _csr_part(part: str, sentence: str, printed: str) -> Callable[[CSRTensor], T
         found: Tensor = getattr(_a(CSRTensor, name, csr_tensor), part)
         return found
 
-    shown = f"    >>> print({name}(Tensor([[0, 5]]).to_csr()))\n    {printed}"
+    shown = f"    >>> print({name}(Tensor([[0.0, 5.0]]).to_csr()))\n    {printed}"
     return told(get, name, f"{sentence}\n\nExample:\n{shown}")
 
 
 csr_tensor_get_indptr = _csr_part("indptr", "Where the elements of each row begin.", "[0 1]")
 csr_tensor_get_indices = _csr_part("indices", "The columns of the elements.", "[1]")
-csr_tensor_get_values = _csr_part("values", "The elements.", "[5]")
+csr_tensor_get_values = _csr_part("values", "The elements.", "[5.]")
 
 
 def csr_tensor_get_dense_shape(csr_tensor: CSRTensor) -> tuple[int, ...]:
     """The shape of a matrix by rows.
 
     Example:
-        >>> print(csr_tensor_get_dense_shape(Tensor([[0, 5]]).to_csr()))
+        >>> print(csr_tensor_get_dense_shape(Tensor([[0.0, 5.0]]).to_csr()))
         (1, 2)
     """
     found: tuple[int, ...] = _a(CSRTensor, "csr_tensor_get_dense_shape", csr_tensor).shape

@@ -118,6 +118,7 @@ OWN = {
     "weft.mint.functional:_convolved",
     "weft.mint.rows",
     "weft.mindir.samples:_Samples._sample",
+    "weft.nn.declared:_Operator.__get__",
     "weft.nn.declared:_applying.<locals>.construct",
     "weft.nn.declared:keep",
     "weft.nn.dynamic_lr:_decay",

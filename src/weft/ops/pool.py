@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import jax
@@ -13,6 +13,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import operator_class
+from weft.core.describing import told
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
@@ -530,38 +531,29 @@ def _adaptive(name: str, rank: int, x: Tensor, output_size: Any) -> tuple[int, .
     return found
 
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of as many windows as wanted over the last dimension.
+def _adaptive_means(rank: int, dimensions: str, given: str, printed: str) -> Callable[[Tensor, Any], Tensor]:
+    """The function that gives means of as many windows as wanted."""
+    name = f"adaptive_avg_pool{rank}d"
 
-    Example:
-        >>> print(adaptive_avg_pool1d(Tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2))
-        [[[2. 6.]]]
-    """
-    return apply(ADAPTIVE_AVG_POOL, (input,), (_adaptive("adaptive_avg_pool1d", 1, input, output_size),))
+    def pool(input: Tensor, output_size: Any) -> Tensor:
+        found: Tensor = apply(ADAPTIVE_AVG_POOL, (input,), (_adaptive(name, rank, input, output_size),))
+        return found
 
+    doc = f"""Means of as many windows as wanted over the last {dimensions}.
 
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of as many windows as wanted over the last two dimensions.
+Args:
+    input: without or with batches: a dimension of channels and {dimensions}.
+    output_size: an int, or one for each dimension, where None keeps a size.
 
-    Args:
-        input: (N, C, H, W) or (C, H, W).
-        output_size: an int, or (H', W') where None keeps a size.
-
-    Example:
-        >>> print(adaptive_avg_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 1))
-        [[[[2.5]]]]
-    """
-    return apply(ADAPTIVE_AVG_POOL, (input,), (_adaptive("adaptive_avg_pool2d", 2, input, output_size),))
+Example:
+    >>> print({name}(Tensor({given}))
+    {printed}"""
+    return told(pool, name, doc)
 
 
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of as many windows as wanted over the last three dimensions.
-
-    Example:
-        >>> print(adaptive_avg_pool3d(Tensor([[[[[1.0], [2.0]]]]]), 1))
-        [[[[[1.5]]]]]
-    """
-    return apply(ADAPTIVE_AVG_POOL, (input,), (_adaptive("adaptive_avg_pool3d", 3, input, output_size),))
+adaptive_avg_pool1d = _adaptive_means(1, "dimension", "[[[1.0, 3.0, 5.0, 7.0]]]), 2", "[[[2. 6.]]]")
+adaptive_avg_pool2d = _adaptive_means(2, "two dimensions", "[[[[1.0, 2.0], [3.0, 4.0]]]]), 1", "[[[[2.5]]]]")
+adaptive_avg_pool3d = _adaptive_means(3, "three dimensions", "[[[[[1.0], [2.0]]]]]), 1", "[[[[[1.5]]]]]")
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Tensor:

@@ -407,13 +407,12 @@ def make_row_tensor(indices: Tensor, values: Tensor, dense_shape: tuple[int, ...
     return RowTensor(indices, values, dense_shape)
 
 
-def _coo_part(part: str, sentence: str, printed: str) -> Callable[[COOTensor], Tensor]:
+def _coo_part(part: str, sentence: str, printed: str, attribute: str = "") -> Callable[[COOTensor], Any]:
     """The function that gives a part of a COOTensor."""
     name = f"coo_tensor_get_{part}"
 
-    def get(coo_tensor: COOTensor) -> Tensor:
-        found: Tensor = getattr(_a(COOTensor, name, coo_tensor), part)
-        return found
+    def get(coo_tensor: COOTensor) -> Any:
+        return getattr(_a(COOTensor, name, coo_tensor), attribute or part)
 
     shown = f"    >>> print({name}(Tensor([[0, 5]]).to_coo()))\n    {printed}"
     return told(get, name, f"{sentence}\n\nExample:\n{shown}")
@@ -421,26 +420,15 @@ def _coo_part(part: str, sentence: str, printed: str) -> Callable[[COOTensor], T
 
 coo_tensor_get_indices = _coo_part("indices", "The places of the elements.", "[[0 1]]")
 coo_tensor_get_values = _coo_part("values", "The elements.", "[5]")
+coo_tensor_get_dense_shape = _coo_part("dense_shape", "The shape of a matrix by places.", "(1, 2)", "shape")
 
 
-def coo_tensor_get_dense_shape(coo_tensor: COOTensor) -> tuple[int, ...]:
-    """The shape of a matrix by places.
-
-    Example:
-        >>> print(coo_tensor_get_dense_shape(Tensor([[0, 5]]).to_coo()))
-        (1, 2)
-    """
-    found: tuple[int, ...] = _a(COOTensor, "coo_tensor_get_dense_shape", coo_tensor).shape
-    return found
-
-
-def _csr_part(part: str, sentence: str, printed: str) -> Callable[[CSRTensor], Tensor]:
+def _csr_part(part: str, sentence: str, printed: str, attribute: str = "") -> Callable[[CSRTensor], Any]:
     """The function that gives a part of a CSRTensor."""
     name = f"csr_tensor_get_{part}"
 
-    def get(csr_tensor: CSRTensor) -> Tensor:
-        found: Tensor = getattr(_a(CSRTensor, name, csr_tensor), part)
-        return found
+    def get(csr_tensor: CSRTensor) -> Any:
+        return getattr(_a(CSRTensor, name, csr_tensor), attribute or part)
 
     shown = f"    >>> print({name}(Tensor([[0.0, 5.0]]).to_csr()))\n    {printed}"
     return told(get, name, f"{sentence}\n\nExample:\n{shown}")
@@ -449,26 +437,15 @@ def _csr_part(part: str, sentence: str, printed: str) -> Callable[[CSRTensor], T
 csr_tensor_get_indptr = _csr_part("indptr", "Where the elements of each row begin.", "[0 1]")
 csr_tensor_get_indices = _csr_part("indices", "The columns of the elements.", "[1]")
 csr_tensor_get_values = _csr_part("values", "The elements.", "[5.]")
+csr_tensor_get_dense_shape = _csr_part("dense_shape", "The shape of a matrix by rows.", "(1, 2)", "shape")
 
 
-def csr_tensor_get_dense_shape(csr_tensor: CSRTensor) -> tuple[int, ...]:
-    """The shape of a matrix by rows.
-
-    Example:
-        >>> print(csr_tensor_get_dense_shape(Tensor([[0.0, 5.0]]).to_csr()))
-        (1, 2)
-    """
-    found: tuple[int, ...] = _a(CSRTensor, "csr_tensor_get_dense_shape", csr_tensor).shape
-    return found
-
-
-def _row_part(part: str, sentence: str, printed: str) -> Callable[[RowTensor], Tensor]:
+def _row_part(part: str, sentence: str, printed: str) -> Callable[[RowTensor], Any]:
     """The function that gives a part of a RowTensor."""
     name = f"row_tensor_get_{part}"
 
-    def get(row_tensor: RowTensor) -> Tensor:
-        found: Tensor = getattr(_a(RowTensor, name, row_tensor), part)
-        return found
+    def get(row_tensor: RowTensor) -> Any:
+        return getattr(_a(RowTensor, name, row_tensor), part)
 
     shown = f"    >>> print({name}(RowTensor(Tensor([1]), Tensor([[5, 6]]), (2, 2))))\n    {printed}"
     return told(get, name, f"{sentence}\n\nExample:\n{shown}")
@@ -476,17 +453,7 @@ def _row_part(part: str, sentence: str, printed: str) -> Callable[[RowTensor], T
 
 row_tensor_get_indices = _row_part("indices", "Which rows there are.", "[1]")
 row_tensor_get_values = _row_part("values", "The rows.", "[[5 6]]")
-
-
-def row_tensor_get_dense_shape(row_tensor: RowTensor) -> tuple[int, ...]:
-    """The shape of the whole tensor.
-
-    Example:
-        >>> print(row_tensor_get_dense_shape(RowTensor(Tensor([1]), Tensor([[5, 6]]), (2, 2))))
-        (2, 2)
-    """
-    found: tuple[int, ...] = _a(RowTensor, "row_tensor_get_dense_shape", row_tensor).dense_shape
-    return found
+row_tensor_get_dense_shape = _row_part("dense_shape", "The shape of the whole tensor.", "(2, 2)")
 
 
 # every function reads attributes of what it is given: captures enter it

@@ -282,10 +282,11 @@ class Tensor:
         return complex(self._scalar("complex()"))
 
     def __index__(self) -> int:
-        value = self._scalar("use as an index")
         if self.dtype.category > 1:
             raise TypeError(f"only an integer tensor can be an index, not {self.dtype}")
-        return int(value)
+        if self.size != 1:
+            raise TypeError(f"only a tensor with one element can be an index, this one has shape {self.shape}")
+        return int(self._scalar("use as an index"))
 
     def _scalar(self, use: str) -> Any:
         data = self.concrete(use)

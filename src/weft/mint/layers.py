@@ -470,7 +470,11 @@ class Embedding(Cell):
         )
 
     def extend_repr(self) -> str:
-        return f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}"
+        return (
+            f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}, "
+            f"padding_idx={self.padding_idx}, max_norm={self.max_norm}, norm_type={self.norm_type}, "
+            f"scale_grad_by_freq={self.scale_grad_by_freq}, dtype={self.weight.dtype}"
+        )
 
 
 class PReLU(Cell):

@@ -14,6 +14,7 @@ from weft import lazily
 from weft.core.declare import op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
+from weft.errors import NoTensor
 from weft.ops import _views as views
 from weft.ops._rules import numbers, one_axis, promoted, tensor
 from weft.ops._samples import A, B, one
@@ -357,6 +358,8 @@ def block_diag(*inputs: Any) -> Any:
         [[1 0 0]
          [0 2 3]]
     """
+    if any(matrix is None for matrix in inputs):
+        raise NoTensor("block_diag() takes matrices, not None")
     return linalg.block_diag(*promoted(*inputs))
 
 

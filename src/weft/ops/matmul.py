@@ -131,6 +131,9 @@ def mm(input: Any, mat2: Any) -> Any:
         >>> print(mm(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
         [[11.]]
     """
+    for matrix in (input, mat2):
+        if not isinstance(matrix, Tensor):
+            raise NoTensor(f"mm() takes matrices, not {type(matrix).__name__}")
     if input.ndim != 2 or mat2.ndim != 2:
         raise ValueError(f"mm: needs two matrices, not shapes {input.shape} and {mat2.shape}")
     return _product(input, mat2)

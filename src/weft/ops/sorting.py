@@ -137,6 +137,8 @@ def top_k(input_x: Any, k: int, sorted: bool = True) -> Any:
         >>> print(*top_k(Tensor([1.0, 3.0, 2.0]), 2))
         [3. 2.] [1 2]
     """
+    if isinstance(k, bool) or not isinstance(k, int):
+        raise TypeError(f"top_k: k must be an int, not {type(k).__name__}")
     return topk(input_x, k, sorted=sorted)
 
 

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from types import FunctionType
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
 from weft.core.declare import constructor_template
 from weft.core.describing import Described
@@ -23,6 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 _P = ParamSpec("_P")
+_Class = TypeVar("_Class", bound=type[Cell])
 #: given the name of a class, of a parameter and its value: the value to keep, or an error
 Check = Callable[[str, str, Any], Any]
 #: makes an instance of a class from what its constructor was given, by name
@@ -221,7 +222,7 @@ class _Operator:
         return self._made.setdefault(cell, self._make(cell)) if found is None else found
 
 
-def with_operators(**makers: Callable[[Any], Any]) -> Callable[[type], Any]:
+def with_operators(**makers: Callable[[Any], Any]) -> Callable[[_Class], _Class]:
     """Let a layer have operators as attributes, as MindSpore's layers do: classes that derive from it call them.
 
     Args:
@@ -237,7 +238,7 @@ def with_operators(**makers: Callable[[Any], Any]) -> Callable[[type], Any]:
         (1, 2, 1, 1)
     """
 
-    def decorate(cls: Any) -> Any:
+    def decorate(cls: _Class) -> _Class:
         for name, make in makers.items():
             setattr(cls, name, _Operator(make))
         return cls

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.data_settings import settings_of_pipelines  # noqa: F401
 from weft.data.chunks import Columns, after, first_of, flattened, grouped, joined, packed, rows_of
 from weft.data.conversion import numbers_alike, stacked, stacked_alike
 from weft.data.shuffling import drawn_from, shuffled

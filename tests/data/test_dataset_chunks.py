@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.helpers.data_settings import settings_of_pipelines  # noqa: F401
 from weft import data as ds
 from weft.data import workers
 

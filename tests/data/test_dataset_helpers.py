@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.helpers.data_settings import settings_of_pipelines  # noqa: F401
 from weft import data as ds
 from weft.data import debug, text, transforms, utils
 from weft.train.waited import WaitedDSCallback

@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weft
+from tests.helpers.data_settings import settings_of_pipelines  # noqa: F401
 from weft import data as ds
 from weft.data import randomness
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.helpers.data_settings import settings_of_pipelines  # noqa: F401
 from weft import data as ds
 
 

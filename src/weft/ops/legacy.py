@@ -237,7 +237,12 @@ def scalar_cast(input_x: Any, input_y: Any) -> Any:
         >>> import weft
         >>> scalar_cast(2.7, weft.int32)
         2
+
+    Raises:
+        TypeError: it is no number.
     """
+    if isinstance(input_x, str):
+        raise TypeError("scalar_cast: input_x must be a number, not str")
     return dtypes.to_python(input_y)(input_x)
 
 

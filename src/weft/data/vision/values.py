@@ -370,6 +370,7 @@ class HsvToRgb(_Hsv):
     """Red, green and blue of hue, saturation and value."""
 
     def changed(self, first: Any, second: Any, third: Any) -> Sequence[Any]:
+        kind = first.dtype
         hue, saturation, value = (each.astype(np.float64) for each in (first, second, third))
         sixth = (hue * 6.0).astype(np.int64)
         rest = hue * 6.0 - sixth
@@ -380,4 +381,4 @@ class HsvToRgb(_Hsv):
         red = np.choose(which, [value, falling, low, low, rising, value])
         green = np.choose(which, [rising, value, value, falling, low, low])
         blue = np.choose(which, [low, low, rising, value, value, falling])
-        return red, green, blue
+        return red.astype(kind), green.astype(kind), blue.astype(kind)

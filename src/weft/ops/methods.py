@@ -524,8 +524,6 @@ def _method_select(self: Any, *args: Any) -> Any:
     """``x.select(condition, y)``: elements by a condition; ``x.select(axis, index)``: one slice along an axis."""
     if len(args) != 2:
         raise TypeError(f"select() takes a condition and a tensor, or an axis and an index, not {len(args)} arguments")
-            f"select() takes a condition and another tensor, or an axis and an index, not {len(args)} values"
-        )
     first, second = args
     if isinstance(first, Tensor):
         return select.where(first, self, second)

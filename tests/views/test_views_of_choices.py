@@ -175,3 +175,27 @@ def test_a_cell_keeps_the_view_that_it_chose() -> None:
     eager, compiled = Ring(), jit(Ring())
     c = Tensor(0.0)
     assert [compiled(c).item() for _ in range(3)] == [eager(c).item() for _ in range(3)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_kept_tensor_of_another_shape_is_another_graph(mode: str) -> None:
+    class Kept:
+        def __init__(self) -> None:
+            self.items: list[Any] = []
+            self.weight = Tensor([1.0, 2.0])
+
+    def step(kept: Any, x: Any) -> Any:
+        kept.items[-1].add_(1.0)
+        return kept.items[-1] * 2, kept.weight + x
+
+    def history(run: Callable[..., Any]) -> list[Any]:
+        kept, seen = Kept(), []
+        for shape in ((2,), (2, 2), (3,), (2,)):
+            kept.items.append(Tensor(np.ones(shape, np.float32)))
+            kept.weight = Tensor(np.full(shape, len(kept.items), np.float32))
+            result = run(kept, Tensor(1.0))
+            kept.items[-1][0] = 5.0
+            seen.append((found(result), found(kept.items), kept.items[-1].shape))
+        return seen
+
+    assert history(MODES[mode](step)) == history(step)

@@ -483,14 +483,15 @@ class Known(abc.ABC):
                 kind = self.open_sizes.type_of(expression, value, path) if type(value) is Tensor else kind
             if kind.is_open:
                 check = f"{self.name(kind, 'type')}.admits({expression}._type or {expression}.type)"
-                self._guard(f"{expression}.__class__ is {named} and {check}", "type", path, kind, expression)
+                self.add(Guard(f"{expression}.__class__ is {named} and {check}", "type", path, kind, expression))
                 for axis, (size, now) in enumerate(zip(kind.shape, data_of(value).shape, strict=True)):
                     if is_open_size(size):
                         self.numbers.open_size(f"{expression}.shape[{axis}]", size, now, size_path(path, axis))
                 self.leave_open(value, kind)
                 return
         check = f"({expression}._type or {expression}.type) is {self.name(kind, 'type')}"
-        self._guard(f"{expression}.__class__ is {named} and {check}", "type", path, kind, expression)
+        # under every policy: each call reads the tensor that is there, and the graph is for tensors of this type
+        self.add(Guard(f"{expression}.__class__ is {named} and {check}", "type", path, kind, expression))
 
     def _read_object(self, expression: str, value: Any, path: str) -> None:
         """An object of which nobody knows what may be read from it: it stays itself."""

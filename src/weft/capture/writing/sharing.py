@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from weft.core import trace as trace_module
-from weft.core.choice import Choice
 from weft.core.run_number import RunNumber
-from weft.core.sharing import Alternative, Way, member, others_in_group
+from weft.core.sharing import Alternative, Way, kin, member, others_in_group
 from weft.core.tensor import Tensor
 from weft.core.trace import Trace
 from weft.errors import Refusal, Unsupported
@@ -106,12 +105,10 @@ def _alternatives(writer: Writing, trace: Trace, tensor: Tensor) -> list[Alterna
 
 def _leaves(writer: Writing, trace: Trace, base: Tensor) -> bool:
     """Whether a tensor, or a view of it, exists outside of the graph; or one that it may be, or may be a view of."""
-    if writer.is_outside(base) or writer.reached()[id(base)] > 0 or _views_leave(writer, trace, base):
-        return True
-    cases = [one.case for one in trace.alternatives.get(id(base), ())]
-    if type(base) is Choice:
-        cases += base.cases
-    return any(_leaves(writer, trace, case.handle) for case in cases)
+    reached = writer.reached()
+    return any(
+        writer.is_outside(one) or reached[id(one)] > 0 or _views_leave(writer, trace, one) for one in kin(trace, base)
+    )
 
 
 def _views_leave(writer: Writing, trace: Trace, base: Tensor) -> bool:

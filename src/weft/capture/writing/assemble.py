@@ -100,11 +100,16 @@ def assemble(
     elif not tensors:
         body.append(f"outs = run({', '.join(datas)})")
     else:
-        opening, closing = "[]" if donatable else ("(", ",)")
-        body += [f"try: arrays = {opening}{', '.join(datas)}{closing}", "except AttributeError:"]
-        body += [f"    arrays = {opening}{', '.join(looked)}{closing}"]
-        body += ["try: outs = call(arrays)" if donatable else "try: outs = run(*arrays)", "except Exception:"]
-        body += [f"    if not is_put_back(({', '.join(tensors)},), arrays): raise"]
+        # each by a name of its own where nothing takes them over: unpacking a tuple in a call takes longer
+        held = [f"array{i}" for i in range(len(datas))]
+        arrays, call = ("arrays", "call(arrays)") if donatable else (f"({', '.join(held)},)", f"run({', '.join(held)})")
+
+        def read(texts: list[str]) -> str:
+            return f"arrays = [{', '.join(texts)}]" if donatable else "; ".join(map("{} = {}".format, held, texts))
+
+        body += [f"try: {read(datas)}", "except AttributeError:", f"    {read(looked)}"]
+        body += [f"try: outs = {call}", "except Exception:"]
+        body += [f"    if not is_put_back(({', '.join(tensors)},), {arrays}): raise"]
         body += [f"    return entry({', '.join(parameters)})"]
     types_of = {i: value.type for i, value in enumerate(graph.outputs)}
     for position, unless in writer.conditions.items():

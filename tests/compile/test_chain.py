@@ -16,7 +16,6 @@ from weft.compile import chain, executable
 from weft.ir.graph import Graph
 from weft.passes.drop_dead import DropDead
 from weft.passes.position_operands import PositionOperands
-from weft.passes.rewrite import copy_graph
 from weft.passes.share_repeats import ShareRepeats
 
 WIDTH = 6
@@ -51,13 +50,14 @@ def always(monkeypatch: pytest.MonkeyPatch) -> list[Graph]:
     """Share what repeats in every graph, however small; the list has the graphs with calls."""
     with_calls: list[Graph] = []
 
-    def shared(graph: Graph, owned: bool) -> Graph:
-        found = ShareRepeats(least=2, saved=2).apply(graph if owned else copy_graph(graph))
+    def compact(graph: Graph, owned: bool) -> Graph:
+        found = chain.compact(graph, owned)
         if any(node.op is chain.CALL for node in found.nodes):
             with_calls.append(found)
         return found
 
-    monkeypatch.setattr(executable, "shared", shared)
+    monkeypatch.setattr(chain, "_sharing", lambda graph, size: ShareRepeats(least=2, saved=2))
+    monkeypatch.setattr(executable, "compact", compact)
     return with_calls
 
 
@@ -237,7 +237,7 @@ def test_compiled_parts_are_freed_with_the_function(always: list[Graph]) -> None
 def test_steps_of_an_unrolled_loop_share_their_parts(width: int, loops: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """What reads and writes at another position in each step is the same program, and so are gradients of it."""
     if not loops:
-        monkeypatch.setattr(executable, "rolled", lambda graph: graph)
+        monkeypatch.setattr(chain, "RollRepeats", lambda limit: DropDead())
     random = np.random.default_rng(0)
     weight = Parameter(Tensor(random.standard_normal((width, width)).astype(np.float32) / width), name="weight")
     steps = 70
@@ -267,11 +267,7 @@ def test_steps_of_an_unrolled_loop_share_their_parts(width: int, loops: bool, mo
 @pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 300), marks=pytest.mark.slow)])
 def test_random_programs_whose_graphs_all_share(monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
     """Whatever repeats is shared, however small it is."""
-
-    def forced(graph: Graph, owned: bool) -> Graph:
-        graph = PositionOperands(least=2).apply(graph if owned else copy_graph(graph))
-        return ShareRepeats(least=2, saved=1).apply(DropDead().apply(graph))
-
-    monkeypatch.setattr(executable, "shared", forced)
+    monkeypatch.setattr(chain, "PositionOperands", lambda: PositionOperands(least=2))
+    monkeypatch.setattr(chain, "_sharing", lambda graph, size: ShareRepeats(least=2, saved=1))
     findings = {seed: found for seed in seeds if (found := checked(seed, 0)["findings"])}
     assert findings == {}

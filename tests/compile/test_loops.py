@@ -18,13 +18,13 @@ from weft.ir.graph import Graph
 def rolled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Graph]]:
     """The graphs that executables are made of."""
     made: list[Graph] = []
-    plain = executable.rolled
+    plain = executable.compact
 
-    def kept(graph: Graph) -> Graph:
-        made.append(plain(graph))
+    def kept(graph: Graph, owned: bool) -> Graph:
+        made.append(plain(graph, owned))
         return made[-1]
 
-    monkeypatch.setattr(executable, "rolled", kept)
+    monkeypatch.setattr(executable, "compact", kept)
     yield made
     weft.set_context(loop_unroll_limit=64)
 

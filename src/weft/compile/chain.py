@@ -94,38 +94,40 @@ class Parts:
 LARGE: Final = 1000
 
 
-def rolled(graph: Graph) -> Graph:
-    """A graph in which long stretches that repeat are loops, if there are any and the settings let it.
-
-    Args:
-        graph: the graph; it is not changed.
-    """
-    limit = context.get_context("loop_unroll_limit")
-    if limit < 0 or len(graph.nodes) <= limit:
-        return graph
-    found = DropDead().apply(RollRepeats(limit=limit).apply(PositionOperands().apply(copy_graph(graph))))
-    some = len(found.nodes) < len(graph.nodes) or any(node.op is REPEAT for node in found.nodes)
-    if not some:
-        return graph
-    found.notes.update(graph.notes | found.notes)
-    return found
-
-
-def shared(graph: Graph, owned: bool) -> Graph:
-    """A graph in which stretches that repeat are calls, if that was asked for or the graph is large.
+def compact(graph: Graph, owned: bool) -> Graph:
+    """A graph in which long stretches that repeat are loops, and others calls, where settings or the function say so.
 
     Args:
         graph: the graph.
         owned: whether it may be changed.
     """
-    if graph.reuses_blocks:
-        share = ShareRepeats()
-    elif len(graph.nodes) >= LARGE and context.get_context("auto_block_reuse"):
-        share = ShareRepeats(least=16, saved=64)
-    else:
+    limit = context.get_context("loop_unroll_limit")
+    found = graph
+    if 0 <= limit < len(graph.nodes):
+        found = DropDead().apply(RollRepeats(limit=limit).apply(PositionOperands().apply(copy_graph(graph))))
+    share = _sharing(graph, len(found.nodes))
+    if share is not None:
+        if found is graph:
+            found = DropDead().apply(PositionOperands().apply(graph if owned else copy_graph(graph)))
+        found = share.apply(found)
+    elif len(found.nodes) == len(graph.nodes) and not any(node.op is REPEAT for node in found.nodes):
         return graph
-    graph = graph if owned else copy_graph(graph)
-    return share.apply(DropDead().apply(PositionOperands().apply(graph)))
+    found.notes.update(graph.notes | found.notes)
+    return found
+
+
+def _sharing(graph: Graph, size: int) -> ShareRepeats | None:
+    """How stretches of a graph are shared; None if they are not.
+
+    Args:
+        graph: the graph.
+        size: its nodes, where loops are one each.
+    """
+    if graph.reuses_blocks:
+        return ShareRepeats()
+    if size >= LARGE and context.get_context("auto_block_reuse"):
+        return ShareRepeats(least=16, saved=64)
+    return None
 
 
 def _chain(graph: Graph, donated: tuple[int, ...], parts: Parts) -> Callable[..., Any]:

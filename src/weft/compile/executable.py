@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from weft._jax_compat import copied
 from weft.compile.carried import expose, supplied
-from weft.compile.chain import KeptGraph, Parts, fitting, rolled, shared
+from weft.compile.chain import KeptGraph, Parts, compact, fitting
 from weft.compile.compilations import IN_PLACE, RUN, Compilations, compiling
 from weft.compile.host_calls import with_host_calls
 from weft.core.control import CALL, effect_of
@@ -259,8 +259,7 @@ class _Preparation:
         if not self._is_prepared:
             exposed = prepared(exposed, owned=exposed is not given)
             if not self.has_io:
-                exposed = rolled(exposed)
-                exposed = shared(exposed, owned=exposed is not given)
+                exposed = compact(exposed, owned=exposed is not given)
             given.notes.update(exposed.notes)
         return exposed, carried
 

@@ -29,14 +29,15 @@ def hoist(graph: Graph) -> None:
     """Let constants stand first, which stood where they were first needed, then what is computed of parameters alone
     and once: the slice of the input that a micro-batch takes, say, which makes it another than the one before.
     """
-    times = Counter(map(content_of, graph.nodes))
+    contents = list(map(content_of, graph.nodes))
+    times = Counter(contents)
     first: dict[Node, int] = {}
-    for node in graph.nodes:
+    for node, content in zip(graph.nodes, contents, strict=True):
         if node.op is CONSTANT:
             first[node] = 0
             continue
         early = all(value is None or value.node is None or value.node in first for value in node.inputs)
-        if early and effect_of(node) == PURE and times[content_of(node)] == 1:
+        if early and effect_of(node) == PURE and times[content] == 1:
             first[node] = 1
     graph.nodes.sort(key=lambda node: first.get(node, 2))
 

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from weft._jax_compat import to_device
+from weft.compile.overlapping import apart, overlapping
 from weft.compile.straight import Straight
 from weft.core.control import CALL, IF, REPEAT, WHILE, effect_of
 from weft.core.primitive import IO, exact
@@ -78,6 +79,7 @@ def _lower(graph: Graph, callees: dict[int, Lowered]) -> Lowered:
     reals: set[int] = set()
     steps: list[_Step] = []
     traced = _Traced(graph)
+    risky = overlapping(graph)
     for position, node in enumerate(graph.nodes):
         results = tuple([slots[value] for value in node.outputs])
         if node.op is CONSTANT:
@@ -88,7 +90,10 @@ def _lower(graph: Graph, callees: dict[int, Lowered]) -> Lowered:
         operands = tuple([absent if value is None else slots[value] for value in node.inputs])
         if node.op.name in _ARITHMETIC:
             operands = tuple([opaque.setdefault(i, absent + 1 + len(opaque)) if i in reals else i for i in operands])
-        run, many = traced.find(node) or _resolve(node, callees)
+        if node in risky:
+            run, many = apart(node, _resolve(node, callees)[0]), False
+        else:
+            run, many = traced.find(node) or _resolve(node, callees)
         steps.append((run, many, operands, results, tuple(dead.get(position, ()))))
     return _function(graph, steps, outputs, embedded(constants), opaque, absent + 1 + len(opaque))
 

@@ -1,0 +1,204 @@
+"""What several processes compute together as primitives, with their derivatives.
+
+Derivatives are those of the sum of what all processes compute: a process gets the gradients of all that it reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from jax import lax
+from jax import numpy as jnp
+
+from weft.core.dispatch import apply
+from weft.core.tensor import Tensor
+from weft.parallel.exchange import AXIS, Exchange
+from weft.parallel.processes import processes
+
+__all__ = ["ReduceOp"]
+
+
+class ReduceOp:
+    """How values of processes become one.
+
+    Example:
+        >>> ReduceOp.SUM
+        'sum'
+    """
+
+    SUM: Final = "sum"
+    MAX: Final = "max"
+    MIN: Final = "min"
+    PROD: Final = "prod"
+    AVG: Final = "avg"
+
+
+#: all of them
+REDUCTIONS: Final = (ReduceOp.SUM, ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PROD, ReduceOp.AVG)
+
+
+def _reduced(x: Any, op: str, ranks: tuple[int, ...]) -> Any:
+    if op == ReduceOp.MAX or (op == ReduceOp.SUM and x.dtype == bool):
+        return lax.pmax(x, AXIS)
+    if op == ReduceOp.MIN or (op == ReduceOp.PROD and x.dtype == bool):
+        return lax.pmin(x, AXIS)
+    if op == ReduceOp.PROD:
+        return jnp.prod(lax.all_gather(x, AXIS), axis=0, dtype=x.dtype)
+    total = lax.psum(x, AXIS)
+    return (total / len(ranks) if op == ReduceOp.AVG else total).astype(x.dtype)
+
+
+def _all_reduce(x: Any, *, op: str, ranks: tuple[int, ...]) -> Any:
+    return _reduced(x, op, ranks)
+
+
+def _reduce(x: Any, *, op: str, root: int, ranks: tuple[int, ...]) -> Any:
+    return jnp.where(lax.axis_index(AXIS) == root, _reduced(x, op, ranks), x)
+
+
+def _all_gather(x: Any, *, ranks: tuple[int, ...]) -> Any:
+    del ranks
+    return lax.all_gather(x, AXIS, tiled=True)
+
+
+def _reduce_scatter(x: Any, *, op: str, ranks: tuple[int, ...]) -> Any:
+    if op == ReduceOp.SUM and x.dtype != bool:
+        return lax.psum_scatter(x, AXIS, tiled=True)
+    rows = x.shape[0] // len(ranks)
+    return lax.dynamic_slice_in_dim(_reduced(x, op, ranks), lax.axis_index(AXIS) * rows, rows)
+
+
+def _gather(x: Any, *, root: int, ranks: tuple[int, ...]) -> Any:
+    every = lax.all_gather(x, AXIS, tiled=True)
+    del ranks
+    return jnp.where(lax.axis_index(AXIS) == root, every, jnp.zeros_like(every))
+
+
+def _scatter(x: Any, *, root: int, ranks: tuple[int, ...]) -> Any:
+    parts = lax.all_to_all(x, AXIS, 0, 0, tiled=True)
+    rows = x.shape[0] // len(ranks)
+    return parts[root * rows : (root + 1) * rows]
+
+
+def _all_to_all(x: Any, *, split: int, concat: int, ranks: tuple[int, ...]) -> Any:
+    del ranks
+    return lax.all_to_all(x, AXIS, split, concat, tiled=True)
+
+
+def _broadcast(x: Any, *, root: int, ranks: tuple[int, ...]) -> Any:
+    del ranks
+    if jnp.iscomplexobj(x):
+        return lax.complex(_from_root(x.real, root), _from_root(x.imag, root))
+    return _from_root(x, root)
+
+
+def _from_root(x: Any, root: int) -> Any:
+    """The bits of one process, exactly: those of the others are left out of a sum of integers."""
+    bits = x.astype(np.uint8) if x.dtype == bool else lax.bitcast_convert_type(x, np.dtype(f"u{x.dtype.itemsize}"))
+    found = lax.psum(jnp.where(lax.axis_index(AXIS) == root, bits, jnp.zeros_like(bits)), AXIS)
+    return found.astype(bool) if x.dtype == bool else lax.bitcast_convert_type(found, x.dtype)
+
+
+def _transfer(x: Any, *, ranks: tuple[int, ...]) -> Any:
+    del ranks
+    return jnp.where(lax.axis_index(AXIS) == 0, x, lax.ppermute(x, AXIS, [(0, 1)]))
+
+
+def _barrier(x: Any, *, ranks: tuple[int, ...]) -> Any:
+    del ranks
+    return lax.psum(x, AXIS)
+
+
+def _all_reduce_rule(x: Tensor, out: Tensor, dout: Tensor, *, op: str, ranks: tuple[int, ...]) -> tuple[Any]:
+    total = apply(ALL_REDUCE, (dout,), (ReduceOp.SUM, ranks))
+    return (_through(x, out, total, op, ranks),)
+
+
+def _through(x: Tensor, out: Tensor, total: Tensor, op: str, ranks: tuple[int, ...]) -> Any:
+    """The gradient of one operand of a reduction from that of its result, summed over processes."""
+    if op == ReduceOp.SUM:
+        return total
+    if op == ReduceOp.AVG:
+        return total / len(ranks)
+    if op == ReduceOp.PROD:
+        return total * _others(x, ranks)
+    chosen = (x == out).astype(x.dtype)
+    return total * chosen / apply(ALL_REDUCE, (chosen,), (ReduceOp.SUM, ranks))
+
+
+def _others(x: Tensor, ranks: tuple[int, ...]) -> Tensor:
+    """The product of the tensors of all other processes."""
+    every = apply(ALL_GATHER, (x.reshape(1, *x.shape),), (ranks,))
+    here = ranks.index(processes().rank)
+    found = None
+    for i in range(len(ranks)):
+        if i != here:
+            found = every[i] if found is None else found * every[i]
+    assert found is not None
+    return found
+
+
+def _reduce_rule(x: Tensor, out: Tensor, dout: Tensor, *, op: str, root: int, ranks: tuple[int, ...]) -> tuple[Any]:
+    at_root = apply(BROADCAST, (dout,), (root, ranks))
+    whole = apply(BROADCAST, (out,), (root, ranks))
+    gradient = _through(x, whole, at_root, op, ranks)
+    return (gradient if ranks[root] == processes().rank else gradient + dout,)
+
+
+def _all_gather_rule(x: Tensor, out: Tensor, dout: Tensor, *, ranks: tuple[int, ...]) -> tuple[Any]:
+    del x, out
+    return (apply(REDUCE_SCATTER, (dout,), (ReduceOp.SUM, ranks)),)
+
+
+def _reduce_scatter_rule(x: Tensor, out: Tensor, dout: Tensor, *, op: str, ranks: tuple[int, ...]) -> tuple[Any]:
+    every = apply(ALL_GATHER, (dout,), (ranks,))
+    whole = out if op in (ReduceOp.SUM, ReduceOp.AVG, ReduceOp.PROD) else apply(ALL_GATHER, (out,), (ranks,))
+    return (_through(x, whole, every, op, ranks),)
+
+
+def _gather_rule(x: Tensor, out: Tensor, dout: Tensor, *, root: int, ranks: tuple[int, ...]) -> tuple[Any]:
+    del x, out
+    return (apply(SCATTER, (dout,), (root, ranks)),)
+
+
+def _scatter_rule(x: Tensor, out: Tensor, dout: Tensor, *, root: int, ranks: tuple[int, ...]) -> tuple[Any]:
+    del x, out
+    return (apply(GATHER, (dout,), (root, ranks)),)
+
+
+def _all_to_all_rule(
+    x: Tensor, out: Tensor, dout: Tensor, *, split: int, concat: int, ranks: tuple[int, ...]
+) -> tuple[Any]:
+    del x, out
+    return (apply(ALL_TO_ALL, (dout,), (concat, split, ranks)),)
+
+
+def _broadcast_rule(x: Tensor, out: Tensor, dout: Tensor, *, root: int, ranks: tuple[int, ...]) -> tuple[Any]:
+    del x, out
+    total = apply(ALL_REDUCE, (dout,), (ReduceOp.SUM, ranks))
+    return (total if ranks[root] == processes().rank else total * 0,)
+
+
+def _transfer_rule(x: Tensor, out: Tensor, dout: Tensor, *, ranks: tuple[int, ...]) -> tuple[Any]:
+    del x, out
+    sends = ranks[0] == processes().rank
+    back = apply(TRANSFER, (dout * 0 if sends else dout,), (ranks[::-1],))
+    return (dout + back if sends else dout * 0,)
+
+
+def _exchange(name: str, implementation: Callable[..., Any], rule: Any, *attributes: str) -> Exchange:
+    return Exchange(f"{name}Across", implementation, attr_names=(*attributes, "ranks"), derivative=rule)
+
+
+ALL_REDUCE: Final = _exchange("AllReduce", _all_reduce, _all_reduce_rule, "op")
+REDUCE: Final = _exchange("Reduce", _reduce, _reduce_rule, "op", "root")
+ALL_GATHER: Final = _exchange("AllGather", _all_gather, _all_gather_rule)
+REDUCE_SCATTER: Final = _exchange("ReduceScatter", _reduce_scatter, _reduce_scatter_rule, "op")
+GATHER: Final = _exchange("CollectiveGather", _gather, _gather_rule, "root")
+SCATTER: Final = _exchange("CollectiveScatter", _scatter, _scatter_rule, "root")
+ALL_TO_ALL: Final = _exchange("AlltoAll", _all_to_all, _all_to_all_rule, "split", "concat")
+BROADCAST: Final = _exchange("Broadcast", _broadcast, _broadcast_rule, "root")
+TRANSFER: Final = _exchange("Transfer", _transfer, _transfer_rule)
+BARRIER: Final = _exchange("Barrier", _barrier, None)

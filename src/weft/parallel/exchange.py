@@ -1,0 +1,125 @@
+"""What several processes compute together: an operation that each runs on its own arrays and that exchanges them.
+
+It is one XLA program over the devices of a group, one of each process. All come to it with the same operation, types and
+attributes, which is made sure of before each run (see `weft.parallel.attendance`).
+"""
+
+from __future__ import annotations
+
+import functools
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import jax
+import numpy as np
+from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
+
+from weft.core.primitive import ACROSS, Primitive
+from weft.parallel.processes import processes
+
+#: the axis of devices that the implementations of exchanges name
+AXIS: Final = "ranks"
+
+
+def over(function: Callable[..., Any], mesh: Any) -> Callable[..., Any]:
+    """A function of the arrays of one process as one over a mesh, each of whose devices has arrays of its own."""
+    return jax.shard_map(function, mesh=mesh, in_specs=PartitionSpec(), out_specs=PartitionSpec(), check_vma=False)
+
+
+@functools.cache
+def _mesh(group: tuple[int, ...]) -> Mesh:
+    first = {device.process_index: device for device in reversed(jax.devices())}
+    return Mesh(np.array([first[rank] for rank in group]), (AXIS,))
+
+
+class Exchange(Primitive):
+    """An operation of all processes of a group.
+
+    Its implementation names the axis `AXIS` of `jax.lax`'s collectives, and its last attribute is the group, the ranks
+    that take part. All come with operands of the same types.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str, implementation: Callable[..., Any], **traits: Any) -> None:
+        super().__init__(name, implementation, effect=ACROSS, **traits)
+
+    def executable(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
+        key = self.key(attrs)
+        found = self.executables.get(key)
+        if found is None:
+            found = self.executables[self._checked_key(attrs)] = Together(self, attrs)
+        return found
+
+    def _ask_jax(self, attrs: tuple[Any, ...], inputs: tuple[Any, ...]) -> Any:
+        mesh = AbstractMesh((len(attrs[-1]),), (AXIS,))
+        shaped = Primitive(
+            self.name, over(self.bound(attrs), mesh), multiple=self.multiple, register=False
+        )  # its attributes are bound already
+        return shaped._ask_jax((), inputs)
+
+
+class Together:
+    """An exchange with its attributes, as a function of the arrays of this process.
+
+    Args:
+        primitive: the exchange.
+        attrs: its attributes.
+    """
+
+    def __init__(self, primitive: Exchange, attrs: tuple[Any, ...]) -> None:
+        self.primitive, self.attrs = primitive, attrs
+        self.group: tuple[int, ...] = attrs[-1]
+        self._compiled: Callable[..., Any] | None = None
+
+    def __call__(self, *arrays: Any) -> Any:
+        attendance = processes().attendance
+        assert attendance is not None
+        attendance.meet(self.group, self._said(arrays))
+        mesh = _mesh(self.group)
+        if self._compiled is None:
+            self._compiled = jax.jit(over(self.primitive.bound(self.attrs), mesh))
+        results: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        _worker().put((functools.partial(_run, self._compiled, arrays, NamedSharding(mesh, PartitionSpec())), results))
+        value, error = attendance.wait(results)
+        if error is not None:
+            attendance.declare(f"{self.primitive.name} failed on rank {attendance.rank}: {error}")
+            attendance.raise_fault()
+        return value
+
+    def _said(self, arrays: Sequence[Any]) -> str:
+        types = ", ".join(f"{array.dtype}{list(array.shape)}" for array in arrays)
+        named = zip(self.primitive.attr_names[:-1], self.attrs[:-1], strict=True)
+        return f"{self.primitive.name}({types})" + "".join(f" {name}={value}" for name, value in named)
+
+    def clear_cache(self) -> None:
+        """Drop what was compiled."""
+        self._compiled = None
+
+    def _cache_size(self) -> int:
+        return int(self._compiled is not None)
+
+
+def _run(function: Callable[..., Any], arrays: Sequence[Any], sharding: Any) -> Any:
+    everywhere = [jax.make_array_from_single_device_arrays(x.shape, sharding, [x]) for x in arrays]
+    return jax.tree.map(lambda result: jax.block_until_ready(result.addressable_data(0)), function(*everywhere))
+
+
+@functools.cache
+def _worker() -> queue.SimpleQueue[Any]:
+    """A thread for what may wait for other processes, so that the thread that asks for it can be told of a fault."""
+    jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def work() -> None:
+        while True:
+            job, results = jobs.get()
+            try:
+                found = job(), None
+            except BaseException as error:
+                found = None, error
+            results.put(found)
+
+    threading.Thread(target=work, name="weft-exchange", daemon=True).start()
+    return jobs

@@ -1,7 +1,7 @@
 """Writes that XLA would do in place while it still reads what they overwrite.
 
 XLA for CPUs writes a box of an array in place where it can, and computes what is written in the same loop. It sees that
-the loop reads the array elsewhere, but not through a reshape: ``v = x.reshape(-1); v[4:] = v[:-4]`` gives rows that were
+the loop reads the array elsewhere, but not through a reshape: ``v = x.reshape(-1); v[4:] = v[:-4]`` gives rows that are
 written already (jaxlib 0.10.2). What may be read so is written into zeros first, and chosen from there.
 """
 

@@ -300,5 +300,3 @@ def _on_abort(attendance: Attendance, address: str) -> None:
     handler = ctypes.CFUNCTYPE(None, ctypes.c_int)(handle)
     _handlers.append(handler)
     ctypes.CDLL(None).signal(int(signal.SIGABRT), handler)
-
-

@@ -18,7 +18,6 @@ import threading
 import time
 import types
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any, Final, TextIO
 
 from weft.core.tracebacks import WEFT

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from weft import dtypes
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator, operator_class
 from weft.core.tensor import Tensor
 from weft.ops.activation import softmax
 from weft.ops.create import arange, zeros
@@ -366,7 +366,8 @@ def flash_attention_score(
     return _attention("flash_attention_score", *given, actual_seq_kvlen, *settings)[1]
 
 
-def _flash_attention_operator(
+@as_operator
+def FlashAttentionScore(
     query: Any,
     key: Any,
     value: Any,
@@ -379,13 +380,13 @@ def _flash_attention_operator(
     actual_seq_kvlen: Any = None,
     *,
     head_num: int,
-    keep_prob: float,
-    scale_value: float,
-    pre_tokens: int,
-    next_tokens: int,
-    inner_precise: int,
-    input_layout: str,
-    sparse_mode: int,
+    keep_prob: float = 1.0,
+    scale_value: float = 1.0,
+    pre_tokens: int = 2147483647,
+    next_tokens: int = 2147483647,
+    inner_precise: int = 0,
+    input_layout: str = "BSH",
+    sparse_mode: int = 0,
 ) -> Any:
     """`flash_attention_score` with the largest scores and the sums of their exponentials.
 
@@ -404,15 +405,8 @@ def _flash_attention_operator(
     return (*facts, zeros((), query.dtype), out)
 
 
-operator_class(
-    "FlashAttentionScore",
-    _flash_attention_operator,
-    "head_num, keep_prob=1.0, scale_value=1.0, pre_tokens=2147483647, next_tokens=2147483647, inner_precise=0, "
-    "input_layout='BSH', sparse_mode=0",
-)
-
-
-def _prompt_operator(
+@as_operator
+def PromptFlashAttention(
     query: Any,
     key: Any,
     value: Any,
@@ -426,14 +420,14 @@ def _prompt_operator(
     quant_scale2: Any = None,
     quant_offset2: Any = None,
     *,
-    num_heads: int,
-    scale_value: float,
-    pre_tokens: int,
-    next_tokens: int,
-    input_layout: str,
-    num_key_value_heads: int,
-    sparse_mode: int,
-    inner_precise: int,
+    num_heads: int = 1,
+    scale_value: float = 1.0,
+    pre_tokens: int = 2147483647,
+    next_tokens: int = 0,
+    input_layout: str = "BSH",
+    num_key_value_heads: int = 0,
+    sparse_mode: int = 0,
+    inner_precise: int = 1,
 ) -> Any:
     """Attention of a whole prompt, see `flash_attention_score`; keys beyond the length of a sequence are not seen.
 
@@ -466,14 +460,6 @@ def _prompt_operator(
     return _from_heads(out, input_layout)
 
 
-operator_class(
-    "PromptFlashAttention",
-    _prompt_operator,
-    "num_heads=1, scale_value=1.0, pre_tokens=2147483647, next_tokens=0, input_layout='BSH', num_key_value_heads=0, "
-    "sparse_mode=0, inner_precise=1",
-)
-
-
 # -- caches of keys and values in blocks ---------------------------------------------------------------------------
 
 
@@ -486,7 +472,8 @@ def _stored(cache: Tensor, rows: Tensor, slots: Tensor) -> None:
     assign(cache, flat[:count].reshape(cache.shape))
 
 
-def _store_operator(
+@as_operator
+def ReshapeAndCache(
     key: Any, value: Any = None, key_cache: Any = None, value_cache: Any = None, slot_mapping: Any = None
 ) -> Any:
     """Write keys and values of tokens into caches of blocks.
@@ -510,9 +497,6 @@ def _store_operator(
     if value is not None:
         _stored(value_cache, value, slots)
     return key
-
-
-operator_class("ReshapeAndCache", _store_operator)
 
 
 def _paged_operator(

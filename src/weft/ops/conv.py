@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import freeze, operator_class
+from weft.core.declare import as_operator, freeze, operator_class
 from weft.core.describing import described
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
@@ -436,19 +436,20 @@ def conv_transpose1d(
     )
 
 
-def _conv2d_operator(
+@as_operator
+def Conv2D(
     x: Tensor,
     weight: Tensor,
     *,
     out_channel: int,
     kernel_size: Any,
-    mode: int,
-    pad_mode: str,
-    pad: Any,
-    stride: Any,
-    dilation: Any,
-    group: int,
-    data_format: str,
+    mode: int = 1,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+    data_format: str = "NCHW",
 ) -> Tensor:
     """Convolve over two dimensions: ``Conv2D(out_channel, kernel_size)(x, weight)``."""
     _check_weight("Conv2D", weight, 0, out_channel, kernel_size, mode)
@@ -493,19 +494,20 @@ def _conv2d_transpose_operator(
     )
 
 
-def _conv3d_operator(
+@as_operator
+def Conv3D(
     x: Tensor,
     weight: Tensor,
     *,
     out_channel: int,
     kernel_size: Any,
-    mode: int,
-    pad_mode: str,
-    pad: Any,
-    stride: Any,
-    dilation: Any,
-    group: int,
-    data_format: str,
+    mode: int = 1,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+    data_format: str = "NCDHW",
 ) -> Tensor:
     """Convolve over three dimensions: ``Conv3D(out_channel, kernel_size)(x, weight)``."""
     return convolve("Conv3D", 3, x, weight, None, stride, pad_mode, pad, dilation, group)
@@ -534,21 +536,22 @@ def conv3d_transpose(
     )
 
 
-def _conv3d_transpose_operator(
+@as_operator
+def Conv3DTranspose(
     dout: Tensor,
     weight: Tensor,
     *,
     in_channel: int,
     out_channel: int,
     kernel_size: Any,
-    mode: int,
-    pad_mode: str,
-    pad: Any,
-    stride: Any,
-    dilation: Any,
-    group: int,
-    output_padding: Any,
-    data_format: str,
+    mode: int = 1,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+    output_padding: Any = 0,
+    data_format: str = "NCDHW",
 ) -> Tensor:
     """The input gradient of a convolution over three dimensions: ``Conv3DTranspose(...)(dout, weight)``."""
     name = "Conv3DTranspose"
@@ -563,14 +566,6 @@ def _conv3d_transpose_operator(
     return _conv_transpose(name, 3, dout, weight, None, stride, pad_mode, pad, output_padding, group, dilation)
 
 
-_CONV = "mode=1, pad_mode='valid', pad=0, stride=1, dilation=1, group=1"
 _TRANSPOSE = "pad_mode='valid', pad=0, pad_list=None, mode=1, stride=1, dilation=1, group=1, data_format='NCHW'"
-operator_class("Conv2D", _conv2d_operator, f"out_channel, kernel_size, {_CONV}, data_format='NCHW'")
-operator_class("Conv3D", _conv3d_operator, f"out_channel, kernel_size, {_CONV}, data_format='NCDHW'")
 operator_class("Conv2DTranspose", _conv2d_transpose_operator, f"out_channel, kernel_size, {_TRANSPOSE}")
 operator_class("Conv2DBackpropInput", _conv2d_transpose_operator, f"out_channel, kernel_size, {_TRANSPOSE}")
-operator_class(
-    "Conv3DTranspose",
-    _conv3d_transpose_operator,
-    f"in_channel, out_channel, kernel_size, {_CONV}, output_padding=0, data_format='NCDHW'",
-)

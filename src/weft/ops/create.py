@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Sample
 from weft.core.run_number import whole
@@ -130,7 +130,8 @@ def fills(x: Any, value: Any) -> Any:
     return full(x.shape, value, dtype=x.dtype)
 
 
-def _fill_v2(shape: Any, value: Any) -> Any:
+@as_operator
+def FillV2(shape: Any, value: Any) -> Any:
     """A tensor of one number, with its element type."""
     return full(shape, value)
 
@@ -551,7 +552,6 @@ operator_class("ZerosLike", zeros_like)
 operator_class("OnesLike", ones_like)
 operator_class("Fill", fill)
 operator_class("Fills", fills)
-operator_class("FillV2", _fill_v2)
 operator_class("FullLike", full_like)
 operator_class("LinSpace", linspace)
 operator_class("Range", range, "maxlen=1000000")

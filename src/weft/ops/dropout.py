@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import freeze, operator_class
+from weft.core.declare import as_operator, freeze, operator_class
 from weft.core.describing import told
 from weft.core.dispatch import apply
 from weft.core.primitive import RANDOM, Primitive, Sample
@@ -133,7 +133,8 @@ _BY_BITS = Primitive(
 )
 
 
-def _mask_operator(shape: Any, keep_prob: Any, *, Seed0: int, Seed1: int) -> Tensor:
+@as_operator
+def DropoutGenMask(shape: Any, keep_prob: Any, *, Seed0: int = 0, Seed1: int = 0) -> Tensor:
     """Bits that tell which elements stay: ``DropoutGenMask()(shape, keep_prob)``, for `DropoutDoMask`.
 
     Its length is the number of elements, rounded up to 128 bits.
@@ -153,20 +154,17 @@ def dropout_by_bits(input_x: Tensor, mask: Tensor, keep_prob: Any) -> Tensor:
     return apply(_BY_BITS, (input_x, mask, tensor(keep_prob)))
 
 
-operator_class("DropoutGenMask", _mask_operator, "Seed0=0, Seed1=0")
 operator_class("DropoutDoMask", dropout_by_bits)
 
 
-def _dropout_operator(x: Tensor, *, keep_prob: float, Seed0: int, Seed1: int) -> Any:
+@as_operator
+def Dropout(x: Tensor, *, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> Any:
     """Zero elements at random: ``Dropout(keep_prob)(x)`` returns the output and the mask."""
     if not 0 < keep_prob <= 1:
         raise ValueError(f"Dropout: keep_prob must be in (0, 1], not {keep_prob}")
     key = Tensor(np.array([Seed0, Seed1], np.uint32)) if Seed0 or Seed1 else draw_key()
     out, mask = apply(DROPOUT, (x, key), (1.0 - float(keep_prob), x.ndim))
     return out, mask.astype(x.dtype)
-
-
-operator_class("Dropout", _dropout_operator, "keep_prob=0.5, Seed0=0, Seed1=0")
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator
 from weft.core.tensor import Tensor
 from weft.ops.host import host_call
 
@@ -61,9 +61,7 @@ def tensordump(file_name: str, tensor: Any, mode: str = "out") -> None:
     host_call(_write, file_name, mode, tensor)
 
 
-def _dump_operator(file: str, input_x: Any, *, input_output: str) -> None:
+@as_operator
+def TensorDump(file: str, input_x: Any, *, input_output: str = "out") -> None:
     """Write a tensor into a file, see `tensordump`."""
     tensordump(file, input_x, input_output)
-
-
-operator_class("TensorDump", _dump_operator, "input_output='out'")

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops.create import zeros
@@ -225,7 +225,8 @@ def _grouped(
     return tuple(found)
 
 
-def _grouped_operator(
+@as_operator
+def GroupedMatmul(
     x: Any,
     weight: Any,
     bias: Any = None,
@@ -235,10 +236,10 @@ def _grouped_operator(
     antiquant_offset: Any = None,
     group_list: Any = None,
     *,
-    split_item: int,
-    group_type: int,
-    transpose_a: bool,
-    transpose_b: bool,
+    split_item: int = 0,
+    group_type: int = -1,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
 ) -> Any:
     """Products of several matrices, or of groups of the rows of one.
 
@@ -257,9 +258,6 @@ def _grouped_operator(
     """
     given = (x, weight, bias, scale, offset, antiquant_scale, antiquant_offset, group_list, split_item, group_type)
     return _grouped("GroupedMatmul", *given, False, (bool(transpose_a), bool(transpose_b)))
-
-
-operator_class("GroupedMatmul", _grouped_operator, "split_item=0, group_type=-1, transpose_a=False, transpose_b=False")
 
 
 def grouped_matmul_v4(

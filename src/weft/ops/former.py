@@ -11,7 +11,7 @@ import weft.ops.matmul as matmul
 import weft.ops.padding as padding
 import weft.ops.shape as shapes
 from weft import dtypes
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator, operator_class
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
 from weft.ops import activation, compare, create, cumulative, joining, math, pool, random
@@ -266,11 +266,11 @@ def format_cast(input: Any, acl_format: int) -> Any:
     return _a_tensor("format_cast", input)
 
 
-def _shape_operator(x: Any, *, dtype: Any) -> Any:
+@as_operator
+def DynamicShape(x: Any, *, dtype: Any = 9) -> Any:
     """Dimensions of a tensor as an int64 tensor, see `dyn_shape`."""
     del dtype
     return dyn_shape(_a_tensor("DynamicShape", x))
 
 
-operator_class("DynamicShape", _shape_operator, "dtype=9")
 operator_class("MoveTo", move_to)

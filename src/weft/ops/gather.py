@@ -11,7 +11,7 @@ import numpy as np
 from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.conversion import converted
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
 from weft.core.describing import told
 from weft.core.primitive import Sample
 from weft.core.run_number import shown
@@ -711,12 +711,14 @@ unsorted_segment_min = _of_segments("min", "min", "Smallest row elements of each
 unsorted_segment_prod = _of_segments("prod", "mul", "Product of the rows of each segment.", "[3 2]")
 
 
-def _scatter_elements_operator(data: Any, indices: Any, updates: Any, axis: int = 0, reduction: str = "none") -> Any:
+@as_operator
+def TensorScatterElements(data: Any, indices: Any, updates: Any, *, axis: int = 0, reduction: str = "none") -> Any:
     """Write one element for each position of an integer tensor, along an axis."""
     return tensor_scatter_elements(data, indices, updates, axis, reduction)
 
 
-def _index_add_operator(x: Any, indices: Any, y: Any, axis: int) -> Any:
+@as_operator
+def IndexAdd(x: Any, indices: Any, y: Any, *, axis: int) -> Any:
     """Add slices along an axis."""
     return index_add(x, indices, y, axis)
 
@@ -726,8 +728,6 @@ operator_class("GatherV2", gather)
 operator_class("SparseGatherV2", gather)
 operator_class("GatherD", gather_d)
 operator_class("ScatterNd", scatter_nd)
-operator_class("TensorScatterElements", _scatter_elements_operator, 'axis=0, reduction="none"')
-operator_class("IndexAdd", _index_add_operator, "axis")
 operator_class("IndexFill", index_fill)
 operator_class("InplaceAdd", inplace_add, "indices")
 operator_class("InplaceSub", inplace_sub, "indices")

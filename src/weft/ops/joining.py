@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from weft import lazily
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.errors import NoTensor
@@ -140,7 +140,8 @@ def split(tensor: Any, split_size_or_sections: Any, axis: int = 0) -> Any:
     return _split(tensor, sizes, axis)
 
 
-def _split_equally(input_x: Any, axis: int = 0, output_num: int = 1) -> Any:
+@as_operator
+def Split(input_x: Any, *, axis: int = 0, output_num: int = 1) -> Any:
     """Cut a tensor into equal pieces along an axis."""
     axis = one_axis("Split", axis, input_x.ndim)
     if output_num < 1 or input_x.shape[axis] % output_num:
@@ -500,7 +501,6 @@ _slice_object = type(np.s_[:])
 cat = concat
 
 operator_class("Concat", concat, "axis=0")
-operator_class("Split", _split_equally, "axis=0, output_num=1")
 operator_class("Stack", stack, "axis=0")
 operator_class("Pack", stack, "axis=0")
 operator_class("Unstack", _unstack_operator, "axis=0, num=None")

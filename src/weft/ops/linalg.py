@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from weft import dtypes, lazily
-from weft.core.declare import freeze, op, operator_class
+from weft.core.declare import as_operator, freeze, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._kinks import vector_norm as norm_of
@@ -440,15 +440,13 @@ matrix_inverse = inverse
 operator_class("Trace", trace)
 
 
-def _svd_operator(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+@as_operator
+def Svd(input: Any, *, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """Singular value decomposition: ``Svd(full_matrices, compute_uv)(x)``: values, left and right vectors; without
     `compute_uv` a zero instead of either vectors.
     """
     found = svd(input, full_matrices, compute_uv)
     return found if compute_uv else (found, *(Tensor(np.zeros(1, found.dtype.np_dtype)) for _ in range(2)))
-
-
-operator_class("Svd", _svd_operator, "full_matrices=False, compute_uv=True")
 
 
 @op(
@@ -464,7 +462,8 @@ def _norm_of_order(x: Any, *, axes: tuple[int, ...], p: int, keep_dims: bool, ep
     return jnp.maximum(norm_of(x, p, axes, keep_dims), jnp.asarray(epsilon, x.dtype))
 
 
-def _lp_norm_operator(input: Tensor, *, axis: Any, p: int, keep_dims: bool, epsilon: float) -> Tensor:
+@as_operator
+def LpNorm(input: Tensor, *, axis: Any, p: int = 2, keep_dims: bool = False, epsilon: float = 1e-12) -> Tensor:
     """The norm of order `p` over axes: ``LpNorm(axis, p, keep_dims, epsilon)(x)``; it is at least `epsilon`."""
     if isinstance(p, bool) or not isinstance(p, int):
         raise TypeError(f"LpNorm: p must be an int, not {type(p).__name__}")
@@ -473,9 +472,6 @@ def _lp_norm_operator(input: Tensor, *, axis: Any, p: int, keep_dims: bool, epsi
     if input.dtype not in (dtypes.float16, dtypes.float32):
         raise TypeError(f"LpNorm: the input must be float16 or float32, not {input.dtype}")
     return _norm_of_order(input, all_axes("LpNorm", freeze(axis), input.ndim), p, keep_dims, float(epsilon))
-
-
-operator_class("LpNorm", _lp_norm_operator, "axis, p=2, keep_dims=False, epsilon=1e-12")
 
 
 @op(

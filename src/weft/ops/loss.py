@@ -11,7 +11,7 @@ import numpy as np
 from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.conversion import converted
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.run_number import shown
@@ -323,13 +323,13 @@ _NLL = Primitive(
 )
 
 
-def _nll_operator(logits: Tensor, labels: Tensor, weight: Tensor, *, reduction: str, ignore_index: int) -> Any:
+@as_operator
+def NLLLoss(
+    logits: Tensor, labels: Tensor, weight: Tensor, *, reduction: str = "mean", ignore_index: int = -100
+) -> Any:
     """Negative log-likelihood and the weights' sum: ``NLLLoss(reduction)(logits, labels, weight)``."""
     _class_bounds("NLLLoss", logits, labels, ignore_index)
     return apply(_NLL, (logits, labels, weight), (reduction, ignore_index))
-
-
-operator_class("NLLLoss", _nll_operator, "reduction='mean', ignore_index=-100")
 
 
 def _cross_entropy_samples() -> list[Sample]:
@@ -505,16 +505,14 @@ def softmax_cross_entropy_with_logits(logits: Any, labels: Any) -> Any:
     return loss, jax.nn.softmax(logits, axis=-1) - labels
 
 
-def _sparse_operator(logits: Tensor, labels: Tensor, *, is_grad: bool) -> Tensor:
+@as_operator
+def SparseSoftmaxCrossEntropyWithLogits(logits: Tensor, labels: Tensor, *, is_grad: bool = False) -> Tensor:
     """Mean cross entropy with class indices, or its gradient: ``SparseSoftmaxCrossEntropyWithLogits(is_grad)``."""
     if not is_grad:
         return cross_entropy(logits, labels)
     settings = (-100, "mean")
     _class_bounds("SparseSoftmaxCrossEntropyWithLogits", logits, labels, -100)
     return apply(_CROSS_ENTROPY_GRAD, (logits, labels, Tensor(1.0, logits.dtype)), settings)
-
-
-operator_class("SparseSoftmaxCrossEntropyWithLogits", _sparse_operator, "is_grad=False")
 
 
 @op("SigmoidCrossEntropyWithLogits", samples=[Sample((_A, _P))])

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
@@ -108,7 +108,8 @@ def matmul(input: Any, other: Any) -> Any:
     return squeeze(result, -1 if right == 1 else -2) if left == 1 else result
 
 
-def _matrix_product(x: Any, y: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:
+@as_operator
+def MatMul(x: Any, y: Any, *, transpose_a: bool = False, transpose_b: bool = False) -> Any:
     """Product of two matrices, either of them transposed first."""
     if len(x.shape) != 2 or len(y.shape) != 2:
         raise ValueError(
@@ -117,7 +118,8 @@ def _matrix_product(x: Any, y: Any, transpose_a: bool = False, transpose_b: bool
     return _product(x, y, transpose_a, transpose_b)
 
 
-def _batch_product(x: Any, y: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:
+@as_operator
+def BatchMatMul(x: Any, y: Any, *, transpose_a: bool = False, transpose_b: bool = False) -> Any:
     """Products of batches of matrices, either of them transposed first."""
     if len(x.shape) < 2 or len(y.shape) < 2:
         raise ValueError(f"BatchMatMul: needs at least 2 dimensions, not shapes {x.shape} and {y.shape}")
@@ -346,7 +348,8 @@ def einsum(equation: str, *operands: Any) -> Any:
     return _einsum(*operands, equation=equation)
 
 
-def _einsum_operator(operands: Any, equation: str) -> Any:
+@as_operator
+def Einsum(operands: Any, *, equation: str) -> Any:
     """Sum of products by index names."""
     return _einsum(*operands, equation=equation)
 
@@ -458,8 +461,5 @@ def _rmatmul_method(self: Tensor, other: Any) -> Any:
 Tensor.__matmul__ = _matmul_method  # type: ignore[method-assign]
 Tensor.__rmatmul__ = _rmatmul_method  # type: ignore[method-assign]
 
-operator_class("MatMul", _matrix_product, "transpose_a=False, transpose_b=False")
-operator_class("BatchMatMul", _batch_product, "transpose_a=False, transpose_b=False")
-operator_class("Einsum", _einsum_operator, "equation")
 operator_class("TensorDot", tensor_dot, "axes")
 operator_class("Ger", outer)

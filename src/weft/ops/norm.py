@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import freeze, op, operator_class
+from weft.core.declare import as_operator, freeze, op
 from weft.core.dispatch import apply
 from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.primitive import Primitive, Sample
@@ -324,8 +324,15 @@ def layer_norm(
     return apply(LAYER_NORM, (input, weight, bias), (begin, begin, float(eps)))[0]
 
 
-def _layer_norm_operator(
-    input_x: Tensor, gamma: Tensor, beta: Tensor, *, begin_norm_axis: int, begin_params_axis: int, epsilon: float
+@as_operator
+def LayerNorm(
+    input_x: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    *,
+    begin_norm_axis: int = 1,
+    begin_params_axis: int = 1,
+    epsilon: float = 1e-07,
 ) -> Any:
     """Normalise over the last dimensions: ``LayerNorm(begin_norm_axis, begin_params_axis)(x, gamma, beta)``."""
     axes = []
@@ -338,9 +345,6 @@ def _layer_norm_operator(
         if tensor.shape != shape:
             raise ValueError(f"LayerNorm: {what} has shape {tensor.shape}; an input of {input_x.shape} takes {shape}")
     return apply(LAYER_NORM, (input_x, gamma, beta), (axes[0], axes[1], float(epsilon)))
-
-
-LayerNorm = operator_class("LayerNorm", _layer_norm_operator, "begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7")
 
 
 def _group_norm(x: Any, weight: Any, bias: Any, *, num_groups: int, eps: float) -> Any:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from weft.core.declare import freeze, op, operator_class
+from weft.core.declare import as_operator, freeze, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 
@@ -89,12 +89,10 @@ def pad(
     return _pad(input_x, tuple(pads), mode, 0 if value is None else value)
 
 
-def _pad_operator(input_x: Tensor, *, paddings: Any) -> Tensor:
+@as_operator
+def Pad(input_x: Tensor, *, paddings: Any) -> Tensor:
     """Add a border of zeros: ``Pad(((1, 2), (0, 1)))(x)``."""
     return pad(input_x, freeze(paddings))
-
-
-operator_class("Pad", _pad_operator, "paddings")
 
 
 def mirror_pad(input_x: Tensor, paddings: Any, mode: str = "REFLECT") -> Tensor:
@@ -139,8 +137,9 @@ operator_class("Padding", padding, "pad_dim_size=8")
 _EDGES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "circular": "circular"}
 
 
-def _pad_v3_operator(
-    x: Tensor, paddings: Any, constant_value: Any = None, *, mode: str, paddings_contiguous: bool
+@as_operator
+def PadV3(
+    x: Tensor, paddings: Any, constant_value: Any = None, *, mode: str = "constant", paddings_contiguous: bool = True
 ) -> Tensor:
     """Add a border: ``PadV3(mode)(x, paddings, constant_value)``.
 
@@ -154,9 +153,6 @@ def _pad_v3_operator(
         half = len(amounts) // 2
         amounts = tuple(n for pair in zip(amounts[:half], amounts[half:], strict=True) for n in pair)
     return pad(x, amounts, _EDGES[mode], freeze(constant_value))
-
-
-operator_class("PadV3", _pad_v3_operator, "mode='constant', paddings_contiguous=True")
 
 
 # -- resizing --------------------------------------------------------------------------------------------------------

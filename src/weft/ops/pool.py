@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator
 from weft.core.describing import told
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
@@ -582,19 +582,28 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     return found if return_indices else found[0]
 
 
-def _max_pool_operator(x: Tensor, *, kernel_size: Any, strides: Any, pad_mode: str, data_format: str) -> Any:
+@as_operator
+def MaxPool(
+    x: Tensor, *, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
+) -> Any:
     """Maxima of windows: ``MaxPool(kernel_size, strides, pad_mode)(x)``."""
     _check_input("MaxPool", x, 2, lower=False)
     return max_pool("MaxPool", 2, x, kernel_size, strides, pad_mode, 0, 1, False, False, data_format)
 
 
-def _avg_pool_operator(x: Tensor, *, kernel_size: Any, strides: Any, pad_mode: str, data_format: str) -> Tensor:
+@as_operator
+def AvgPool(
+    x: Tensor, *, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
+) -> Tensor:
     """Means of windows: ``AvgPool(kernel_size, strides, pad_mode)(x)``."""
     _check_input("AvgPool", x, 2, lower=False)
     return avg_pool("AvgPool", 2, x, kernel_size, strides, pad_mode, 0, False, False, None, data_format)
 
 
-def _max_pool_indices_operator(x: Tensor, *, kernel_size: Any, strides: Any, pad_mode: str, data_format: str) -> Any:
+@as_operator
+def MaxPoolWithArgmax(
+    x: Tensor, *, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
+) -> Any:
     """Maxima of windows and their positions in (C, H, W): ``MaxPoolWithArgmax(kernel_size, strides, pad_mode)(x)``."""
     if data_format != "NCHW":
         raise ValueError(f"MaxPoolWithArgmax: data_format must be 'NCHW', not {data_format!r}")
@@ -603,13 +612,22 @@ def _max_pool_indices_operator(x: Tensor, *, kernel_size: Any, strides: Any, pad
     return values, positions.astype(dtypes.int32) + Tensor(planes)
 
 
-def _adaptive_avg_operator(x: Tensor, *, output_size: Any) -> Tensor:
+@as_operator
+def AdaptiveAvgPool2D(x: Tensor, *, output_size: Any) -> Tensor:
     """Means of as many windows as wanted: ``AdaptiveAvgPool2D(output_size)(x)``."""
     return adaptive_avg_pool2d(x, output_size)
 
 
-def _max_pool3d_operator(
-    x: Tensor, *, kernel_size: Any, strides: Any, pad_mode: str, pad_list: Any, ceil_mode: Any, data_format: str
+@as_operator
+def MaxPool3D(
+    x: Tensor,
+    *,
+    kernel_size: Any = 1,
+    strides: Any = 1,
+    pad_mode: str = "VALID",
+    pad_list: Any = 0,
+    ceil_mode: Any = None,
+    data_format: str = "NCDHW",
 ) -> Any:
     """Maxima of windows: ``MaxPool3D(kernel_size, strides, pad_mode)(x)``."""
     _only_ncdhw("MaxPool3D", data_format)
@@ -617,17 +635,18 @@ def _max_pool3d_operator(
     return max_pool("MaxPool3D", 3, x, kernel_size, strides, mode, pad_list, 1, bool(ceil_mode), False)
 
 
-def _avg_pool3d_operator(
+@as_operator
+def AvgPool3D(
     x: Tensor,
     *,
-    kernel_size: Any,
-    strides: Any,
-    pad_mode: str,
-    pad: Any,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int,
-    data_format: str,
+    kernel_size: Any = 1,
+    strides: Any = 1,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    data_format: str = "NCDHW",
 ) -> Tensor:
     """Means of windows: ``AvgPool3D(kernel_size, strides, pad_mode)(x)``."""
     _only_ncdhw("AvgPool3D", data_format)
@@ -640,21 +659,3 @@ def _avg_pool3d_operator(
 def _only_ncdhw(name: str, data_format: str) -> None:
     if data_format != "NCDHW":
         raise ValueError(f"{name}: data_format must be 'NCDHW', not {data_format!r}")
-
-
-_POOL = "kernel_size=1, strides=1, pad_mode='valid', data_format='NCHW'"
-operator_class("MaxPool", _max_pool_operator, _POOL)
-operator_class("AvgPool", _avg_pool_operator, _POOL)
-operator_class("MaxPoolWithArgmax", _max_pool_indices_operator, _POOL)
-operator_class("AdaptiveAvgPool2D", _adaptive_avg_operator, "output_size")
-operator_class(
-    "MaxPool3D",
-    _max_pool3d_operator,
-    "kernel_size=1, strides=1, pad_mode='VALID', pad_list=0, ceil_mode=None, data_format='NCDHW'",
-)
-operator_class(
-    "AvgPool3D",
-    _avg_pool3d_operator,
-    "kernel_size=1, strides=1, pad_mode='valid', pad=0, ceil_mode=False, count_include_pad=True, divisor_override=0, "
-    "data_format='NCDHW'",
-)

@@ -20,7 +20,7 @@ import numpy as np
 from weft import dtypes
 from weft._jax_compat import to_device
 from weft.core import trace as trace_module
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
 from weft.core.describing import told
 from weft.core.dispatch import apply
 from weft.core.primitive import RANDOM, Primitive, Sample
@@ -612,65 +612,64 @@ def gumbel(like: Any) -> Any:
     return _gumbel_like(_key_of(None), floating_tensor(like))
 
 
-def _standard_normal_operator(shape: Any, seed: int = 0, seed2: int = 0) -> Any:
+@as_operator
+def StandardNormal(shape: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """Numbers of the standard normal distribution."""
     return _continuous(_normal, numbers(shape), None, seed, seed2)
 
 
-def _uniform_real_operator(shape: Any, seed: int = 0, seed2: int = 0) -> Any:
+@as_operator
+def UniformReal(shape: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """Numbers of the uniform distribution on [0, 1)."""
     return _continuous(_uniform, numbers(shape), None, seed, seed2)
 
 
-def _standard_laplace_operator(shape: Any, seed: int = 0, seed2: int = 0) -> Any:
+@as_operator
+def StandardLaplace(shape: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """Numbers of the standard Laplace distribution."""
     return _continuous(_laplace, numbers(shape), None, seed, seed2)
 
 
-def _uniform_int_operator(shape: Any, minval: Any, maxval: Any, seed: int = 0, seed2: int = 0) -> Any:
+@as_operator
+def UniformInt(shape: Any, minval: Any, maxval: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """Uniform integers (int32), the upper bound not included."""
     return _integers(_key_of(seed, seed2), tensor(minval), tensor(maxval), shape=numbers(shape), dtype=dtypes.int32)
 
 
-def _gamma_operator(shape: Any, alpha: Any, beta: Any, seed: int = 0, seed2: int = 0) -> Any:
+@as_operator
+def Gamma(shape: Any, alpha: Any, beta: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """Numbers of a gamma distribution."""
     return gamma(shape, alpha, beta, (int(seed) << 8) + int(seed2))
 
 
-def _poisson_operator(shape: Any, mean: Any, seed: int = 0, seed2: int = 0) -> Any:
+@as_operator
+def Poisson(shape: Any, mean: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """Integers of a Poisson distribution."""
     return poisson(shape, mean, (int(seed) << 8) + int(seed2))
 
 
-def _multinomial_operator(x: Any, num_samples: int, seed: int = 0, seed2: int = 0, dtype: Any = dtypes.int32) -> Any:
+@as_operator
+def Multinomial(x: Any, num_samples: int, *, seed: int = 0, seed2: int = 0, dtype: Any = dtypes.int32) -> Any:
     """Categories drawn with the weights of the last dimension."""
     return multinomial(x, num_samples, True, (int(seed) << 8) + int(seed2)).astype(dtype)
 
 
-def _categorical_operator(logits: Any, num_sample: int, seed: int = 0, dtype: Any = dtypes.int64) -> Any:
+@as_operator
+def RandomCategorical(logits: Any, num_sample: int, seed: int = 0, *, dtype: Any = dtypes.int64) -> Any:
     """Categories drawn with the log odds of the last dimension."""
     return random_categorical(logits, num_sample, seed, dtype)
 
 
-def _shuffle_operator(x: Any, seed: int = 0, seed2: int = 0) -> Any:
+@as_operator
+def RandomShuffle(x: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """The slices along the first dimension in random order."""
     return x[_permutation(_key_of(seed, seed2), n=x.shape[0])]
 
 
-def _bernoulli_operator(x: Any, p: Any = 0.5, seed: int = -1, offset: int = 0) -> Any:
+@as_operator
+def Bernoulli(x: Any, p: Any = 0.5, *, seed: int = -1, offset: int = 0) -> Any:
     """Ones with a probability, zeros otherwise."""
     return bernoulli(x, p, None if seed < 0 else seed)
 
 
-_SEEDS = "seed=0, seed2=0"
-operator_class("StandardNormal", _standard_normal_operator, _SEEDS)
-operator_class("UniformReal", _uniform_real_operator, _SEEDS)
-operator_class("StandardLaplace", _standard_laplace_operator, _SEEDS)
-operator_class("UniformInt", _uniform_int_operator, _SEEDS)
-operator_class("Gamma", _gamma_operator, _SEEDS)
-operator_class("Poisson", _poisson_operator, _SEEDS)
-operator_class("Multinomial", _multinomial_operator, "seed=0, seed2=0, dtype=dtypes.int32")
-operator_class("RandomCategorical", _categorical_operator, "dtype=dtypes.int64")
-operator_class("RandomShuffle", _shuffle_operator, _SEEDS)
 operator_class("TruncatedNormal", truncated_normal, "seed=0, seed2=0, dtype=dtypes.float32")
-operator_class("Bernoulli", _bernoulli_operator, "seed=-1, offset=0")

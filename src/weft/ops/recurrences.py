@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator
 from weft.core.tensor import Tensor
 from weft.ops.activation import sigmoid, tanh
 from weft.ops.create import zeros
@@ -16,9 +16,10 @@ from weft.ops.recurrent import recurrent_walk
 from weft.ops.shape import reshape
 
 
-def _lstm(
+@as_operator
+def LSTM(
     input: Tensor, h: Tensor, c: Tensor, w: Tensor, *, input_size: int, hidden_size: int, num_layers: int,
-    has_bias: bool, bidirectional: bool, dropout: float, proj_size: int,
+    has_bias: bool, bidirectional: bool, dropout: float, proj_size: int = 0,
 ) -> Any:  # fmt: skip
     """Layers of LSTM cells along sequences (T, N, I), whose weights are one tensor: for each layer and direction the
     weights of the input and of the state, and the biases. Gives the outputs, the last states and cell states, and two
@@ -99,10 +100,12 @@ def _clipped(x: Tensor, bound: float) -> Tensor:
     return x.clip(-bound, bound) if bound > 0 else x
 
 
-def _dynamic_rnn(
-    x: Tensor, w: Tensor, b: Tensor, seq_length: Any, init_h: Any, init_c: Any, *, cell_type: str, direction: str,
-    cell_depth: int, use_peephole: bool, keep_prob: float, cell_clip: float, num_proj: int, time_major: bool,
-    activation: str, forget_bias: float, is_training: bool,
+@as_operator
+def DynamicRNN(
+    x: Tensor, w: Tensor, b: Tensor, seq_length: Any, init_h: Any, init_c: Any, *, cell_type: str = "LSTM",
+    direction: str = "UNIDIRECTIONAL", cell_depth: int = 1, use_peephole: bool = False, keep_prob: float = 1.0,
+    cell_clip: float = -1.0, num_proj: int = 0, time_major: bool = True, activation: str = "tanh",
+    forget_bias: float = 0.0, is_training: bool = True,
 ) -> Any:  # fmt: skip
     """An LSTM cell along sequences (T, N, I): outputs, states, cell states, and the gates i, j, f, o and tanh of the
     cell state at each step.
@@ -146,10 +149,12 @@ def _dynamic_rnn(
     return tuple(stack(each) for each in zip(*steps, strict=True))
 
 
-def _dynamic_gru(
+@as_operator
+def DynamicGRUV2(
     x: Tensor, weight_input: Tensor, weight_hidden: Tensor, bias_input: Any, bias_hidden: Any, seq_length: Any,
-    init_h: Tensor, *, direction: str, cell_depth: int, keep_prob: float, cell_clip: float, num_proj: int,
-    time_major: bool, activation: str, gate_order: str, reset_after: bool, is_training: bool,
+    init_h: Tensor, *, direction: str = "UNIDIRECTIONAL", cell_depth: int = 1, keep_prob: float = 1.0,
+    cell_clip: float = -1.0, num_proj: int = 0, time_major: bool = True, activation: str = "tanh",
+    gate_order: str = "rzh", reset_after: bool = True, is_training: bool = True,
 ) -> Any:  # fmt: skip
     """A GRU cell along sequences (T, N, I): outputs, states, and at each step the gates that update and reset, the new
     state, and its share of the state before.
@@ -202,20 +207,3 @@ def _dynamic_gru(
         h = (1 - update) * new + update * h
         steps.append((h, h, update, reset, new, hidden))
     return tuple(stack(each) for each in zip(*steps, strict=True))
-
-
-LSTM = operator_class(
-    "LSTM", _lstm, "input_size, hidden_size, num_layers, has_bias, bidirectional, dropout, proj_size=0"
-)
-DynamicRNN = operator_class(
-    "DynamicRNN",
-    _dynamic_rnn,
-    "cell_type='LSTM', direction='UNIDIRECTIONAL', cell_depth=1, use_peephole=False, keep_prob=1.0, cell_clip=-1.0, "
-    "num_proj=0, time_major=True, activation='tanh', forget_bias=0.0, is_training=True",
-)
-DynamicGRUV2 = operator_class(
-    "DynamicGRUV2",
-    _dynamic_gru,
-    "direction='UNIDIRECTIONAL', cell_depth=1, keep_prob=1.0, cell_clip=-1.0, num_proj=0, time_major=True, "
-    "activation='tanh', gate_order='rzh', reset_after=True, is_training=True",
-)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._rules import numbers
@@ -72,7 +72,8 @@ def _cubic_weights(length: int, wanted: int, align_corners: bool, half_pixel_cen
     return found / found.sum(1, keepdims=True) if half_pixel_centers else found
 
 
-def _resize_area(images: Tensor, size: Any, *, align_corners: bool) -> Tensor:
+@as_operator
+def ResizeArea(images: Tensor, size: Any, *, align_corners: bool = False) -> Tensor:
     """Images (N, H, W, C) of another size, each pixel the mean of what it covers, as float32.
 
     Args:
@@ -87,7 +88,8 @@ def _resize_area(images: Tensor, size: Any, *, align_corners: bool) -> Tensor:
     )
 
 
-def _resize_bicubic(image: Tensor, size: Any, *, align_corners: bool, half_pixel_centers: bool) -> Tensor:
+@as_operator
+def ResizeBicubic(image: Tensor, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False) -> Tensor:
     """Images (N, C, H, W) of another size by cubic interpolation.
 
     Args:
@@ -112,7 +114,10 @@ def _nearest_weights(length: int, wanted: int, align_corners: bool, half_pixel_c
     return np.arange(length)[None, :] == np.clip(place, 0, length - 1)[:, None]
 
 
-def _resize_nearest(image: Tensor, size: Any, *, align_corners: bool, half_pixel_centers: bool) -> Tensor:
+@as_operator
+def ResizeNearestNeighborV2(
+    image: Tensor, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False
+) -> Tensor:
     """Images (N, C, H, W) of another size by the nearest pixel.
 
     Args:
@@ -148,12 +153,16 @@ def _upsampled(name: str, x: Tensor, output_size: Any, scales: Any, mode: str, a
     return interpolate(x, scale_factor=tuple(map(float, scales)), mode=mode, **options)
 
 
-def _upsample_nearest(x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
+@as_operator
+def UpsampleNearest3D(x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
     """Volumes (N, C, D, H, W) of another size by the nearest element."""
     return _upsampled("UpsampleNearest3D", x, output_size, scales, "nearest", False)
 
 
-def _upsample_linear(x: Tensor, output_size: Any = None, scales: Any = None, *, align_corners: bool) -> Tensor:
+@as_operator
+def UpsampleTrilinear3D(
+    x: Tensor, output_size: Any = None, scales: Any = None, *, align_corners: bool = False
+) -> Tensor:
     """Volumes (N, C, D, H, W) of another size by linear interpolation.
 
     Args:
@@ -230,8 +239,15 @@ def _scaled(images: Any, scale: Any, translation: Any, *, size: tuple[int, int],
     )
 
 
-def _scale_and_translate(
-    images: Tensor, size: Any, scale: Tensor, translation: Tensor, *, kernel_type: str, antialias: bool
+@as_operator
+def ScaleAndTranslate(
+    images: Tensor,
+    size: Any,
+    scale: Tensor,
+    translation: Tensor,
+    *,
+    kernel_type: str = "lanczos3",
+    antialias: bool = True,
 ) -> Tensor:
     """Images (N, H, W, C) scaled and moved, as float32.
 
@@ -326,8 +342,14 @@ def _adjust_saturation(image: Any, scale: Any) -> Any:
 # -- places ------------------------------------------------------------------------------------------------------------
 
 
-def _grid_sampler_2d(
-    input_x: Tensor, grid: Tensor, *, interpolation_mode: str, padding_mode: str, align_corners: bool
+@as_operator
+def GridSampler2D(
+    input_x: Tensor,
+    grid: Tensor,
+    *,
+    interpolation_mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool = False,
 ) -> Tensor:
     """The values of images (N, C, H, W) at points (N, H', W', 2).
 
@@ -341,8 +363,14 @@ def _grid_sampler_2d(
     return grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
 
 
-def _grid_sampler_3d(
-    input_x: Tensor, grid: Tensor, *, interpolation_mode: str, padding_mode: str, align_corners: bool
+@as_operator
+def GridSampler3D(
+    input_x: Tensor,
+    grid: Tensor,
+    *,
+    interpolation_mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool = False,
 ) -> Tensor:
     """The values of volumes (N, C, D, H, W) at points (N, D', H', W', 3).
 
@@ -356,7 +384,8 @@ def _grid_sampler_3d(
     return grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
 
 
-def _affine_grid(theta: Tensor, output_size: Any, *, align_corners: bool) -> Tensor:
+@as_operator
+def AffineGrid(theta: Tensor, output_size: Any, *, align_corners: bool = False) -> Tensor:
     """The points of images of a size under affine maps (N, 2, 3), or of volumes under (N, 3, 4).
 
     Args:
@@ -379,18 +408,7 @@ def _affine_grid(theta: Tensor, output_size: Any, *, align_corners: bool) -> Ten
     return reshape(matmul(flat, swapaxes(theta, 1, 2)), (size[0], *size[2:], rank))
 
 
-ResizeArea = operator_class("ResizeArea", _resize_area, "align_corners=False")
-_CORNERS: Final = "align_corners=False, half_pixel_centers=False"
-ResizeBicubic = operator_class("ResizeBicubic", _resize_bicubic, _CORNERS)
-ResizeNearestNeighborV2 = operator_class("ResizeNearestNeighborV2", _resize_nearest, _CORNERS)
-UpsampleNearest3D = operator_class("UpsampleNearest3D", _upsample_nearest)
-UpsampleTrilinear3D = operator_class("UpsampleTrilinear3D", _upsample_linear, "align_corners=False")
-ScaleAndTranslate = operator_class("ScaleAndTranslate", _scale_and_translate, "kernel_type='lanczos3', antialias=True")
 RGBToHSV = operator_class("RGBToHSV", _rgb_to_hsv)
 HSVToRGB = operator_class("HSVToRGB", _hsv_to_rgb)
 AdjustHue = operator_class("AdjustHue", _adjust_hue)
 AdjustSaturation = operator_class("AdjustSaturation", _adjust_saturation)
-_SAMPLER: Final = "interpolation_mode='bilinear', padding_mode='zeros', align_corners=False"
-GridSampler2D = operator_class("GridSampler2D", _grid_sampler_2d, _SAMPLER)
-GridSampler3D = operator_class("GridSampler3D", _grid_sampler_3d, _SAMPLER)
-AffineGrid = operator_class("AffineGrid", _affine_grid, "align_corners=False")

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft.core.bounds import check_bounds
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops.create import ones
@@ -229,15 +229,16 @@ def _ctc_sparse(
     return found.astype(x.dtype), slope
 
 
-def _ctc_operator(
+@as_operator
+def CTCLoss(
     x: Tensor,
     labels_indices: Tensor,
     labels_values: Tensor,
     sequence_length: Tensor,
     *,
-    preprocess_collapse_repeated: bool,
-    ctc_merge_repeated: bool,
-    ignore_longer_outputs_than_inputs: bool,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
 ) -> Any:
     """Losses of alignments and their slopes: ``CTCLoss()(x, indices, values, lengths)``.
 
@@ -247,13 +248,6 @@ def _ctc_operator(
     return _ctc_sparse(
         x, labels_indices, labels_values, sequence_length, preprocess_collapse_repeated, ctc_merge_repeated
     )
-
-
-operator_class(
-    "CTCLoss",
-    _ctc_operator,
-    "preprocess_collapse_repeated=False, ctc_merge_repeated=True, ignore_longer_outputs_than_inputs=False",
-)
 
 
 @op(

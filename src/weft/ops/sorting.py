@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._rules import one_axis, tensor
@@ -215,7 +215,8 @@ def searchsorted(
     )
 
 
-def _search_operator(sorted_sequence: Any, values: Any, dtype: Any = dtypes.int64, right: bool = False) -> Any:
+@as_operator
+def SearchSorted(sorted_sequence: Any, values: Any, *, dtype: Any = dtypes.int64, right: bool = False) -> Any:
     """Where values would be inserted to keep a sequence sorted."""
     return _searchsorted(sorted_sequence, tensor(values), right=right, dtype=dtypes.of(dtype))
 
@@ -445,5 +446,4 @@ operator_class("TopK", top_k, "sorted=True")
 operator_class("Unique", unique)
 operator_class("NonZero", nonzero)
 operator_class("MaskedSelect", masked_select)
-operator_class("SearchSorted", _search_operator, "dtype=dtypes.int64, right=False")
 operator_class("MaskedScatter", masked_scatter)

@@ -9,7 +9,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core import trace as trace_module
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
 from weft.core.dispatch import CAST, apply, separate
 from weft.core.primitive import Primitive
 from weft.core.tape import SYMBOL
@@ -349,17 +349,20 @@ def same_type_shape(x: Any, y: Any) -> Any:
 # -- overflow flags of other devices ---------------------------------------------------------------------------
 
 
-def _alloc_float_status() -> Any:
+@as_operator
+def NPUAllocFloatStatus() -> Any:
     """A cleared overflow flag; operations here never set one."""
     return Tensor(np.zeros(8, np.float32))
 
 
-def _get_float_status(x: Any) -> Any:
+@as_operator
+def NPUGetFloatStatus(x: Any) -> Any:
     """The overflow flag."""
     return current_value(x)
 
 
-def _clear_float_status(x: Any) -> Any:
+@as_operator
+def NPUClearFloatStatus(x: Any) -> Any:
     """The cleared overflow flag."""
     return zeros_of(x)
 
@@ -381,7 +384,4 @@ operator_class("DType", dtype)
 operator_class("Rank", rank)
 operator_class("Size", size)
 operator_class("SameTypeShape", same_type_shape)
-operator_class("NPUAllocFloatStatus", _alloc_float_status)
-operator_class("NPUGetFloatStatus", _get_float_status)
-operator_class("NPUClearFloatStatus", _clear_float_status)
 operator_class("StopGradient", stop_gradient)

@@ -119,6 +119,38 @@ def described(*, returns: str = "", raises: str = "", **known: str) -> Callable[
     return decorate
 
 
+def shows(example: str, printed: str) -> Callable[[_Function], _Function]:
+    """Give a function its example: ``@shows("half(3.0)", "1.5")``.
+
+    Args:
+        example: what the example prints, as an expression.
+        printed: what that is.
+
+    Returns:
+        A decorator: it adds the example to the docstring of a function.
+
+    Example:
+        >>> @shows("half(3.0)", "1.5")
+        ... def half(x):
+        ...     '''Half of a number.'''
+        ...     return x / 2
+        >>> print(half.__doc__.rstrip())
+        Half of a number.
+        <BLANKLINE>
+            Example:
+                >>> print(half(3.0))
+                1.5
+    """
+
+    def decorate(function: _Function) -> _Function:
+        indent = indent_of(2 if function.__code__.co_varnames[:1] == ("self",) else 1)
+        lines = ["Example:", f"    >>> print({example})", *[f"    {line}" for line in printed.split("\n")], ""]
+        function.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\n" + "\n".join([indent + line for line in lines])
+        return function
+
+    return decorate
+
+
 def told(function: Any, name: str, doc: str) -> Any:
     """Name a function that another one made, and give it a docstring.
 

@@ -12,6 +12,7 @@ from weft.core.transparency import keeps
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, declared
 from weft.nn.layer.normalization import _BatchNorm
+from weft.ops._checks import strings
 from weft.ops.collectives import AllReduce
 from weft.parallel.layout import Layout
 from weft.parallel.world import HCCL_WORLD_COMM_GROUP, SeveralProcesses, rank_id
@@ -287,8 +288,7 @@ class AutoParallel(Cell):
         """A method that keeps the path of a file; in one process there is nothing to write or read."""
 
         def keep(self: Any, file_path: str) -> None:
-            if not isinstance(file_path, str):
-                raise TypeError(f"AutoParallel.{name}: file_path must be a str, not {type(file_path).__name__}")
+            strings(f"AutoParallel.{name}", file_path=file_path)
             self.chosen[name] = file_path
 
         keep.__doc__, keep.__name__ = doc, name

@@ -15,6 +15,7 @@ from weft.core.declare import op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import ints
 from weft.ops._rows import of_floats, of_one, row
 from weft.ops._rules import floating
 
@@ -367,8 +368,7 @@ def log_softmax(logits: Any, *, axis: int = -1, dtype: Any = None) -> Any:
 
 def _check_axis(name: str, x: Any, axis: Any) -> None:
     for one in axis if isinstance(axis, tuple) else (axis,):
-        if isinstance(one, bool) or not isinstance(one, int):
-            raise TypeError(f"{name}: axis must be an int, not {type(one).__name__}")
+        ints(name, axis=one)
         if not -max(x.ndim, 1) <= one < max(x.ndim, 1):
             raise ValueError(f"{name}: axis {one} is out of range for a tensor of {x.ndim} dimensions")
 

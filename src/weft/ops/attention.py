@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from weft import dtypes
 from weft.core.declare import as_operator, operator_class
 from weft.core.tensor import Tensor
+from weft.ops._checks import ints, strings
 from weft.ops.activation import softmax
 from weft.ops.create import arange, zeros
 from weft.ops.dropout import dropout, dropout_by_bits
@@ -216,12 +217,10 @@ def _checked(
     for what, number in numbers.items():
         if isinstance(number, bool) or not isinstance(number, (int, float)):
             raise TypeError(f"{name}: {what} must be a number, not {type(number).__name__}")
-    if not isinstance(layout, str):
-        raise TypeError(f"{name}: input_layout must be a string, not {type(layout).__name__}")
+    strings(name, input_layout=layout)
     if layout not in _LAYOUTS:
         raise ValueError(f"{name}: input_layout must be one of {', '.join(_LAYOUTS)}, not {layout!r}")
-    if isinstance(mode, bool) or not isinstance(mode, int):
-        raise TypeError(f"{name}: sparse_mode must be an int, not {type(mode).__name__}")
+    ints(name, sparse_mode=mode)
     if mode not in range(6):
         raise RuntimeError(f"{name}: sparse_mode must be 0 to 5, not {mode}")
     if isinstance(heads, bool) or not isinstance(heads, int):

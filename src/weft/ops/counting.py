@@ -12,6 +12,7 @@ from weft.core.bounds import check_bounds
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools, ints, lists
 from weft.ops._rules import numbers
 from weft.ops.create import ones
 from weft.ops.gather import (
@@ -60,8 +61,7 @@ def Bucketize(input: Tensor, *, boundaries: Any) -> Tensor:
     Args:
         boundaries: numbers in order.
     """
-    if not isinstance(boundaries, (list, tuple)):
-        raise TypeError(f"Bucketize: boundaries must be a list, not {type(boundaries).__name__}")
+    lists("Bucketize", boundaries=boundaries)
     if any(isinstance(each, bool) or not isinstance(each, (int, float)) for each in boundaries):
         raise TypeError(f"Bucketize: boundaries must be numbers, not {boundaries}")
     edges = Tensor(np.array(boundaries, np.float32))
@@ -78,8 +78,7 @@ def ConfusionMatrix(
         num_classes: the number of classes.
         dtype: element type.
     """
-    if isinstance(num_classes, bool) or not isinstance(num_classes, int):
-        raise TypeError(f"ConfusionMatrix: num_classes must be an int, not {type(num_classes).__name__}")
+    ints("ConfusionMatrix", num_classes=num_classes)
     if labels.shape != predictions.shape or labels.ndim != 1:
         raise ValueError(f"ConfusionMatrix: shapes {labels.shape} and {predictions.shape} do not fit")
     for each in (labels, predictions):
@@ -110,8 +109,7 @@ def Histogram(x: Tensor, *, bins: int = 100, min: float = 0.0, max: float = 0.0)
         min: the lower bound.
         max: the upper one; the bounds are those of the elements where both are 0.
     """
-    if isinstance(bins, bool) or not isinstance(bins, int):
-        raise TypeError(f"Histogram: bins must be an int, not {type(bins).__name__}")
+    ints("Histogram", bins=bins)
     if bins < 1 or min > max:
         raise ValueError(f"Histogram: {bins} bins from {min} to {max} do not exist")
     return histc(x, bins, min, max).astype(dtypes.int32 if x.dtype.category == 1 else dtypes.float32)
@@ -140,8 +138,7 @@ def HistogramFixedWidth(x: Tensor, range: Tensor, *, nbins: int, dtype: str = "i
         nbins: the number of bins.
         dtype: ``"int32"``.
     """
-    if isinstance(nbins, bool) or not isinstance(nbins, int):
-        raise TypeError(f"HistogramFixedWidth: nbins must be an int, not {type(nbins).__name__}")
+    ints("HistogramFixedWidth", nbins=nbins)
     if nbins < 1 or dtype != "int32":
         raise ValueError(f"HistogramFixedWidth: {nbins} bins of {dtype!r} do not exist")
     if range.shape != (2,):
@@ -175,8 +172,7 @@ def NthElement(input: Tensor, n: Any, *, reverse: bool = False) -> Tensor:
     Args:
         reverse: whether the largest are counted.
     """
-    if not isinstance(reverse, bool):
-        raise TypeError(f"NthElement: reverse must be a bool, not {type(reverse).__name__}")
+    bools("NthElement", reverse=reverse)
     (place,) = numbers(n)
     if input.ndim < 1 or not 0 <= place < input.shape[-1]:
         raise ValueError(f"NthElement: there is no element {place} in a shape of {input.shape}")
@@ -367,8 +363,7 @@ def SplitV(input_x: Tensor, *, size_splits: Any, split_dim: int, num_split: int)
         split_dim: the axis.
         num_split: how many parts.
     """
-    if not isinstance(size_splits, (list, tuple)):
-        raise TypeError(f"SplitV: size_splits must be a list, not {type(size_splits).__name__}")
+    lists("SplitV", size_splits=size_splits)
     sizes = list(size_splits)
     if len(sizes) != num_split or sizes.count(-1) > 1 or not -input_x.ndim <= split_dim < input_x.ndim:
         raise ValueError(f"SplitV: {num_split} parts of the sizes {sizes} along axis {split_dim} do not exist")

@@ -8,6 +8,7 @@ from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
+from weft.ops._checks import bools
 from weft.ops.compare import not_equal
 from weft.ops.create import arange, full
 from weft.ops.cumulative import cumsum
@@ -55,8 +56,7 @@ def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool =
     """
     name = "ctc_greedy_decoder"
     scores, lengths = _a_tensor(name, "inputs", inputs), _a_tensor(name, "sequence_length", sequence_length)
-    if not isinstance(merge_repeated, bool):
-        raise TypeError(f"{name}: merge_repeated must be a bool, not {type(merge_repeated).__name__}")
+    bools(name, merge_repeated=merge_repeated)
     if scores.dtype not in (dtypes.float32, dtypes.float64) or lengths.dtype is not dtypes.int32:
         raise TypeError(f"{name}: inputs must be of floats and the lengths of int32")
     if scores.ndim != 3 or lengths.shape != scores.shape[1:2]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from weft.core.declare import as_operator
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools
 from weft.ops.create import eye
 from weft.ops.elementwise import log
 from weft.ops.factors import geqrf, orgqr, ormqr, rows_of_pivots
@@ -27,8 +28,7 @@ def Eig(x: Tensor, *, compute_v: bool = False) -> Any:
     Args:
         compute_v: whether the vectors are computed.
     """
-    if not isinstance(compute_v, bool):
-        raise TypeError(f"Eig: compute_v must be a bool, not {type(compute_v).__name__}")
+    bools("Eig", compute_v=compute_v)
     if compute_v:
         return eig(x)
     values = eigvals(x)
@@ -94,9 +94,7 @@ def MatrixTriangularSolve(matrix: Tensor, rhs: Tensor, *, lower: bool = True, ad
         lower: whether the lower triangle counts.
         adjoint: whether the matrices are transposed before.
     """
-    for what, flag in (("lower", lower), ("adjoint", adjoint)):
-        if not isinstance(flag, bool):
-            raise TypeError(f"MatrixTriangularSolve: {what} must be a bool, not {type(flag).__name__}")
+    bools("MatrixTriangularSolve", lower=lower, adjoint=adjoint)
     if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or matrix.shape[:-1] != rhs.shape[:-1]:
         raise ValueError(f"MatrixTriangularSolve: shapes {matrix.shape} and {rhs.shape} do not fit")
     if adjoint and matrix.is_complex():

@@ -12,6 +12,7 @@ from weft.core.declare import op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
+from weft.ops._checks import floats, ints, tensors
 from weft.ops._kinks import vector_norm
 from weft.ops._rules import one_axis, operands
 from weft.ops._samples import A, B
@@ -58,8 +59,7 @@ def dist(input: Any, other: Any, p: int = 2) -> Any:
         5.0
     """
     a, b = _floats("dist", "input", input), _floats("dist", "other", other)
-    if isinstance(p, bool) or not isinstance(p, int):
-        raise TypeError(f"dist: p must be an int, not {type(p).__name__}")
+    ints("dist", p=p)
     if p < 0:
         raise ValueError(f"dist: p must not be negative, not {p}")
     return _distance(a, b, float(p))
@@ -91,8 +91,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:
         [5.        1.        4.2426405]
     """
     x = _floats("pdist", "the input", input)
-    if not isinstance(p, float):
-        raise TypeError(f"pdist: p must be a float, not {type(p).__name__}")
+    floats("pdist", p=p)
     if not p >= 0:
         raise ValueError(f"pdist: p must not be negative, not {p}")
     if x.ndim != 2:
@@ -153,8 +152,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
          [1 3]
          [2 3]]
     """
-    if not isinstance(input, Tensor):
-        raise NoTensor(f"combinations: the input must be a Tensor, not {type(input).__name__}")
+    tensors("combinations", input=input)
     if input.ndim != 1:
         raise ValueError(f"combinations: the input must have one dimension, not shape {input.shape}")
     if r < 1:

@@ -11,6 +11,7 @@ import numpy as np
 from weft import dtypes
 from weft.core.declare import as_operator, operator_class
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools, ints, lists, reals
 from weft.ops._rules import numbers
 from weft.ops.create import full, ones
 from weft.ops.dropout import dropout2d, dropout3d
@@ -73,9 +74,7 @@ def Randperm(n: Any, *, max_length: int = 1, pad: int = -1, dtype: Any = dtypes.
         pad: the number.
         dtype: element type.
     """
-    for what, value in (("max_length", max_length), ("pad", pad)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"Randperm: {what} must be an int, not {type(value).__name__}")
+    ints("Randperm", max_length=max_length, pad=pad)
     (count,) = numbers(n)
     if max_length < 1 or not 0 <= count <= max_length:
         raise ValueError(f"Randperm: {count} numbers have no room in {max_length} places")
@@ -108,8 +107,7 @@ def MultinomialWithReplacement(
     name = "MultinomialWithReplacement"
     if x.ndim not in (1, 2):
         raise ValueError(f"{name} takes 1 or 2 dimensions, not shape {x.shape}")
-    if isinstance(numsamples, bool) or not isinstance(numsamples, int):
-        raise TypeError(f"{name}: numsamples must be an int, not {type(numsamples).__name__}")
+    ints(name, numsamples=numsamples)
     del replacement
     (first,), (second,) = numbers(seed), numbers(offset)
     return multinomial_with_replacement(x, first, second, numsamples)
@@ -170,8 +168,7 @@ def Cauchy(*, size: Any, median: float = 0.0, sigma: float = 1.0) -> Tensor:
         median: the middle.
         sigma: the scale.
     """
-    if not isinstance(size, (list, tuple)):
-        raise TypeError(f"Cauchy: size must be a list, not {type(size).__name__}")
+    lists("Cauchy", size=size)
     if not size or min(size) < 1 or sigma <= 0:
         raise ValueError(f"Cauchy: a size of {size} and a scale of {sigma} do not exist")
     return median + sigma * tan(math.pi * (rand(tuple(size)) - 0.5))
@@ -216,8 +213,7 @@ def _candidates(
             raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
         if value < 1:
             raise ValueError(f"{name}: {what} must be positive, not {value}")
-    if not isinstance(unique, bool):
-        raise TypeError(f"{name}: unique must be a bool, not {type(unique).__name__}")
+    bools(name, unique=unique)
     if unique and num_sampled > range_max:
         raise ValueError(f"{name}: there are not {num_sampled} of {range_max} classes")
     if true_classes.ndim < 1 or true_classes.shape[-1] != num_true:
@@ -283,8 +279,7 @@ def ComputeAccidentalHits(true_classes: Tensor, sampled_candidates: Tensor, *, n
         num_true: classes of each example.
     """
     name = "ComputeAccidentalHits"
-    if isinstance(num_true, bool) or not isinstance(num_true, int):
-        raise TypeError(f"{name}: num_true must be an int, not {type(num_true).__name__}")
+    ints(name, num_true=num_true)
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true or sampled_candidates.ndim != 1:
         raise ValueError(f"{name}: shapes {true_classes.shape} and {sampled_candidates.shape} do not fit")
     for each in (true_classes, sampled_candidates):
@@ -302,8 +297,7 @@ def ComputeAccidentalHits(true_classes: Tensor, sampled_candidates: Tensor, *, n
 
 def _channel_dropout(name: str, rank: int, drop: Any) -> Any:
     def compute(x: Tensor, *, keep_prob: float) -> Any:
-        if isinstance(keep_prob, bool) or not isinstance(keep_prob, (int, float)):
-            raise TypeError(f"{name}: keep_prob must be a float, not {type(keep_prob).__name__}")
+        reals(name, keep_prob=keep_prob)
         if not 0 <= keep_prob <= 1 or x.ndim != rank + 2:
             raise ValueError(f"{name}: keep_prob is {keep_prob}, and the shape {x.shape}")
         kept = drop(ones((*x.shape[:2], *[1] * rank), dtypes.float32), 1 - float(keep_prob))

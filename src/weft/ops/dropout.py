@@ -15,7 +15,7 @@ from weft.core.describing import told
 from weft.core.dispatch import apply
 from weft.core.primitive import RANDOM, Primitive, Sample
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import tensors
 from weft.ops._rules import tensor
 from weft.ops.random import _key_of, draw_key, rand
 from weft.ops.select import where
@@ -53,8 +53,7 @@ DROPOUT = Primitive(
 def _drop(name: str, x: Tensor, p: float, training: bool, mask_rank: int) -> Tensor:
     if isinstance(p, bool) or not isinstance(p, (int, float)) or not 0 <= p <= 1:
         raise ValueError(f"{name}: p, the probability of zero, must be a number in [0, 1], not {p!r}")
-    if not isinstance(x, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(x).__name__}")
+    tensors(name, x=x)
     if not training or p == 0:
         return x
     return apply(DROPOUT, (x, draw_key()), (float(p), mask_rank))[0]

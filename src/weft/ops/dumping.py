@@ -11,6 +11,7 @@ import numpy as np
 from weft import dtypes
 from weft.core.declare import as_operator
 from weft.core.tensor import Tensor
+from weft.ops._checks import strings, tensors
 from weft.ops.host import host_call
 
 __all__ = ["tensordump"]
@@ -50,12 +51,10 @@ def tensordump(file_name: str, tensor: Any, mode: str = "out") -> None:
         ...     print(np.load(*glob.glob(os.path.join(folder, "x_float32_*.npy"))))
         [1. 2.]
     """
-    if not isinstance(file_name, str):
-        raise TypeError(f"tensordump: file_name must be a string, not {type(file_name).__name__}")
+    strings("tensordump", file_name=file_name)
     if not file_name:
         raise ValueError("tensordump: file_name is empty")
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"tensordump: tensor must be a Tensor, not {type(tensor).__name__}")
+    tensors("tensordump", tensor=tensor)
     if mode not in ("out", "in"):
         raise ValueError(f"tensordump: mode must be 'out' or 'in', not {mode!r}")
     host_call(_write, file_name, mode, tensor)

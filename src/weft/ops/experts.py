@@ -13,6 +13,7 @@ from weft import dtypes
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools
 from weft.ops.create import zeros
 from weft.ops.joining import concat
 from weft.ops.matmul import matmul
@@ -55,8 +56,7 @@ def moe_token_permute(tokens: Any, indices: Any, num_out_tokens: int | None = No
         raise TypeError(f"{name}: indices must be of int32 or int64, not {experts.dtype}")
     if num_out_tokens is not None and (isinstance(num_out_tokens, bool) or not isinstance(num_out_tokens, int)):
         raise TypeError(f"{name}: num_out_tokens must be an int, not {type(num_out_tokens).__name__}")
-    if not isinstance(padded_mode, bool):
-        raise TypeError(f"{name}: padded_mode must be a bool, not {type(padded_mode).__name__}")
+    bools(name, padded_mode=padded_mode)
     if padded_mode:
         raise ValueError(f"{name}: padded_mode must be False")
     if given.ndim != 2 or experts.ndim not in (1, 2):

@@ -13,6 +13,7 @@ from weft.core.declare import op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
+from weft.ops._checks import bools
 from weft.ops._rules import floating, numbers, one_axis
 from weft.ops._samples import one
 from weft.ops.create import eye
@@ -165,9 +166,7 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
     """
     x, scales = _a_matrix("ormqr", "input", input), _a_matrix("ormqr", "tau", tau, 1)
     matrices = _a_matrix("ormqr", "other", other)
-    for name, value in (("left", left), ("transpose", transpose)):
-        if not isinstance(value, bool):
-            raise TypeError(f"ormqr: {name} must be a bool, not {type(value).__name__}")
+    bools("ormqr", left=left, transpose=transpose)
     if scales.shape[-1] > min(x.shape[-2:]) or matrices.shape[-2 if left else -1] != x.shape[-2]:
         raise ValueError(
             f"ormqr: shapes {x.shape} and {scales.shape} are no reflections of matrices of shape {matrices.shape}"

@@ -16,6 +16,7 @@ from weft.core.tensor import Tensor
 from weft.errors import NoTensor
 from weft.ops import activation, compare, create, cumulative, joining, math, pool, random
 from weft.ops import loss as losses
+from weft.ops._checks import ints
 from weft.ops.binary import float_power
 from weft.ops.state import dyn_shape
 
@@ -92,8 +93,7 @@ def diagflat(input: Any, offset: int = 0) -> Any:
          [0 2]]
     """
     given = _a_tensor("diagflat", input)
-    if isinstance(offset, bool) or not isinstance(offset, int):
-        raise TypeError(f"diagflat: offset must be an int, not {type(offset).__name__}")
+    ints("diagflat", offset=offset)
     return shapes.diag_embed(given.ravel(), offset)
 
 
@@ -261,8 +261,7 @@ def format_cast(input: Any, acl_format: int) -> Any:
         >>> print(format_cast(Tensor([1, 2]), 29))
         [1 2]
     """
-    if isinstance(acl_format, bool) or not isinstance(acl_format, int):
-        raise TypeError(f"format_cast: acl_format must be an int, not {type(acl_format).__name__}")
+    ints("format_cast", acl_format=acl_format)
     return _a_tensor("format_cast", input)
 
 

@@ -12,7 +12,7 @@ from weft.core.declare import op
 from weft.core.describing import described, told
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import reals, tensors
 from weft.ops._rules import one_axis
 from weft.ops._samples import A
 from weft.ops.shape import roll
@@ -71,8 +71,7 @@ def _transform(x: Any, *, kind: str, n: int, axis: int, norm: str) -> Any:
 
 
 def _numbers(name: str, input: Any) -> Tensor:
-    if not isinstance(input, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(input).__name__}")
+    tensors(name, input=input)
     if input.dtype is dtypes.bool_:
         raise TypeError(f"{name}: the input must be a tensor of numbers, not of bools")
     if 0 in input.shape:
@@ -204,8 +203,7 @@ ihfft, ihfft2, ihfftn = (
 
 
 def _frequencies(name: str, n: Any, d: Any, dtype: Any, make: Any) -> Tensor:
-    if isinstance(d, bool) or not isinstance(d, (int, float)):
-        raise TypeError(f"{name}: d must be a number, not {type(d).__name__}")
+    reals(name, d=d)
     return Tensor(make(_length(name, n), float(d)), dtypes.float32 if dtype is None else dtype)
 
 
@@ -251,8 +249,7 @@ def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
 
 
 def _shifted(name: str, input: Any, dim: Any, sign: int) -> Tensor:
-    if not isinstance(input, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(input).__name__}")
+    tensors(name, input=input)
     axes = range(input.ndim) if dim is None else dim if isinstance(dim, (list, tuple)) else (dim,)
     axes = tuple(one_axis(name, axis, input.ndim) for axis in axes)
     shifts = tuple(input.shape[axis] // 2 if sign > 0 else -(input.shape[axis] // 2) for axis in axes)

@@ -35,6 +35,7 @@ from weft.ops import (
     trigonometry,
 )
 from weft.ops import index as indexing
+from weft.ops._checks import bools, floats
 from weft.ops._rules import flat_numbers, tensor
 from weft.ops.methods import in_place
 
@@ -113,8 +114,7 @@ def _diagonal(x: Any, wrap: bool) -> Any:
 
 def _method_fill_diagonal(self: Any, fill_value: float, wrap: bool = False) -> Any:
     """A copy with a number on the main diagonal."""
-    if not isinstance(fill_value, float):
-        raise TypeError(f"fill_diagonal: fill_value must be a float, not {type(fill_value).__name__}")
+    floats("fill_diagonal", fill_value=fill_value)
     return _filled_diagonal(self, fill_value, wrap)
 
 
@@ -138,8 +138,7 @@ def _method_index_put(self: Any, indices: Any, values: Any, accumulate: bool = F
     """A copy with elements written, or added, by a tensor of positions for each of the first dimensions."""
     if not isinstance(indices, (tuple, list)):
         raise TypeError(f"index_put: the indices must be a tuple of tensors, not {type(indices).__name__}")
-    if not isinstance(accumulate, bool):
-        raise TypeError(f"index_put: accumulate must be a bool, not {type(accumulate).__name__}")
+    bools("index_put", accumulate=accumulate)
     return indexing.updated(self, tuple(indices), values, accumulate)
 
 
@@ -186,8 +185,7 @@ def _method_qr(self: Any, some: bool = True) -> Any:
 
 def _method_requires_grad_(self: Any, requires_grad: bool = True) -> Any:
     """Say whether a parameter is trained; returns the tensor."""
-    if not isinstance(requires_grad, bool):
-        raise TypeError(f"requires_grad_: requires_grad must be a bool, not {type(requires_grad).__name__}")
+    bools("requires_grad_", requires_grad=requires_grad)
     if isinstance(self, Parameter):
         self.requires_grad = requires_grad
     return self
@@ -227,8 +225,7 @@ def _scattered(name: str) -> Any:
 
 def _method_set_const_arg(self: Any, const_arg: bool = True) -> Any:
     """Accepted; returns the tensor."""
-    if not isinstance(const_arg, bool):
-        raise TypeError(f"set_const_arg: const_arg must be a bool, not {type(const_arg).__name__}")
+    bools("set_const_arg", const_arg=const_arg)
     return self
 
 

@@ -11,6 +11,7 @@ from weft.core.declare import op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
+from weft.ops._checks import bools, floats, ints
 from weft.ops.activation import silu
 from weft.ops.joining import chunk
 from weft.ops.norm import rms_norm
@@ -95,10 +96,8 @@ def add_layer_norm(
     """
     a, b = _a_tensor("add_layer_norm", "x1", x1), _a_tensor("add_layer_norm", "x2", x2)
     scale, shift = _a_tensor("add_layer_norm", "gamma", gamma), _a_tensor("add_layer_norm", "beta", beta)
-    if not isinstance(epsilon, float):
-        raise TypeError(f"add_layer_norm: epsilon must be a float, not {type(epsilon).__name__}")
-    if not isinstance(additional_output, bool):
-        raise TypeError(f"add_layer_norm: additional_output must be a bool, not {type(additional_output).__name__}")
+    floats("add_layer_norm", epsilon=epsilon)
+    bools("add_layer_norm", additional_output=additional_output)
     if a.shape != b.shape or scale.shape != shift.shape or a.shape[a.ndim - scale.ndim :] != scale.shape:
         raise ValueError(f"add_layer_norm: shapes {a.shape}, {b.shape}, {scale.shape} and {shift.shape} do not fit")
     total = a + b
@@ -166,8 +165,7 @@ def rotary_position_embedding(x: Any, cos: Any, sin: Any, mode: int = 0) -> Any:
     """
     name = "rotary_position_embedding"
     given, cosines, sines = (_a_tensor(name, what, value) for what, value in (("x", x), ("cos", cos), ("sin", sin)))
-    if isinstance(mode, bool) or not isinstance(mode, int):
-        raise TypeError(f"{name}: mode must be an int, not {type(mode).__name__}")
+    ints(name, mode=mode)
     if mode not in (0, 1):
         raise ValueError(f"{name}: mode must be 0 or 1, not {mode}")
     if given.ndim != 4 or cosines.ndim != 4 or sines.shape != cosines.shape or given.shape[-1] % 2:
@@ -271,8 +269,7 @@ def deformable_conv2d(
             raise TypeError(f"{name}: {what} must be a tuple of ints, not {value!r}")
         if len(value) != count or min(value) < (what != "padding"):
             raise ValueError(f"{name}: {what} must be {count} ints that are not less, not {value!r}")
-    if not isinstance(modulated, bool):
-        raise TypeError(f"{name}: modulated must be a bool, not {type(modulated).__name__}")
+    bools(name, modulated=modulated)
     if not modulated or strides[:2] != (1, 1) or dilations[:2] != (1, 1):
         raise ValueError(f"{name}: modulated must be True, and the first two strides and dilations 1")
     if given.ndim != 4 or kernels.ndim != 4 or moved.ndim != 4:

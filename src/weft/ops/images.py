@@ -14,6 +14,7 @@ from weft.core.bounds import check_bounds
 from weft.core.declare import op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools
 from weft.ops._samples import one
 
 __all__ = [
@@ -360,8 +361,7 @@ def grid_sample(
         raise ValueError(f"grid_sample: mode must be 'bilinear' or 'nearest', not {mode!r}")
     if padding_mode not in ("zeros", "border", "reflection"):
         raise ValueError(f"grid_sample: padding_mode must be 'zeros', 'border' or 'reflection', not {padding_mode!r}")
-    if not isinstance(align_corners, bool):
-        raise TypeError(f"grid_sample: align_corners must be a bool, not {type(align_corners).__name__}")
+    bools("grid_sample", align_corners=align_corners)
     fits = input.ndim in (4, 5) and grid.ndim == input.ndim and grid.shape[-1] == input.ndim - 2
     if not fits or grid.shape[0] != input.shape[0]:
         raise ValueError(f"grid_sample: points of shape {grid.shape} do not fit images of shape {input.shape}")

@@ -12,6 +12,7 @@ from weft.core.bounds import check_bounds
 from weft.core.declare import as_operator, op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools, ints
 from weft.ops._rules import numbers, tensor
 from weft.ops.cumulative import cumprod
 from weft.ops.loss import triplet_margin_loss
@@ -131,8 +132,7 @@ def CTCGreedyDecoder(inputs: Tensor, sequence_length: Tensor, *, merge_repeated:
         merge_repeated: whether equal classes one after the other are one label.
     """
     name = "CTCGreedyDecoder"
-    if not isinstance(merge_repeated, bool):
-        raise TypeError(f"{name}: merge_repeated must be a bool, not {type(merge_repeated).__name__}")
+    bools(name, merge_repeated=merge_repeated)
     if inputs.ndim != 3 or sequence_length.shape != inputs.shape[1:2]:
         raise ValueError(f"{name}: lengths of shape {sequence_length.shape} do not fit scores of shape {inputs.shape}")
     times, count, classes = inputs.shape
@@ -180,8 +180,7 @@ def EditDistance(
     Args:
         normalize: whether they are divided by the lengths of the true ones.
     """
-    if not isinstance(normalize, bool):
-        raise TypeError(f"EditDistance: normalize must be a bool, not {type(normalize).__name__}")
+    bools("EditDistance", normalize=normalize)
     if hypothesis_values.dtype != truth_values.dtype:
         raise TypeError(f"EditDistance: element types {hypothesis_values.dtype} and {truth_values.dtype} differ")
     sequences: list[dict[Any, list[Any]]] = []
@@ -237,8 +236,7 @@ def NoRepeatNGram(state_seq: Tensor, log_probs: Tensor, *, ngram_size: int = 1) 
     Args:
         ngram_size: length of the n-grams.
     """
-    if isinstance(ngram_size, bool) or not isinstance(ngram_size, int):
-        raise TypeError(f"NoRepeatNGram: ngram_size must be an int, not {type(ngram_size).__name__}")
+    ints("NoRepeatNGram", ngram_size=ngram_size)
     if ngram_size < 1 or ngram_size > state_seq.shape[-1]:
         raise ValueError(f"NoRepeatNGram: there are no n-grams of {ngram_size} words in a shape of {state_seq.shape}")
     if state_seq.ndim != 3 or log_probs.ndim != 3 or state_seq.shape[:2] != log_probs.shape[:2]:

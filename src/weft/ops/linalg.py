@@ -13,6 +13,7 @@ from weft import dtypes, lazily
 from weft.core.declare import as_operator, freeze, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import ints, reals
 from weft.ops._kinks import vector_norm as norm_of
 from weft.ops._rules import all_axes, floating, promoted
 from weft.ops._samples import Samples, one
@@ -465,8 +466,7 @@ def _norm_of_order(x: Any, *, axes: tuple[int, ...], p: int, keep_dims: bool, ep
 @as_operator
 def LpNorm(input: Tensor, *, axis: Any, p: int = 2, keep_dims: bool = False, epsilon: float = 1e-12) -> Tensor:
     """The norm of order `p` over axes: ``LpNorm(axis, p, keep_dims, epsilon)(x)``; it is at least `epsilon`."""
-    if isinstance(p, bool) or not isinstance(p, int):
-        raise TypeError(f"LpNorm: p must be an int, not {type(p).__name__}")
+    ints("LpNorm", p=p)
     if p < 0:
         raise ValueError(f"LpNorm: p must not be negative, not {p}")
     if input.dtype not in (dtypes.float16, dtypes.float32):
@@ -506,8 +506,7 @@ def vector_norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False
         >>> print(vector_norm(Tensor([[3.0, 4.0], [0.0, 1.0]]), axis=1))
         [5. 1.]
     """
-    if isinstance(ord, bool) or not isinstance(ord, (int, float)):
-        raise TypeError(f"vector_norm: ord must be a number, not {type(ord).__name__}")
+    reals("vector_norm", ord=ord)
     kind = dtype if dtype is not None or x.dtype.is_floating or x.is_complex() else dtypes.float32
     x = x if kind is None else x.astype(kind)
     axes = tuple(range(x.ndim)) if axis is None else all_axes("vector_norm", freeze(axis), x.ndim)

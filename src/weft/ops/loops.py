@@ -12,6 +12,7 @@ from typing import Any
 from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.tensor import Tensor
 from weft.core.transparency import keeps, transparent
+from weft.ops._checks import bools
 
 __all__ = ["ForiLoop", "Scan", "WhileLoop", "fori_loop", "scan", "while_loop"]
 
@@ -193,8 +194,7 @@ def _check_bound(name: str, bound: Any) -> None:
 
 @transparent
 def _check_unroll(name: str, unroll: Any) -> None:
-    if not isinstance(unroll, bool):
-        raise TypeError(f"{name}: unroll must be a bool, not {type(unroll).__name__}")
+    bools(name, unroll=unroll)
 
 
 @transparent

@@ -13,7 +13,7 @@ from weft.core.declare import op
 from weft.core.describing import described
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import ints, tensors
 from weft.ops._kinks import rectified
 from weft.ops.activation import logsigmoid
 
@@ -30,9 +30,7 @@ _DESCRIBED: Final = described(
 
 
 def _check(name: str, input: Any, target: Any, reduction: Any) -> None:
-    for what, value in (("input", input), ("target", target)):
-        if not isinstance(value, Tensor):
-            raise NoTensor(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+    tensors(name, input=input, target=target)
     if not input.dtype.is_floating:
         raise TypeError(f"{name}: input must be a tensor of floats, not of {input.dtype}")
     if reduction not in _REDUCTIONS:
@@ -83,8 +81,7 @@ def multi_margin_loss(
         0.0
     """
     _check("multi_margin_loss", input, target, reduction)
-    if isinstance(margin, bool) or not isinstance(margin, int):
-        raise TypeError(f"multi_margin_loss: margin must be an int, not {type(margin).__name__}")
+    ints("multi_margin_loss", margin=margin)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss: p must be 1 or 2, not {p!r}")
     if target.dtype is not dtypes.int64:

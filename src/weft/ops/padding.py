@@ -11,6 +11,7 @@ from jax import lax
 from weft.core.declare import as_operator, freeze, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import ints
 
 __all__ = ["interpolate", "mirror_pad", "pad", "padding", "resize_bilinear", "resize_nearest_neighbor"]
 
@@ -123,8 +124,7 @@ def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
         [[8 0 0]
          [1 0 0]]
     """
-    if isinstance(pad_dim_size, bool) or not isinstance(pad_dim_size, int):
-        raise TypeError(f"padding: pad_dim_size must be an int, not {type(pad_dim_size).__name__}")
+    ints("padding", pad_dim_size=pad_dim_size)
     if pad_dim_size < 1:
         raise ValueError(f"padding: pad_dim_size must be positive, not {pad_dim_size}")
     if x.ndim == 0 or x.shape[-1] != 1:

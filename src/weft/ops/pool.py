@@ -17,7 +17,7 @@ from weft.core.describing import told
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import tensors
 from weft.ops.conv import Pads, padding_of, per_dimension
 
 __all__ = [
@@ -326,8 +326,7 @@ def _settle_pads(
 
 
 def _check_input(name: str, x: Any, rank: int, lower: bool = True) -> None:
-    if not isinstance(x, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(x).__name__}")
+    tensors(name, x=x)
     if x.ndim != rank + 2 and not (lower and x.ndim == rank + 1):
         raise ValueError(f"{name}: the input must have {rank + 2} dimensions (N, C, ...), not shape {x.shape}")
 

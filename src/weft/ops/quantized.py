@@ -11,6 +11,7 @@ from weft import dtypes
 from weft.core.declare import as_operator, op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import tensors
 from weft.ops.matmul import matmul
 
 _ROWS = np.array([[1.0, -2.0, 3.0], [0.5, 0.0, -1.0]], np.float32)
@@ -86,9 +87,7 @@ def QuantV2(
         Tensor: of int8.
     """
     name = "QuantV2"
-    for what, value in (("x", x), ("scale", scale), ("offset", offset)):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+    tensors(name, x=x, scale=scale, offset=offset)
     if not isinstance(rounding_mode, str) or rounding_mode.upper() != "ROUND" or dtypes.of(dst_type) is not dtypes.int8:
         raise ValueError(f"{name}: only rounding 'ROUND' to int8 is computed, not {rounding_mode!r} to {dst_type}")
     if scale.shape[-1:] != x.shape[-1:] and scale.size != 1:

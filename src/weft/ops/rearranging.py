@@ -9,6 +9,7 @@ from typing import Any
 
 from weft.core.declare import as_operator
 from weft.core.tensor import Tensor
+from weft.ops._checks import ints
 from weft.ops._rules import numbers
 from weft.ops.conv import conv2d
 from weft.ops.gather import gather
@@ -80,8 +81,7 @@ def _from_batch(name: str, x: Tensor, blocks: tuple[int, ...], crops: Any, first
 
 
 def _square(name: str, block_size: Any) -> tuple[int, int]:
-    if isinstance(block_size, bool) or not isinstance(block_size, int):
-        raise TypeError(f"{name}: block_size must be an int, not {type(block_size).__name__}")
+    ints(name, block_size=block_size)
     if block_size < 2:
         raise ValueError(f"{name}: block_size must be at least 2, not {block_size}")
     return block_size, block_size

@@ -6,6 +6,7 @@ from typing import Any
 
 from weft.core.declare import as_operator
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools
 from weft.ops.activation import sigmoid, tanh
 from weft.ops.create import zeros
 from weft.ops.dropout import dropout
@@ -39,9 +40,7 @@ def LSTM(
             raise TypeError(f"LSTM: {what} must be an int, not {type(value).__name__}")
         if value < 1:
             raise ValueError(f"LSTM: {what} must be positive, not {value}")
-    for what, flag in (("has_bias", has_bias), ("bidirectional", bidirectional)):
-        if not isinstance(flag, bool):
-            raise TypeError(f"LSTM: {what} must be a bool, not {type(flag).__name__}")
+    bools("LSTM", has_bias=has_bias, bidirectional=bidirectional)
     if proj_size:
         raise ValueError(f"LSTM: proj_size must be 0, not {proj_size}")
     if not 0 <= dropout <= 1:

@@ -11,7 +11,7 @@ import numpy as np
 from weft import dtypes
 from weft.core.declare import as_operator, op
 from weft.core.primitive import Sample
-from weft.core.tensor import Tensor
+from weft.ops._checks import tensors
 from weft.ops.state import assign
 
 
@@ -46,9 +46,7 @@ def DiscountedReturn(reward: Any, done: Any, last_state_value: Any, *, gamma: fl
     Returns:
         Tensor: like `reward`.
     """
-    for what, value in (("reward", reward), ("done", done), ("last_state_value", last_state_value)):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"DiscountedReturn: {what} must be a Tensor, not {type(value).__name__}")
+    tensors("DiscountedReturn", reward=reward, done=done, last_state_value=last_state_value)
     if done.dtype is not dtypes.bool_:
         raise TypeError(f"DiscountedReturn: done must be of bool, not {done.dtype}")
     if done.shape != reward.shape[: done.ndim]:

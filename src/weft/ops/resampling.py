@@ -13,6 +13,7 @@ from weft import dtypes
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools
 from weft.ops._rules import numbers
 from weft.ops.images import grid_sample
 from weft.ops.matmul import matmul
@@ -391,8 +392,7 @@ def AffineGrid(theta: Tensor, output_size: Any, *, align_corners: bool = False) 
     Args:
         align_corners: whether -1 and 1 are the centres of the outermost pixels.
     """
-    if not isinstance(align_corners, bool):
-        raise TypeError(f"AffineGrid: align_corners must be a bool, not {type(align_corners).__name__}")
+    bools("AffineGrid", align_corners=align_corners)
     size = numbers(output_size)
     rank = len(size) - 2
     if rank not in (2, 3) or theta.shape != (size[0], rank, rank + 1):

@@ -9,6 +9,7 @@ import numpy as np
 from weft import dtypes
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
+from weft.ops._checks import bools, floats, tensors
 from weft.ops.activation import softmax
 from weft.ops.create import full
 from weft.ops.cumulative import cumsum
@@ -48,10 +49,8 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int =
         raise NoTensor(f"gumbel_softmax: the logits must be a Tensor, not {type(logits).__name__}")
     if logits.dtype not in (dtypes.float16, dtypes.float32):
         raise TypeError(f"gumbel_softmax: the logits must be of float16 or float32, not of {logits.dtype}")
-    if not isinstance(tau, float):
-        raise TypeError(f"gumbel_softmax: tau must be a float, not {type(tau).__name__}")
-    if not isinstance(hard, bool):
-        raise TypeError(f"gumbel_softmax: hard must be a bool, not {type(hard).__name__}")
+    floats("gumbel_softmax", tau=tau)
+    bools("gumbel_softmax", hard=hard)
     if not tau > 0:
         raise ValueError(f"gumbel_softmax: tau must be positive, not {tau}")
     soft = softmax((logits + gumbel(logits)) / tau, dim)
@@ -83,8 +82,7 @@ def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) ->
         [[1]
          [0]] [ True False]
     """
-    if not isinstance(input_x, Tensor):
-        raise NoTensor(f"choice_with_mask: the input must be a Tensor, not {type(input_x).__name__}")
+    tensors("choice_with_mask", input_x=input_x)
     if input_x.dtype is not dtypes.bool_:
         raise TypeError(f"choice_with_mask: the input must be a tensor of bools, not of {input_x.dtype}")
     for name, value in (("count", count), ("seed", seed)):
@@ -114,16 +112,14 @@ def _classes(
     name: str, true_classes: Any, num_true: Any, num_sampled: Any, unique: Any, range_max: Any, seed: Any
 ) -> None:
     """Check what candidates are drawn by."""
-    if not isinstance(true_classes, Tensor):
-        raise NoTensor(f"{name}: true_classes must be a Tensor, not {type(true_classes).__name__}")
+    tensors(name, true_classes=true_classes)
     numbers = {"num_true": num_true, "num_sampled": num_sampled, "range_max": range_max, "seed": seed}
     for what, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, int):
             raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
         if value < (what != "seed"):
             raise ValueError(f"{name}: {what} must be positive, not {value}")
-    if not isinstance(unique, bool):
-        raise TypeError(f"{name}: unique must be a bool, not {type(unique).__name__}")
+    bools(name, unique=unique)
     if unique and num_sampled > range_max:
         raise ValueError(f"{name}: there are no {num_sampled} different classes below {range_max}")
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:

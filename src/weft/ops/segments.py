@@ -11,6 +11,7 @@ from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.declare import as_operator, operator_class
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools, ints
 from weft.ops._rules import numbers, tensor
 from weft.ops.gather import (
     gather,
@@ -108,9 +109,7 @@ def SparseTensorDenseMatmul(
         adjoint_dt: whether the dense matrix is, and its elements are conjugated.
     """
     name = "SparseTensorDenseMatmul"
-    for what, flag in (("adjoint_st", adjoint_st), ("adjoint_dt", adjoint_dt)):
-        if not isinstance(flag, bool):
-            raise TypeError(f"{name}: {what} must be a bool, not {type(flag).__name__}")
+    bools(name, adjoint_st=adjoint_st, adjoint_dt=adjoint_dt)
     if indices.dtype not in (dtypes.int32, dtypes.int64):
         raise TypeError(f"{name}: indices must be int32 or int64, not {indices.dtype}")
     if values.dtype is not dense.dtype:
@@ -294,9 +293,7 @@ def UnravelIndex(indices: Any, dims: Any) -> Tensor:
 
 def _triangle(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
     def compute(*, row: int, col: int, offset: int, dtype: Any) -> Tensor:
-        for what, value in (("row", row), ("col", col), ("offset", offset)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
+        ints(name, row=row, col=col, offset=offset)
         if min(row, col) < 0:
             raise ValueError(f"{name}: a matrix of {row} by {col} does not exist")
         if dtype not in (dtypes.int32, dtypes.int64):

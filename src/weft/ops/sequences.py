@@ -12,6 +12,7 @@ from weft.core.bounds import check_bounds
 from weft.core.declare import as_operator, op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import ints
 from weft.ops.create import ones
 from weft.ops.elementwise import imag, real
 from weft.ops.joining import stack
@@ -319,9 +320,7 @@ def stft(
         raise ValueError(f"stft: a signal has 1 or 2 dimensions, not shape {x.shape}")
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
-    for what, value in (("n_fft", n_fft), ("hop_length", hop), ("win_length", length)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"stft: {what} must be an int, not {type(value).__name__}")
+    ints("stft", n_fft=n_fft, hop_length=hop, win_length=length)
     complex_signal = x.is_complex()
     if center:
         border = n_fft // 2

@@ -12,6 +12,7 @@ from weft.core.declare import as_operator, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops import create
+from weft.ops._checks import bools, ints, reals
 from weft.ops._kinks import vector_norm
 from weft.ops._rules import numbers, one_axis
 from weft.ops.activation import glu, log_softmax
@@ -153,8 +154,7 @@ def FFTWithSize(
     name = "FFTWithSize"
     if norm not in ("backward", "forward", "ortho"):
         raise ValueError(f"{name}: norm must be 'backward', 'forward' or 'ortho', not {norm!r}")
-    if isinstance(signal_ndim, bool) or not isinstance(signal_ndim, int):
-        raise TypeError(f"{name}: signal_ndim must be an int, not {type(signal_ndim).__name__}")
+    ints(name, signal_ndim=signal_ndim)
     if not 1 <= signal_ndim <= 3 or x.ndim < signal_ndim:
         raise ValueError(f"{name}: a signal has 1 to 3 dimensions and not more than {x.ndim}, but not {signal_ndim}")
     axes = tuple(range(-signal_ndim, 0))
@@ -237,8 +237,7 @@ def NuclearNorm(x: Tensor, *, dim: Any = None, keepdim: bool = False) -> Tensor:
         dim: the two dimensions of the matrices; None for a matrix.
         keepdim: whether they stay, of size 1.
     """
-    if not isinstance(keepdim, bool):
-        raise TypeError(f"NuclearNorm: keepdim must be a bool, not {type(keepdim).__name__}")
+    bools("NuclearNorm", keepdim=keepdim)
     axes = (0, 1) if dim is None else tuple(dim)
     if len(axes) != 2 or (dim is None and x.ndim != 2):
         raise ValueError(f"NuclearNorm takes matrices, not dimensions {dim} of a shape {x.shape}")
@@ -266,8 +265,7 @@ def Pdist(x: Tensor, *, p: float = 2.0) -> Tensor:
     Args:
         p: order of the norm.
     """
-    if isinstance(p, bool) or not isinstance(p, (int, float)):
-        raise TypeError(f"Pdist: p must be a float, not {type(p).__name__}")
+    reals("Pdist", p=p)
     if p < 0 or x.ndim < 2:
         raise ValueError(f"Pdist: a norm of order {p} of rows of a shape {x.shape} does not exist")
     return _pdist(x, p=float(p))

@@ -11,6 +11,7 @@ from weft import dtypes
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import ints
 from weft.ops._rules import one_axis, tensor
 from weft.ops._samples import INTEGERS, A
 from weft.ops.gather import gather_elements
@@ -137,8 +138,7 @@ def top_k(input_x: Any, k: int, sorted: bool = True) -> Any:
         >>> print(*top_k(Tensor([1.0, 3.0, 2.0]), 2))
         [3. 2.] [1 2]
     """
-    if isinstance(k, bool) or not isinstance(k, int):
-        raise TypeError(f"top_k: k must be an int, not {type(k).__name__}")
+    ints("top_k", k=k)
     return topk(input_x, k, sorted=sorted)
 
 

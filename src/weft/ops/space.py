@@ -9,6 +9,7 @@ import numpy as np
 
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
+from weft.ops._checks import tuples
 from weft.ops.images import fold
 from weft.ops.joining import zero_pad
 from weft.ops.matmul import matmul
@@ -72,8 +73,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
            [ 0.5  0. ]]]]
     """
     maps = _a_tensor("affine_grid", theta)
-    if not isinstance(size, tuple):
-        raise TypeError(f"affine_grid: size must be a tuple, not {type(size).__name__}")
+    tuples("affine_grid", size=size)
     rank = len(size) - 2
     if rank not in (2, 3) or maps.shape != (size[0], rank, rank + 1):
         raise ValueError(f"affine_grid: maps of shape {maps.shape} are none of images of size {size}")

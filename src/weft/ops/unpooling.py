@@ -15,6 +15,7 @@ from weft.core.dispatch import apply
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
+from weft.ops._checks import bools, floats, reals
 from weft.ops._kinks import root
 from weft.ops.conv import per_dimension
 from weft.ops.create import zeros
@@ -54,12 +55,10 @@ def _root(x: Any, *, p: float) -> Any:
 
 def _power_pool(rank: int, x: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: Any) -> Tensor:
     name = f"lp_pool{rank}d"
-    if isinstance(norm_type, bool) or not isinstance(norm_type, (int, float)):
-        raise TypeError(f"{name}: norm_type must be a number, not {type(norm_type).__name__}")
+    reals(name, norm_type=norm_type)
     if norm_type == 0:
         raise ValueError(f"{name}: norm_type must not be 0")
-    if not isinstance(ceil_mode, bool):
-        raise TypeError(f"{name}: ceil_mode must be a bool, not {type(ceil_mode).__name__}")
+    bools(name, ceil_mode=ceil_mode)
     given = _a_tensor(name, x, (rank + 1, rank + 2))
     given = given if given.dtype.is_floating else given.astype(dtypes.float32)
     kernel = per_dimension(name, "kernel_size", kernel_size, rank)
@@ -241,8 +240,7 @@ def _fractional_pool(
     if output_size is None:
         ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * rank
         for ratio in ratios:
-            if not isinstance(ratio, float):
-                raise TypeError(f"{name}: output_ratio must be a float, not {type(ratio).__name__}")
+            floats(name, output_ratio=ratio)
             if not 0 < ratio < 1:
                 raise ValueError(f"{name}: output_ratio must be between 0 and 1, not {ratio}")
         if len(ratios) != rank:

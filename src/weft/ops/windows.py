@@ -15,6 +15,7 @@ from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
 from weft.ops import pool
+from weft.ops._checks import tuples
 from weft.ops._rules import numbers
 from weft.ops.random import rand
 from weft.ops.unpooling import fractional_maxima
@@ -132,8 +133,7 @@ def _max_unpool(
         for length, step, edge, window in zip(spatial, steps, border, kernel, strict=True)
     )
     if output_shape:
-        if not isinstance(output_shape, tuple):
-            raise TypeError(f"{name}: output_shape must be a tuple, not {type(output_shape).__name__}")
+        tuples(name, output_shape=output_shape)
         if len(output_shape) != x.ndim or output_shape[: x.ndim - rank] != x.shape[: x.ndim - rank]:
             raise ValueError(f"{name}: output_shape {output_shape} does not fit maxima of shape {x.shape}")
         size = output_shape[x.ndim - rank :]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.core.describing import described
+from weft.core.describing import described, shows
 
 
 def _positive(what: str, value: Any, integer: bool = False, zero: bool = False) -> None:
@@ -27,16 +27,13 @@ _described = described(
 )
 
 
+@shows("piecewise_constant_lr([2, 3], [0.1, 0.01])", "[0.1, 0.1, 0.01]")
 def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[float]) -> list[float]:
     """A rate for each stretch of steps.
 
     Args:
         milestone: the step at which each stretch ends, rising.
         learning_rates: the rate of each stretch.
-
-    Example:
-        >>> piecewise_constant_lr([2, 3], [0.1, 0.01])
-        [0.1, 0.1, 0.01]
     """
     for what, value in (("milestone", milestone), ("learning_rates", learning_rates)):
         if not isinstance(value, (list, tuple)):
@@ -68,6 +65,7 @@ def _decay(
 
 
 @_described
+@shows("exponential_decay_lr(0.5, 0.5, 3, 1, 1)", "[0.5, 0.25, 0.125]")
 def exponential_decay_lr(
     learning_rate: float,
     decay_rate: float,
@@ -80,10 +78,6 @@ def exponential_decay_lr(
 
     Args:
         decay_rate: factor for each `decay_epoch`.
-
-    Example:
-        >>> exponential_decay_lr(0.5, 0.5, 3, 1, 1)
-        [0.5, 0.25, 0.125]
     """
     _positive("learning_rate", learning_rate)
     _positive("decay_rate", decay_rate)
@@ -91,6 +85,7 @@ def exponential_decay_lr(
 
 
 @_described
+@shows("natural_exp_decay_lr(0.5, 0.9, 2, 2, 1)", "[0.5, 0.5]")
 def natural_exp_decay_lr(
     learning_rate: float,
     decay_rate: float,
@@ -104,10 +99,6 @@ def natural_exp_decay_lr(
     Args:
         decay_epoch: with `is_stair`, how many epochs have one rate.
         is_stair: take the last multiple of `decay_epoch` for the epoch.
-
-    Example:
-        >>> natural_exp_decay_lr(0.5, 0.9, 2, 2, 1)
-        [0.5, 0.5]
     """
     _positive("learning_rate", learning_rate)
     _positive("decay_rate", decay_rate)
@@ -121,6 +112,7 @@ def natural_exp_decay_lr(
 
 
 @_described
+@shows("inverse_decay_lr(0.5, 1.0, 2, 1, 1)", "[0.5, 0.25]")
 def inverse_decay_lr(
     learning_rate: float,
     decay_rate: float,
@@ -129,18 +121,14 @@ def inverse_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """``learning_rate / (1 + decay_rate * epoch / decay_epoch)`` for each step.
-
-    Example:
-        >>> inverse_decay_lr(0.5, 1.0, 2, 1, 1)
-        [0.5, 0.25]
-    """
+    """``learning_rate / (1 + decay_rate * epoch / decay_epoch)`` for each step."""
     _positive("learning_rate", learning_rate)
     _positive("decay_rate", decay_rate)
     return _decay(lambda n: learning_rate / (1 + decay_rate * n), total_step, step_per_epoch, decay_epoch, is_stair)
 
 
 @_described
+@shows("[round(v, 3) for v in cosine_decay_lr(0.0, 0.1, 3, 1, 2)]", "[0.1, 0.05, 0.0]")
 def cosine_decay_lr(
     min_lr: float, max_lr: float, total_step: int, step_per_epoch: int, decay_epoch: int
 ) -> list[float]:
@@ -149,10 +137,6 @@ def cosine_decay_lr(
     Args:
         min_lr: last rate.
         max_lr: first rate.
-
-    Example:
-        >>> [round(v, 3) for v in cosine_decay_lr(0.0, 0.1, 3, 1, 2)]
-        [0.1, 0.05, 0.0]
     """
     _positive("min_lr", min_lr, zero=True)
     _positive("max_lr", max_lr)
@@ -163,6 +147,7 @@ def cosine_decay_lr(
 
 
 @_described
+@shows("polynomial_decay_lr(0.5, 0.0, 3, 1, 2, 1.0)", "[0.5, 0.25, 0.0]")
 def polynomial_decay_lr(
     learning_rate: float,
     end_learning_rate: float,
@@ -179,10 +164,6 @@ def polynomial_decay_lr(
         end_learning_rate: last rate.
         power: exponent.
         update_decay_epoch: start over with a longer decay once it has ended.
-
-    Example:
-        >>> polynomial_decay_lr(0.5, 0.0, 3, 1, 2, 1.0)
-        [0.5, 0.25, 0.0]
     """
     _positive("learning_rate", learning_rate)
     _positive("end_learning_rate", end_learning_rate, zero=True)
@@ -198,16 +179,13 @@ def polynomial_decay_lr(
 
 
 @_described
+@shows("warmup_lr(0.5, 3, 1, 2)", "[0.0, 0.25, 0.5]")
 def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup_epoch: int) -> list[float]:
     """A line from 0 to `learning_rate`, for each step.
 
     Args:
         learning_rate: last rate.
         warmup_epoch: length of the rise.
-
-    Example:
-        >>> warmup_lr(0.5, 3, 1, 2)
-        [0.0, 0.25, 0.5]
     """
     _positive("learning_rate", learning_rate)
     rates = _decay(lambda n: n, total_step, step_per_epoch, warmup_epoch, False)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft import dtypes
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.dtypes import DType
 from weft.nn.declared import Described, constructor, keep
@@ -234,6 +235,7 @@ def fan(shape: Shape, mode: str) -> int:
     return fans(shape)[modes.index(mode.lower())]
 
 
+@shows("normal_values(0.0, 1.0, (2, 3)).shape", "(2, 3)")
 def normal_values(mean: float, sigma: float, shape: Shape) -> np.ndarray[Any, Any]:
     """Normally distributed float32, drawn as initializers draw them.
 
@@ -241,10 +243,6 @@ def normal_values(mean: float, sigma: float, shape: Shape) -> np.ndarray[Any, An
         mean: their mean.
         sigma: their standard deviation.
         shape: the shape.
-
-    Example:
-        >>> normal_values(0.0, 1.0, (2, 3)).shape
-        (2, 3)
     """
     return np.asarray(numpy_generator().normal(mean, sigma, shape), np.float32)
 
@@ -260,16 +258,13 @@ _GAINS: Final = {
 }  # fmt: skip
 
 
+@shows('round(calculate_gain("relu"), 3)', "1.414")
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor by which an activation needs its weights larger.
 
     Args:
         nonlinearity: name of the activation.
         param: negative slope of ``"leaky_relu"``.
-
-    Example:
-        >>> round(calculate_gain("relu"), 3)
-        1.414
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
@@ -471,6 +466,7 @@ _NAMES: Final[dict[str, type[Initializer]]] = {
 }  # fmt: skip
 
 
+@shows("initializer(2, [2, 2])", "[[2. 2.]\n [2. 2.]]")
 def initializer(init: Any, shape: Any = None, dtype: Any = dtypes.float32) -> Tensor:
     """A tensor filled by an initializer.
 
@@ -486,11 +482,6 @@ def initializer(init: Any, shape: Any = None, dtype: Any = dtypes.float32) -> Te
     Raises:
         ValueError: the name is unknown, or a Tensor has another shape.
         TypeError: `init` is none of the above.
-
-    Example:
-        >>> print(initializer(2, [2, 2]))
-        [[2. 2.]
-         [2. 2.]]
     """
     wanted = dtypes.of(dtype)
     dims: Shape | None = None

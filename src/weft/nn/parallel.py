@@ -7,6 +7,7 @@ from typing import Any
 
 from weft import dtypes
 from weft.context import get_auto_parallel_context
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.core.transparency import keeps
 from weft.nn.cell import Cell
@@ -314,6 +315,7 @@ class AutoParallel(Cell):
 
 
 @keeps
+@shows("shard(lambda x: x + 1, in_strategy=((1,),))(Tensor([1.0]))", "[2.]")
 def shard(fn: Any, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None) -> Any:
     """A function whose inputs devices share: in one process, the function.
 
@@ -325,10 +327,6 @@ def shard(fn: Any, in_strategy: Any, out_strategy: Any = None, parameter_plan: A
 
     Raises:
         TypeError: an argument has the wrong type.
-
-    Example:
-        >>> print(shard(lambda x: x + 1, in_strategy=((1,),))(Tensor([1.0])))
-        [2.]
     """
     if not callable(fn):
         raise TypeError(f"shard: fn must be a function or a Cell, not {type(fn).__name__}")

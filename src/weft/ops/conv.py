@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft.core.declare import as_operator, freeze, operator_class
-from weft.core.describing import described
+from weft.core.describing import described, shows
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
@@ -236,6 +236,7 @@ _described = described(
 
 
 @_described
+@shows("conv1d(Tensor([[[1.0, 2.0, 3.0]]]), Tensor([[[1.0, 1.0]]]))", "[[[3. 5.]]]")
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -257,10 +258,6 @@ def conv1d(
 
     Returns:
         Tensor: (N, O, L').
-
-    Example:
-        >>> print(conv1d(Tensor([[[1.0, 2.0, 3.0]]]), Tensor([[[1.0, 1.0]]])))
-        [[[3. 5.]]]
     """
     return convolve("conv1d", 1, input, weight, bias, stride, pad_mode, padding, dilation, groups)
 
@@ -414,6 +411,7 @@ def conv_transpose2d(
     )
 
 
+@shows("conv_transpose1d(Tensor([[[1.0, 2.0]]]), Tensor([[[1.0, 1.0]]]), stride=2)", "[[[1. 1. 2. 2.]]]")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -425,12 +423,7 @@ def conv_transpose1d(
     dilation: Any = 1,
     pad_mode: str = "pad",
 ) -> Tensor:
-    """Transposed convolution over one dimension; see `conv_transpose2d`.
-
-    Example:
-        >>> print(conv_transpose1d(Tensor([[[1.0, 2.0]]]), Tensor([[[1.0, 1.0]]]), stride=2))
-        [[[1. 1. 2. 2.]]]
-    """
+    """Transposed convolution over one dimension; see `conv_transpose2d`."""
     return _conv_transpose(
         "conv_transpose1d", 1, input, weight, bias, stride, pad_mode, padding, output_padding, groups, dilation
     )

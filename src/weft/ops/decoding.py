@@ -6,6 +6,7 @@ from typing import Any
 
 from weft import dtypes
 from weft.core.bounds import check_bounds
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
 from weft.ops._checks import bools
@@ -79,6 +80,7 @@ def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool =
     return indices, labels, stack((full((), batch, dtype=dtypes.int64), most)), total
 
 
+@shows("sparse_segment_mean(Tensor([1.0, 3.0, 7.0]), Tensor([0, 1, 2]), Tensor([0, 0, 1]))", "[2. 7.]")
 def sparse_segment_mean(x: Any, indices: Any, segment_ids: Any) -> Any:
     """The means of segments of rows that are chosen by their positions.
 
@@ -93,10 +95,6 @@ def sparse_segment_mean(x: Any, indices: Any, segment_ids: Any) -> Any:
     Raises:
         TypeError: an argument is no tensor.
         ValueError: there is not one segment for each position.
-
-    Example:
-        >>> print(sparse_segment_mean(Tensor([1.0, 3.0, 7.0]), Tensor([0, 1, 2]), Tensor([0, 0, 1])))
-        [2. 7.]
     """
     name = "sparse_segment_mean"
     rows, at = _a_tensor(name, "x", x), _a_tensor(name, "indices", indices)
@@ -109,6 +107,7 @@ def sparse_segment_mean(x: Any, indices: Any, segment_ids: Any) -> Any:
     return total / maximum(size, 1).reshape((-1, *(1,) * (rows.ndim - 1))).astype(rows.dtype)
 
 
+@shows("coalesce(Tensor([[0, 0], [1, 1]]), Tensor([1.0, 5.0]), Tensor([3, 3]))[1]", "[6.]")
 def coalesce(x_indices: Any, x_values: Any, x_shape: Any) -> Any:
     """The elements of a sparse matrix, those at one place added, in order of their places.
 
@@ -123,10 +122,6 @@ def coalesce(x_indices: Any, x_values: Any, x_shape: Any) -> Any:
     Raises:
         TypeError: an argument is no tensor.
         ValueError: the shapes do not fit.
-
-    Example:
-        >>> print(coalesce(Tensor([[0, 0], [1, 1]]), Tensor([1.0, 5.0]), Tensor([3, 3]))[1])
-        [6.]
     """
     places, values = _a_tensor("coalesce", "x_indices", x_indices), _a_tensor("coalesce", "x_values", x_values)
     shape = tuple(_a_tensor("coalesce", "x_shape", x_shape).tolist())

@@ -9,6 +9,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import op
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
@@ -39,6 +40,7 @@ def _distance(a: Any, b: Any, *, p: float) -> Any:
     return vector_norm(gap, p, tuple(range(gap.ndim)))
 
 
+@shows("dist(Tensor([1.0, 1.0]), Tensor([4.0, 5.0]))", "5.0")
 def dist(input: Any, other: Any, p: int = 2) -> Any:
     """The norm of the difference of two tensors.
 
@@ -53,10 +55,6 @@ def dist(input: Any, other: Any, p: int = 2) -> Any:
     Raises:
         TypeError: an argument is no tensor of floats, or `p` no int.
         ValueError: `p` is negative.
-
-    Example:
-        >>> print(dist(Tensor([1.0, 1.0]), Tensor([4.0, 5.0])))
-        5.0
     """
     a, b = _floats("dist", "input", input), _floats("dist", "other", other)
     ints("dist", p=p)
@@ -72,6 +70,7 @@ def _pdist(x: Any, *, p: float) -> Any:
     return vector_norm(x[first] - x[second], p, (-1,))
 
 
+@shows("pdist(Tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))", "[5.        1.        4.2426405]")
 def pdist(input: Any, p: float = 2.0) -> Any:
     """The distances of all pairs of rows.
 
@@ -85,10 +84,6 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     Raises:
         TypeError: `input` is no tensor of floats, or `p` no float.
         ValueError: `p` is negative, or `input` is no matrix.
-
-    Example:
-        >>> print(pdist(Tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])))
-        [5.        1.        4.2426405]
     """
     x = _floats("pdist", "the input", input)
     floats("pdist", p=p)
@@ -99,6 +94,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     return _pdist(x, p)
 
 
+@shows("cosine_similarity(Tensor([[3.0, 4.0]]), Tensor([[4.0, 3.0]]))", "[0.96]")
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-08) -> Any:
     """The cosine of the angle of vectors along an axis.
 
@@ -114,10 +110,6 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-08) -> Any
     Raises:
         TypeError: an argument is no tensor of floats.
         ValueError: there is no such axis.
-
-    Example:
-        >>> print(cosine_similarity(Tensor([[3.0, 4.0]]), Tensor([[4.0, 3.0]])))
-        [0.96]
     """
     a, b = _floats("cosine_similarity", "x1", x1), _floats("cosine_similarity", "x2", x2)
     axis = one_axis("cosine_similarity", dim, max(a.ndim, b.ndim))
@@ -131,6 +123,7 @@ def _length(x: Any, *, axis: int) -> Any:
     return vector_norm(x, 2, (axis,))
 
 
+@shows("combinations(Tensor([1, 2, 3]))", "[[1 2]\n [1 3]\n [2 3]]")
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """All ways to choose elements, as rows; see `itertools.combinations`.
 
@@ -145,12 +138,6 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     Raises:
         TypeError: `input` is no tensor.
         ValueError: it does not have one dimension, or nothing is chosen.
-
-    Example:
-        >>> print(combinations(Tensor([1, 2, 3])))
-        [[1 2]
-         [1 3]
-         [2 3]]
     """
     tensors("combinations", input=input)
     if input.ndim != 1:
@@ -162,6 +149,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     return input[Tensor(rows)]
 
 
+@shows("bidense(Tensor([[1.0, 2.0]]), Tensor([[3.0]]), Tensor([[[1.0], [1.0]]]))", "[[9.]]")
 def bidense(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """A bilinear layer: ``input1 @ weight[i] @ input2 + bias[i]`` of each pair of vectors.
 
@@ -177,10 +165,6 @@ def bidense(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     Raises:
         TypeError: an argument is no tensor.
         ValueError: the dimensions before the last differ.
-
-    Example:
-        >>> print(bidense(Tensor([[1.0, 2.0]]), Tensor([[3.0]]), Tensor([[[1.0], [1.0]]])))
-        [[9.]]
     """
     for name, value in (("input1", input1), ("input2", input2), ("weight", weight), ("bias", bias)):
         if not isinstance(value, Tensor) and not (value is None and name == "bias"):

@@ -11,7 +11,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import as_operator, freeze, operator_class
-from weft.core.describing import told
+from weft.core.describing import shows, told
 from weft.core.dispatch import apply
 from weft.core.primitive import RANDOM, Primitive, Sample
 from weft.core.tensor import Tensor
@@ -59,6 +59,7 @@ def _drop(name: str, x: Tensor, p: float, training: bool, mask_rank: int) -> Ten
     return apply(DROPOUT, (x, draw_key()), (float(p), mask_rank))[0]
 
 
+@shows("dropout(Tensor([1.0, 2.0]), training=False)", "[1. 2.]")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
     """Zero elements at random and scale the rest by ``1 / (1 - p)``.
 
@@ -67,10 +68,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | No
         p: probability of zero.
         training: otherwise the input is returned.
         seed: draw from this seed instead of the random stream.
-
-    Example:
-        >>> print(dropout(Tensor([1.0, 2.0]), training=False))
-        [1. 2.]
     """
     if seed is not None and training and 0 < p <= 1:
         key = Tensor(np.array([0, int(seed) & 0xFFFFFFFF], np.uint32))
@@ -166,6 +163,7 @@ def Dropout(x: Tensor, *, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0
     return out, mask.astype(x.dtype)
 
 
+@shows("rrelu(Tensor([-1.0, 2.0]), 0.5, 0.5)", "[-0.5  2. ]")
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tensor:
     """Negative elements times slopes by chance.
 
@@ -180,10 +178,6 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tens
     Raises:
         TypeError: a slope is no number.
         ValueError: a slope is not from 0 to 1, or `lower` is larger than `upper`.
-
-    Example:
-        >>> print(rrelu(Tensor([-1.0, 2.0]), 0.5, 0.5))
-        [-0.5  2. ]
     """
     for what, value in (("lower", lower), ("upper", upper)):
         if isinstance(value, bool) or not isinstance(value, (int, float)):

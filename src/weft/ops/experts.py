@@ -11,6 +11,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import as_operator, op, operator_class
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import bools
@@ -69,6 +70,7 @@ def moe_token_permute(tokens: Any, indices: Any, num_out_tokens: int | None = No
     return given[(order if num_out_tokens is None else order[:num_out_tokens]) // each], where_to
 
 
+@shows("moe_token_unpermute(Tensor([[2.0], [3.0], [1.0]]), Tensor([2, 0, 1])).ravel()", "[1. 2. 3.]")
 def moe_token_unpermute(
     permuted_tokens: Any, sorted_indices: Any, probs: Any = None, padded_mode: bool = False, restore_shape: Any = None
 ) -> Any:
@@ -87,10 +89,6 @@ def moe_token_unpermute(
     Raises:
         TypeError: an argument is no tensor.
         ValueError: `padded_mode` is True.
-
-    Example:
-        >>> print(moe_token_unpermute(Tensor([[2.0], [3.0], [1.0]]), Tensor([2, 0, 1])).ravel())
-        [1. 2. 3.]
     """
     name = "moe_token_unpermute"
     del restore_shape

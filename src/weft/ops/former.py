@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-# modules of whose names `weft.ops` has a function
 import weft.ops.matmul as matmul
 import weft.ops.padding as padding
 import weft.ops.shape as shapes
 from weft import dtypes
 from weft.core.declare import as_operator, operator_class
+
+# modules of whose names `weft.ops` has a function
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
 from weft.ops import activation, compare, create, cumulative, joining, math, pool, random
@@ -52,6 +54,7 @@ def _a_tensor(name: str, value: Any) -> Tensor:
     return value
 
 
+@shows("bernoulli_ext(Tensor([0.0, 1.0]))", "[0. 1.]")
 def bernoulli_ext(input: Any, *, generator: Any = None) -> Any:
     """Ones with probabilities, zeros otherwise.
 
@@ -64,16 +67,13 @@ def bernoulli_ext(input: Any, *, generator: Any = None) -> Any:
 
     Raises:
         TypeError: `input` is no tensor.
-
-    Example:
-        >>> print(bernoulli_ext(Tensor([0.0, 1.0])))
-        [0. 1.]
     """
     if generator is not None:
         raise NotImplementedError("bernoulli_ext: random numbers follow set_seed; generator must be None")
     return random.bernoulli(_a_tensor("bernoulli_ext", input), input)
 
 
+@shows("diagflat(Tensor([1, 2]))", "[[1 0]\n [0 2]]")
 def diagflat(input: Any, offset: int = 0) -> Any:
     """The matrix on a diagonal of which the elements of a tensor stand.
 
@@ -86,27 +86,19 @@ def diagflat(input: Any, offset: int = 0) -> Any:
 
     Raises:
         TypeError: `input` is no tensor, or `offset` no int.
-
-    Example:
-        >>> print(diagflat(Tensor([1, 2])))
-        [[1 0]
-         [0 2]]
     """
     given = _a_tensor("diagflat", input)
     ints("diagflat", offset=offset)
     return shapes.diag_embed(given.ravel(), offset)
 
 
+@shows('dict_setitem({"a": 1}, "b", 2)', "{'a': 1, 'b': 2}")
 def dict_setitem(data: Any, key: Any, value: Any) -> dict[Any, Any]:
-    """A dict with one item replaced.
-
-    Example:
-        >>> dict_setitem({"a": 1}, "b", 2)
-        {'a': 1, 'b': 2}
-    """
+    """A dict with one item replaced."""
     return {**data, key: value}
 
 
+@shows("eps(Tensor([5.0]))", "[1.1920929e-07]")
 def eps(x: Any) -> Any:
     """The distance from 1 to the next number of an element type, in the shape of a tensor.
 
@@ -118,10 +110,6 @@ def eps(x: Any) -> Any:
 
     Raises:
         TypeError: `x` is no tensor of floats.
-
-    Example:
-        >>> print(eps(Tensor([5.0])))
-        [1.1920929e-07]
     """
     given = _a_tensor("eps", x)
     if given.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
@@ -147,26 +135,19 @@ def hastype(x: Any, t: Any) -> bool:
     return t is own or t is dtypes.number
 
 
+@shows("isconstant(3)", "True")
 def isconstant(x: Any) -> bool:
-    """Whether a value is known before the graph runs; a tensor that the graph computes is not.
-
-    Example:
-        >>> isconstant(3)
-        True
-    """
+    """Whether a value is known before the graph runs; a tensor that the graph computes is not."""
     return not (isinstance(x, Tensor) and x.is_symbolic)
 
 
+@shows("list_equal([1], [1])", "True")
 def list_equal(x: Any, y: Any) -> bool:
-    """Whether two lists are equal.
-
-    Example:
-        >>> list_equal([1], [1])
-        True
-    """
+    """Whether two lists are equal."""
     return bool(x == y)
 
 
+@shows("move_to(Tensor([1, 2]))", "[1 2]")
 def move_to(input: Any, to: str = "CPU", blocking: bool = True) -> Any:
     """A copy of a tensor, which is on the one device that there is.
 
@@ -180,10 +161,6 @@ def move_to(input: Any, to: str = "CPU", blocking: bool = True) -> Any:
 
     Raises:
         ValueError: `to` names no kind of device, or `blocking` is no bool.
-
-    Example:
-        >>> print(move_to(Tensor([1, 2])))
-        [1 2]
     """
     if to not in ("Ascend", "GPU", "CPU"):
         raise ValueError(f"move_to: to must be 'Ascend', 'GPU' or 'CPU', not {to!r}")
@@ -192,16 +169,13 @@ def move_to(input: Any, to: str = "CPU", blocking: bool = True) -> Any:
     return input.copy() if isinstance(input, Tensor) else Tensor(input)
 
 
+@shows("tuple_div((6, 4), (2, 2))", "(3, 2)")
 def tuple_div(x: Any, y: Any) -> tuple[Any, ...]:
-    """The quotients of the numbers of two tuples, rounded down.
-
-    Example:
-        >>> tuple_div((6, 4), (2, 2))
-        (3, 2)
-    """
+    """The quotients of the numbers of two tuples, rounded down."""
     return tuple(a // b for a, b in zip(x, y, strict=True))
 
 
+@shows("type_as(Tensor([1.5]), Tensor([1]))", "[1]")
 def type_as(input: Any, other: Any) -> Any:
     """A tensor in the element type of another one.
 
@@ -214,14 +188,11 @@ def type_as(input: Any, other: Any) -> Any:
 
     Raises:
         TypeError: an argument is no tensor.
-
-    Example:
-        >>> print(type_as(Tensor([1.5]), Tensor([1])))
-        [1]
     """
     return _a_tensor("type_as", input).astype(_a_tensor("type_as", other).dtype)
 
 
+@shows("view_as(Tensor([1, 2]), Tensor([[3], [4]]))", "[[1]\n [2]]")
 def view_as(input: Any, other: Any) -> Any:
     """The elements of a tensor in the shape of another one.
 
@@ -235,15 +206,11 @@ def view_as(input: Any, other: Any) -> Any:
     Raises:
         TypeError: an argument is no tensor.
         ValueError: they have not as many elements.
-
-    Example:
-        >>> print(view_as(Tensor([1, 2]), Tensor([[3], [4]])))
-        [[1]
-         [2]]
     """
     return _a_tensor("view_as", input).view(_a_tensor("view_as", other).shape)
 
 
+@shows("format_cast(Tensor([1, 2]), 29)", "[1 2]")
 def format_cast(input: Any, acl_format: int) -> Any:
     """A tensor in another layout of its elements in memory: XLA chooses layouts, so it is the tensor itself.
 
@@ -256,10 +223,6 @@ def format_cast(input: Any, acl_format: int) -> Any:
 
     Raises:
         TypeError: an argument is of another type.
-
-    Example:
-        >>> print(format_cast(Tensor([1, 2]), 29))
-        [1 2]
     """
     ints("format_cast", acl_format=acl_format)
     return _a_tensor("format_cast", input)

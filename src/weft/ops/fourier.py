@@ -9,7 +9,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import op
-from weft.core.describing import described, told
+from weft.core.describing import described, shows, told
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import reals, tensors
@@ -215,6 +215,7 @@ _FREQUENCIES: Final = described(
 
 
 @_FREQUENCIES
+@shows("fftfreq(4)", "[ 0.    0.25 -0.5  -0.25]")
 def fftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
     """The frequencies of a Fourier transform, in its order.
 
@@ -223,15 +224,12 @@ def fftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
 
     Returns:
         Tensor: (n,).
-
-    Example:
-        >>> print(fftfreq(4))
-        [ 0.    0.25 -0.5  -0.25]
     """
     return _frequencies("fftfreq", n, d, dtype, np.fft.fftfreq)
 
 
 @_FREQUENCIES
+@shows("rfftfreq(4)", "[0.   0.25 0.5 ]")
 def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
     """The frequencies of a Fourier transform of real numbers, in its order.
 
@@ -240,10 +238,6 @@ def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
 
     Returns:
         Tensor: (n // 2 + 1,).
-
-    Example:
-        >>> print(rfftfreq(4))
-        [0.   0.25 0.5 ]
     """
     return _frequencies("rfftfreq", n, d, dtype, np.fft.rfftfreq)
 
@@ -265,22 +259,14 @@ _SHIFTED: Final = described(
 
 
 @_SHIFTED
+@shows("fftshift(Tensor([0, 1, 2, -2, -1]))", "[-2 -1  0  1  2]")
 def fftshift(input: Any, dim: Any = None) -> Any:
-    """A spectrum with the frequency zero in the middle.
-
-    Example:
-        >>> print(fftshift(Tensor([0, 1, 2, -2, -1])))
-        [-2 -1  0  1  2]
-    """
+    """A spectrum with the frequency zero in the middle."""
     return _shifted("fftshift", input, dim, 1)
 
 
 @_SHIFTED
+@shows("ifftshift(Tensor([-2, -1, 0, 1, 2]))", "[ 0  1  2 -2 -1]")
 def ifftshift(input: Any, dim: Any = None) -> Any:
-    """A spectrum in the order of a transform, of one with the frequency zero in the middle.
-
-    Example:
-        >>> print(ifftshift(Tensor([-2, -1, 0, 1, 2])))
-        [ 0  1  2 -2 -1]
-    """
+    """A spectrum in the order of a transform, of one with the frequency zero in the middle."""
     return _shifted("ifftshift", input, dim, -1)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft.core.declare import op
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
@@ -27,6 +28,7 @@ def _a_tensor(name: str, what: str, value: Any) -> Tensor:
     return value
 
 
+@shows("add_rms_norm(Tensor([[1.0, 2.0]]), Tensor([[2.0, 1.0]]), Tensor([1.0, 2.0]), 7.0)[0]", "[[0.75 1.5 ]]")
 def add_rms_norm(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-06) -> Any:
     """`rms_norm` of a sum.
 
@@ -42,10 +44,6 @@ def add_rms_norm(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-06) -> Any:
     Raises:
         TypeError: an argument is no tensor.
         ValueError: the shapes do not fit.
-
-    Example:
-        >>> print(add_rms_norm(Tensor([[1.0, 2.0]]), Tensor([[2.0, 1.0]]), Tensor([1.0, 2.0]), 7.0)[0])
-        [[0.75 1.5 ]]
     """
     a, b = _a_tensor("add_rms_norm", "x1", x1), _a_tensor("add_rms_norm", "x2", x2)
     if a.shape != b.shape:
@@ -104,6 +102,7 @@ def add_layer_norm(
     return (*_normalized(total, scale, shift, epsilon), total)
 
 
+@shows("swiglu(Tensor([0.0, 1.0, 2.0, 3.0]))", "[0.        2.1931758]")
 def swiglu(input: Any, dim: int = -1) -> Any:
     """The second half of a tensor, scaled by `silu` of the first.
 
@@ -117,10 +116,6 @@ def swiglu(input: Any, dim: int = -1) -> Any:
     Raises:
         TypeError: `input` is no tensor.
         RuntimeError: the size along the axis is odd.
-
-    Example:
-        >>> print(swiglu(Tensor([0.0, 1.0, 2.0, 3.0])))
-        [0.        2.1931758]
     """
     given = _a_tensor("swiglu", "the input", input)
     if given.ndim == 0 or given.shape[dim] % 2:

@@ -12,6 +12,7 @@ import numpy as np
 
 from weft.core.bounds import check_bounds
 from weft.core.declare import op, operator_class
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import bools
@@ -100,6 +101,7 @@ def _fold(x: Any, *, size: Any, kernel: Any, dilation: Any, padding: Any, stride
     return image[:, :, padding[0] : padding[0] + size[0], padding[1] : padding[1] + size[1]]
 
 
+@shows("unfold(Tensor([[[[1.0, 2.0, 3.0]]]]), (1, 2))", "[[[1. 2.]\n  [2. 3.]]]")
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """The patches of images.
 
@@ -116,11 +118,6 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     Raises:
         TypeError: an argument is no int, nor two.
         ValueError: a number is too small, or a window does not fit the image.
-
-    Example:
-        >>> print(unfold(Tensor([[[[1.0, 2.0, 3.0]]]]), (1, 2)))
-        [[[1. 2.]
-          [2. 3.]]]
     """
     if input.ndim != 4:
         raise ValueError(f"unfold: images have the shape (N, C, H, W), not {input.shape}")
@@ -134,6 +131,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     return patches.reshape((input.shape[0], -1, patches.shape[3]))
 
 
+@shows("fold(Tensor([[[[1.0, 2.0], [2.0, 3.0]]]]), (1, 3), (1, 2))", "[[[[1. 4. 3.]]]]")
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
@@ -153,10 +151,6 @@ def fold(
     Raises:
         TypeError: an argument is no int, nor two.
         ValueError: the patches are not those of images of this size.
-
-    Example:
-        >>> print(fold(Tensor([[[[1.0, 2.0], [2.0, 3.0]]]]), (1, 3), (1, 2)))
-        [[[[1. 4. 3.]]]]
     """
     window = _pair("fold", "kernel_size", kernel_size)
     count = window[0] * window[1]
@@ -188,6 +182,7 @@ def _factor(name: str, what: str, value: Any, input: Tensor) -> int:
     return value
 
 
+@shows("pixel_shuffle(Tensor([[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]]), 2)", "[[[[1. 2.]\n   [3. 4.]]]]")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Larger images of fewer channels: each pixel becomes a square of pixels from as many channels.
 
@@ -200,11 +195,6 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
     Raises:
         ValueError: r is not positive, or r * r does not divide the number of channels.
-
-    Example:
-        >>> print(pixel_shuffle(Tensor([[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]]), 2))
-        [[[[1. 2.]
-           [3. 4.]]]]
     """
     r = _factor("pixel_shuffle", "upscale_factor", upscale_factor, input)
     *batch, channels, height, width = input.shape
@@ -216,6 +206,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return parts.reshape((*batch, channels // (r * r), height * r, width * r))
 
 
+@shows("pixel_unshuffle(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2).shape", "(1, 4, 1, 1)")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Smaller images of more channels: what `pixel_shuffle` undoes.
 
@@ -228,10 +219,6 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
     Raises:
         ValueError: r is not positive, or does not divide the height and width.
-
-    Example:
-        >>> pixel_unshuffle(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2).shape
-        (1, 4, 1, 1)
     """
     r = _factor("pixel_unshuffle", "downscale_factor", downscale_factor, input)
     *batch, channels, height, width = input.shape
@@ -243,6 +230,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return parts.reshape((*batch, channels * r * r, height // r, width // r))
 
 
+@shows("diag_part(Tensor([[1, 2], [3, 4]]))", "[1 4]")
 def diag_part(input_x: Tensor) -> Tensor:
     """The elements whose first half of indices is the second half.
 
@@ -254,10 +242,6 @@ def diag_part(input_x: Tensor) -> Tensor:
 
     Raises:
         ValueError: the halves of the shape differ.
-
-    Example:
-        >>> print(diag_part(Tensor([[1, 2], [3, 4]])))
-        [1 4]
     """
     half = input_x.ndim // 2
     shape = input_x.shape
@@ -335,6 +319,7 @@ def _grid_sample(x: Any, grid: Any, *, mode: str, padding_mode: str, align_corne
     return jnp.moveaxis(out, -1, 1)
 
 
+@shows("grid_sample(Tensor([[[[1.0, 3.0]]]]), Tensor([[[[0.0, 0.0]]]]))", "[[[[2.]]]]")
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool = False
 ) -> Tensor:
@@ -352,10 +337,6 @@ def grid_sample(
 
     Raises:
         ValueError: there is no such mode, or the shapes do not fit.
-
-    Example:
-        >>> print(grid_sample(Tensor([[[[1.0, 3.0]]]]), Tensor([[[[0.0, 0.0]]]])))
-        [[[[2.]]]]
     """
     if mode not in ("bilinear", "nearest"):
         raise ValueError(f"grid_sample: mode must be 'bilinear' or 'nearest', not {mode!r}")

@@ -10,7 +10,7 @@ import numpy as np
 from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.declare import op
-from weft.core.describing import described
+from weft.core.describing import described, shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import ints, tensors
@@ -64,6 +64,7 @@ def margin_of_class(x: Any, target: Any, weight: Any = None, *, p: int, margin: 
 
 
 @_DESCRIBED
+@shows("multi_margin_loss(Tensor([[0.5, 0.25, 2.0]]), Tensor([2]))", "0.0")
 def multi_margin_loss(
     input: Any, target: Any, p: int = 1, margin: int = 1, weight: Any = None, reduction: str = "mean"
 ) -> Any:
@@ -75,10 +76,6 @@ def multi_margin_loss(
         p: 1, or 2 for squares.
         margin: the margin, an int.
         weight: factors of the classes, (C,), of the type of `input`; None for 1.
-
-    Example:
-        >>> print(multi_margin_loss(Tensor([[0.5, 0.25, 2.0]]), Tensor([2])))
-        0.0
     """
     _check("multi_margin_loss", input, target, reduction)
     ints("multi_margin_loss", margin=margin)
@@ -135,6 +132,7 @@ def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> 
 
 
 @_DESCRIBED
+@shows("multilabel_soft_margin_loss(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]]))", "0.6931472")
 def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Any:
     """The cross entropy of each class by itself, averaged over the classes.
 
@@ -142,10 +140,6 @@ def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, red
         input: scores, (N, C).
         target: 1 for the classes of a sample and 0 for the others, in the shape of `input`.
         weight: factors of the classes; None for 1.
-
-    Example:
-        >>> print(multilabel_soft_margin_loss(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]])))
-        0.6931472
     """
     _check("multilabel_soft_margin_loss", input, target, reduction)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))

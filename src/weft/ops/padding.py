@@ -9,6 +9,7 @@ import numpy as np
 from jax import lax
 
 from weft.core.declare import as_operator, freeze, op, operator_class
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import ints
@@ -37,6 +38,7 @@ def _pad(x: Any, *, pads: tuple[tuple[int, int], ...], mode: str, value: Any) ->
     return jnp.pad(x, pads, mode=_MODES[mode])
 
 
+@shows("pad(Tensor([1.0]), (1, 2))", "[0. 1. 0. 0.]")
 def pad(
     input_x: Tensor, padding: Any = None, mode: str = "constant", value: Any = None, *, paddings: Any = None
 ) -> Tensor:
@@ -56,10 +58,6 @@ def pad(
     Raises:
         TypeError: there is no padding, or it is given by both names.
         ValueError: the border does not fit the tensor.
-
-    Example:
-        >>> print(pad(Tensor([1.0]), (1, 2)))
-        [0. 1. 0. 0.]
     """
     if (padding is None) == (paddings is None):
         raise TypeError("pad takes one padding")
@@ -96,6 +94,7 @@ def Pad(input_x: Tensor, *, paddings: Any) -> Tensor:
     return pad(input_x, freeze(paddings))
 
 
+@shows("mirror_pad(Tensor([1.0, 2.0, 3.0]), ((2, 0),))", "[3. 2. 1. 2. 3.]")
 def mirror_pad(input_x: Tensor, paddings: Any, mode: str = "REFLECT") -> Tensor:
     """Add a border that mirrors the inside.
 
@@ -103,10 +102,6 @@ def mirror_pad(input_x: Tensor, paddings: Any, mode: str = "REFLECT") -> Tensor:
         input_x: tensor.
         paddings: a (before, after) pair for each dimension.
         mode: ``"REFLECT"`` leaves the edge out, ``"SYMMETRIC"`` repeats it.
-
-    Example:
-        >>> print(mirror_pad(Tensor([1.0, 2.0, 3.0]), ((2, 0),)))
-        [3. 2. 1. 2. 3.]
     """
     if mode not in ("REFLECT", "SYMMETRIC"):
         raise ValueError(f"mirror_pad: mode must be 'REFLECT' or 'SYMMETRIC', not {mode!r}")
@@ -116,14 +111,9 @@ def mirror_pad(input_x: Tensor, paddings: Any, mode: str = "REFLECT") -> Tensor:
 operator_class("MirrorPad", mirror_pad, "mode='REFLECT'")
 
 
+@shows("padding(Tensor([[8], [1]]), 3)", "[[8 0 0]\n [1 0 0]]")
 def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
-    """Extend the last dimension, of size 1, with zeros.
-
-    Example:
-        >>> print(padding(Tensor([[8], [1]]), 3))
-        [[8 0 0]
-         [1 0 0]]
-    """
+    """Extend the last dimension, of size 1, with zeros."""
     ints("padding", pad_dim_size=pad_dim_size)
     if pad_dim_size < 1:
         raise ValueError(f"padding: pad_dim_size must be positive, not {pad_dim_size}")
@@ -213,6 +203,7 @@ def _resize(x: Any, *, size: tuple[int, ...], mode: str, align: str, scales: tup
 _RANK = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "area": None}
 
 
+@shows("interpolate(Tensor([[[1.0, 2.0]]]), scale_factor=2.0)", "[[[1. 1. 2. 2.]]]")
 def interpolate(
     input: Tensor,
     size: Any = None,
@@ -233,10 +224,6 @@ def interpolate(
 
     Raises:
         ValueError: the mode does not fit the dimensions, or not exactly one of `size` and `scale_factor` is given.
-
-    Example:
-        >>> print(interpolate(Tensor([[[1.0, 2.0]]]), scale_factor=2.0))
-        [[[1. 1. 2. 2.]]]
     """
     rank = input.ndim - 2
     if mode not in _RANK or mode == "area":
@@ -265,27 +252,20 @@ def interpolate(
     return _resize(input, sizes, kind, "corners" if align_corners else "half", scales)
 
 
+@shows("resize_nearest_neighbor(Tensor([[[[1.0, 2.0]]]]), (1, 4))", "[[[[1. 1. 2. 2.]]]]")
 def resize_nearest_neighbor(x: Tensor, size: Any, align_corners: bool = False) -> Tensor:
-    """Resize (N, C, H, W) by repeating the nearest element.
-
-    Example:
-        >>> print(resize_nearest_neighbor(Tensor([[[[1.0, 2.0]]]]), (1, 4)))
-        [[[[1. 1. 2. 2.]]]]
-    """
+    """Resize (N, C, H, W) by repeating the nearest element."""
     return _resize(x, tuple(freeze(size)), "nearest", "corners" if align_corners else "edge")
 
 
+@shows("resize_bilinear(Tensor([[[[1.0, 3.0]]]]), (1, 3), align_corners=True)", "[[[[1. 2. 3.]]]]")
 def resize_bilinear(x: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False) -> Tensor:
-    """Resize (N, C, H, W) by linear interpolation.
-
-    Example:
-        >>> print(resize_bilinear(Tensor([[[[1.0, 3.0]]]]), (1, 3), align_corners=True))
-        [[[[1. 2. 3.]]]]
-    """
+    """Resize (N, C, H, W) by linear interpolation."""
     align = "corners" if align_corners else "half" if half_pixel_centers else "edge"
     return _resize(x, tuple(freeze(size)), "linear", align)
 
 
+@shows("resize_linear_1d(Tensor([[[1.0, 3.0]]]), [3])", "[[[1. 2. 3.]]]")
 def resize_linear_1d(x: Tensor, size: Any, coordinate_transformation_mode: str = "align_corners") -> Tensor:
     """Resize (N, C, L) by linear interpolation.
 
@@ -297,10 +277,6 @@ def resize_linear_1d(x: Tensor, size: Any, coordinate_transformation_mode: str =
 
     Raises:
         ValueError: there is no such mode.
-
-    Example:
-        >>> print(resize_linear_1d(Tensor([[[1.0, 3.0]]]), [3]))
-        [[[1. 2. 3.]]]
     """
     if coordinate_transformation_mode not in ("align_corners", "half_pixel"):
         raise ValueError(

@@ -13,7 +13,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import as_operator
-from weft.core.describing import told
+from weft.core.describing import shows, told
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
@@ -386,6 +386,7 @@ def avg_pool(
     return apply(AVG_POOL, (x,), (kernel, steps, grown, counted, divisor, data_format))
 
 
+@shows("max_pool1d(Tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2)", "[[[3. 4.]]]")
 def max_pool1d(
     x: Tensor,
     kernel_size: Any,
@@ -395,15 +396,11 @@ def max_pool1d(
     return_indices: bool = False,
     ceil_mode: bool = False,
 ) -> Any:
-    """Maxima of windows over the last dimension; see `max_pool2d`.
-
-    Example:
-        >>> print(max_pool1d(Tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2))
-        [[[3. 4.]]]
-    """
+    """Maxima of windows over the last dimension; see `max_pool2d`."""
     return max_pool("max_pool1d", 1, x, kernel_size, stride, "pad", padding, dilation, ceil_mode, return_indices)
 
 
+@shows("max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2)", "[[[[4.]]]]")
 def max_pool2d(
     x: Tensor,
     kernel_size: Any,
@@ -426,14 +423,11 @@ def max_pool2d(
 
     Returns:
         Tensor, or a tuple of it and the int64 positions.
-
-    Example:
-        >>> print(max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2))
-        [[[[4.]]]]
     """
     return max_pool("max_pool2d", 2, x, kernel_size, stride, "pad", padding, dilation, ceil_mode, return_indices)
 
 
+@shows("max_pool3d(Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1))", "[[[[[2.]]]]]")
 def max_pool3d(
     x: Tensor,
     kernel_size: Any,
@@ -443,15 +437,11 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Maxima of windows over the last three dimensions; see `max_pool2d`.
-
-    Example:
-        >>> print(max_pool3d(Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1)))
-        [[[[[2.]]]]]
-    """
+    """Maxima of windows over the last three dimensions; see `max_pool2d`."""
     return max_pool("max_pool3d", 3, x, kernel_size, stride, "pad", padding, dilation, ceil_mode, return_indices)
 
 
+@shows("avg_pool1d(Tensor([[[1.0, 3.0, 5.0]]]), 2)", "[[[2. 4.]]]")
 def avg_pool1d(
     input_x: Tensor,
     kernel_size: Any = 1,
@@ -460,15 +450,11 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Means of windows over the last dimension; see `avg_pool2d`.
-
-    Example:
-        >>> print(avg_pool1d(Tensor([[[1.0, 3.0, 5.0]]]), 2))
-        [[[2. 4.]]]
-    """
+    """Means of windows over the last dimension; see `avg_pool2d`."""
     return avg_pool("avg_pool1d", 1, input_x, kernel_size, stride, "pad", padding, ceil_mode, count_include_pad, None)
 
 
+@shows("avg_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2)", "[[[[2.5]]]]")
 def avg_pool2d(
     input_x: Tensor,
     kernel_size: Any = 1,
@@ -488,16 +474,13 @@ def avg_pool2d(
         ceil_mode: also keep windows that reach over the border.
         count_include_pad: count the padding's zeros as elements.
         divisor_override: divide by this instead of the number of elements; 0 for not.
-
-    Example:
-        >>> print(avg_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2))
-        [[[[2.5]]]]
     """
     return avg_pool(
         "avg_pool2d", 2, input_x, kernel_size, stride, "pad", padding, ceil_mode, count_include_pad, divisor_override
     )
 
 
+@shows("avg_pool3d(Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1))", "[[[[[1.5]]]]]")
 def avg_pool3d(
     input_x: Tensor,
     kernel_size: Any = 1,
@@ -507,12 +490,7 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int = 0,
 ) -> Tensor:
-    """Means of windows over the last three dimensions; see `avg_pool2d`.
-
-    Example:
-        >>> print(avg_pool3d(Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1)))
-        [[[[[1.5]]]]]
-    """
+    """Means of windows over the last three dimensions; see `avg_pool2d`."""
     return avg_pool(
         "avg_pool3d", 3, input_x, kernel_size, stride, "pad", padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -555,16 +533,13 @@ adaptive_avg_pool2d = _adaptive_means(2, "two dimensions", "[[[[1.0, 2.0], [3.0,
 adaptive_avg_pool3d = _adaptive_means(3, "three dimensions", "[[[[[1.0], [2.0]]]]]), 1", "[[[[[1.5]]]]]")
 
 
+@shows("adaptive_max_pool1d(Tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2)", "[[[3. 7.]]]")
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Maxima of as many windows as wanted over the last dimension.
-
-    Example:
-        >>> print(adaptive_max_pool1d(Tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2))
-        [[[3. 7.]]]
-    """
+    """Maxima of as many windows as wanted over the last dimension."""
     return apply(ADAPTIVE_MAX_POOL, (input,), (_adaptive("adaptive_max_pool1d", 1, input, output_size),))[0]
 
 
+@shows("adaptive_max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 1)", "[[[[4.]]]]")
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima of as many windows as wanted over the last two dimensions.
 
@@ -572,10 +547,6 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
         input: (N, C, H, W) or (C, H, W).
         output_size: an int, or (H', W') where None keeps a size.
         return_indices: also return the flat position of each maximum.
-
-    Example:
-        >>> print(adaptive_max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 1))
-        [[[[4.]]]]
     """
     found = apply(ADAPTIVE_MAX_POOL, (input,), (_adaptive("adaptive_max_pool2d", 2, input, output_size),))
     return found if return_indices else found[0]

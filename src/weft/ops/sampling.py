@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
 from weft.ops._checks import bools, floats, tensors
@@ -25,6 +26,7 @@ from weft.ops.state import stop_gradient
 __all__ = ["choice_with_mask", "gumbel_softmax", "log_uniform_candidate_sampler", "uniform_candidate_sampler"]
 
 
+@shows("gumbel_softmax(Tensor([[0.0, 1.0]]), hard=True).sum()", "1.0")
 def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Any:
     """A choice at random by log odds, through which gradients flow.
 
@@ -40,10 +42,6 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int =
     Raises:
         TypeError: an argument is of another type.
         ValueError: `tau` is not positive.
-
-    Example:
-        >>> print(gumbel_softmax(Tensor([[0.0, 1.0]]), hard=True).sum())
-        1.0
     """
     if not isinstance(logits, Tensor):
         raise NoTensor(f"gumbel_softmax: the logits must be a Tensor, not {type(logits).__name__}")
@@ -61,6 +59,7 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int =
     return chosen - stop_gradient(soft) + soft
 
 
+@shows("*choice_with_mask(Tensor([False, True, False]), 2)", "[[1]\n [0]] [ True False]")
 def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) -> Any:
     """Positions of elements that are true, chosen at random.
 
@@ -76,11 +75,6 @@ def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) ->
     Raises:
         TypeError: `input_x` is no tensor of bools, or `count` no int.
         ValueError: `count` is not positive, or `input_x` has no dimension.
-
-    Example:
-        >>> print(*choice_with_mask(Tensor([False, True, False]), 2))
-        [[1]
-         [0]] [ True False]
     """
     tensors("choice_with_mask", input_x=input_x)
     if input_x.dtype is not dtypes.bool_:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
 from weft.ops._checks import tuples
@@ -24,6 +25,7 @@ def _a_tensor(name: str, value: Any) -> Tensor:
     return value
 
 
+@shows("channel_shuffle(Tensor([[[[1]], [[2]], [[3]], [[4]]]]), 2).ravel()", "[1 3 2 4]")
 def channel_shuffle(x: Any, groups: int) -> Any:
     """Channels in another order: the first of each group, the second of each group...
 
@@ -37,10 +39,6 @@ def channel_shuffle(x: Any, groups: int) -> Any:
     Raises:
         TypeError: `x` is no tensor, or has less than 4 dimensions.
         ValueError: `groups` is no positive int that divides the number of channels.
-
-    Example:
-        >>> print(channel_shuffle(Tensor([[[[1]], [[2]], [[3]], [[4]]]]), 2).ravel())
-        [1 3 2 4]
     """
     given = _a_tensor("channel_shuffle", x)
     if given.ndim < 4:
@@ -52,6 +50,7 @@ def channel_shuffle(x: Any, groups: int) -> Any:
     return swapaxes(parts, -3, -4).reshape(given.shape)
 
 
+@shows("affine_grid(Tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2))", "[[[[-0.5  0. ]\n   [ 0.5  0. ]]]]")
 def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
     """The places that affine maps give to the pixels of images, for `grid_sample`.
 
@@ -66,11 +65,6 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
     Raises:
         TypeError: `theta` is no tensor, or `size` no tuple.
         ValueError: the shapes do not fit.
-
-    Example:
-        >>> print(affine_grid(Tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2)))
-        [[[[-0.5  0. ]
-           [ 0.5  0. ]]]]
     """
     maps = _a_tensor("affine_grid", theta)
     tuples("affine_grid", size=size)
@@ -86,6 +80,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
     return matmul(base, swapaxes(maps, -1, -2)).reshape((size[0], *size[2:], rank))
 
 
+@shows("col2im(Tensor([[[[1.0, 2.0], [2.0, 3.0]]]]), Tensor([1, 3]), (1, 2), 1, 0, 1)", "[[[[1. 4. 3.]]]]")
 def col2im(input_x: Any, output_size: Any, kernel_size: Any, dilation: Any, padding_value: Any, stride: Any) -> Any:
     """The images whose patches are given; elements in several patches are added; see `fold`.
 
@@ -103,10 +98,6 @@ def col2im(input_x: Any, output_size: Any, kernel_size: Any, dilation: Any, padd
     Raises:
         TypeError: an argument is of another type.
         ValueError: the patches are not those of images of this size.
-
-    Example:
-        >>> print(col2im(Tensor([[[[1.0, 2.0], [2.0, 3.0]]]]), Tensor([1, 3]), (1, 2), 1, 0, 1))
-        [[[[1. 4. 3.]]]]
     """
     return fold(
         _a_tensor("col2im", input_x), _a_tensor("col2im", output_size), kernel_size, dilation, padding_value, stride
@@ -133,6 +124,7 @@ def _blocks(name: str, x: Any, block: Any, borders: Any, what: str) -> tuple[tup
     return sizes, [(int(low), int(high)) for low, high in borders]
 
 
+@shows("batch_to_space_nd(Tensor([[[[1]]], [[[2]]], [[[3]]], [[[4]]]]), 2, [[0, 0], [0, 0]])", "[[[[1 2]\n   [3 4]]]]")
 def batch_to_space_nd(input_x: Any, block_shape: Any, crops: Any) -> Any:
     """Examples of a batch as blocks of the last dimensions: what `space_to_batch_nd` undoes.
 
@@ -147,11 +139,6 @@ def batch_to_space_nd(input_x: Any, block_shape: Any, crops: Any) -> Any:
     Raises:
         TypeError: an argument is of another type.
         ValueError: the sizes do not fit.
-
-    Example:
-        >>> print(batch_to_space_nd(Tensor([[[[1]]], [[[2]]], [[[3]]], [[[4]]]]), 2, [[0, 0], [0, 0]]))
-        [[[[1 2]
-           [3 4]]]]
     """
     blocks, cut = _blocks("batch_to_space_nd", input_x, block_shape, crops, "crops")
     count, rank = math.prod(blocks), len(blocks)
@@ -171,6 +158,7 @@ def batch_to_space_nd(input_x: Any, block_shape: Any, crops: Any) -> Any:
     return whole[(..., *kept)] if any(map(any, cut)) else whole
 
 
+@shows("space_to_batch_nd(Tensor([[[[1, 2], [3, 4]]]]), 2, [[0, 0], [0, 0]]).ravel()", "[1 2 3 4]")
 def space_to_batch_nd(input_x: Any, block_size: Any, paddings: Any) -> Any:
     """Blocks of the last dimensions as examples of a batch.
 
@@ -186,10 +174,6 @@ def space_to_batch_nd(input_x: Any, block_size: Any, paddings: Any) -> Any:
         TypeError: an argument is of another type.
         ValueError: the sizes are not those of the last dimensions.
         RuntimeError: a dimension cannot be divided into blocks.
-
-    Example:
-        >>> print(space_to_batch_nd(Tensor([[[[1, 2], [3, 4]]]]), 2, [[0, 0], [0, 0]]).ravel())
-        [1 2 3 4]
     """
     blocks, added = _blocks("space_to_batch_nd", input_x, block_size, paddings, "paddings")
     rank = len(blocks)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from weft import dtypes
-from weft.core.describing import told
+from weft.core.describing import shows, told
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 from weft.errors import NoTensor
@@ -105,20 +105,18 @@ def csr_to_coo(tensor: CSRTensor) -> COOTensor:
     return found
 
 
+@shows("csr_to_dense(CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 3)))", "[[0. 5. 0.]]")
 def csr_to_dense(csr_tensor: CSRTensor) -> Tensor:
     """A matrix by rows with its zeros.
 
     Raises:
         TypeError: it is no CSRTensor.
-
-    Example:
-        >>> print(csr_to_dense(CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 3))))
-        [[0. 5. 0.]]
     """
     found: Tensor = _a(CSRTensor, "csr_to_dense", csr_tensor).to_dense()
     return found
 
 
+@shows("coo2csr(Tensor([0, 2, 2]), 3)", "[0 1 1 3]")
 def coo2csr(row_indices: Tensor, height: int) -> Tensor:
     """Where the elements of each row begin, of the row of each element, which ascends.
 
@@ -128,14 +126,11 @@ def coo2csr(row_indices: Tensor, height: int) -> Tensor:
 
     Returns:
         Tensor: (height + 1,).
-
-    Example:
-        >>> print(coo2csr(Tensor([0, 2, 2]), 3))
-        [0 1 1 3]
     """
     return ends_of_rows(row_indices, height)
 
 
+@shows("csr2coo(Tensor([0, 1, 1, 3]), 3)", "[0 2 2]")
 def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
     """The row of each element, of where the elements of each row begin.
 
@@ -145,10 +140,6 @@ def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
 
     Returns:
         Tensor: (nnz,).
-
-    Example:
-        >>> print(csr2coo(Tensor([0, 1, 1, 3]), 3))
-        [0 2 2]
     """
     return rows_of(indptr, nnz)
 
@@ -252,13 +243,9 @@ def csr_add(a: CSRTensor, b: CSRTensor, alpha: Any, beta: Any) -> CSRTensor:
     return found
 
 
+@shows("csr_reduce_sum(CSRTensor(Tensor([0, 2]), Tensor([0, 1]), Tensor([5.0, 6.0]), (1, 2)), 1)", "[[11.]]")
 def csr_reduce_sum(csr_tensor: CSRTensor, axis: int) -> Tensor:
-    """The sums of rows or columns, see `CSRTensor.sum`.
-
-    Example:
-        >>> print(csr_reduce_sum(CSRTensor(Tensor([0, 2]), Tensor([0, 1]), Tensor([5.0, 6.0]), (1, 2)), 1))
-        [[11.]]
-    """
+    """The sums of rows or columns, see `CSRTensor.sum`."""
     found: Tensor = _a(CSRTensor, "csr_reduce_sum", csr_tensor).sum(axis)
     return found
 
@@ -292,6 +279,7 @@ def _softmax(matrix: CSRTensor, values: Tensor) -> CSRTensor:
     )
 
 
+@shows("csr_gather(Tensor([0, 1, 2]), Tensor([1, 0]), Tensor([[1.0, 2.0], [3.0, 4.0]]), (2, 2))", "[2. 3.]")
 def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: tuple[int, ...]) -> Tensor:
     """The elements of a tensor at the places of a matrix by rows.
 
@@ -303,10 +291,6 @@ def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: tup
 
     Returns:
         Tensor: one element for each column.
-
-    Example:
-        >>> print(csr_gather(Tensor([0, 1, 2]), Tensor([1, 0]), Tensor([[1.0, 2.0], [3.0, 4.0]]), (2, 2)))
-        [2. 3.]
     """
     dense = dense.broadcast_to((*sparse_shape[:2], *dense.shape[2:]))
     return taken(stack((rows_of(indptr.astype(indices.dtype), indices.shape[0]), indices), -1), dense)
@@ -367,43 +351,27 @@ def coo_concat(sp_input: Any, concat_dim: int = 0) -> COOTensor:
 # -- parts ------------------------------------------------------------------------------------------------------
 
 
+@shows("make_coo_tensor(Tensor([[0, 1]]), Tensor([5.0]), (1, 2)).shape", "(1, 2)")
 def make_coo_tensor(indices: Tensor, values: Tensor, dense_shape: tuple[int, ...]) -> COOTensor:
-    """A matrix by places, see `COOTensor`.
-
-    Example:
-        >>> make_coo_tensor(Tensor([[0, 1]]), Tensor([5.0]), (1, 2)).shape
-        (1, 2)
-    """
+    """A matrix by places, see `COOTensor`."""
     return COOTensor(indices, values, dense_shape)
 
 
+@shows("make_sparse_tensor(Tensor([[0, 1]]), Tensor([5.0]), (1, 2)).shape", "(1, 2)")
 def make_sparse_tensor(indices: Tensor, values: Tensor, dense_shape: tuple[int, ...]) -> COOTensor:
-    """A matrix by places, see `COOTensor`.
-
-    Example:
-        >>> make_sparse_tensor(Tensor([[0, 1]]), Tensor([5.0]), (1, 2)).shape
-        (1, 2)
-    """
+    """A matrix by places, see `COOTensor`."""
     return COOTensor(indices, values, dense_shape)
 
 
+@shows("make_csr_tensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 2)).shape", "(1, 2)")
 def make_csr_tensor(indptr: Tensor, indices: Tensor, values: Tensor, dense_shape: tuple[int, ...]) -> CSRTensor:
-    """A matrix by rows, see `CSRTensor`.
-
-    Example:
-        >>> make_csr_tensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 2)).shape
-        (1, 2)
-    """
+    """A matrix by rows, see `CSRTensor`."""
     return CSRTensor(indptr, indices, values, dense_shape)
 
 
+@shows("make_row_tensor(Tensor([0]), Tensor([[5.0, 6.0]]), (2, 2)).dense_shape", "(2, 2)")
 def make_row_tensor(indices: Tensor, values: Tensor, dense_shape: tuple[int, ...]) -> RowTensor:
-    """Some rows of a tensor, see `RowTensor`.
-
-    Example:
-        >>> make_row_tensor(Tensor([0]), Tensor([[5.0, 6.0]]), (2, 2)).dense_shape
-        (2, 2)
-    """
+    """Some rows of a tensor, see `RowTensor`."""
     return RowTensor(indices, values, dense_shape)
 
 

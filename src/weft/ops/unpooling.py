@@ -10,7 +10,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import op
-from weft.core.describing import described, told
+from weft.core.describing import described, shows, told
 from weft.core.dispatch import apply
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
@@ -306,6 +306,7 @@ fractional_max_pool3d = _fractional(
 )
 
 
+@shows("adaptive_max_pool3d(Tensor([[[[[1.0], [2.0]]]]]), 1)", "[[[[[2.]]]]]")
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima of as many windows as wanted over the last three dimensions.
 
@@ -320,10 +321,6 @@ def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = Fal
     Raises:
         TypeError: `input` is no tensor.
         ValueError: `output_size` does not fit.
-
-    Example:
-        >>> print(adaptive_max_pool3d(Tensor([[[[[1.0], [2.0]]]]]), 1))
-        [[[[[2.]]]]]
     """
     found = apply(ADAPTIVE_MAX_POOL, (input,), (_adaptive("adaptive_max_pool3d", 3, input, output_size),))
     return (found[0], found[1].astype(dtypes.int32)) if return_indices else found[0]

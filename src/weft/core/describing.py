@@ -76,7 +76,7 @@ def indent_of(levels: int) -> str:
 
 def _indent_in(function: Callable[..., Any]) -> str:
     """How far the docstring of a function or method is indented."""
-    return indent_of(1 + function.__qualname__.rpartition("<locals>.")[2].count("."))
+    return indent_of(len([part for part in function.__qualname__.split(".") if part != "<locals>"]))
 
 
 def described(*, returns: str = "", raises: str = "", **known: str) -> Callable[[_Function], _Function]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.core.describing import described, shows
+from weft.core.describing import described, shows, told
 
 
 def _positive(what: str, value: Any, integer: bool = False, zero: bool = False) -> None:
@@ -64,67 +64,43 @@ def _decay(
     return rates
 
 
-@_described
-@shows("exponential_decay_lr(0.5, 0.5, 3, 1, 1)", "[0.5, 0.25, 0.125]")
-def exponential_decay_lr(
-    learning_rate: float,
-    decay_rate: float,
-    total_step: int,
-    step_per_epoch: int,
-    decay_epoch: int,
-    is_stair: bool = False,
-) -> list[float]:
-    """``learning_rate * decay_rate ** (epoch / decay_epoch)`` for each step.
+def _decaying(name: str, formula: Callable[[float, float, float, int], float], text: str, example: str) -> Any:
+    """The function of rates that decay, by a formula of the initial rate, the speed, the time and its unit."""
 
-    Args:
-        decay_rate: factor for each `decay_epoch`.
-    """
-    _positive("learning_rate", learning_rate)
-    _positive("decay_rate", decay_rate)
-    return _decay(lambda n: learning_rate * decay_rate**n, total_step, step_per_epoch, decay_epoch, is_stair)
+    def rates(
+        learning_rate: float,
+        decay_rate: float,
+        total_step: int,
+        step_per_epoch: int,
+        decay_epoch: int,
+        is_stair: bool = False,
+    ) -> list[float]:
+        _positive("learning_rate", learning_rate)
+        _positive("decay_rate", decay_rate)
+        steps = (total_step, step_per_epoch, decay_epoch, is_stair)
+        return _decay(lambda n: formula(learning_rate, decay_rate, n, decay_epoch), *steps)
 
-
-@_described
-@shows("natural_exp_decay_lr(0.5, 0.9, 2, 2, 1)", "[0.5, 0.5]")
-def natural_exp_decay_lr(
-    learning_rate: float,
-    decay_rate: float,
-    total_step: int,
-    step_per_epoch: int,
-    decay_epoch: int,
-    is_stair: bool = False,
-) -> list[float]:
-    """``learning_rate * exp(-decay_rate * epoch)`` for each step.
-
-    Args:
-        decay_epoch: with `is_stair`, how many epochs have one rate.
-        is_stair: take the last multiple of `decay_epoch` for the epoch.
-    """
-    _positive("learning_rate", learning_rate)
-    _positive("decay_rate", decay_rate)
-    return _decay(
-        lambda n: learning_rate * math.exp(-decay_rate * n * decay_epoch),
-        total_step,
-        step_per_epoch,
-        decay_epoch,
-        is_stair,
-    )
+    return _described(told(rates, name, f"{text}\n\nExample:\n    >>> print({name}{example}"))
 
 
-@_described
-@shows("inverse_decay_lr(0.5, 1.0, 2, 1, 1)", "[0.5, 0.25]")
-def inverse_decay_lr(
-    learning_rate: float,
-    decay_rate: float,
-    total_step: int,
-    step_per_epoch: int,
-    decay_epoch: int,
-    is_stair: bool = False,
-) -> list[float]:
-    """``learning_rate / (1 + decay_rate * epoch / decay_epoch)`` for each step."""
-    _positive("learning_rate", learning_rate)
-    _positive("decay_rate", decay_rate)
-    return _decay(lambda n: learning_rate / (1 + decay_rate * n), total_step, step_per_epoch, decay_epoch, is_stair)
+exponential_decay_lr = _decaying(
+    "exponential_decay_lr",
+    lambda first, speed, n, unit: first * speed**n,
+    "``learning_rate * decay_rate ** (epoch / decay_epoch)`` for each step.",
+    "(0.5, 0.5, 3, 1, 1))\n    [0.5, 0.25, 0.125]",
+)
+natural_exp_decay_lr = _decaying(
+    "natural_exp_decay_lr",
+    lambda first, speed, n, unit: first * math.exp(-speed * n * unit),
+    "``learning_rate * exp(-decay_rate * epoch)`` for each step; with `is_stair`, `decay_epoch` epochs have one rate.",
+    "(0.5, 0.9, 2, 2, 1))\n    [0.5, 0.5]",
+)
+inverse_decay_lr = _decaying(
+    "inverse_decay_lr",
+    lambda first, speed, n, unit: first / (1 + speed * n),
+    "``learning_rate / (1 + decay_rate * epoch / decay_epoch)`` for each step.",
+    "(0.5, 1.0, 2, 1, 1))\n    [0.5, 0.25]",
+)
 
 
 @_described

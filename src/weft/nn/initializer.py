@@ -16,6 +16,7 @@ from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.dtypes import DType
 from weft.nn.declared import Described, constructor, keep
+from weft.ops._checks import one_of
 from weft.ops.random import numpy_generator
 
 Shape = tuple[int, ...]
@@ -287,8 +288,7 @@ class _He(Initializer):
     def __init__(self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> None: ...
 
     def _made(self) -> None:
-        if self.mode not in ("fan_in", "fan_out"):
-            raise ValueError(f"{type(self).__name__}: mode must be 'fan_in' or 'fan_out', not {self.mode!r}")
+        one_of(type(self).__name__, ("fan_in", "fan_out"), mode=self.mode)
 
     def _std(self, shape: Shape) -> float:
         fan = fans(shape)[0 if self.mode == "fan_in" else 1]
@@ -349,8 +349,7 @@ class VarianceScaling(Initializer, shows=("", "[4, 3]", "(4, 3)")):
     def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal") -> None: ...
 
     def _made(self) -> None:
-        if self.mode not in ("fan_in", "fan_out", "fan_avg"):
-            raise ValueError(f"VarianceScaling: mode must be 'fan_in', 'fan_out' or 'fan_avg', not {self.mode!r}")
+        one_of("VarianceScaling", ("fan_in", "fan_out", "fan_avg"), mode=self.mode)
         if self.distribution not in ("uniform", "truncated_normal", "untruncated_normal"):
             raise ValueError(f"VarianceScaling: unknown distribution {self.distribution!r}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Protocol
 
 from weft.core.tensor import Tensor
@@ -57,9 +58,15 @@ def float_tensors(name: str, /, **given: Any) -> None:
             raise TypeError(f"{name}: {what} must be a tensor of floats, not of {value.dtype}")
 
 
-def one_of(name: str, choices: tuple[Any, ...], /, **given: Any) -> None:
+def one_of(name: str, choices: Collection[Any], /, **given: Any) -> None:
     """Refuse what is none of some values."""
     for what, value in given.items():
         if value not in choices:
             *others, last = [repr(each) for each in choices]
             raise ValueError(f"{name}: {what} must be {', '.join(others)} or {last}, not {value!r}")
+
+
+def no_generator(name: str, generator: Any) -> None:
+    """Refuse a generator where one can be given in MindSpore."""
+    if generator is not None:
+        raise NotImplementedError(f"{name}: random numbers follow set_seed; generator must be None")

@@ -16,7 +16,7 @@ from weft.core.describing import shows
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
-from weft.ops._checks import ints
+from weft.ops._checks import ints, one_of
 from weft.ops._rows import of_floats, of_one, row
 from weft.ops._rules import floating
 
@@ -111,8 +111,7 @@ def gelu(input: Any, *, approximate: str = "none") -> Any:
         input: floating tensor.
         approximate: ``"none"``, or ``"tanh"`` for the cheaper formula.
     """
-    if approximate not in ("none", "tanh"):
-        raise ValueError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}")
+    one_of("gelu", ("none", "tanh"), approximate=approximate)
     _require_floating("gelu", input)
     return jax.nn.gelu(input, approximate=approximate == "tanh")
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from weft import dtypes
 from weft.core.declare import as_operator, operator_class
 from weft.core.tensor import Tensor
-from weft.ops._checks import ints, strings
+from weft.ops._checks import ints, one_of, reals, strings
 from weft.ops.activation import softmax
 from weft.ops.create import arange, zeros
 from weft.ops.dropout import dropout, dropout_by_bits
@@ -214,17 +214,13 @@ def _checked(
         raise TypeError(f"{name}: query must be of floats, not {query.dtype}")
     if not query.dtype is key.dtype is value.dtype:
         raise TypeError(f"{name}: query, key and value are of {query.dtype}, {key.dtype} and {value.dtype}")
-    for what, number in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, (int, float)):
-            raise TypeError(f"{name}: {what} must be a number, not {type(number).__name__}")
+    reals(name, **numbers)
     strings(name, input_layout=layout)
-    if layout not in _LAYOUTS:
-        raise ValueError(f"{name}: input_layout must be one of {', '.join(_LAYOUTS)}, not {layout!r}")
+    one_of(name, _LAYOUTS, input_layout=layout)
     ints(name, sparse_mode=mode)
     if mode not in range(6):
         raise RuntimeError(f"{name}: sparse_mode must be 0 to 5, not {mode}")
-    if isinstance(heads, bool) or not isinstance(heads, int):
-        raise TypeError(f"{name}: the number of heads must be an int, not {type(heads).__name__}")
+    ints(name, heads=heads)
     if heads <= 0:
         raise RuntimeError(f"{name}: the number of heads must be positive, not {heads}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import jax
@@ -9,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft.core.declare import as_operator, freeze, operator_class
-from weft.core.describing import described, shows
+from weft.core.describing import described, shows, told
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
@@ -226,6 +227,12 @@ def convolve(
     return apply(CONVOLUTION, (input, weight, bias), attrs)
 
 
+#: for each number of dimensions: what they are called, the sizes of an image, of a kernel and of a result
+_SIZES: Final = {
+    1: ("one dimension", "L", "K", "L'"),
+    2: ("two dimensions", "H, W", "KH, KW", "H', W'"),
+    3: ("three dimensions", "D, H, W", "KD, KH, KW", "D', H', W'"),
+}
 _described = described(
     bias="(O,) or None.",
     stride="step, an int or one for each dimension.",
@@ -235,91 +242,44 @@ _described = described(
 )
 
 
-@_described
-@shows("conv1d(Tensor([[[1.0, 2.0, 3.0]]]), Tensor([[[1.0, 1.0]]]))", "[[[3. 5.]]]")
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    pad_mode: str = "valid",
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolve over one dimension.
+def _convolving(rank: int, given: str, printed: str) -> Callable[..., Tensor]:
+    """The function that convolves over so many dimensions."""
+    name = f"conv{rank}d"
 
-    Args:
-        input: (N, C, L).
-        weight: (O, C / groups, K).
-        stride: step.
-        padding: zeros on both sides, or (low, high), for ``"pad"``.
-        dilation: distance of the kernel's elements.
+    def conv(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        pad_mode: str = "valid",
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        return convolve(name, rank, input, weight, bias, stride, pad_mode, padding, dilation, groups)
 
-    Returns:
-        Tensor: (N, O, L').
-    """
-    return convolve("conv1d", 1, input, weight, bias, stride, pad_mode, padding, dilation, groups)
+    over, sizes, kernel, result = _SIZES[rank]
+    doc = f"""
+Convolve over {over}.
 
+Args:
+    input: (N, C, {sizes}).
+    weight: (O, C / groups, {kernel}).
+    padding: zeros on both sides, for ``"pad"``: an int, one for each dimension, or a (low, high) pair for each, flat.
 
-@_described
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    pad_mode: str = "valid",
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolve over two dimensions.
+Returns:
+    Tensor: (N, O, {result}).
 
-    Args:
-        input: (N, C, H, W).
-        weight: (O, C / groups, KH, KW).
-        padding: for ``"pad"``: an int, (vertical, horizontal) or (top, bottom, left, right).
-
-    Returns:
-        Tensor: (N, O, H', W').
-
-    Example:
-        >>> import numpy as np
-        >>> ones = Tensor(np.ones((1, 1, 3, 3), np.float32))
-        >>> print(conv2d(ones, ones))
-        [[[[9.]]]]
-    """
-    return convolve("conv2d", 2, input, weight, bias, stride, pad_mode, padding, dilation, groups)
+Example:
+    >>> print({name}({given}))
+    {printed}
+"""
+    return _described(told(conv, name, doc))
 
 
-@_described
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    pad_mode: str = "valid",
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolve over three dimensions.
-
-    Args:
-        input: (N, C, D, H, W).
-        weight: (O, C / groups, KD, KH, KW).
-        padding: for ``"pad"``: an int, one for each dimension, or a (low, high) pair for each, flat.
-
-    Returns:
-        Tensor: (N, O, D', H', W').
-
-    Example:
-        >>> import numpy as np
-        >>> ones = Tensor(np.ones((1, 1, 2, 2, 2), np.float32))
-        >>> print(conv3d(ones, ones).shape)
-        (1, 1, 1, 1, 1)
-    """
-    return convolve("conv3d", 3, input, weight, bias, stride, pad_mode, padding, dilation, groups)
+conv1d = _convolving(1, "Tensor([[[1.0, 2.0, 3.0]]]), Tensor([[[1.0, 1.0]]])", "[[[3. 5.]]]")
+conv2d = _convolving(2, "Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), Tensor([[[[1.0, 1.0]]]])", "[[[[3.]\n       [7.]]]]")
+conv3d = _convolving(3, "Tensor([[[[[1.0, 2.0, 3.0]]]]]), Tensor([[[[[1.0, 1.0]]]]])", "[[[[[3. 5.]]]]]")
 
 
 def _conv_transpose(

@@ -12,7 +12,7 @@ from weft.core.bounds import check_bounds
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.ops._checks import bools, ints, lists
+from weft.ops._checks import bools, ints, lists, one_of
 from weft.ops._rules import numbers
 from weft.ops.create import ones
 from weft.ops.gather import (
@@ -297,8 +297,7 @@ def IndexPut(x1: Tensor, x2: Tensor, indices: Any, *, accumulate: int = 0) -> Te
     Args:
         accumulate: 1 for values that are added to what is there, 0 for those that replace it.
     """
-    if accumulate not in (0, 1):
-        raise ValueError(f"IndexPut: accumulate must be 0 or 1, not {accumulate}")
+    one_of("IndexPut", (0, 1), accumulate=accumulate)
     if not isinstance(indices, (tuple, list)) or not all(isinstance(each, Tensor) for each in indices):
         raise TypeError("IndexPut: places are a tuple or list of tensors")
     if len(indices) > x1.ndim or x1.dtype != x2.dtype:

@@ -17,6 +17,7 @@ from weft.core.primitive import Sample
 from weft.core.run_number import whole
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
+from weft.ops._checks import one_of
 from weft.ops._rules import numbers, tensor
 from weft.ops._samples import one
 from weft.ops.elementwise import make_complex
@@ -300,8 +301,7 @@ def meshgrid(*inputs: Any, indexing: str = "xy") -> Any:
     """
     if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
         inputs = tuple(inputs[0])
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
+    one_of("meshgrid", ("xy", "ij"), indexing=indexing)
     count = len(inputs)
     order = list(builtins.range(count))
     if indexing == "xy" and count > 1:

@@ -17,6 +17,7 @@ from weft.core.declare import op, operator_class
 from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import one_of
 from weft.ops._samples import one
 from weft.ops.random import _key_of, _with_operands
 
@@ -318,8 +319,7 @@ def roi_align(
     for what, value in (("pooled_height", pooled_height), ("pooled_width", pooled_width), ("sample_num", sample_num)):
         if value < 1:
             raise ValueError(f"roi_align: {what} must be positive, not {value}")
-    if roi_end_mode not in (0, 1):
-        raise ValueError(f"roi_align: roi_end_mode must be 0 or 1, not {roi_end_mode}")
+    one_of("roi_align", (0, 1), roi_end_mode=roi_end_mode)
     rois = jax.lax.stop_gradient(rois)
     image = rois[:, 0].astype(jnp.int32)
     start = rois[:, 1:3] * spatial_scale

@@ -11,7 +11,7 @@ import numpy as np
 from weft import dtypes
 from weft.core.declare import as_operator, operator_class
 from weft.core.tensor import Tensor
-from weft.ops._checks import bools, ints, lists, reals
+from weft.ops._checks import bools, ints, lists, positive_ints, reals
 from weft.ops._rules import numbers
 from weft.ops.create import full, ones
 from weft.ops.dropout import dropout2d, dropout3d
@@ -208,11 +208,7 @@ def _expected(kind: str, classes: int, drawn: int, unique: bool) -> Any:
 def _candidates(
     name: str, kind: str, true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int
 ) -> Any:
-    for what, value in (("num_true", num_true), ("num_sampled", num_sampled), ("range_max", range_max)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
-        if value < 1:
-            raise ValueError(f"{name}: {what} must be positive, not {value}")
+    positive_ints(name, num_true=num_true, num_sampled=num_sampled, range_max=range_max)
     bools(name, unique=unique)
     if unique and num_sampled > range_max:
         raise ValueError(f"{name}: there are not {num_sampled} of {range_max} classes")

@@ -11,7 +11,7 @@ import numpy as np
 from weft import dtypes
 from weft.core.declare import as_operator
 from weft.core.tensor import Tensor
-from weft.ops._checks import strings, tensors
+from weft.ops._checks import one_of, strings, tensors
 from weft.ops.host import host_call
 
 __all__ = ["tensordump"]
@@ -55,8 +55,7 @@ def tensordump(file_name: str, tensor: Any, mode: str = "out") -> None:
     if not file_name:
         raise ValueError("tensordump: file_name is empty")
     tensors("tensordump", tensor=tensor)
-    if mode not in ("out", "in"):
-        raise ValueError(f"tensordump: mode must be 'out' or 'in', not {mode!r}")
+    one_of("tensordump", ("out", "in"), mode=mode)
     host_call(_write, file_name, mode, tensor)
 
 

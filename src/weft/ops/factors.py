@@ -13,8 +13,7 @@ from weft.core.declare import op
 from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
-from weft.ops._checks import bools
+from weft.ops._checks import bools, one_of, tensors
 from weft.ops._rules import floating, numbers, one_axis
 from weft.ops._samples import one
 from weft.ops.create import eye
@@ -40,8 +39,7 @@ _TAU = np.array([1.25, 1.5], np.float32)
 
 
 def _a_matrix(name: str, what: str, value: Any, least: int = 2) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise NoTensor(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+    tensors(name, **{what: value})
     if value.ndim < least:
         raise ValueError(f"{name}: {what} must have at least {least} dimensions, not shape {value.shape}")
     return value
@@ -266,8 +264,7 @@ def matrix_norm(A: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool =
         ValueError: there is no such norm or axis, or an axis comes twice.
     """
     matrices = _a_matrix("matrix_norm", "the input", A, 1)
-    if ord not in _ORDERS:
-        raise ValueError(f"matrix_norm: ord must be one of {_ORDERS}, not {ord!r}")
+    one_of("matrix_norm", _ORDERS, ord=ord)
     if not isinstance(axis, (tuple, list)) or len(axis) != 2:
         raise (ValueError if isinstance(axis, (tuple, list)) else TypeError)(
             f"matrix_norm: axis must be a tuple of two ints, not {axis!r}"
@@ -364,8 +361,7 @@ def matrix_set_diag(x: Any, diagonal: Any, k: Any = 0, align: str = "RIGHT_LEFT"
         ValueError: the shapes do not fit, or `align` is another word.
     """
     matrices, given = _a_matrix("matrix_set_diag", "x", x), _a_matrix("matrix_set_diag", "diagonal", diagonal, 1)
-    if align not in _ALIGNED:
-        raise ValueError(f"matrix_set_diag: align must be one of {_ALIGNED}, not {align!r}")
+    one_of("matrix_set_diag", _ALIGNED, align=align)
     bounds = numbers(k)
     low, high = bounds[0], bounds[-1]
     rows, columns = matrices.shape[-2:]

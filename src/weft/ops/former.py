@@ -15,10 +15,9 @@ from weft.core.declare import as_operator, operator_class
 # modules of whose names `weft.ops` has a function
 from weft.core.describing import shows
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
 from weft.ops import activation, compare, create, cumulative, joining, math, pool, random
 from weft.ops import loss as losses
-from weft.ops._checks import ints
+from weft.ops._checks import ints, no_generator, one_of, tensors
 from weft.ops.binary import float_power
 from weft.ops.state import dyn_shape
 
@@ -48,12 +47,6 @@ scalar_max = max
 scalar_min = min
 
 
-def _a_tensor(name: str, value: Any) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(value).__name__}")
-    return value
-
-
 @shows("bernoulli_ext(Tensor([0.0, 1.0]))", "[0. 1.]")
 def bernoulli_ext(input: Any, *, generator: Any = None) -> Any:
     """Ones with probabilities, zeros otherwise.
@@ -68,9 +61,9 @@ def bernoulli_ext(input: Any, *, generator: Any = None) -> Any:
     Raises:
         TypeError: `input` is no tensor.
     """
-    if generator is not None:
-        raise NotImplementedError("bernoulli_ext: random numbers follow set_seed; generator must be None")
-    return random.bernoulli(_a_tensor("bernoulli_ext", input), input)
+    no_generator("bernoulli_ext", generator)
+    tensors("bernoulli_ext", input=input)
+    return random.bernoulli(input, input)
 
 
 @shows("diagflat(Tensor([1, 2]))", "[[1 0]\n [0 2]]")
@@ -87,9 +80,9 @@ def diagflat(input: Any, offset: int = 0) -> Any:
     Raises:
         TypeError: `input` is no tensor, or `offset` no int.
     """
-    given = _a_tensor("diagflat", input)
+    tensors("diagflat", input=input)
     ints("diagflat", offset=offset)
-    return shapes.diag_embed(given.ravel(), offset)
+    return shapes.diag_embed(input.ravel(), offset)
 
 
 @shows('dict_setitem({"a": 1}, "b", 2)', "{'a': 1, 'b': 2}")
@@ -111,10 +104,10 @@ def eps(x: Any) -> Any:
     Raises:
         TypeError: `x` is no tensor of floats.
     """
-    given = _a_tensor("eps", x)
-    if given.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
-        raise TypeError(f"eps: the input must be a tensor of floats, not of {given.dtype}")
-    return create.full(given.shape, float(np.finfo(given.dtype.np_dtype).eps), dtype=given.dtype)
+    tensors("eps", x=x)
+    if x.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
+        raise TypeError(f"eps: the input must be a tensor of floats, not of {x.dtype}")
+    return create.full(x.shape, float(np.finfo(x.dtype.np_dtype).eps), dtype=x.dtype)
 
 
 def hastype(x: Any, t: Any) -> bool:
@@ -162,8 +155,7 @@ def move_to(input: Any, to: str = "CPU", blocking: bool = True) -> Any:
     Raises:
         ValueError: `to` names no kind of device, or `blocking` is no bool.
     """
-    if to not in ("Ascend", "GPU", "CPU"):
-        raise ValueError(f"move_to: to must be 'Ascend', 'GPU' or 'CPU', not {to!r}")
+    one_of("move_to", ("Ascend", "GPU", "CPU"), to=to)
     if not isinstance(blocking, bool):
         raise ValueError(f"move_to: blocking must be a bool, not {blocking!r}")
     return input.copy() if isinstance(input, Tensor) else Tensor(input)
@@ -189,7 +181,8 @@ def type_as(input: Any, other: Any) -> Any:
     Raises:
         TypeError: an argument is no tensor.
     """
-    return _a_tensor("type_as", input).astype(_a_tensor("type_as", other).dtype)
+    tensors("type_as", input=input, other=other)
+    return input.astype(other.dtype)
 
 
 @shows("view_as(Tensor([1, 2]), Tensor([[3], [4]]))", "[[1]\n [2]]")
@@ -207,7 +200,8 @@ def view_as(input: Any, other: Any) -> Any:
         TypeError: an argument is no tensor.
         ValueError: they have not as many elements.
     """
-    return _a_tensor("view_as", input).view(_a_tensor("view_as", other).shape)
+    tensors("view_as", input=input, other=other)
+    return input.view(other.shape)
 
 
 @shows("format_cast(Tensor([1, 2]), 29)", "[1 2]")
@@ -225,14 +219,16 @@ def format_cast(input: Any, acl_format: int) -> Any:
         TypeError: an argument is of another type.
     """
     ints("format_cast", acl_format=acl_format)
-    return _a_tensor("format_cast", input)
+    tensors("format_cast", input=input)
+    return input
 
 
 @as_operator
 def DynamicShape(x: Any, *, dtype: Any = 9) -> Any:
     """Dimensions of a tensor as an int64 tensor, see `dyn_shape`."""
     del dtype
-    return dyn_shape(_a_tensor("DynamicShape", x))
+    tensors("DynamicShape", x=x)
+    return dyn_shape(x)
 
 
 operator_class("MoveTo", move_to)

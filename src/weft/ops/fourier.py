@@ -12,7 +12,7 @@ from weft.core.declare import op
 from weft.core.describing import described, shows, told
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.ops._checks import reals, tensors
+from weft.ops._checks import one_of, positive_ints, reals, tensors
 from weft.ops._rules import one_axis
 from weft.ops._samples import A
 from weft.ops.shape import roll
@@ -80,16 +80,12 @@ def _numbers(name: str, input: Any) -> Tensor:
 
 
 def _length(name: str, n: Any) -> int:
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise TypeError(f"{name}: a length must be an int, not {type(n).__name__}")
-    if n < 1:
-        raise ValueError(f"{name}: a length must be positive, not {n}")
+    positive_ints(name, n=n)
     return n
 
 
 def _norm(name: str, norm: Any) -> str:
-    if norm not in _NORMS:
-        raise ValueError(f"{name}: norm must be 'backward', 'ortho' or 'forward', not {norm!r}")
+    one_of(name, _NORMS, norm=norm)
     return _NORMS[norm]
 
 

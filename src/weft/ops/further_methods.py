@@ -35,7 +35,7 @@ from weft.ops import (
     trigonometry,
 )
 from weft.ops import index as indexing
-from weft.ops._checks import bools, floats
+from weft.ops._checks import bools, floats, no_generator
 from weft.ops._rules import flat_numbers, tensor
 from weft.ops.methods import in_place
 
@@ -94,8 +94,7 @@ def _method_log_normal(self: Any, mean: float = 1.0, std: float = 2.0) -> Any:
 
 def _method_uniform(self: Any, from_: float = 0.0, to: float = 1.0, generator: Any = None) -> Any:
     """Numbers of a uniform distribution in the shape of this tensor."""
-    if generator is not None:
-        raise NotImplementedError("uniform: random numbers follow set_seed; generator must be None")
+    no_generator("uniform", generator)
     if from_ > to:
         raise TypeError(f"uniform: from_ must not be larger than to, not {from_} and {to}")
     return random.rand(self.shape, dtype=self.dtype) * (to - from_) + from_
@@ -266,8 +265,7 @@ def _method_to_(self: Any, device: Any = None, non_blocking: bool = False) -> An
 
 
 def _exponential(self: Any, lambd: float = 1, *, generator: Any = None) -> Any:
-    if generator is not None:
-        raise NotImplementedError("exponential_: random numbers follow set_seed; generator must be None")
+    no_generator("exponential_", generator)
     if not lambd > 0:
         raise ValueError(f"exponential_: lambd must be positive, not {lambd}")
     return -(1 - random.rand(self.shape, dtype=dtypes.float32)).log() / lambd

@@ -15,7 +15,7 @@ from weft.core.declare import op, operator_class
 from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.ops._checks import bools
+from weft.ops._checks import bools, one_of, positive_ints
 from weft.ops._samples import one
 
 __all__ = [
@@ -173,10 +173,7 @@ def fold(
 
 
 def _factor(name: str, what: str, value: Any, input: Tensor) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
-    if value < 1:
-        raise ValueError(f"{name}: {what} must be positive, not {value}")
+    positive_ints(name, **{what: value})
     if input.ndim < 3:
         raise ValueError(f"{name}: images have at least 3 dimensions, not {input.ndim}")
     return value
@@ -338,10 +335,8 @@ def grid_sample(
     Raises:
         ValueError: there is no such mode, or the shapes do not fit.
     """
-    if mode not in ("bilinear", "nearest"):
-        raise ValueError(f"grid_sample: mode must be 'bilinear' or 'nearest', not {mode!r}")
-    if padding_mode not in ("zeros", "border", "reflection"):
-        raise ValueError(f"grid_sample: padding_mode must be 'zeros', 'border' or 'reflection', not {padding_mode!r}")
+    one_of("grid_sample", ("bilinear", "nearest"), mode=mode)
+    one_of("grid_sample", ("zeros", "border", "reflection"), padding_mode=padding_mode)
     bools("grid_sample", align_corners=align_corners)
     fits = input.ndim in (4, 5) and grid.ndim == input.ndim and grid.shape[-1] == input.ndim - 2
     if not fits or grid.shape[0] != input.shape[0]:
@@ -402,8 +397,7 @@ def crop_and_resize(
         >>> print(crop_and_resize(image, box, Tensor([0]), (1, 3))[0, 0, :, 0])
         [1. 2. 3.]
     """
-    if method not in _METHODS:
-        raise ValueError(f"crop_and_resize: method must be one of {', '.join(map(repr, _METHODS))}, not {method!r}")
+    one_of("crop_and_resize", _METHODS, method=method)
     if image.ndim != 4:
         raise ValueError(f"crop_and_resize: images have the shape (N, H, W, C), not {tuple(image.shape)}")
     if boxes.ndim != 2 or boxes.shape[1] != 4 or box_indices.shape != boxes.shape[:1]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.core.describing import described, shows, told
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import no_generator, tensors
 from weft.ops.state import stop_gradient
 
 __all__ = [
@@ -23,10 +23,8 @@ _WRITTEN = described(
 
 
 def _a_tensor(name: str, value: Any, generator: Any = None) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(value).__name__}")
-    if generator is not None:
-        raise NotImplementedError(f"{name}: random numbers follow set_seed; generator must be None")
+    tensors(name, input=value)
+    no_generator(name, generator)
     return value
 
 

@@ -12,7 +12,7 @@ from weft.core.bounds import check_bounds
 from weft.core.declare import as_operator, op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.ops._checks import bools, ints
+from weft.ops._checks import bools, ints, one_of
 from weft.ops._rules import numbers, tensor
 from weft.ops.cumulative import cumprod
 from weft.ops.loss import triplet_margin_loss
@@ -26,8 +26,7 @@ from weft.ops.shape import reshape
 
 
 def _reduction(name: str, reduction: Any) -> None:
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{name}: reduction must be 'none', 'mean' or 'sum', not {reduction!r}")
+    one_of(name, ("none", "mean", "sum"), reduction=reduction)
 
 
 def _reduced(loss: Any, reduction: str) -> Any:
@@ -46,8 +45,7 @@ def MultiMarginLoss(
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
     """
     _reduction("MultiMarginLoss", reduction)
-    if p not in (1, 2):
-        raise ValueError(f"MultiMarginLoss: p must be 1 or 2, not {p}")
+    one_of("MultiMarginLoss", (1, 2), p=p)
     if x.ndim != 2 or target.shape != x.shape[:1] or (weight is not None and weight.shape != x.shape[1:]):
         raise ValueError(f"MultiMarginLoss: classes of shape {target.shape} do not fit scores of shape {x.shape}")
     return _reduced(margin_of_class(x, target, weight, p=p, margin=float(margin)), reduction)

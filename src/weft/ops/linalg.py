@@ -14,7 +14,7 @@ from weft.core.declare import as_operator, freeze, op, operator_class
 from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.ops._checks import ints, reals
+from weft.ops._checks import ints, one_of, reals
 from weft.ops._kinks import vector_norm as norm_of
 from weft.ops._rules import all_axes, floating, promoted
 from weft.ops._samples import Samples, one
@@ -208,8 +208,7 @@ def svd(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any
 @shows("qr(Tensor([[3.0, 0.0], [4.0, 5.0]]))[1].shape", "(2, 2)")
 def qr(input: Any, *, mode: str = "reduced") -> Any:
     """QR decomposition of matrices."""
-    if mode not in ("reduced", "complete"):
-        raise ValueError(f"qr: mode must be 'reduced' or 'complete', not {mode!r}")
+    one_of("qr", ("reduced", "complete"), mode=mode)
     return _with_room(lambda x: jnp.linalg.qr(x, mode=mode), floating(input))
 
 

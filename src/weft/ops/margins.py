@@ -13,7 +13,7 @@ from weft.core.declare import op
 from weft.core.describing import described, shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.ops._checks import ints, tensors
+from weft.ops._checks import float_tensors, ints, one_of, tensors
 from weft.ops._kinks import rectified
 from weft.ops.activation import logsigmoid
 
@@ -31,10 +31,8 @@ _DESCRIBED: Final = described(
 
 def _check(name: str, input: Any, target: Any, reduction: Any) -> None:
     tensors(name, input=input, target=target)
-    if not input.dtype.is_floating:
-        raise TypeError(f"{name}: input must be a tensor of floats, not of {input.dtype}")
-    if reduction not in _REDUCTIONS:
-        raise ValueError(f"{name}: reduction must be one of {_REDUCTIONS}, not {reduction!r}")
+    float_tensors(name, input=input)
+    one_of(name, _REDUCTIONS, reduction=reduction)
 
 
 def _reduced(loss: Tensor, reduction: str) -> Tensor:
@@ -79,8 +77,7 @@ def multi_margin_loss(
     """
     _check("multi_margin_loss", input, target, reduction)
     ints("multi_margin_loss", margin=margin)
-    if p not in (1, 2):
-        raise ValueError(f"multi_margin_loss: p must be 1 or 2, not {p!r}")
+    one_of("multi_margin_loss", (1, 2), p=p)
     if target.dtype is not dtypes.int64:
         raise TypeError(f"multi_margin_loss: target must be of int64, not of {target.dtype}")
     if input.ndim != 2 or target.shape != input.shape[:1]:

@@ -11,6 +11,7 @@ from jax import lax
 
 from weft.core.declare import Declaration, add_method, op, operator_class
 from weft.core.describing import described, shows
+from weft.ops._checks import one_of
 from weft.ops._rows import of_one, of_pairs
 from weft.ops._rules import floating, operands, promoted, tensor
 from weft.ops._samples import POSITIVE, A, B, integer_pairs, one, pairs, unary
@@ -365,8 +366,7 @@ def _bias_add_rule(x: Any, bias: Any, out: Any, dout: Any, *, data_format: str) 
 
 
 def _channel_axis(ndim: int, data_format: str) -> int:
-    if data_format not in ("NCHW", "NHWC", "NCDHW", "NC"):
-        raise ValueError(f"bias_add: data_format must be 'NCHW', 'NHWC' or 'NCDHW', not {data_format!r}")
+    one_of("bias_add", ("NCHW", "NHWC", "NCDHW", "NC"), data_format=data_format)
     return ndim - 1 if data_format == "NHWC" or ndim == 1 else 1
 
 

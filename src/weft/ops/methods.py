@@ -42,6 +42,7 @@ from weft.ops import (
     statistics,
 )
 from weft.ops import index as indexing
+from weft.ops._checks import one_of
 from weft.ops._operands import refusing
 from weft.ops._rules import flat_numbers, numbers, one_axis, tensor
 
@@ -548,8 +549,7 @@ def _method_argsort(self: Any, axis: int = -1, descending: bool = False, *, dim:
 
 def _method_searchsorted(self: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Where values would be inserted into this sorted tensor, as int32."""
-    if side not in ("left", "right"):
-        raise ValueError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
+    one_of("searchsorted", ("left", "right"), side=side)
     ordered = self if sorter is None else gather.gather(self, sorter, 0)
     return sorting.searchsorted(ordered, v, out_int32=True, right=side == "right")
 

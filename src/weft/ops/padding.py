@@ -12,7 +12,7 @@ from weft.core.declare import as_operator, freeze, op, operator_class
 from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.ops._checks import ints
+from weft.ops._checks import one_of, positive_ints
 
 __all__ = ["interpolate", "mirror_pad", "pad", "padding", "resize_bilinear", "resize_nearest_neighbor"]
 
@@ -65,8 +65,7 @@ def pad(
     flat = freeze(padding)
     if not isinstance(flat, tuple):
         raise TypeError(f"pad: padding must be a tuple of ints, not {type(padding).__name__}")
-    if mode not in _MODES:
-        raise ValueError(f"pad: mode must be one of {', '.join(map(repr, _MODES))}, not {mode!r}")
+    one_of("pad", _MODES, mode=mode)
     if flat and isinstance(flat[0], tuple):
         pads = [tuple(pair) for pair in flat]
         if len(pads) != input_x.ndim or any(len(pair) != 2 for pair in pads):
@@ -103,8 +102,7 @@ def mirror_pad(input_x: Tensor, paddings: Any, mode: str = "REFLECT") -> Tensor:
         paddings: a (before, after) pair for each dimension.
         mode: ``"REFLECT"`` leaves the edge out, ``"SYMMETRIC"`` repeats it.
     """
-    if mode not in ("REFLECT", "SYMMETRIC"):
-        raise ValueError(f"mirror_pad: mode must be 'REFLECT' or 'SYMMETRIC', not {mode!r}")
+    one_of("mirror_pad", ("REFLECT", "SYMMETRIC"), mode=mode)
     return pad(input_x, freeze(paddings), mode.lower())
 
 
@@ -114,9 +112,7 @@ operator_class("MirrorPad", mirror_pad, "mode='REFLECT'")
 @shows("padding(Tensor([[8], [1]]), 3)", "[[8 0 0]\n [1 0 0]]")
 def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
     """Extend the last dimension, of size 1, with zeros."""
-    ints("padding", pad_dim_size=pad_dim_size)
-    if pad_dim_size < 1:
-        raise ValueError(f"padding: pad_dim_size must be positive, not {pad_dim_size}")
+    positive_ints("padding", pad_dim_size=pad_dim_size)
     if x.ndim == 0 or x.shape[-1] != 1:
         raise ValueError(f"padding: the last dimension must be 1, not that of shape {x.shape}")
     return pad(x, (0, pad_dim_size - 1))
@@ -136,8 +132,7 @@ def PadV3(
     Paddings are (before, after) for each dimension, the last one first; or, where they are not contiguous, what comes
     before for each and then what comes after.
     """
-    if mode not in _EDGES:
-        raise ValueError(f"PadV3: mode must be one of {', '.join(map(repr, _EDGES))}, not {mode!r}")
+    one_of("PadV3", _EDGES, mode=mode)
     amounts = freeze(paddings)
     if not paddings_contiguous:
         half = len(amounts) // 2

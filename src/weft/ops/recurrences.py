@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.core.declare import as_operator
 from weft.core.tensor import Tensor
-from weft.ops._checks import bools
+from weft.ops._checks import bools, one_of, positive_ints
 from weft.ops.activation import sigmoid, tanh
 from weft.ops.create import zeros
 from weft.ops.dropout import dropout
@@ -35,11 +35,7 @@ def LSTM(
         dropout: the probability that an output of a layer, but the last, is zeroed.
         proj_size: 0.
     """
-    for what, value in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"LSTM: {what} must be an int, not {type(value).__name__}")
-        if value < 1:
-            raise ValueError(f"LSTM: {what} must be positive, not {value}")
+    positive_ints("LSTM", input_size=input_size, hidden_size=hidden_size, num_layers=num_layers)
     bools("LSTM", has_bias=has_bias, bidirectional=bidirectional)
     if proj_size:
         raise ValueError(f"LSTM: proj_size must be 0, not {proj_size}")
@@ -177,8 +173,7 @@ def DynamicGRUV2(
         seq_length=(seq_length, None),
     )  # fmt: skip
     del is_training, cell_clip
-    if gate_order not in ("rzh", "zrh"):
-        raise ValueError(f"{name}: gate_order must be 'rzh' or 'zrh', not {gate_order!r}")
+    one_of(name, ("rzh", "zrh"), gate_order=gate_order)
     size = weight_hidden.shape[0]
     if x.ndim != 3 or weight_hidden.shape[1] != 3 * size or weight_input.shape != (x.shape[2], 3 * size):
         raise ValueError(

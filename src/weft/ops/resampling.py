@@ -13,7 +13,7 @@ from weft import dtypes
 from weft.core.declare import as_operator, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.ops._checks import bools
+from weft.ops._checks import bools, one_of
 from weft.ops._rules import numbers
 from weft.ops.images import grid_sample
 from weft.ops.matmul import matmul
@@ -256,8 +256,7 @@ def ScaleAndTranslate(
         kernel_type: what pixels are weighted by, ``"lanczos3"``, ``"keyscubic"``, ``"triangle"``...
         antialias: whether a kernel is as wide as the pixels that become one.
     """
-    if kernel_type not in _KERNELS:
-        raise ValueError(f"ScaleAndTranslate: kernel_type must be one of {', '.join(_KERNELS)}, not {kernel_type!r}")
+    one_of("ScaleAndTranslate", _KERNELS, kernel_type=kernel_type)
     if images.ndim != 4:
         raise ValueError(f"ScaleAndTranslate takes images (N, H, W, C), not shape {images.shape}")
     return _scaled(images, scale, translation, size=numbers(size), kernel=kernel_type, antialias=bool(antialias))

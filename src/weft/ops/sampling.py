@@ -9,8 +9,7 @@ import numpy as np
 from weft import dtypes
 from weft.core.describing import shows
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
-from weft.ops._checks import bools, floats, tensors
+from weft.ops._checks import bools, floats, ints, positive_ints, tensors
 from weft.ops.activation import softmax
 from weft.ops.create import full
 from weft.ops.cumulative import cumsum
@@ -43,8 +42,7 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int =
         TypeError: an argument is of another type.
         ValueError: `tau` is not positive.
     """
-    if not isinstance(logits, Tensor):
-        raise NoTensor(f"gumbel_softmax: the logits must be a Tensor, not {type(logits).__name__}")
+    tensors("gumbel_softmax", logits=logits)
     if logits.dtype not in (dtypes.float16, dtypes.float32):
         raise TypeError(f"gumbel_softmax: the logits must be of float16 or float32, not of {logits.dtype}")
     floats("gumbel_softmax", tau=tau)
@@ -79,13 +77,8 @@ def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) ->
     tensors("choice_with_mask", input_x=input_x)
     if input_x.dtype is not dtypes.bool_:
         raise TypeError(f"choice_with_mask: the input must be a tensor of bools, not of {input_x.dtype}")
-    for name, value in (("count", count), ("seed", seed)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            if value is None and name == "seed":
-                continue
-            raise TypeError(f"choice_with_mask: {name} must be an int, not {type(value).__name__}")
-    if count < 1:
-        raise ValueError(f"choice_with_mask: count must be positive, not {count}")
+    ints("choice_with_mask", count=count, **({} if seed is None else {"seed": seed}))
+    positive_ints("choice_with_mask", count=count)
     if not 1 <= input_x.ndim <= 5:
         raise ValueError(f"choice_with_mask: the input must have 1 to 5 dimensions, not {input_x.ndim}")
     flat = input_x.reshape((-1,))
@@ -107,12 +100,10 @@ def _classes(
 ) -> None:
     """Check what candidates are drawn by."""
     tensors(name, true_classes=true_classes)
-    numbers = {"num_true": num_true, "num_sampled": num_sampled, "range_max": range_max, "seed": seed}
-    for what, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
-        if value < (what != "seed"):
-            raise ValueError(f"{name}: {what} must be positive, not {value}")
+    positive_ints(name, num_true=num_true, num_sampled=num_sampled, range_max=range_max)
+    ints(name, seed=seed)
+    if seed < 0:
+        raise ValueError(f"{name}: seed must not be negative, not {seed}")
     bools(name, unique=unique)
     if unique and num_sampled > range_max:
         raise ValueError(f"{name}: there are no {num_sampled} different classes below {range_max}")

@@ -11,7 +11,7 @@ from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.declare import as_operator, operator_class
 from weft.core.tensor import Tensor
-from weft.ops._checks import bools, ints
+from weft.ops._checks import bools, ints, one_of
 from weft.ops._rules import numbers, tensor
 from weft.ops.gather import (
     gather,
@@ -161,8 +161,7 @@ _ALIGNMENTS: Final = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 def _band(name: str, k: Any, align: Any) -> tuple[int, int]:
     """The lowest and the highest of the diagonals."""
-    if align not in _ALIGNMENTS:
-        raise ValueError(f"{name}: align must be one of {', '.join(_ALIGNMENTS)}, not {align!r}")
+    one_of(name, _ALIGNMENTS, align=align)
     found = numbers(k)
     if len(found) not in (1, 2) or found[0] > found[-1]:
         raise ValueError(f"{name}: diagonals are a number, or a lower and a higher one, not {found}")

@@ -12,7 +12,7 @@ from weft.core.bounds import check_bounds
 from weft.core.declare import as_operator, op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.ops._checks import ints
+from weft.ops._checks import ints, one_of
 from weft.ops.create import ones
 from weft.ops.elementwise import imag, real
 from weft.ops.joining import stack
@@ -128,8 +128,7 @@ def ctc_loss(
         >>> print(round(loss.item(), 4))
         0.2877
     """
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"ctc_loss: reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
+    one_of("ctc_loss", ("mean", "sum", "none"), reduction=reduction)
     if log_probs.ndim != 3 or targets.ndim != 2 or targets.shape[0] != log_probs.shape[1]:
         raise ValueError(f"ctc_loss: labels of shape {targets.shape} do not fit scores of shape {log_probs.shape}")
     for what, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):

@@ -18,6 +18,7 @@ from weft.core.dispatch import append, apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor, wrap
 from weft.ops import _views as views
+from weft.ops._checks import one_of
 from weft.ops._rules import all_axes, flat_numbers, numbers, one_axis, tensor
 from weft.ops._samples import A, one
 
@@ -291,8 +292,7 @@ def flatten(input: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = 
     Raises:
         ValueError: a dimension is out of range or `start_dim` comes after `end_dim`.
     """
-    if order not in ("C", "F"):
-        raise ValueError(f"flatten: order must be 'C' or 'F', not {order!r}")
+    one_of("flatten", ("C", "F"), order=order)
     if order == "F":
         input = transpose(input, tuple(reversed(range(input.ndim))))
     if input.ndim < 2:

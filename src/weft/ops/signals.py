@@ -12,7 +12,7 @@ from weft.core.declare import as_operator, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops import create
-from weft.ops._checks import bools, ints, reals
+from weft.ops._checks import bools, ints, one_of, reals
 from weft.ops._kinks import vector_norm
 from weft.ops._rules import numbers, one_axis
 from weft.ops.activation import glu, log_softmax
@@ -152,8 +152,7 @@ def FFTWithSize(
         signal_sizes: sizes of real signals of spectra; ``()`` for even ones.
     """
     name = "FFTWithSize"
-    if norm not in ("backward", "forward", "ortho"):
-        raise ValueError(f"{name}: norm must be 'backward', 'forward' or 'ortho', not {norm!r}")
+    one_of(name, ("backward", "forward", "ortho"), norm=norm)
     ints(name, signal_ndim=signal_ndim)
     if not 1 <= signal_ndim <= 3 or x.ndim < signal_ndim:
         raise ValueError(f"{name}: a signal has 1 to 3 dimensions and not more than {x.ndim}, but not {signal_ndim}")

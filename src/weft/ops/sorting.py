@@ -12,7 +12,7 @@ from weft.core.declare import as_operator, op, operator_class
 from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.ops._checks import ints
+from weft.ops._checks import ints, one_of
 from weft.ops._rules import one_axis, tensor
 from weft.ops._samples import INTEGERS, A
 from weft.ops.gather import gather_elements
@@ -182,8 +182,7 @@ def searchsorted(
     Raises:
         ValueError: `side` is another word.
     """
-    if side not in (None, "left", "right"):
-        raise ValueError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
+    one_of("searchsorted", (None, "left", "right"), side=side)
     if sorter is not None:
         sorted_sequence = gather_elements(sorted_sequence, -1, tensor(sorter))
     right = right or side == "right"

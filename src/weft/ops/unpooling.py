@@ -14,8 +14,7 @@ from weft.core.describing import described, shows, told
 from weft.core.dispatch import apply
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
-from weft.ops._checks import bools, floats, reals
+from weft.ops._checks import bools, floats, reals, tensors
 from weft.ops._kinks import root
 from weft.ops.conv import per_dimension
 from weft.ops.create import zeros
@@ -31,8 +30,7 @@ __all__ = [
 
 
 def _a_tensor(name: str, value: Any, ranks: tuple[int, ...]) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(value).__name__}")
+    tensors(name, input=value)
     if value.ndim not in ranks:
         wanted = " or ".join(map(str, ranks))
         raise ValueError(f"{name}: the input must have {wanted} dimensions, not shape {value.shape}")

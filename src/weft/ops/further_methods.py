@@ -37,7 +37,7 @@ from weft.ops import (
 from weft.ops import index as indexing
 from weft.ops._checks import bools, floats, no_generator
 from weft.ops._rules import flat_numbers, tensor
-from weft.ops.methods import in_place
+from weft.ops.methods import attach_methods, in_place
 
 _SAME: tuple[tuple[Any, str], ...] = (
     (activation, "hardshrink"),
@@ -325,11 +325,7 @@ def _attach() -> None:
             add_method(name, getattr(module, name))
     for name in _SCATTERED.split():
         add_method(f"scatter_{name}", _scattered(name))
-    for name, value in list(globals().items()):
-        if name.startswith("_method_"):
-            value.__name__ = name.removeprefix("_method_")
-            value.__qualname__ = f"Tensor.{value.__name__}"
-            add_method(value.__name__, value)
+    attach_methods(globals())
     for name, function in _IN_PLACE.items():
         add_method(name, in_place(name, function))
     for name, (getter, setter, sentence) in _PROPERTIES.items():

@@ -513,8 +513,7 @@ def _adaptive_means(rank: int, dimensions: str, given: str, printed: str) -> Cal
     name = f"adaptive_avg_pool{rank}d"
 
     def pool(input: Tensor, output_size: Any) -> Tensor:
-        found: Tensor = apply(ADAPTIVE_AVG_POOL, (input,), (_adaptive(name, rank, input, output_size),))
-        return found
+        return apply(ADAPTIVE_AVG_POOL, (input,), (_adaptive(name, rank, input, output_size),))
 
     doc = f"""Means of as many windows as wanted over the last {dimensions}.
 

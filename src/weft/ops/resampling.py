@@ -11,6 +11,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import as_operator, op, operator_class
+from weft.core.describing import told
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops._checks import bools, one_of
@@ -342,46 +343,30 @@ def _adjust_saturation(image: Any, scale: Any) -> Any:
 # -- places ------------------------------------------------------------------------------------------------------------
 
 
-@as_operator
-def GridSampler2D(
-    input_x: Tensor,
-    grid: Tensor,
-    *,
-    interpolation_mode: str = "bilinear",
-    padding_mode: str = "zeros",
-    align_corners: bool = False,
-) -> Tensor:
-    """The values of images (N, C, H, W) at points (N, H', W', 2).
+def _grid_sampler(name: str, rank: int, what: str, points: str) -> type:
+    """The operator class that samples at points of so many dimensions."""
 
-    Args:
-        interpolation_mode: ``"bilinear"`` or ``"nearest"``.
-        padding_mode: what is outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
-        align_corners: whether -1 and 1 are the centres of the outermost pixels.
-    """
-    if input_x.ndim != 4:
-        raise ValueError(f"GridSampler2D takes images (N, C, H, W), not shape {input_x.shape}")
-    return grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
+    def sample(
+        input_x: Tensor, grid: Tensor, interpolation_mode: str, padding_mode: str, align_corners: bool
+    ) -> Tensor:
+        if input_x.ndim != rank + 2:
+            raise ValueError(f"{name} takes {what}, not shape {input_x.shape}")
+        return grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
+
+    doc = f"""
+The values of {what} at points {points}.
+
+Args:
+    interpolation_mode: ``"bilinear"`` or ``"nearest"``.
+    padding_mode: what is outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
+    align_corners: whether -1 and 1 are the centres of the outermost pixels.
+"""
+    init = "interpolation_mode='bilinear', padding_mode='zeros', align_corners=False"
+    return operator_class(name, told(sample, name, doc), init)
 
 
-@as_operator
-def GridSampler3D(
-    input_x: Tensor,
-    grid: Tensor,
-    *,
-    interpolation_mode: str = "bilinear",
-    padding_mode: str = "zeros",
-    align_corners: bool = False,
-) -> Tensor:
-    """The values of volumes (N, C, D, H, W) at points (N, D', H', W', 3).
-
-    Args:
-        interpolation_mode: ``"bilinear"`` or ``"nearest"``.
-        padding_mode: what is outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
-        align_corners: whether -1 and 1 are the centres of the outermost elements.
-    """
-    if input_x.ndim != 5:
-        raise ValueError(f"GridSampler3D takes volumes (N, C, D, H, W), not shape {input_x.shape}")
-    return grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
+GridSampler2D = _grid_sampler("GridSampler2D", 2, "images (N, C, H, W)", "(N, H', W', 2)")
+GridSampler3D = _grid_sampler("GridSampler3D", 3, "volumes (N, C, D, H, W)", "(N, D', H', W', 3)")
 
 
 @as_operator

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
-from weft.core.describing import shows
+from weft.core.describing import described, shows
 from weft.core.tensor import Tensor
 from weft.ops._checks import bools, floats, ints, positive_ints, tensors
 from weft.ops.activation import softmax
@@ -95,6 +95,18 @@ def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) ->
     return stack(places[::-1], 1), chosen
 
 
+_CANDIDATES = described(
+    true_classes="the classes of the samples, (N, num_true).",
+    num_true="how many each sample has.",
+    num_sampled="how many are drawn.",
+    unique="draw different ones.",
+    range_max="number of classes.",
+    seed="picks a stream of its own.",
+    returns="tuple[Tensor, Tensor, Tensor]: classes, (num_sampled,), and how often true and drawn ones are expected.",
+    raises="TypeError: an argument is of another type.\nValueError: a number or shape does not fit.",
+)
+
+
 def _classes(
     name: str, true_classes: Any, num_true: Any, num_sampled: Any, unique: Any, range_max: Any, seed: Any
 ) -> None:
@@ -129,26 +141,11 @@ def _expected(chance: Any, count: int, tries: Any) -> Any:
     return plain if tries is None else where(tries == count, plain, 1 - exp(tries * log1p(-chance)))
 
 
+@_CANDIDATES
 def log_uniform_candidate_sampler(
     true_classes: Any, num_true: int = 1, num_sampled: int = 5, unique: bool = True, range_max: int = 5, seed: int = 0
 ) -> Any:
     """Classes drawn with chances that fall with their numbers, for losses of samples of the classes.
-
-    Args:
-        true_classes: the classes of the samples, (N, num_true).
-        num_true: how many each sample has.
-        num_sampled: how many are drawn.
-        unique: draw different ones.
-        range_max: number of classes.
-        seed: picks a stream of its own.
-
-    Returns:
-        tuple[Tensor, Tensor, Tensor]: classes, (num_sampled,), and how often the true classes and these are expected
-        among them, of float32.
-
-    Raises:
-        TypeError: an argument is of another type.
-        ValueError: a number or shape does not fit.
 
     Example:
         >>> drawn, expected, _ = log_uniform_candidate_sampler(Tensor([[1], [4]]), 1, 3, False, 8)
@@ -172,6 +169,7 @@ def log_uniform_candidate_sampler(
     return drawn.astype(true_classes.dtype), expected(true_classes), expected(drawn)
 
 
+@_CANDIDATES
 def uniform_candidate_sampler(
     true_classes: Any,
     num_true: int,
@@ -184,21 +182,7 @@ def uniform_candidate_sampler(
     """Classes drawn with equal chances, for losses of samples of the classes.
 
     Args:
-        true_classes: the classes of the samples, (N, num_true).
-        num_true: how many each sample has.
-        num_sampled: how many are drawn.
-        unique: draw different ones.
-        range_max: number of classes.
-        seed: picks a stream of its own.
         remove_accidental_hits: accepted; true classes may be drawn.
-
-    Returns:
-        tuple[Tensor, Tensor, Tensor]: classes, (num_sampled,), and how often the true classes and these are expected
-        among them, of float32.
-
-    Raises:
-        TypeError: an argument is of another type.
-        ValueError: a number or shape does not fit.
 
     Example:
         >>> drawn, expected, _ = uniform_candidate_sampler(Tensor([[1], [4]]), 1, 2, False, 8)

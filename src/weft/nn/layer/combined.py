@@ -30,7 +30,7 @@ class _NormalisedAndActivated(Described, Cell):
     """
 
     def _follow(self, norm: type, channels: int, has_bn: bool, momentum: float, eps: float) -> None:
-        bools(f"{type(self).__name__}", has_bn=has_bn)
+        bools(type(self).__name__, has_bn=has_bn)
         self.has_bn = has_bn
         if has_bn:
             self.batchnorm = norm(channels, eps, momentum)

@@ -93,7 +93,7 @@ class _Constant(_Border):
 
     def __init__(self, padding: Any, value: Any) -> None:
         super().__init__(padding)
-        reals(f"{type(self).__name__}", value=value)
+        reals(type(self).__name__, value=value)
         self.value = value
 
     def construct(self, x: Tensor) -> Tensor:

@@ -54,7 +54,7 @@ class Distribution(Cell):
 
     def __init__(self, seed: Any = None, dtype: Any = None, name: str = "Distribution", param: Any = None) -> None:
         super().__init__()
-        strings(f"{type(self).__name__}", name=name)
+        strings(type(self).__name__, name=name)
         self.seed = 0 if seed is None else seed
         self.dtype = dtypes.float32 if dtype is None else dtype
         self.distribution_name = name

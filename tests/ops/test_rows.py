@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -86,14 +87,19 @@ def test_an_example_stands_at_the_end_of_a_docstring() -> None:
     assert inspect.getdoc(pair) == "Twice.\n\nExample:\n    >>> print(pair(1))\n    [[1]\n     [1]]"
 
 
-@as_operator
-def DocShifted(x: Any, y: Any = 1, *, by: int, times: float = 2.0) -> Any:
-    """A number moved and multiplied."""
-    return (x + y * by) * times
+@pytest.fixture
+def shifted() -> Iterator[Any]:
+    @as_operator
+    def DocShifted(x: Any, y: Any = 1, *, by: int, times: float = 2.0) -> Any:
+        """A number moved and multiplied."""
+        return (x + y * by) * times
+
+    yield DocShifted
+    del OPERATOR_CLASSES["DocShifted"]
 
 
-def test_an_operator_class_has_the_settings_that_a_function_takes_by_name() -> None:
-    made: Any = DocShifted
+def test_an_operator_class_has_the_settings_that_a_function_takes_by_name(shifted: Any) -> None:
+    made = shifted
     assert OPERATOR_CLASSES["DocShifted"] is made
     assert (made.__name__, made.__doc__) == ("DocShifted", "A number moved and multiplied.")
     assert str(inspect.signature(made)) == "(by, times=2.0)"
@@ -105,9 +111,9 @@ def test_an_operator_class_has_the_settings_that_a_function_takes_by_name() -> N
         assert grad(lambda x: made(3)(x).sum())(x).asnumpy().tolist() == [2.0] * len(values)
 
 
-def test_an_operator_class_is_declared_once_and_has_its_defaults_last() -> None:
+def test_an_operator_class_is_declared_once_and_has_its_defaults_last(shifted: Any) -> None:
     with pytest.raises(ValueError, match="declared twice"):
-        as_operator(DocShifted.function)  # type: ignore[attr-defined]
+        as_operator(shifted.function)
 
     def DocMixed(x: Any, *, first: int = 1, second: int) -> Any:
         return x

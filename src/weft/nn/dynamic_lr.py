@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from weft.core.describing import described, shows, told
@@ -64,8 +65,8 @@ def _decay(
     return rates
 
 
-def _decaying(name: str, formula: Callable[[float, float, float, int], float], text: str, example: str) -> Any:
-    """The function of rates that decay, by a formula of the initial rate, the speed, the time and its unit."""
+def _decaying(name: str, formula: Callable[[float, float, int, float], float], text: str, example: str) -> Any:
+    """The function of rates that decay, by a formula of the initial rate, the speed, the unit of time and the time."""
 
     def rates(
         learning_rate: float,
@@ -77,27 +78,27 @@ def _decaying(name: str, formula: Callable[[float, float, float, int], float], t
     ) -> list[float]:
         _positive("learning_rate", learning_rate)
         _positive("decay_rate", decay_rate)
-        steps = (total_step, step_per_epoch, decay_epoch, is_stair)
-        return _decay(lambda n: formula(learning_rate, decay_rate, n, decay_epoch), *steps)
+        rate = partial(formula, learning_rate, decay_rate, decay_epoch)
+        return _decay(rate, total_step, step_per_epoch, decay_epoch, is_stair)
 
     return _described(told(rates, name, f"{text}\n\nExample:\n    >>> print({name}{example}"))
 
 
 exponential_decay_lr = _decaying(
     "exponential_decay_lr",
-    lambda first, speed, n, unit: first * speed**n,
+    lambda first, speed, unit, n: first * speed**n,
     "``learning_rate * decay_rate ** (epoch / decay_epoch)`` for each step.",
     "(0.5, 0.5, 3, 1, 1))\n    [0.5, 0.25, 0.125]",
 )
 natural_exp_decay_lr = _decaying(
     "natural_exp_decay_lr",
-    lambda first, speed, n, unit: first * math.exp(-speed * n * unit),
+    lambda first, speed, unit, n: first * math.exp(-speed * n * unit),
     "``learning_rate * exp(-decay_rate * epoch)`` for each step; with `is_stair`, `decay_epoch` epochs have one rate.",
     "(0.5, 0.9, 2, 2, 1))\n    [0.5, 0.5]",
 )
 inverse_decay_lr = _decaying(
     "inverse_decay_lr",
-    lambda first, speed, n, unit: first / (1 + speed * n),
+    lambda first, speed, unit, n: first / (1 + speed * n),
     "``learning_rate / (1 + decay_rate * epoch / decay_epoch)`` for each step.",
     "(0.5, 1.0, 2, 1, 1))\n    [0.5, 0.25]",
 )

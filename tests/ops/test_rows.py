@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 from weft import Tensor, grad, jit, ops
-from weft.core.describing import told
+from weft.core.declare import as_operator
+from weft.core.describing import shows, told
+from weft.core.operators import OPERATOR_CLASSES
 from weft.ops._rows import of_floats, of_one, of_pairs, row
 
 _TRAITS: dict[str, Any] = {"method": (), "classes": ()}
@@ -61,3 +64,59 @@ def test_told_has_the_indentation_of_a_docstring() -> None:
     made = told(lambda: None, "made", "\nFirst.\n\nArgs:\n    x: a number.\n")
     assert (made.__name__, made.__qualname__) == ("made", "made")
     assert inspect.getdoc(made) == "First.\n\nArgs:\n    x: a number."
+
+
+def test_an_example_stands_at_the_end_of_a_docstring() -> None:
+    class Halving:
+        @shows("Halving().half(3.0)", "1.5")
+        def half(self, x: Any) -> Any:
+            """Half of a number.
+
+            Args:
+                x: a number.
+            """
+            return x / 2
+
+    @shows("pair(1)", "[[1]\n [1]]")
+    def pair(x: Any) -> Any:
+        """Twice."""
+        return x
+
+    example = "Example:\n    >>> print(Halving().half(3.0))\n    1.5"
+    assert inspect.getdoc(Halving.half) == f"Half of a number.\n\nArgs:\n    x: a number.\n\n{example}"
+    assert inspect.getdoc(pair) == "Twice.\n\nExample:\n    >>> print(pair(1))\n    [[1]\n     [1]]"
+
+
+@pytest.fixture
+def shifted() -> Iterator[Any]:
+    @as_operator
+    def DocShifted(x: Any, y: Any = 1, *, by: int, times: float = 2.0) -> Any:
+        """A number moved and multiplied."""
+        return (x + y * by) * times
+
+    yield DocShifted
+    del OPERATOR_CLASSES["DocShifted"]
+
+
+def test_an_operator_class_has_the_settings_that_a_function_takes_by_name(shifted: Any) -> None:
+    made = shifted
+    assert OPERATOR_CLASSES["DocShifted"] is made
+    assert (made.__name__, made.__doc__) == ("DocShifted", "A number moved and multiplied.")
+    assert str(inspect.signature(made)) == "(by, times=2.0)"
+    assert (made(3)(1), made(3, 1.0)(1), made(by=3)(1, y=2), made(3).times) == (8.0, 4.0, 14.0, 2.0)
+    assert str(made(3)) == "DocShifted(by=3, times=2.0)"
+    for values in ([1.0], [4.0, 5.0]):
+        x = Tensor(values)
+        assert jit(lambda x: made(3)(x))(x).asnumpy().tolist() == made(3)(x).asnumpy().tolist()
+        assert grad(lambda x: made(3)(x).sum())(x).asnumpy().tolist() == [2.0] * len(values)
+
+
+def test_an_operator_class_is_declared_once_and_has_its_defaults_last(shifted: Any) -> None:
+    with pytest.raises(ValueError, match="declared twice"):
+        as_operator(shifted.function)
+
+    def DocMixed(x: Any, *, first: int = 1, second: int) -> Any:
+        return x
+
+    with pytest.raises(SyntaxError):
+        as_operator(DocMixed)

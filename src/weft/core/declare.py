@@ -310,17 +310,54 @@ def operator_class(
     Returns:
         type: the class; ``cls(<init>)(<rest>)`` computes ``function(<rest>, <init>)``.
     """
+    given = _signature(init)
+    names = given.__code__.co_varnames[1:]
+    fields = tuple([(rename or {}).get(each, each) for each in names])
+    return _registered(name, function, fields, given)
+
+
+def as_operator(function: Callable[..., Any]) -> type:
+    """Make and register the operator class of a function that is for this class only, under the function's name.
+
+    Args:
+        function: the parameters that can be given by name only are those of the constructor; the rest go to the call.
+
+    Returns:
+        type: the class.
+
+    Raises:
+        SyntaxError: a parameter of the constructor without a default follows one that has one.
+
+    Example:
+        >>> @as_operator
+        ... def DocScaled(x, *, factor=2.0):
+        ...     return x * factor
+        >>> print(DocScaled()(Tensor([1.0])), DocScaled(3.0)(Tensor([1.0])))
+        [2.] [3.]
+    """
+    code: Any = function.__code__
+    known: dict[str, Any] = getattr(function, "__kwdefaults__", None) or {}
+    names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    written = ", ".join([f"{each}=None" if each in known else each for each in names])
+    given = _signature(written)
+    defaults = tuple([known[each] for each in names if each in known])
+    return _registered(code.co_name, function, names, FunctionType(given.__code__, {}, "__init__", defaults))
+
+
+def _registered(name: str, function: Callable[..., Any], fields: tuple[str, ...], given: FunctionType) -> type:
+    """The operator class whose constructor has the parameters of a function, and keeps them under other names, too."""
     if name in OPERATOR_CLASSES:
         raise ValueError(f"operator class {name!r} is declared twice")
-    template, parameters = _constructor(init)
-    rename = rename or {}
-    scope = {"_fields": tuple([rename.get(p, p) for p in parameters]), "_names": parameters}
-    constructor = FunctionType(template.__code__, scope, "__init__", template.__defaults__)
-    constructor.__kwdefaults__ = template.__kwdefaults__
+    names, keyword = given.__code__.co_varnames[1:], given.__code__.co_kwonlyargcount
+    body = "self.fixed = dict(zip(_fields, {values})); self.__dict__.update(zip(_names, {values}))"
+    template = constructor_template(len(names) - keyword, keyword, body if names else "self.fixed = {{}}")
+    code = template.replace(co_varnames=("self", *names))
+    constructor = FunctionType(code, {"_fields": fields, "_names": names}, "__init__", given.__defaults__)
+    constructor.__kwdefaults__ = given.__kwdefaults__
     constructor.__qualname__ = f"{name}.__init__"
     namespace = {
         "__init__": constructor,
-        "__call__": _call_with_fixed(function) if parameters else _call(function),
+        "__call__": _call_with_fixed(function) if names else _call(function),
         "__doc__": function.__doc__,
         "__module__": "weft.ops.operations",
         "function": staticmethod(function),
@@ -331,17 +368,10 @@ def operator_class(
 
 
 @cache
-def _constructor(init: str) -> tuple[FunctionType, tuple[str, ...]]:
-    """The constructor of operator classes with these parameters (a template: globals are missing), and their names."""
-    given: Any = eval(f"lambda self{', ' + init if init else ''}: None", {"dtypes": dtypes})
-    names: tuple[str, ...] = given.__code__.co_varnames[1:]
-    keyword = given.__code__.co_kwonlyargcount
-    body = "self.fixed = dict(zip(_fields, {values})); self.__dict__.update(zip(_names, {values}))"
-    template = constructor_template(len(names) - keyword, keyword, body if names else "self.fixed = {{}}")
-    code = template.replace(co_varnames=("self", *names))
-    constructor = FunctionType(code, {}, "__init__", given.__defaults__)
-    constructor.__kwdefaults__ = given.__kwdefaults__
-    return constructor, names
+def _signature(init: str) -> FunctionType:
+    """A function of `self` and the parameters that stand in a signature."""
+    given: FunctionType = eval(f"lambda self{', ' + init if init else ''}: None", {"dtypes": dtypes})
+    return given
 
 
 @cache

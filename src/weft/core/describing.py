@@ -74,6 +74,11 @@ def indent_of(levels: int) -> str:
     return "" if _DEDENTED else "    " * levels
 
 
+def _indent_in(function: Callable[..., Any]) -> str:
+    """How far the docstring of a function or method is indented."""
+    return indent_of(len([part for part in function.__qualname__.split(".") if part != "<locals>"]))
+
+
 def described(*, returns: str = "", raises: str = "", **known: str) -> Callable[[_Function], _Function]:
     """Describe what the functions of a family share.
 
@@ -99,7 +104,7 @@ def described(*, returns: str = "", raises: str = "", **known: str) -> Callable[
 
     def decorate(function: _Function) -> _Function:
         code = function.__code__
-        indent = indent_of(2 if code.co_varnames[:1] == ("self",) else 1)
+        indent = _indent_in(function)
         deeper = f"\n{indent}    "
         count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
         function.__doc__ = completed(
@@ -114,6 +119,34 @@ def described(*, returns: str = "", raises: str = "", **known: str) -> Callable[
             },
             indent,
         )
+        return function
+
+    return decorate
+
+
+def shows(example: str, printed: str) -> Callable[[_Function], _Function]:
+    """Give a function its example: ``@shows("half(3.0)", "1.5")``.
+
+    Args:
+        example: what the example prints, as an expression.
+        printed: what that is.
+
+    Returns:
+        A decorator: it adds the example to the docstring of a function.
+
+    Example:
+        >>> @shows("half(3.0)", "1.5")
+        ... def half(x):
+        ...     '''Half of a number.'''
+        ...     return x / 2
+        >>> half.__doc__.split()
+        ['Half', 'of', 'a', 'number.', 'Example:', '>>>', 'print(half(3.0))', '1.5']
+    """
+
+    def decorate(function: _Function) -> _Function:
+        indent = _indent_in(function)
+        lines = ["Example:", f"    >>> print({example})", *[f"    {line}" for line in printed.split("\n")], ""]
+        function.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\n" + "\n".join([indent + line for line in lines])
         return function
 
     return decorate

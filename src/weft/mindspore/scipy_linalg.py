@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft import dtypes, ops
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator
 from weft.core.tensor import Tensor
 from weft.errors import NoTensor
 from weft.mindspore.numpy_operands import common
@@ -389,9 +389,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, driver: str | None = None) ->
     return (solution.reshape(solution.shape[:-1]) if column else solution), residual, rank, values
 
 
-def _solve_operator(a: Any, b: Any, *, lower: bool, unit_diagonal: bool, trans: str) -> Tensor:
+@as_operator
+def SolveTriangular(a: Any, b: Any, *, lower: bool = False, unit_diagonal: bool = False, trans: str = "N") -> Tensor:
     """The solution of a linear system with a triangular matrix, see `solve_triangular`."""
     return solve_triangular(a, b, trans, lower, unit_diagonal)
-
-
-SolveTriangular = operator_class("SolveTriangular", _solve_operator, "lower=False, unit_diagonal=False, trans='N'")

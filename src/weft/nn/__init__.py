@@ -113,8 +113,7 @@ _initializers = lazily.deferred("weft.nn.initializer")
 
 
 def _make_initial(*given: Any) -> Tensor:
-    made: Tensor = _initializers.initializer(*given)
-    return made
+    return _initializers.initializer(*given)
 
 
 tensor_module.make_initial = _make_initial

@@ -27,6 +27,7 @@ from weft.core.transparency import keeps, transparent
 from weft.nn.hooks import HookHandle, call_with_extras, cast_floating, hook_parameters
 from weft.nn.remarks import Remarks
 from weft.nn.state import STATE_HOOKS, State, buffer_error
+from weft.ops._checks import strings
 
 #: installed by the compiler: runs a cell as a graph in GRAPH_MODE; NotImplemented where compiling is switched off
 graph_call: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
@@ -520,8 +521,7 @@ class Cell(State, Remarks):
             prefix: put before each path.
             recurse: also those of sub-cells.
         """
-        if not isinstance(prefix, str):
-            raise TypeError(f"update_parameters_name: prefix must be a str, not {type(prefix).__name__}")
+        strings("update_parameters_name", prefix=prefix)
         for path, param in self.parameters_and_names(expand=recurse):
             rename(param, prefix + path)
 

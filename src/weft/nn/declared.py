@@ -16,6 +16,7 @@ from weft.core.declare import constructor_template
 from weft.core.describing import Described
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
+from weft.ops._checks import bools, ints
 
 __all__ = [
     "Applied", "Build", "Check", "Described", "Shown", "constructor", "declared", "flag", "integer", "keep", "like",
@@ -177,8 +178,7 @@ def flag(cell: str, what: str, value: Any) -> bool:
     Raises:
         TypeError: it is none.
     """
-    if not isinstance(value, bool):
-        raise TypeError(f"{cell}: {what} must be a bool, not {type(value).__name__}")
+    bools(cell, **{what: value})
     return value
 
 
@@ -188,8 +188,7 @@ def integer(cell: str, what: str, value: Any) -> int:
     Raises:
         TypeError: it is none.
     """
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{cell}: {what} must be an int, not {type(value).__name__} ({value!r})")
+    ints(cell, **{what: value})
     return value
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from weft.core.describing import described
+from weft.core.describing import described, shows, told
 
 
 def _positive(what: str, value: Any, integer: bool = False, zero: bool = False) -> None:
@@ -27,16 +28,13 @@ _described = described(
 )
 
 
+@shows("piecewise_constant_lr([2, 3], [0.1, 0.01])", "[0.1, 0.1, 0.01]")
 def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[float]) -> list[float]:
     """A rate for each stretch of steps.
 
     Args:
         milestone: the step at which each stretch ends, rising.
         learning_rates: the rate of each stretch.
-
-    Example:
-        >>> piecewise_constant_lr([2, 3], [0.1, 0.01])
-        [0.1, 0.1, 0.01]
     """
     for what, value in (("milestone", milestone), ("learning_rates", learning_rates)):
         if not isinstance(value, (list, tuple)):
@@ -67,80 +65,47 @@ def _decay(
     return rates
 
 
-@_described
-def exponential_decay_lr(
-    learning_rate: float,
-    decay_rate: float,
-    total_step: int,
-    step_per_epoch: int,
-    decay_epoch: int,
-    is_stair: bool = False,
-) -> list[float]:
-    """``learning_rate * decay_rate ** (epoch / decay_epoch)`` for each step.
+def _decaying(name: str, formula: Callable[[float, float, int, float], float], text: str, example: str) -> Any:
+    """The function of rates that decay, by a formula of the initial rate, the speed, the unit of time and the time."""
 
-    Args:
-        decay_rate: factor for each `decay_epoch`.
+    def rates(
+        learning_rate: float,
+        decay_rate: float,
+        total_step: int,
+        step_per_epoch: int,
+        decay_epoch: int,
+        is_stair: bool = False,
+    ) -> list[float]:
+        _positive("learning_rate", learning_rate)
+        _positive("decay_rate", decay_rate)
+        rate = partial(formula, learning_rate, decay_rate, decay_epoch)
+        return _decay(rate, total_step, step_per_epoch, decay_epoch, is_stair)
 
-    Example:
-        >>> exponential_decay_lr(0.5, 0.5, 3, 1, 1)
-        [0.5, 0.25, 0.125]
-    """
-    _positive("learning_rate", learning_rate)
-    _positive("decay_rate", decay_rate)
-    return _decay(lambda n: learning_rate * decay_rate**n, total_step, step_per_epoch, decay_epoch, is_stair)
+    return _described(told(rates, name, f"{text}\n\nExample:\n    >>> print({name}{example}"))
 
 
-@_described
-def natural_exp_decay_lr(
-    learning_rate: float,
-    decay_rate: float,
-    total_step: int,
-    step_per_epoch: int,
-    decay_epoch: int,
-    is_stair: bool = False,
-) -> list[float]:
-    """``learning_rate * exp(-decay_rate * epoch)`` for each step.
-
-    Args:
-        decay_epoch: with `is_stair`, how many epochs have one rate.
-        is_stair: take the last multiple of `decay_epoch` for the epoch.
-
-    Example:
-        >>> natural_exp_decay_lr(0.5, 0.9, 2, 2, 1)
-        [0.5, 0.5]
-    """
-    _positive("learning_rate", learning_rate)
-    _positive("decay_rate", decay_rate)
-    return _decay(
-        lambda n: learning_rate * math.exp(-decay_rate * n * decay_epoch),
-        total_step,
-        step_per_epoch,
-        decay_epoch,
-        is_stair,
-    )
+exponential_decay_lr = _decaying(
+    "exponential_decay_lr",
+    lambda first, speed, unit, n: first * speed**n,
+    "``learning_rate * decay_rate ** (epoch / decay_epoch)`` for each step.",
+    "(0.5, 0.5, 3, 1, 1))\n    [0.5, 0.25, 0.125]",
+)
+natural_exp_decay_lr = _decaying(
+    "natural_exp_decay_lr",
+    lambda first, speed, unit, n: first * math.exp(-speed * n * unit),
+    "``learning_rate * exp(-decay_rate * epoch)`` for each step; with `is_stair`, `decay_epoch` epochs have one rate.",
+    "(0.5, 0.9, 2, 2, 1))\n    [0.5, 0.5]",
+)
+inverse_decay_lr = _decaying(
+    "inverse_decay_lr",
+    lambda first, speed, unit, n: first / (1 + speed * n),
+    "``learning_rate / (1 + decay_rate * epoch / decay_epoch)`` for each step.",
+    "(0.5, 1.0, 2, 1, 1))\n    [0.5, 0.25]",
+)
 
 
 @_described
-def inverse_decay_lr(
-    learning_rate: float,
-    decay_rate: float,
-    total_step: int,
-    step_per_epoch: int,
-    decay_epoch: int,
-    is_stair: bool = False,
-) -> list[float]:
-    """``learning_rate / (1 + decay_rate * epoch / decay_epoch)`` for each step.
-
-    Example:
-        >>> inverse_decay_lr(0.5, 1.0, 2, 1, 1)
-        [0.5, 0.25]
-    """
-    _positive("learning_rate", learning_rate)
-    _positive("decay_rate", decay_rate)
-    return _decay(lambda n: learning_rate / (1 + decay_rate * n), total_step, step_per_epoch, decay_epoch, is_stair)
-
-
-@_described
+@shows("[round(v, 3) for v in cosine_decay_lr(0.0, 0.1, 3, 1, 2)]", "[0.1, 0.05, 0.0]")
 def cosine_decay_lr(
     min_lr: float, max_lr: float, total_step: int, step_per_epoch: int, decay_epoch: int
 ) -> list[float]:
@@ -149,10 +114,6 @@ def cosine_decay_lr(
     Args:
         min_lr: last rate.
         max_lr: first rate.
-
-    Example:
-        >>> [round(v, 3) for v in cosine_decay_lr(0.0, 0.1, 3, 1, 2)]
-        [0.1, 0.05, 0.0]
     """
     _positive("min_lr", min_lr, zero=True)
     _positive("max_lr", max_lr)
@@ -163,6 +124,7 @@ def cosine_decay_lr(
 
 
 @_described
+@shows("polynomial_decay_lr(0.5, 0.0, 3, 1, 2, 1.0)", "[0.5, 0.25, 0.0]")
 def polynomial_decay_lr(
     learning_rate: float,
     end_learning_rate: float,
@@ -179,10 +141,6 @@ def polynomial_decay_lr(
         end_learning_rate: last rate.
         power: exponent.
         update_decay_epoch: start over with a longer decay once it has ended.
-
-    Example:
-        >>> polynomial_decay_lr(0.5, 0.0, 3, 1, 2, 1.0)
-        [0.5, 0.25, 0.0]
     """
     _positive("learning_rate", learning_rate)
     _positive("end_learning_rate", end_learning_rate, zero=True)
@@ -198,16 +156,13 @@ def polynomial_decay_lr(
 
 
 @_described
+@shows("warmup_lr(0.5, 3, 1, 2)", "[0.0, 0.25, 0.5]")
 def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup_epoch: int) -> list[float]:
     """A line from 0 to `learning_rate`, for each step.
 
     Args:
         learning_rate: last rate.
         warmup_epoch: length of the rise.
-
-    Example:
-        >>> warmup_lr(0.5, 3, 1, 2)
-        [0.0, 0.25, 0.5]
     """
     _positive("learning_rate", learning_rate)
     rates = _decay(lambda n: n, total_step, step_per_epoch, warmup_epoch, False)

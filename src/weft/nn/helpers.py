@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft import dtypes
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.nn.layer.recurrent import RecurrentCell
@@ -122,6 +123,7 @@ def prefix_and_index(cells: Mapping[str, Cell]) -> tuple[str, int]:
     return (f"{above}." if above else ""), len(cells) - 1 if above else 0
 
 
+@shows("valid_index(3, -1)", "2")
 def valid_index(cell_num: int, index: Any, op_name: str | None = None) -> int:
     """The position that an index of a container of cells means.
 
@@ -133,10 +135,6 @@ def valid_index(cell_num: int, index: Any, op_name: str | None = None) -> int:
     Raises:
         TypeError: the index is no int.
         IndexError: there is no such position.
-
-    Example:
-        >>> valid_index(3, -1)
-        2
     """
     start = f"For '{op_name}', the" if op_name else "The"
     if isinstance(index, bool) or not isinstance(index, int):

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft import dtypes
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.dtypes import DType
 from weft.nn.declared import Described, constructor, keep
+from weft.ops._checks import one_of
 from weft.ops.random import numpy_generator
 
 Shape = tuple[int, ...]
@@ -234,6 +236,7 @@ def fan(shape: Shape, mode: str) -> int:
     return fans(shape)[modes.index(mode.lower())]
 
 
+@shows("normal_values(0.0, 1.0, (2, 3)).shape", "(2, 3)")
 def normal_values(mean: float, sigma: float, shape: Shape) -> np.ndarray[Any, Any]:
     """Normally distributed float32, drawn as initializers draw them.
 
@@ -241,10 +244,6 @@ def normal_values(mean: float, sigma: float, shape: Shape) -> np.ndarray[Any, An
         mean: their mean.
         sigma: their standard deviation.
         shape: the shape.
-
-    Example:
-        >>> normal_values(0.0, 1.0, (2, 3)).shape
-        (2, 3)
     """
     return np.asarray(numpy_generator().normal(mean, sigma, shape), np.float32)
 
@@ -260,16 +259,13 @@ _GAINS: Final = {
 }  # fmt: skip
 
 
+@shows('round(calculate_gain("relu"), 3)', "1.414")
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor by which an activation needs its weights larger.
 
     Args:
         nonlinearity: name of the activation.
         param: negative slope of ``"leaky_relu"``.
-
-    Example:
-        >>> round(calculate_gain("relu"), 3)
-        1.414
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
@@ -292,8 +288,7 @@ class _He(Initializer):
     def __init__(self, negative_slope: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> None: ...
 
     def _made(self) -> None:
-        if self.mode not in ("fan_in", "fan_out"):
-            raise ValueError(f"{type(self).__name__}: mode must be 'fan_in' or 'fan_out', not {self.mode!r}")
+        one_of(type(self).__name__, ("fan_in", "fan_out"), mode=self.mode)
 
     def _std(self, shape: Shape) -> float:
         fan = fans(shape)[0 if self.mode == "fan_in" else 1]
@@ -354,8 +349,7 @@ class VarianceScaling(Initializer, shows=("", "[4, 3]", "(4, 3)")):
     def __init__(self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal") -> None: ...
 
     def _made(self) -> None:
-        if self.mode not in ("fan_in", "fan_out", "fan_avg"):
-            raise ValueError(f"VarianceScaling: mode must be 'fan_in', 'fan_out' or 'fan_avg', not {self.mode!r}")
+        one_of("VarianceScaling", ("fan_in", "fan_out", "fan_avg"), mode=self.mode)
         if self.distribution not in ("uniform", "truncated_normal", "untruncated_normal"):
             raise ValueError(f"VarianceScaling: unknown distribution {self.distribution!r}")
 
@@ -471,6 +465,7 @@ _NAMES: Final[dict[str, type[Initializer]]] = {
 }  # fmt: skip
 
 
+@shows("initializer(2, [2, 2])", "[[2. 2.]\n [2. 2.]]")
 def initializer(init: Any, shape: Any = None, dtype: Any = dtypes.float32) -> Tensor:
     """A tensor filled by an initializer.
 
@@ -486,11 +481,6 @@ def initializer(init: Any, shape: Any = None, dtype: Any = dtypes.float32) -> Te
     Raises:
         ValueError: the name is unknown, or a Tensor has another shape.
         TypeError: `init` is none of the above.
-
-    Example:
-        >>> print(initializer(2, [2, 2]))
-        [[2. 2.]
-         [2. 2.]]
     """
     wanted = dtypes.of(dtype)
     dims: Shape | None = None

@@ -12,6 +12,7 @@ from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, declared, flag, positive_int
+from weft.ops._checks import reals
 
 
 class LearningRateSchedule(Cell):
@@ -86,8 +87,7 @@ WARMUP = _schedule("WarmUp", _warmup, rate=0.1, steps=4)
 
 
 def _rate(cell: str, what: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{cell}: {what} must be a float, not {type(value).__name__}")
+    reals(cell, **{what: value})
     if value < 0:
         raise ValueError(f"{cell}: {what} must be at least 0.0, not {value}")
     return float(value)

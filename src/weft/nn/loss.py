@@ -13,6 +13,7 @@ from weft.nn.declared import Described, declared, flag, number, real, with_opera
 from weft.nn.layer.activation import get_activation
 from weft.ops import loss as ops
 from weft.ops import operations
+from weft.ops._checks import one_of
 from weft.ops.activation import log_softmax
 from weft.ops.gather import gather_elements
 
@@ -45,8 +46,7 @@ class LossBase(Described, Cell):
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
-        if reduction not in ("mean", "sum", "none"):
-            raise ValueError(f"{type(self).__name__}: reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
+        one_of(type(self).__name__, ("mean", "sum", "none"), reduction=reduction)
         self.reduction = reduction
         self.average = reduction == "mean"
         self.reduce = reduction != "none"

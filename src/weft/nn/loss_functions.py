@@ -13,6 +13,7 @@ from weft.nn.declared import declared, flag, positive_int
 from weft.nn.loss import LossBase
 from weft.ops import cat, clamp, exp, full, log, log_sigmoid, log_softmax, matmul, minimum, randperm, sqrt, where
 from weft.ops import loss as ops
+from weft.ops._checks import floats
 from weft.ops.sequences import ctc_loss
 
 #: looked up when they are called
@@ -200,8 +201,7 @@ class TripletMarginWithDistanceLoss(LossBase):
         super().__init__(reduction)
         self.distance_function = distance_function
         self.swap = flag("TripletMarginWithDistanceLoss", "swap", swap)
-        if not isinstance(margin, float):
-            raise TypeError(f"TripletMarginWithDistanceLoss: margin must be a float, not {type(margin).__name__}")
+        floats("TripletMarginWithDistanceLoss", margin=margin)
         self.margin = margin
 
     @transparent

@@ -9,6 +9,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.autodiff.composite import HyperMap
+from weft.core.describing import shows
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Parameter, Tensor
@@ -62,6 +63,7 @@ NEXT_SCALE = Primitive(
 )
 
 
+@shows('all_finite([Tensor([1.0]), Tensor([float("inf")])])', "False")
 def all_finite(tensors: Any) -> Tensor:
     """Whether no element of any tensor is infinite or not a number.
 
@@ -70,10 +72,6 @@ def all_finite(tensors: Any) -> Tensor:
 
     Returns:
         Tensor: a bool.
-
-    Example:
-        >>> print(all_finite([Tensor([1.0]), Tensor([float("inf")])]))
-        False
     """
     found = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
     return apply(ALL_FINITE, found) if found else Tensor(True)

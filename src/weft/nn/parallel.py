@@ -7,11 +7,13 @@ from typing import Any
 
 from weft import dtypes
 from weft.context import get_auto_parallel_context
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.core.transparency import keeps
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, declared
 from weft.nn.layer.normalization import _BatchNorm
+from weft.ops._checks import strings
 from weft.ops.collectives import AllReduce
 from weft.parallel.layout import Layout
 from weft.parallel.world import HCCL_WORLD_COMM_GROUP, SeveralProcesses, rank_id
@@ -287,8 +289,7 @@ class AutoParallel(Cell):
         """A method that keeps the path of a file; in one process there is nothing to write or read."""
 
         def keep(self: Any, file_path: str) -> None:
-            if not isinstance(file_path, str):
-                raise TypeError(f"AutoParallel.{name}: file_path must be a str, not {type(file_path).__name__}")
+            strings(f"AutoParallel.{name}", file_path=file_path)
             self.chosen[name] = file_path
 
         keep.__doc__, keep.__name__ = doc, name
@@ -314,6 +315,7 @@ class AutoParallel(Cell):
 
 
 @keeps
+@shows("shard(lambda x: x + 1, in_strategy=((1,),))(Tensor([1.0]))", "[2.]")
 def shard(fn: Any, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None) -> Any:
     """A function whose inputs devices share: in one process, the function.
 
@@ -325,10 +327,6 @@ def shard(fn: Any, in_strategy: Any, out_strategy: Any = None, parameter_plan: A
 
     Raises:
         TypeError: an argument has the wrong type.
-
-    Example:
-        >>> print(shard(lambda x: x + 1, in_strategy=((1,),))(Tensor([1.0])))
-        [2.]
     """
     if not callable(fn):
         raise TypeError(f"shard: fn must be a function or a Cell, not {type(fn).__name__}")

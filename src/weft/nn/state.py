@@ -186,8 +186,7 @@ class State:
             if not hasattr(cell, name):
                 raise AttributeError(f"{type(cell).__name__} has no attribute {name!r}")
             raise AttributeError(f"{name!r} is no buffer of {type(cell).__name__}")
-        found: Tensor = cell.__dict__[name]
-        return found
+        return cell.__dict__[name]
 
     # -- the state as a dict ---------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from weft.core.parameters import ParameterTuple
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import transparent
 from weft.nn.cell import Cell
+from weft.ops._checks import bools
 from weft.ops.state import assign
 
 
@@ -148,9 +149,7 @@ class ForwardValueAndGrad(Cell):
             if not isinstance(network, Cell):
                 raise TypeError("ForwardValueAndGrad(get_by_list=True) of a function needs weights=...")
             weights = network.trainable_params()
-        for what, value in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
-            if not isinstance(value, bool):
-                raise TypeError(f"ForwardValueAndGrad: {what} must be a bool, not {type(value).__name__}")
+        bools("ForwardValueAndGrad", get_all=get_all, get_by_list=get_by_list, sens_param=sens_param)
         self.network = network
         if isinstance(network, Cell):
             network.set_grad()

@@ -12,9 +12,11 @@ import numpy as np
 from weft import dtypes
 from weft.core.conversion import converted
 from weft.core.declare import op, operator_class
+from weft.core.describing import shows
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import ints, one_of
 from weft.ops._rows import of_floats, of_one, row
 from weft.ops._rules import floating
 
@@ -101,19 +103,15 @@ tanh = _of_floats(
 
 
 @op("Gelu", classes=(), method="gelu", samples=_values, elementwise=True)
+@shows("gelu(Tensor([0.0]))", "[0.]")
 def gelu(input: Any, *, approximate: str = "none") -> Any:
     """Gaussian error linear unit.
 
     Args:
         input: floating tensor.
         approximate: ``"none"``, or ``"tanh"`` for the cheaper formula.
-
-    Example:
-        >>> print(gelu(Tensor([0.0])))
-        [0.]
     """
-    if approximate not in ("none", "tanh"):
-        raise ValueError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}")
+    one_of("gelu", ("none", "tanh"), approximate=approximate)
     _require_floating("gelu", input)
     return jax.nn.gelu(input, approximate=approximate == "tanh")
 
@@ -135,13 +133,9 @@ fast_gelu = _row(
 
 
 @op("LeakyReLU", classes=(), method="leaky_relu", samples=_values, elementwise=True)
+@shows("leaky_relu(Tensor([-1.0, 2.0]), alpha=0.5)", "[-0.5  2. ]")
 def leaky_relu(input: Any, *, alpha: float = 0.2) -> Any:
-    """Multiply negative elements by `alpha`; the gradient at 0 is the mean of both sides.
-
-    Example:
-        >>> print(leaky_relu(Tensor([-1.0, 2.0]), alpha=0.5))
-        [-0.5  2. ]
-    """
+    """Multiply negative elements by `alpha`; the gradient at 0 is the mean of both sides."""
     if not jnp.issubdtype(input.dtype, jnp.inexact):  # numbers in the type of the tensor
         return jnp.where(input > 0, input, (input * int(alpha)).astype(input.dtype))
     x = input
@@ -150,38 +144,26 @@ def leaky_relu(input: Any, *, alpha: float = 0.2) -> Any:
 
 
 @op("Elu", init="alpha=1.0", samples=_values, elementwise=True)
+@shows("elu(Tensor([0.0, 2.0]))", "[0. 2.]")
 def elu(input_x: Any, *, alpha: float = 1.0) -> Any:
-    """Exponential linear unit: ``alpha * (exp(x) - 1)`` for negative elements.
-
-    Example:
-        >>> print(elu(Tensor([0.0, 2.0])))
-        [0. 2.]
-    """
+    """Exponential linear unit: ``alpha * (exp(x) - 1)`` for negative elements."""
     _require_floating("elu", input_x)
     return jax.nn.elu(input_x, alpha)
 
 
 @op("CeLU", init="alpha=1.0", samples=_values, elementwise=True)
+@shows("celu(Tensor([0.0, 2.0]))", "[0. 2.]")
 def celu(x: Any, *, alpha: float = 1.0) -> Any:
-    """Continuously differentiable exponential linear unit.
-
-    Example:
-        >>> print(celu(Tensor([0.0, 2.0])))
-        [0. 2.]
-    """
+    """Continuously differentiable exponential linear unit."""
     if alpha == 0:
         raise ValueError("celu: alpha must not be 0")
     return jax.nn.celu(x, alpha)
 
 
 @op("SeLU", samples=_values, elementwise=True)
+@shows("selu(Tensor([0.0]))", "[0.]")
 def selu(input_x: Any) -> Any:
-    """Scaled exponential linear unit, which keeps activations normalised.
-
-    Example:
-        >>> print(selu(Tensor([0.0])))
-        [0.]
-    """
+    """Scaled exponential linear unit, which keeps activations normalised."""
     if not jnp.issubdtype(input_x.dtype, jnp.inexact):
         return converted(jnp.maximum(jax.nn.selu(floating(input_x)), 0), input_x.dtype)
     return jax.nn.selu(input_x)
@@ -198,13 +180,9 @@ hardsigmoid = _row(
 
 
 @op("HardTanh", classes=(), samples=_values, elementwise=True)
+@shows("hardtanh(Tensor([-2.0, 0.5, 2.0]))", "[-1.   0.5  1. ]")
 def hardtanh(input: Any, *, min_val: float = -1.0, max_val: float = 1.0) -> Any:
-    """Clip elements to ``[min_val, max_val]``.
-
-    Example:
-        >>> print(hardtanh(Tensor([-2.0, 0.5, 2.0])))
-        [-1.   0.5  1. ]
-    """
+    """Clip elements to ``[min_val, max_val]``."""
     if min_val > max_val:
         raise ValueError(f"hardtanh: min_val {min_val} is above max_val {max_val}")
     # strictly inside, so that the gradient at the bounds is 0
@@ -217,6 +195,7 @@ mish = _of_x("mish", jax.nn.mish, "``x * tanh(softplus(x))``.", "mish(Tensor([0.
 
 
 @op("Softplus", samples=_values, elementwise=True)
+@shows("softplus(Tensor([30.0]))", "[30.]")
 def softplus(input: Any, *, beta: float = 1, threshold: float = 20) -> Any:
     """Smooth rectifier ``log(1 + exp(beta * x)) / beta``.
 
@@ -224,10 +203,6 @@ def softplus(input: Any, *, beta: float = 1, threshold: float = 20) -> Any:
         input: floating tensor.
         beta: sharpness.
         threshold: where ``beta * x`` is larger, the result is `x` itself.
-
-    Example:
-        >>> print(softplus(Tensor([30.0])))
-        [30.]
     """
     scaled = input * beta
     safe = jnp.where(scaled > threshold, 0, scaled)
@@ -257,13 +232,9 @@ hardshrink = _row(
 
 
 @op("SoftShrink", init="lambd=0.5", samples=_values, elementwise=True)
+@shows("softshrink(Tensor([0.25, 2.0]))", "[0.  1.5]")
 def softshrink(input: Any, *, lambd: float = 0.5) -> Any:
-    """Move elements towards zero by `lambd`, stopping at zero.
-
-    Example:
-        >>> print(softshrink(Tensor([0.25, 2.0])))
-        [0.  1.5]
-    """
+    """Move elements towards zero by `lambd`, stopping at zero."""
     return jnp.where(input > lambd, input - lambd, jnp.where(input < -lambd, input + lambd, jnp.zeros_like(input)))
 
 
@@ -274,13 +245,9 @@ tanhshrink = _row(
 
 
 @op("Threshold", classes=(), samples=[Sample((np.array([1.5, -2.0], np.float32),), {"thr": 0.5, "value": 9.0})])
+@shows("threshold(Tensor([0.0, 2.0]), 1.0, 9.0)", "[9. 2.]")
 def threshold(input: Any, *, thr: float, value: float) -> Any:
-    """Replace elements that are not above `thr` by `value`.
-
-    Example:
-        >>> print(threshold(Tensor([0.0, 2.0]), 1.0, 9.0))
-        [9. 2.]
-    """
+    """Replace elements that are not above `thr` by `value`."""
     return jnp.where(input > thr, input, jnp.asarray(value, input.dtype))
 
 
@@ -291,6 +258,7 @@ def threshold(input: Any, *, thr: float, value: float) -> Any:
         Sample((np.array([[1.5, -2.0]], np.float32), np.array([0.25], np.float32)), vmap=False),
     ],
 )
+@shows("prelu(Tensor([[-2.0, 1.0]]), Tensor([0.5]))", "[[-1.  1.]]")
 def prelu(input: Any, weight: Any) -> Any:
     """Multiply negative elements by a learned slope.
 
@@ -300,10 +268,6 @@ def prelu(input: Any, weight: Any) -> Any:
 
     Raises:
         ValueError: the number of slopes is neither 1 nor C.
-
-    Example:
-        >>> print(prelu(Tensor([[-2.0, 1.0]]), Tensor([0.5])))
-        [[-1.  1.]]
     """
     channels = input.shape[1] if input.ndim > 1 else 1
     if weight.ndim != 1 or weight.shape[0] not in (1, channels):
@@ -322,6 +286,7 @@ def prelu(input: Any, weight: Any) -> Any:
     gradient=lambda x, out, dout, *, axis, dtype: (apply(_SOFTMAX_GRAD, (out, dout), (axis,)),),
     samples=lambda: [*_values(), Sample((np.array([[1.5, -2.0], [0.5, 3.0]], np.float32),), {"axis": 0}, vmap=False)],
 )
+@shows("softmax(Tensor([0.0, 0.0]))", "[0.5 0.5]")
 def softmax(input: Any, *, axis: int = -1, dtype: Any = None) -> Any:
     """Exponentials divided by their sum along an axis.
 
@@ -329,10 +294,6 @@ def softmax(input: Any, *, axis: int = -1, dtype: Any = None) -> Any:
         input: floating tensor.
         axis: axis, or tuple of axes.
         dtype: element type to compute in and return.
-
-    Example:
-        >>> print(softmax(Tensor([0.0, 0.0])))
-        [0.5 0.5]
     """
     if dtype is not None:
         input = input.astype(dtype.np_dtype)
@@ -347,6 +308,7 @@ def softmax(input: Any, *, axis: int = -1, dtype: Any = None) -> Any:
     gradient=lambda x, out, dout, *, axis, dtype: (apply(_LOG_SOFTMAX_GRAD, (out, dout), (axis,)),),
     samples=_values,
 )
+@shows("log_softmax(Tensor([0.0]))", "[0.]")
 def log_softmax(logits: Any, *, axis: int = -1, dtype: Any = None) -> Any:
     """Logarithm of the softmax along an axis.
 
@@ -354,10 +316,6 @@ def log_softmax(logits: Any, *, axis: int = -1, dtype: Any = None) -> Any:
         logits: floating tensor.
         axis: axis.
         dtype: element type to compute in and return.
-
-    Example:
-        >>> print(log_softmax(Tensor([0.0])))
-        [0.]
     """
     if dtype is not None:
         logits = logits.astype(dtype.np_dtype)
@@ -367,43 +325,31 @@ def log_softmax(logits: Any, *, axis: int = -1, dtype: Any = None) -> Any:
 
 def _check_axis(name: str, x: Any, axis: Any) -> None:
     for one in axis if isinstance(axis, tuple) else (axis,):
-        if isinstance(one, bool) or not isinstance(one, int):
-            raise TypeError(f"{name}: axis must be an int, not {type(one).__name__}")
+        ints(name, axis=one)
         if not -max(x.ndim, 1) <= one < max(x.ndim, 1):
             raise ValueError(f"{name}: axis {one} is out of range for a tensor of {x.ndim} dimensions")
 
 
+@shows("softmin(Tensor([0.0, 0.0]))", "[0.5 0.5]")
 def softmin(x: Tensor, axis: int = -1, *, dtype: Any = None) -> Tensor:
-    """Softmax of the negated elements.
-
-    Example:
-        >>> print(softmin(Tensor([0.0, 0.0])))
-        [0.5 0.5]
-    """
+    """Softmax of the negated elements."""
     return softmax(-1 * x, axis, dtype)
 
 
 @op("GLU", classes=(), method="glu", samples=[Sample((np.array([[1.5, -2.0, 0.5, 3.0]], np.float32),))])
+@shows("glu(Tensor([2.0, 0.0]))", "[1.]")
 def glu(x: Any, *, axis: int = -1) -> Any:
     """Gated linear unit: the first half times the sigmoid of the second half along an axis.
 
     Raises:
         ValueError: the axis has an odd size.
-
-    Example:
-        >>> print(glu(Tensor([2.0, 0.0])))
-        [1.]
     """
     if x.shape[axis] % 2:
         raise ValueError(f"glu: axis {axis} has size {x.shape[axis]}, which is not even")
     return jax.nn.glu(x, axis)
 
 
+@shows("log_sigmoid(Tensor([100.0])) == 0", "[ True]")
 def log_sigmoid(x: Tensor) -> Tensor:
-    """Same as `logsigmoid`.
-
-    Example:
-        >>> print(log_sigmoid(Tensor([100.0])) == 0)
-        [ True]
-    """
+    """Same as `logsigmoid`."""
     return logsigmoid(x)

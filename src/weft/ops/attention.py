@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from weft import dtypes
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator, operator_class
 from weft.core.tensor import Tensor
+from weft.ops._checks import ints, one_of, reals, strings
 from weft.ops.activation import softmax
 from weft.ops.create import arange, zeros
 from weft.ops.dropout import dropout, dropout_by_bits
@@ -213,19 +214,13 @@ def _checked(
         raise TypeError(f"{name}: query must be of floats, not {query.dtype}")
     if not query.dtype is key.dtype is value.dtype:
         raise TypeError(f"{name}: query, key and value are of {query.dtype}, {key.dtype} and {value.dtype}")
-    for what, number in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, (int, float)):
-            raise TypeError(f"{name}: {what} must be a number, not {type(number).__name__}")
-    if not isinstance(layout, str):
-        raise TypeError(f"{name}: input_layout must be a string, not {type(layout).__name__}")
-    if layout not in _LAYOUTS:
-        raise ValueError(f"{name}: input_layout must be one of {', '.join(_LAYOUTS)}, not {layout!r}")
-    if isinstance(mode, bool) or not isinstance(mode, int):
-        raise TypeError(f"{name}: sparse_mode must be an int, not {type(mode).__name__}")
+    reals(name, **numbers)
+    strings(name, input_layout=layout)
+    one_of(name, _LAYOUTS, input_layout=layout)
+    ints(name, sparse_mode=mode)
     if mode not in range(6):
         raise RuntimeError(f"{name}: sparse_mode must be 0 to 5, not {mode}")
-    if isinstance(heads, bool) or not isinstance(heads, int):
-        raise TypeError(f"{name}: the number of heads must be an int, not {type(heads).__name__}")
+    ints(name, heads=heads)
     if heads <= 0:
         raise RuntimeError(f"{name}: the number of heads must be positive, not {heads}")
 
@@ -366,7 +361,8 @@ def flash_attention_score(
     return _attention("flash_attention_score", *given, actual_seq_kvlen, *settings)[1]
 
 
-def _flash_attention_operator(
+@as_operator
+def FlashAttentionScore(
     query: Any,
     key: Any,
     value: Any,
@@ -379,13 +375,13 @@ def _flash_attention_operator(
     actual_seq_kvlen: Any = None,
     *,
     head_num: int,
-    keep_prob: float,
-    scale_value: float,
-    pre_tokens: int,
-    next_tokens: int,
-    inner_precise: int,
-    input_layout: str,
-    sparse_mode: int,
+    keep_prob: float = 1.0,
+    scale_value: float = 1.0,
+    pre_tokens: int = 2147483647,
+    next_tokens: int = 2147483647,
+    inner_precise: int = 0,
+    input_layout: str = "BSH",
+    sparse_mode: int = 0,
 ) -> Any:
     """`flash_attention_score` with the largest scores and the sums of their exponentials.
 
@@ -404,15 +400,8 @@ def _flash_attention_operator(
     return (*facts, zeros((), query.dtype), out)
 
 
-operator_class(
-    "FlashAttentionScore",
-    _flash_attention_operator,
-    "head_num, keep_prob=1.0, scale_value=1.0, pre_tokens=2147483647, next_tokens=2147483647, inner_precise=0, "
-    "input_layout='BSH', sparse_mode=0",
-)
-
-
-def _prompt_operator(
+@as_operator
+def PromptFlashAttention(
     query: Any,
     key: Any,
     value: Any,
@@ -426,14 +415,14 @@ def _prompt_operator(
     quant_scale2: Any = None,
     quant_offset2: Any = None,
     *,
-    num_heads: int,
-    scale_value: float,
-    pre_tokens: int,
-    next_tokens: int,
-    input_layout: str,
-    num_key_value_heads: int,
-    sparse_mode: int,
-    inner_precise: int,
+    num_heads: int = 1,
+    scale_value: float = 1.0,
+    pre_tokens: int = 2147483647,
+    next_tokens: int = 0,
+    input_layout: str = "BSH",
+    num_key_value_heads: int = 0,
+    sparse_mode: int = 0,
+    inner_precise: int = 1,
 ) -> Any:
     """Attention of a whole prompt, see `flash_attention_score`; keys beyond the length of a sequence are not seen.
 
@@ -466,14 +455,6 @@ def _prompt_operator(
     return _from_heads(out, input_layout)
 
 
-operator_class(
-    "PromptFlashAttention",
-    _prompt_operator,
-    "num_heads=1, scale_value=1.0, pre_tokens=2147483647, next_tokens=0, input_layout='BSH', num_key_value_heads=0, "
-    "sparse_mode=0, inner_precise=1",
-)
-
-
 # -- caches of keys and values in blocks ---------------------------------------------------------------------------
 
 
@@ -486,7 +467,8 @@ def _stored(cache: Tensor, rows: Tensor, slots: Tensor) -> None:
     assign(cache, flat[:count].reshape(cache.shape))
 
 
-def _store_operator(
+@as_operator
+def ReshapeAndCache(
     key: Any, value: Any = None, key_cache: Any = None, value_cache: Any = None, slot_mapping: Any = None
 ) -> Any:
     """Write keys and values of tokens into caches of blocks.
@@ -510,9 +492,6 @@ def _store_operator(
     if value is not None:
         _stored(value_cache, value, slots)
     return key
-
-
-operator_class("ReshapeAndCache", _store_operator)
 
 
 def _paged_operator(

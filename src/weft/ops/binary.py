@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from weft import dtypes
 from weft.core.declare import op
+from weft.core.describing import shows
 from weft.ops._rows import of_pairs
 from weft.ops._rules import broadcastable, floating, operands, tensor
 from weft.ops._samples import POSITIVE, A, B, integer_pairs, one, pairs
@@ -26,6 +27,7 @@ def _floats(name: str, *arrays: Any) -> Any:
     return map(floating, operands(name, *arrays))
 
 
+@shows("float_power(Tensor([1, 2, 3]), 2)", "[1. 4. 9.]")
 def float_power(input: Any, exponent: Any) -> Any:
     """Raise to a power in double precision.
 
@@ -35,10 +37,6 @@ def float_power(input: Any, exponent: Any) -> Any:
 
     Returns:
         Tensor: float64.
-
-    Example:
-        >>> print(float_power(Tensor([1, 2, 3]), 2))
-        [1. 4. 9.]
     """
     base, power = (value.astype(dtypes.float64) for value in (tensor(input), tensor(exponent)))
     return pow(base, power)
@@ -86,13 +84,9 @@ hypot = _of_pairs(
 
 
 @op("Xdivy", method="xdivy", samples=pairs(), promotes=True, elementwise=True)
+@shows("xdivy(Tensor([0.0, 1.0]), Tensor([0.0, 2.0]))", "[0.  0.5]")
 def xdivy(x: Any, y: Any) -> Any:
-    """``x / y``, zero where both are zero.
-
-    Example:
-        >>> print(xdivy(Tensor([0.0, 1.0]), Tensor([0.0, 2.0])))
-        [0.  0.5]
-    """
+    """``x / y``, zero where both are zero."""
     x, y = map(floating, operands("xdivy", x, y))
     # where the quotient exists it is taken, so that its slope 1 / y is
     zero = (x == 0) & ((y == 0) | (y != y))
@@ -108,13 +102,9 @@ def _mul_no_nan(input: Any, other: Any) -> Any:
 
 
 @op("Xlogy", method="xlogy", samples=pairs(A, POSITIVE), promotes=True, elementwise=True)
+@shows("xlogy(Tensor([0.0, 2.0]), Tensor([0.0, 1.0]))", "[0. 0.]")
 def xlogy(input: Any, other: Any) -> Any:
-    """``input * log(other)``, zero where `input` is zero.
-
-    Example:
-        >>> print(xlogy(Tensor([0.0, 2.0]), Tensor([0.0, 1.0])))
-        [0. 0.]
-    """
+    """``input * log(other)``, zero where `input` is zero."""
     input, other = operands("xlogy", input, other)
     input, other = floating(input), floating(other)
     # where the logarithm is finite the product is taken, so that its slope log(other) is
@@ -142,13 +132,9 @@ nextafter = _of_pairs(
 
 
 @op("Heaviside", no_gradient="piecewise constant", samples=pairs(differentiable=False), promotes=True, elementwise=True)
+@shows("heaviside(Tensor([-1.0, 0.0, 2.0]), 0.5)", "[0.  0.5 1. ]")
 def heaviside(input: Any, values: Any) -> Any:
-    """The step function: 0 below zero, 1 above, `values` at zero.
-
-    Example:
-        >>> print(heaviside(Tensor([-1.0, 0.0, 2.0]), 0.5))
-        [0.  0.5 1. ]
-    """
+    """The step function: 0 below zero, 1 above, `values` at zero."""
     input, values = operands("heaviside", input, values)
     one_, zero = jnp.ones_like(input), jnp.zeros_like(input)
     return jnp.where(input > 0, one_, jnp.where(input < 0, zero, values))
@@ -165,19 +151,16 @@ lcm = _of_pairs(
 
 
 @op("Ldexp", classes=(), samples=pairs(), elementwise=True)
+@shows("ldexp(Tensor([1.0, 3.0]), Tensor([2, 1]))", "[4. 6.]")
 def ldexp(x: Any, other: Any) -> Any:
-    """``x * 2**other``.
-
-    Example:
-        >>> print(ldexp(Tensor([1.0, 3.0]), Tensor([2, 1])))
-        [4. 6.]
-    """
+    """``x * 2**other``."""
     broadcastable("ldexp", x, other)
     x = floating(x)
     return x * jnp.exp2(other.astype(x.dtype))
 
 
 @op("Lerp", method="lerp", samples=one(A, B, POSITIVE), promotes=True, elementwise=True)
+@shows("lerp(Tensor([0.0, 2.0]), Tensor([4.0, 4.0]), 0.5)", "[2. 3.]")
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """Linear interpolation: ``input + weight * (end - input)``.
 
@@ -188,34 +171,22 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
     Returns:
         Tensor: of the broadcast shape.
-
-    Example:
-        >>> print(lerp(Tensor([0.0, 2.0]), Tensor([4.0, 4.0]), 0.5))
-        [2. 3.]
     """
     input, end, weight = operands("lerp", input, end, weight)
     return input + weight * (end - input)
 
 
 @op("Addcdiv", samples=one(A, A, POSITIVE, B), promotes=True, elementwise=True)
+@shows("addcdiv(Tensor([1.0]), Tensor([3.0]), Tensor([2.0]), 2.0)", "[4.]")
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
-    """``input + value * tensor1 / tensor2``.
-
-    Example:
-        >>> print(addcdiv(Tensor([1.0]), Tensor([3.0]), Tensor([2.0]), 2.0))
-        [4.]
-    """
+    """``input + value * tensor1 / tensor2``."""
     input, tensor1, tensor2, value = operands("addcdiv", input, tensor1, tensor2, value)
     return input + value * (tensor1 / tensor2)
 
 
 @op("Addcmul", samples=one(A, A, POSITIVE, B), promotes=True, elementwise=True)
+@shows("addcmul(Tensor([1.0]), Tensor([3.0]), Tensor([2.0]), 2.0)", "[13.]")
 def addcmul(input: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Any:
-    """``input + value * tensor1 * tensor2``.
-
-    Example:
-        >>> print(addcmul(Tensor([1.0]), Tensor([3.0]), Tensor([2.0]), 2.0))
-        [13.]
-    """
+    """``input + value * tensor1 * tensor2``."""
     input, tensor1, tensor2, value = operands("addcmul", input, tensor1, tensor2, value)
     return input + value * tensor1 * tensor2

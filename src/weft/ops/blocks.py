@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.core.declare import op
+from weft.core.describing import shows
 from weft.ops._samples import one
 
 __all__ = ["depth_to_space", "space_to_depth"]
@@ -23,6 +24,7 @@ def _check(name: str, input: Any, block_size: int) -> None:
 
 
 @op("DepthToSpace", init="block_size", samples=one(_DEEP, block_size=2))
+@shows("depth_to_space(Tensor([[[[1]], [[2]], [[3]], [[4]]]]), 2)", "[[[[1 2]\n   [3 4]]]]")
 def depth_to_space(input: Any, *, block_size: int) -> Any:
     """Make blocks of pixels of channels.
 
@@ -35,11 +37,6 @@ def depth_to_space(input: Any, *, block_size: int) -> Any:
 
     Raises:
         ValueError: a shape or number is not allowed.
-
-    Example:
-        >>> print(depth_to_space(Tensor([[[[1]], [[2]], [[3]], [[4]]]]), 2))
-        [[[[1 2]
-           [3 4]]]]
     """
     _check("depth_to_space", input, block_size)
     count, channels, height, width = input.shape
@@ -51,6 +48,7 @@ def depth_to_space(input: Any, *, block_size: int) -> Any:
 
 
 @op("SpaceToDepth", init="block_size", samples=one(_WIDE, block_size=2))
+@shows("space_to_depth(Tensor([[[[1, 2], [3, 4]]]]), 2).shape", "(1, 4, 1, 1)")
 def space_to_depth(input: Any, *, block_size: int) -> Any:
     """Make channels of blocks of pixels.
 
@@ -63,10 +61,6 @@ def space_to_depth(input: Any, *, block_size: int) -> Any:
 
     Raises:
         ValueError: a shape or number is not allowed.
-
-    Example:
-        >>> space_to_depth(Tensor([[[[1, 2], [3, 4]]]]), 2).shape
-        (1, 4, 1, 1)
     """
     _check("space_to_depth", input, block_size)
     count, channels, height, width = input.shape

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft.core.declare import op
+from weft.core.describing import shows
 from weft.core.dispatch import apply, binary_method
 from weft.core.tensor import Tensor
 from weft.ops._rows import of_one, of_pairs
@@ -63,13 +64,9 @@ greater_equal = _ordering(
     no_gradient=_WHY,
     samples=one(A, A + np.float32(1e-6), tolerance=1e-5),
 )
+@shows("approximate_equal(Tensor([1.0]), Tensor([1.5]), 1.0)", "[ True]")
 def approximate_equal(x: Any, y: Any, *, tolerance: float = 1e-5) -> Any:
-    """Whether elements differ by less than a tolerance.
-
-    Example:
-        >>> print(approximate_equal(Tensor([1.0]), Tensor([1.5]), 1.0))
-        [ True]
-    """
+    """Whether elements differ by less than a tolerance."""
     x, y = operands("approximate_equal", x, y)
     return jnp.abs(x - y) < tolerance if x.dtype != bool else x == y
 
@@ -82,34 +79,22 @@ def approximate_equal(x: Any, y: Any, *, tolerance: float = 1e-5) -> Any:
     samples=one(A, A + np.float32(1e-6), rtol=1e-5, atol=1e-8, equal_nan=False),
     promotes=True,
 )
+@shows("isclose(Tensor([1.0, 2.0]), Tensor([1.0, 2.1]))", "[ True False]")
 def isclose(input: Any, other: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    """Whether ``abs(input - other) <= atol + rtol * abs(other)``.
-
-    Example:
-        >>> print(isclose(Tensor([1.0, 2.0]), Tensor([1.0, 2.1])))
-        [ True False]
-    """
+    """Whether ``abs(input - other) <= atol + rtol * abs(other)``."""
     input, other = operands("isclose", input, other)
     return jnp.isclose(input, other, rtol, atol, equal_nan)
 
 
+@shows("allclose(Tensor([1.0]), Tensor([1.0]))", "True")
 def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    """Whether all elements are close, as a tensor (see `isclose`).
-
-    Example:
-        >>> print(allclose(Tensor([1.0]), Tensor([1.0])))
-        True
-    """
+    """Whether all elements are close, as a tensor (see `isclose`)."""
     return isclose(input, other, rtol, atol, equal_nan).all()
 
 
+@shows("array_equal(Tensor([1, 2]), Tensor([1, 2]))", "True")
 def array_equal(input: Any, other: Any) -> Any:
-    """Whether shapes and all elements are equal, as a tensor.
-
-    Example:
-        >>> print(array_equal(Tensor([1, 2]), Tensor([1, 2])))
-        True
-    """
+    """Whether shapes and all elements are equal, as a tensor."""
     if input.shape != other.shape:
         return Tensor(False)
     return equal(input, other).all()
@@ -153,23 +138,15 @@ isreal = _kind(
 
 
 @op("IsIn", classes=(), no_gradient=_WHY, samples=one(INTEGERS, DIVISORS))
+@shows("isin(Tensor([1, 2, 3]), Tensor([2, 5]))", "[False  True False]")
 def isin(elements: Any, test_elements: Any) -> Any:
-    """Whether each element occurs in another tensor.
-
-    Example:
-        >>> print(isin(Tensor([1, 2, 3]), Tensor([2, 5])))
-        [False  True False]
-    """
+    """Whether each element occurs in another tensor."""
     return jnp.isin(elements, test_elements)
 
 
+@shows("in1d(Tensor([1, 2]), Tensor([2]))", "[False  True]")
 def in1d(ar1: Any, ar2: Any, invert: bool = False) -> Any:
-    """Whether each element of a flattened tensor occurs in another.
-
-    Example:
-        >>> print(in1d(Tensor([1, 2]), Tensor([2])))
-        [False  True]
-    """
+    """Whether each element of a flattened tensor occurs in another."""
     found = isin(tensor(ar1).reshape(-1), ar2)
     return logical_not(found) if invert else found
 
@@ -222,6 +199,7 @@ def _in_top_k(x1: Any, x2: Any, *, k: int) -> Any:
     return inside & jnp.isfinite(scores[:, 0]) & (better < k)
 
 
+@shows("intopk(Tensor([[1.0, 3.0, 2.0]]), Tensor([2]), 2)", "[ True]")
 def intopk(x1: Tensor, x2: Tensor, k: int) -> Tensor:
     """Whether the score of a class is among the largest.
 
@@ -235,10 +213,6 @@ def intopk(x1: Tensor, x2: Tensor, k: int) -> Tensor:
 
     Raises:
         ValueError: the shapes do not fit.
-
-    Example:
-        >>> print(intopk(Tensor([[1.0, 3.0, 2.0]]), Tensor([2]), 2))
-        [ True]
     """
     return _in_top_k(x1, x2, k)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import freeze, operator_class
-from weft.core.describing import described
+from weft.core.declare import as_operator, freeze, operator_class
+from weft.core.describing import described, shows, told
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
@@ -226,6 +227,12 @@ def convolve(
     return apply(CONVOLUTION, (input, weight, bias), attrs)
 
 
+#: for each number of dimensions: what they are called, the sizes of an image, of a kernel and of a result
+_SIZES: Final = {
+    1: ("one dimension", "L", "K", "L'"),
+    2: ("two dimensions", "H, W", "KH, KW", "H', W'"),
+    3: ("three dimensions", "D, H, W", "KD, KH, KW", "D', H', W'"),
+}
 _described = described(
     bias="(O,) or None.",
     stride="step, an int or one for each dimension.",
@@ -235,94 +242,44 @@ _described = described(
 )
 
 
-@_described
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    pad_mode: str = "valid",
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolve over one dimension.
+def _convolving(rank: int, given: str, printed: str) -> Callable[..., Tensor]:
+    """The function that convolves over so many dimensions."""
+    name = f"conv{rank}d"
 
-    Args:
-        input: (N, C, L).
-        weight: (O, C / groups, K).
-        stride: step.
-        padding: zeros on both sides, or (low, high), for ``"pad"``.
-        dilation: distance of the kernel's elements.
+    def conv(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        pad_mode: str = "valid",
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        return convolve(name, rank, input, weight, bias, stride, pad_mode, padding, dilation, groups)
 
-    Returns:
-        Tensor: (N, O, L').
+    over, sizes, kernel, result = _SIZES[rank]
+    doc = f"""
+Convolve over {over}.
 
-    Example:
-        >>> print(conv1d(Tensor([[[1.0, 2.0, 3.0]]]), Tensor([[[1.0, 1.0]]])))
-        [[[3. 5.]]]
-    """
-    return convolve("conv1d", 1, input, weight, bias, stride, pad_mode, padding, dilation, groups)
+Args:
+    input: (N, C, {sizes}).
+    weight: (O, C / groups, {kernel}).
+    padding: zeros on both sides, for ``"pad"``: an int, one for each dimension, or a (low, high) pair for each, flat.
 
+Returns:
+    Tensor: (N, O, {result}).
 
-@_described
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    pad_mode: str = "valid",
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolve over two dimensions.
-
-    Args:
-        input: (N, C, H, W).
-        weight: (O, C / groups, KH, KW).
-        padding: for ``"pad"``: an int, (vertical, horizontal) or (top, bottom, left, right).
-
-    Returns:
-        Tensor: (N, O, H', W').
-
-    Example:
-        >>> import numpy as np
-        >>> ones = Tensor(np.ones((1, 1, 3, 3), np.float32))
-        >>> print(conv2d(ones, ones))
-        [[[[9.]]]]
-    """
-    return convolve("conv2d", 2, input, weight, bias, stride, pad_mode, padding, dilation, groups)
+Example:
+    >>> print({name}({given}))
+    {printed}
+"""
+    return _described(told(conv, name, doc))
 
 
-@_described
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    pad_mode: str = "valid",
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Convolve over three dimensions.
-
-    Args:
-        input: (N, C, D, H, W).
-        weight: (O, C / groups, KD, KH, KW).
-        padding: for ``"pad"``: an int, one for each dimension, or a (low, high) pair for each, flat.
-
-    Returns:
-        Tensor: (N, O, D', H', W').
-
-    Example:
-        >>> import numpy as np
-        >>> ones = Tensor(np.ones((1, 1, 2, 2, 2), np.float32))
-        >>> print(conv3d(ones, ones).shape)
-        (1, 1, 1, 1, 1)
-    """
-    return convolve("conv3d", 3, input, weight, bias, stride, pad_mode, padding, dilation, groups)
+conv1d = _convolving(1, "Tensor([[[1.0, 2.0, 3.0]]]), Tensor([[[1.0, 1.0]]])", "[[[3. 5.]]]")
+conv2d = _convolving(2, "Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), Tensor([[[[1.0, 1.0]]]])", "[[[[3.]\n       [7.]]]]")
+conv3d = _convolving(3, "Tensor([[[[[1.0, 2.0, 3.0]]]]]), Tensor([[[[[1.0, 1.0]]]]])", "[[[[[3. 5.]]]]]")
 
 
 def _conv_transpose(
@@ -414,6 +371,7 @@ def conv_transpose2d(
     )
 
 
+@shows("conv_transpose1d(Tensor([[[1.0, 2.0]]]), Tensor([[[1.0, 1.0]]]), stride=2)", "[[[1. 1. 2. 2.]]]")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -425,30 +383,26 @@ def conv_transpose1d(
     dilation: Any = 1,
     pad_mode: str = "pad",
 ) -> Tensor:
-    """Transposed convolution over one dimension; see `conv_transpose2d`.
-
-    Example:
-        >>> print(conv_transpose1d(Tensor([[[1.0, 2.0]]]), Tensor([[[1.0, 1.0]]]), stride=2))
-        [[[1. 1. 2. 2.]]]
-    """
+    """Transposed convolution over one dimension; see `conv_transpose2d`."""
     return _conv_transpose(
         "conv_transpose1d", 1, input, weight, bias, stride, pad_mode, padding, output_padding, groups, dilation
     )
 
 
-def _conv2d_operator(
+@as_operator
+def Conv2D(
     x: Tensor,
     weight: Tensor,
     *,
     out_channel: int,
     kernel_size: Any,
-    mode: int,
-    pad_mode: str,
-    pad: Any,
-    stride: Any,
-    dilation: Any,
-    group: int,
-    data_format: str,
+    mode: int = 1,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+    data_format: str = "NCHW",
 ) -> Tensor:
     """Convolve over two dimensions: ``Conv2D(out_channel, kernel_size)(x, weight)``."""
     _check_weight("Conv2D", weight, 0, out_channel, kernel_size, mode)
@@ -493,19 +447,20 @@ def _conv2d_transpose_operator(
     )
 
 
-def _conv3d_operator(
+@as_operator
+def Conv3D(
     x: Tensor,
     weight: Tensor,
     *,
     out_channel: int,
     kernel_size: Any,
-    mode: int,
-    pad_mode: str,
-    pad: Any,
-    stride: Any,
-    dilation: Any,
-    group: int,
-    data_format: str,
+    mode: int = 1,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+    data_format: str = "NCDHW",
 ) -> Tensor:
     """Convolve over three dimensions: ``Conv3D(out_channel, kernel_size)(x, weight)``."""
     return convolve("Conv3D", 3, x, weight, None, stride, pad_mode, pad, dilation, group)
@@ -534,21 +489,22 @@ def conv3d_transpose(
     )
 
 
-def _conv3d_transpose_operator(
+@as_operator
+def Conv3DTranspose(
     dout: Tensor,
     weight: Tensor,
     *,
     in_channel: int,
     out_channel: int,
     kernel_size: Any,
-    mode: int,
-    pad_mode: str,
-    pad: Any,
-    stride: Any,
-    dilation: Any,
-    group: int,
-    output_padding: Any,
-    data_format: str,
+    mode: int = 1,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    stride: Any = 1,
+    dilation: Any = 1,
+    group: int = 1,
+    output_padding: Any = 0,
+    data_format: str = "NCDHW",
 ) -> Tensor:
     """The input gradient of a convolution over three dimensions: ``Conv3DTranspose(...)(dout, weight)``."""
     name = "Conv3DTranspose"
@@ -563,14 +519,6 @@ def _conv3d_transpose_operator(
     return _conv_transpose(name, 3, dout, weight, None, stride, pad_mode, pad, output_padding, group, dilation)
 
 
-_CONV = "mode=1, pad_mode='valid', pad=0, stride=1, dilation=1, group=1"
 _TRANSPOSE = "pad_mode='valid', pad=0, pad_list=None, mode=1, stride=1, dilation=1, group=1, data_format='NCHW'"
-operator_class("Conv2D", _conv2d_operator, f"out_channel, kernel_size, {_CONV}, data_format='NCHW'")
-operator_class("Conv3D", _conv3d_operator, f"out_channel, kernel_size, {_CONV}, data_format='NCDHW'")
 operator_class("Conv2DTranspose", _conv2d_transpose_operator, f"out_channel, kernel_size, {_TRANSPOSE}")
 operator_class("Conv2DBackpropInput", _conv2d_transpose_operator, f"out_channel, kernel_size, {_TRANSPOSE}")
-operator_class(
-    "Conv3DTranspose",
-    _conv3d_transpose_operator,
-    f"in_channel, out_channel, kernel_size, {_CONV}, output_padding=0, data_format='NCDHW'",
-)

@@ -9,9 +9,10 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.bounds import check_bounds
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools, ints, lists, one_of
 from weft.ops._rules import numbers
 from weft.ops.create import ones
 from weft.ops.gather import (
@@ -38,7 +39,8 @@ def _integers(name: str, what: str, value: Any) -> None:
 # -- counts ------------------------------------------------------------------------------------------------------------
 
 
-def _bincount(array: Tensor, size: Any, weights: Tensor) -> Tensor:
+@as_operator
+def Bincount(array: Tensor, size: Any, weights: Tensor) -> Tensor:
     """How often each number below a size occurs, or the sums of their weights if there are any."""
     _integers("Bincount", "array", array)
     if weights.size not in (0, array.size):
@@ -52,29 +54,31 @@ def _bincount(array: Tensor, size: Any, weights: Tensor) -> Tensor:
     return getitem(unsorted_segment_sum(given, flat.clip(None, count), count + 1), slice(0, count))
 
 
-def _bucketize(input: Tensor, *, boundaries: Any) -> Tensor:
+@as_operator
+def Bucketize(input: Tensor, *, boundaries: Any) -> Tensor:
     """The bucket of each element, as int32: how many boundaries are at most as large.
 
     Args:
         boundaries: numbers in order.
     """
-    if not isinstance(boundaries, (list, tuple)):
-        raise TypeError(f"Bucketize: boundaries must be a list, not {type(boundaries).__name__}")
+    lists("Bucketize", boundaries=boundaries)
     if any(isinstance(each, bool) or not isinstance(each, (int, float)) for each in boundaries):
         raise TypeError(f"Bucketize: boundaries must be numbers, not {boundaries}")
     edges = Tensor(np.array(boundaries, np.float32))
     return searchsorted(edges, input.astype(dtypes.float32), right=True).astype(dtypes.int32)
 
 
-def _confusion(labels: Tensor, predictions: Tensor, weights: Any = None, *, num_classes: int, dtype: Any) -> Tensor:
+@as_operator
+def ConfusionMatrix(
+    labels: Tensor, predictions: Tensor, weights: Any = None, *, num_classes: int, dtype: Any = "int32"
+) -> Tensor:
     """How often each class was taken for each other one: rows are labels, columns predictions.
 
     Args:
         num_classes: the number of classes.
         dtype: element type.
     """
-    if isinstance(num_classes, bool) or not isinstance(num_classes, int):
-        raise TypeError(f"ConfusionMatrix: num_classes must be an int, not {type(num_classes).__name__}")
+    ints("ConfusionMatrix", num_classes=num_classes)
     if labels.shape != predictions.shape or labels.ndim != 1:
         raise ValueError(f"ConfusionMatrix: shapes {labels.shape} and {predictions.shape} do not fit")
     for each in (labels, predictions):
@@ -86,7 +90,8 @@ def _confusion(labels: Tensor, predictions: Tensor, weights: Any = None, *, num_
     return reshape(unsorted_segment_sum(given, flat, num_classes**2), (num_classes, num_classes))
 
 
-def _count_nonzero(x: Tensor, *, dims: Any) -> Tensor:
+@as_operator
+def CountNonZero(x: Tensor, *, dims: Any = None) -> Tensor:
     """How many elements are not 0, as int64.
 
     Args:
@@ -95,7 +100,8 @@ def _count_nonzero(x: Tensor, *, dims: Any) -> Tensor:
     return count_nonzero(x, () if dims is None else dims, False, dtypes.int64)
 
 
-def _histogram(x: Tensor, *, bins: int, min: float, max: float) -> Tensor:
+@as_operator
+def Histogram(x: Tensor, *, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
     """Counts of elements in bins of equal width, float32 for floats.
 
     Args:
@@ -103,8 +109,7 @@ def _histogram(x: Tensor, *, bins: int, min: float, max: float) -> Tensor:
         min: the lower bound.
         max: the upper one; the bounds are those of the elements where both are 0.
     """
-    if isinstance(bins, bool) or not isinstance(bins, int):
-        raise TypeError(f"Histogram: bins must be an int, not {type(bins).__name__}")
+    ints("Histogram", bins=bins)
     if bins < 1 or min > max:
         raise ValueError(f"Histogram: {bins} bins from {min} to {max} do not exist")
     return histc(x, bins, min, max).astype(dtypes.int32 if x.dtype.category == 1 else dtypes.float32)
@@ -125,15 +130,15 @@ def _histogram_fixed(x: Any, range: Any, *, nbins: int) -> Any:
     return jnp.zeros(nbins, jnp.int32).at[jnp.clip(places, 0, nbins - 1).astype(jnp.int32).reshape(-1)].add(1)
 
 
-def _histogram_fixed_width(x: Tensor, range: Tensor, *, nbins: int, dtype: str) -> Tensor:
+@as_operator
+def HistogramFixedWidth(x: Tensor, range: Tensor, *, nbins: int, dtype: str = "int32") -> Tensor:
     """Counts of elements in bins of equal width between two bounds, the outer ones open.
 
     Args:
         nbins: the number of bins.
         dtype: ``"int32"``.
     """
-    if isinstance(nbins, bool) or not isinstance(nbins, int):
-        raise TypeError(f"HistogramFixedWidth: nbins must be an int, not {type(nbins).__name__}")
+    ints("HistogramFixedWidth", nbins=nbins)
     if nbins < 1 or dtype != "int32":
         raise ValueError(f"HistogramFixedWidth: {nbins} bins of {dtype!r} do not exist")
     if range.shape != (2,):
@@ -141,18 +146,11 @@ def _histogram_fixed_width(x: Tensor, range: Tensor, *, nbins: int, dtype: str) 
     return _histogram_fixed(x, range, nbins=nbins)
 
 
-Bincount = operator_class("Bincount", _bincount)
-Bucketize = operator_class("Bucketize", _bucketize, "boundaries")
-ConfusionMatrix = operator_class("ConfusionMatrix", _confusion, "num_classes, dtype='int32'")
-CountNonZero = operator_class("CountNonZero", _count_nonzero, "dims=None")
-Histogram = operator_class("Histogram", _histogram, "bins=100, min=0.0, max=0.0")
-HistogramFixedWidth = operator_class("HistogramFixedWidth", _histogram_fixed_width, "nbins, dtype='int32'")
-
-
 # -- order -------------------------------------------------------------------------------------------------------------
 
 
-def _list_diff(x: Tensor, y: Tensor, *, out_idx: Any) -> Any:
+@as_operator
+def ListDiff(x: Tensor, y: Tensor, *, out_idx: Any = dtypes.int32) -> Any:
     """The elements of a vector that another one does not have, and their positions.
 
     Args:
@@ -167,14 +165,14 @@ def _list_diff(x: Tensor, y: Tensor, *, out_idx: Any) -> Any:
     return getitem(x, Tensor(kept)), Tensor(kept, out_idx)
 
 
-def _nth_element(input: Tensor, n: Any, *, reverse: bool) -> Tensor:
+@as_operator
+def NthElement(input: Tensor, n: Any, *, reverse: bool = False) -> Tensor:
     """The n-th smallest element of the last dimension, counted from 0.
 
     Args:
         reverse: whether the largest are counted.
     """
-    if not isinstance(reverse, bool):
-        raise TypeError(f"NthElement: reverse must be a bool, not {type(reverse).__name__}")
+    bools("NthElement", reverse=reverse)
     (place,) = numbers(n)
     if input.ndim < 1 or not 0 <= place < input.shape[-1]:
         raise ValueError(f"NthElement: there is no element {place} in a shape of {input.shape}")
@@ -197,7 +195,8 @@ def _bound(name: str, right: bool) -> Any:
     return compute
 
 
-def _ragged_range(starts: Tensor, limits: Tensor, deltas: Tensor, *, Tsplits: Any) -> Any:
+@as_operator
+def RaggedRange(starts: Tensor, limits: Tensor, deltas: Tensor, *, Tsplits: Any) -> Any:
     """Ranges one behind the other: where each begins, and their numbers.
 
     Args:
@@ -215,7 +214,8 @@ def _ragged_range(starts: Tensor, limits: Tensor, deltas: Tensor, *, Tsplits: An
     return Tensor(splits, Tsplits), Tensor(np.concatenate(ranges or [known[0]]).astype(known[0].dtype))
 
 
-def _quantile(input: Tensor, q: Any, *, dim: Any, keep_dims: bool, ignore_nan: bool) -> Tensor:
+@as_operator
+def Quantile(input: Tensor, q: Any, *, dim: Any = None, keep_dims: bool = False, ignore_nan: bool = False) -> Tensor:
     """Quantiles along a dimension, by linear interpolation.
 
     Args:
@@ -226,7 +226,10 @@ def _quantile(input: Tensor, q: Any, *, dim: Any, keep_dims: bool, ignore_nan: b
     return (nanquantile if ignore_nan else quantile)(input, q, dim, keep_dims)
 
 
-def _unique_consecutive(input: Tensor, *, return_inverse: bool, return_counts: bool, dim: Any) -> Any:
+@as_operator
+def UniqueConsecutive(
+    input: Tensor, *, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
+) -> Any:
     """The elements without those that equal their predecessor, the positions of all in them, and counts.
 
     Args:
@@ -239,7 +242,8 @@ def _unique_consecutive(input: Tensor, *, return_inverse: bool, return_counts: b
     return found, inverse if return_inverse else empty, counts if return_counts else empty
 
 
-def _invert_permutation(input_x: Any) -> tuple[int, ...]:
+@as_operator
+def InvertPermutation(input_x: Any) -> tuple[int, ...]:
     """The inverse of a permutation, a tuple of ints."""
     if isinstance(input_x, Tensor):
         raise ValueError("InvertPermutation takes a tuple or list, not a tensor")
@@ -255,7 +259,8 @@ def _invert_permutation(input_x: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _sub_and_filter(input_x: Tensor, max_num: Any, offset: Any) -> Any:
+@as_operator
+def SubAndFilter(input_x: Tensor, max_num: Any, offset: Any) -> Any:
     """Numbers less an offset that are in a range from 0, and their positions."""
     (high,), (low,) = numbers(max_num), numbers(offset)
     values = np.asarray(input_x.concrete("SubAndFilter (the size of its result)")) - low
@@ -263,7 +268,8 @@ def _sub_and_filter(input_x: Tensor, max_num: Any, offset: Any) -> Any:
     return Tensor(values[kept]), Tensor(kept, input_x.dtype)
 
 
-def _compare_and_bitpack(x: Tensor, threshold: Any) -> Tensor:
+@as_operator
+def CompareAndBitpack(x: Tensor, threshold: Any) -> Tensor:
     """Whether elements are above a threshold, eight of them in a byte."""
     if x.ndim < 1 or x.shape[-1] % 8:
         raise ValueError(f"CompareAndBitpack: the last dimension must be a multiple of 8, not {x.shape}")
@@ -272,18 +278,8 @@ def _compare_and_bitpack(x: Tensor, threshold: Any) -> Tensor:
     return reduce_sum(bits * weights, -1).astype(dtypes.uint8)
 
 
-ListDiff = operator_class("ListDiff", _list_diff, "out_idx=dtypes.int32")
-NthElement = operator_class("NthElement", _nth_element, "reverse=False")
 LowerBound = operator_class("LowerBound", _bound("LowerBound", False), "out_type=dtypes.int32")
 UpperBound = operator_class("UpperBound", _bound("UpperBound", True), "out_type=dtypes.int32")
-RaggedRange = operator_class("RaggedRange", _ragged_range, "Tsplits")
-Quantile = operator_class("Quantile", _quantile, "dim=None, keep_dims=False, ignore_nan=False")
-UniqueConsecutive = operator_class(
-    "UniqueConsecutive", _unique_consecutive, "return_inverse=False, return_counts=False, dim=None"
-)
-InvertPermutation = operator_class("InvertPermutation", _invert_permutation)
-SubAndFilter = operator_class("SubAndFilter", _sub_and_filter)
-CompareAndBitpack = operator_class("CompareAndBitpack", _compare_and_bitpack)
 
 
 # -- places ------------------------------------------------------------------------------------------------------------
@@ -294,14 +290,14 @@ def _index_bounds(x: Any, values: Any, *indices: Any, **_: Any) -> None:
         check_bounds(index, x.shape[axis], "IndexPut: there is no position {}")
 
 
-def _index_put(x1: Tensor, x2: Tensor, indices: Any, *, accumulate: int) -> Tensor:
+@as_operator
+def IndexPut(x1: Tensor, x2: Tensor, indices: Any, *, accumulate: int = 0) -> Tensor:
     """A tensor with values at places.
 
     Args:
         accumulate: 1 for values that are added to what is there, 0 for those that replace it.
     """
-    if accumulate not in (0, 1):
-        raise ValueError(f"IndexPut: accumulate must be 0 or 1, not {accumulate}")
+    one_of("IndexPut", (0, 1), accumulate=accumulate)
     if not isinstance(indices, (tuple, list)) or not all(isinstance(each, Tensor) for each in indices):
         raise TypeError("IndexPut: places are a tuple or list of tensors")
     if len(indices) > x1.ndim or x1.dtype != x2.dtype:
@@ -319,7 +315,8 @@ def _index_put(x1: Tensor, x2: Tensor, indices: Any, *, accumulate: int) -> Tens
     return reshape(inplace_update(flat, given, at), x1.shape)
 
 
-def _inplace_index_add(var: Any, indices: Any, updates: Any, *, axis: int) -> Any:
+@as_operator
+def InplaceIndexAdd(var: Any, indices: Any, updates: Any, *, axis: int) -> Any:
     """Add slices to a parameter along an axis.
 
     Args:
@@ -328,12 +325,14 @@ def _inplace_index_add(var: Any, indices: Any, updates: Any, *, axis: int) -> An
     return inplace_index_add(var, indices, updates, axis)
 
 
-def _inplace_update(x: Any, indices: Any, v: Any) -> Any:
+@as_operator
+def InplaceUpdateV2(x: Any, indices: Any, v: Any) -> Any:
     """A tensor with other rows at places of the first dimension."""
     return inplace_update(x, v, indices)
 
 
-def _scatter_add_with_axis(input_x: Tensor, indices: Tensor, update: Tensor, *, axis: int) -> Tensor:
+@as_operator
+def ScatterAddWithAxis(input_x: Tensor, indices: Tensor, update: Tensor, *, axis: int = 0) -> Tensor:
     """A tensor with elements added, one for each position of an integer tensor, along an axis.
 
     Args:
@@ -342,17 +341,20 @@ def _scatter_add_with_axis(input_x: Tensor, indices: Tensor, update: Tensor, *, 
     return tensor_scatter_elements(input_x, indices, update, axis, "add")
 
 
-def _scatter_non_aliasing_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+@as_operator
+def ScatterNonAliasingAdd(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """A tensor with updates added at coordinates."""
     return tensor_scatter_add(input_x, indices, updates)
 
 
-def _copy_with_slice(x: Any, y: Tensor) -> Any:
+@as_operator
+def CopyWithSlice(x: Any, y: Tensor) -> Any:
     """Write one tensor into another one."""
     return assign(x, broadcast_to(y, x.shape).astype(x.dtype))
 
 
-def _split_v(input_x: Tensor, *, size_splits: Any, split_dim: int, num_split: int) -> Any:
+@as_operator
+def SplitV(input_x: Tensor, *, size_splits: Any, split_dim: int, num_split: int) -> Any:
     """Parts of given sizes along an axis; one may be -1, for what is left.
 
     Args:
@@ -360,8 +362,7 @@ def _split_v(input_x: Tensor, *, size_splits: Any, split_dim: int, num_split: in
         split_dim: the axis.
         num_split: how many parts.
     """
-    if not isinstance(size_splits, (list, tuple)):
-        raise TypeError(f"SplitV: size_splits must be a list, not {type(size_splits).__name__}")
+    lists("SplitV", size_splits=size_splits)
     sizes = list(size_splits)
     if len(sizes) != num_split or sizes.count(-1) > 1 or not -input_x.ndim <= split_dim < input_x.ndim:
         raise ValueError(f"SplitV: {num_split} parts of the sizes {sizes} along axis {split_dim} do not exist")
@@ -372,7 +373,8 @@ def _split_v(input_x: Tensor, *, size_splits: Any, split_dim: int, num_split: in
     return split(input_x, sizes, split_dim)
 
 
-def _parallel_concat(values: Any) -> Tensor:
+@as_operator
+def ParallelConcat(values: Any) -> Tensor:
     """Tensors whose first size is 1, one below the other."""
     if not isinstance(values, (tuple, list)):
         raise TypeError(f"ParallelConcat takes a tuple or list, not {type(values).__name__}")
@@ -381,40 +383,32 @@ def _parallel_concat(values: Any) -> Tensor:
     return concat(values, 0)
 
 
-def _expand_operator(x: Tensor, shape: Any) -> Tensor:
+@as_operator
+def Expand(x: Tensor, shape: Any) -> Tensor:
     """Repeat dimensions of size 1 to a larger shape."""
     return expand(x, numbers(shape))
 
 
-def _conjugate_transpose(x: Tensor, perm: Any) -> Tensor:
+@as_operator
+def ConjugateTranspose(x: Tensor, perm: Any) -> Tensor:
     """The complex conjugates, with the axes in another order."""
     found = transpose(x, numbers(perm))
     return found.conj() if found.is_complex() else found
 
 
-def _identity_n(x: Any) -> tuple[Any, ...]:
+@as_operator
+def IdentityN(x: Any) -> tuple[Any, ...]:
     """The same tensors."""
     if not isinstance(x, (tuple, list)):
         raise TypeError(f"IdentityN takes a tuple or list of tensors, not {type(x).__name__}")
     return tuple([each * 1 if each.dtype.category else each for each in x])
 
 
-def _select_view(input: Tensor, index: int, axis: int) -> Tensor:
+@as_operator
+def SelectView(input: Tensor, index: int, axis: int) -> Tensor:
     """The part at a position of an axis."""
     return getitem(input, (*[slice(None)] * (axis % input.ndim), index))
 
 
-IndexPut = operator_class("IndexPut", _index_put, "accumulate=0")
-InplaceIndexAdd = operator_class("InplaceIndexAdd", _inplace_index_add, "axis")
-InplaceUpdateV2 = operator_class("InplaceUpdateV2", _inplace_update)
-ScatterAddWithAxis = operator_class("ScatterAddWithAxis", _scatter_add_with_axis, "axis=0")
-ScatterNonAliasingAdd = operator_class("ScatterNonAliasingAdd", _scatter_non_aliasing_add)
-CopyWithSlice = operator_class("CopyWithSlice", _copy_with_slice)
-SplitV = operator_class("SplitV", _split_v, "size_splits, split_dim, num_split")
-ParallelConcat = operator_class("ParallelConcat", _parallel_concat)
-Expand = operator_class("Expand", _expand_operator)
-ConjugateTranspose = operator_class("ConjugateTranspose", _conjugate_transpose)
-IdentityN = operator_class("IdentityN", _identity_n)
 TransposeView = operator_class("TransposeView", transpose)
 TransposeExtView = operator_class("TransposeExtView", swapaxes)
-SelectView = operator_class("SelectView", _select_view)

@@ -10,12 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
+from weft.core.describing import shows
 from weft.core.dispatch import apply
 from weft.core.primitive import Sample
 from weft.core.run_number import whole
 from weft.core.tensor import Tensor
 from weft.errors import Refusal, Unsupported
+from weft.ops._checks import one_of
 from weft.ops._rules import numbers, tensor
 from weft.ops._samples import one
 from weft.ops.elementwise import make_complex
@@ -40,6 +42,7 @@ def _float_of(dtype: Any) -> Any:
     return dtypes.float32 if dtype is None else dtypes.of(dtype)
 
 
+@shows("zeros((2, 2))", "[[0. 0.]\n [0. 0.]]")
 def zeros(size: Any, dtype: Any = None) -> Any:
     """A tensor of zeros.
 
@@ -49,15 +52,11 @@ def zeros(size: Any, dtype: Any = None) -> Any:
 
     Returns:
         Tensor: of that shape.
-
-    Example:
-        >>> print(zeros((2, 2)))
-        [[0. 0.]
-         [0. 0.]]
     """
     return _made(numbers(size), 0, _float_of(dtype))
 
 
+@shows("ones(3)", "[1. 1. 1.]")
 def ones(shape: Any, dtype: Any = None) -> Any:
     """A tensor of ones.
 
@@ -67,14 +66,11 @@ def ones(shape: Any, dtype: Any = None) -> Any:
 
     Returns:
         Tensor: of that shape.
-
-    Example:
-        >>> print(ones(3))
-        [1. 1. 1.]
     """
     return _made(numbers(shape), 1, _float_of(dtype))
 
 
+@shows("full((2, 2), 7)", "[[7 7]\n [7 7]]")
 def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
     """A tensor of one number.
 
@@ -85,11 +81,6 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
 
     Returns:
         Tensor: of that shape.
-
-    Example:
-        >>> print(full((2, 2), 7))
-        [[7 7]
-         [7 7]]
     """
     shape = numbers(size)
     if isinstance(fill_value, (bool, int)) and abs(fill_value) < 1 << 31:
@@ -120,28 +111,21 @@ def fill(type: Any, shape: Any, value: Any) -> Any:
     return full(shape, value, dtype=type)
 
 
+@shows("fills(Tensor([1.0, 2.0]), 3)", "[3. 3.]")
 def fills(x: Any, value: Any) -> Any:
-    """One number in the shape and element type of a tensor.
-
-    Example:
-        >>> print(fills(Tensor([1.0, 2.0]), 3))
-        [3. 3.]
-    """
+    """One number in the shape and element type of a tensor."""
     return full(x.shape, value, dtype=x.dtype)
 
 
-def _fill_v2(shape: Any, value: Any) -> Any:
+@as_operator
+def FillV2(shape: Any, value: Any) -> Any:
     """A tensor of one number, with its element type."""
     return full(shape, value)
 
 
+@shows("empty(2, 3).shape", "(2, 3)")
 def empty(*size: Any, dtype: Any = None) -> Any:
-    """A tensor whose elements do not matter (here: zeros).
-
-    Example:
-        >>> empty(2, 3).shape
-        (2, 3)
-    """
+    """A tensor whose elements do not matter (here: zeros)."""
     return zeros(size[0] if len(size) == 1 else size, dtype)
 
 
@@ -150,45 +134,29 @@ def _like(input: Any, value: int, dtype: Any) -> Any:
     return apply(FULL, (), (input.shape, value, input.dtype if dtype is None else dtypes.of(dtype)))
 
 
+@shows("zeros_like(Tensor([1, 2]))", "[0 0]")
 def zeros_like(input: Any, *, dtype: Any = None) -> Any:
-    """Zeros in the shape (and, by default, element type) of a tensor.
-
-    Example:
-        >>> print(zeros_like(Tensor([1, 2])))
-        [0 0]
-    """
+    """Zeros in the shape (and, by default, element type) of a tensor."""
     if isinstance(input, (tuple, list)):
         return tuple(zeros_like(item, dtype=dtype) for item in input)
     return _like(input, 0, dtype)
 
 
+@shows("ones_like(Tensor([1, 2]))", "[1 1]")
 def ones_like(input: Any, *, dtype: Any = None) -> Any:
-    """Ones in the shape (and, by default, element type) of a tensor.
-
-    Example:
-        >>> print(ones_like(Tensor([1, 2])))
-        [1 1]
-    """
+    """Ones in the shape (and, by default, element type) of a tensor."""
     return _like(input, 1, dtype)
 
 
+@shows("empty_like(Tensor([1, 2])).shape", "(2,)")
 def empty_like(input: Any, *, dtype: Any = None) -> Any:
-    """A tensor in the shape of another, whose elements do not matter.
-
-    Example:
-        >>> empty_like(Tensor([1, 2])).shape
-        (2,)
-    """
+    """A tensor in the shape of another, whose elements do not matter."""
     return _like(input, 0, dtype)
 
 
+@shows("full_like(Tensor([1.0, 2.0]), 5)", "[5. 5.]")
 def full_like(input: Any, fill_value: Any, *, dtype: Any = None) -> Any:
-    """One number in the shape (and, by default, element type) of a tensor.
-
-    Example:
-        >>> print(full_like(Tensor([1.0, 2.0]), 5))
-        [5. 5.]
-    """
+    """One number in the shape (and, by default, element type) of a tensor."""
     return full(input.shape, fill_value, dtype=input.dtype if dtype is None else dtype)
 
 
@@ -218,6 +186,7 @@ def _number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+@shows("arange(1, 6, 2)", "[1 3 5]")
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
     """Numbers of a range, the end not included.
 
@@ -232,10 +201,6 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
 
     Raises:
         ValueError: `step` is zero or leads away from `end`.
-
-    Example:
-        >>> print(arange(1, 6, 2))
-        [1 3 5]
     """
     start, end, step = _number(start), _number(end), _number(step)
     if end is None:
@@ -254,13 +219,9 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
     return made.astype(wanted)
 
 
+@shows("range(0, 6, 2)", "[0 2 4]")
 def range(start: Any, end: Any, step: Any = 1, maxlen: int = 1000000) -> Any:
-    """Numbers of a range, the end not included, in the element type of the bounds.
-
-    Example:
-        >>> print(range(0, 6, 2))
-        [0 2 4]
-    """
+    """Numbers of a range, the end not included, in the element type of the bounds."""
     kinds = [value.dtype for value in (start, end, step) if isinstance(value, Tensor)]
     return arange(start, end, step, dtype=kinds[0] if kinds else None)
 
@@ -273,6 +234,7 @@ def _linspace(start: Any, stop: Any, *, num: int) -> Any:
     return jnp.linspace(start, stop, num, axis=-1, dtype=kind)
 
 
+@shows("linspace(0, 1, 5)", "[0.   0.25 0.5  0.75 1.  ]")
 def linspace(start: Any, end: Any, steps: Any) -> Any:
     """Numbers at equal distances, both ends included.
 
@@ -283,10 +245,6 @@ def linspace(start: Any, end: Any, steps: Any) -> Any:
 
     Returns:
         Tensor: the numbers along the last dimension.
-
-    Example:
-        >>> print(linspace(0, 1, 5))
-        [0.   0.25 0.5  0.75 1.  ]
     """
     first, last = tensor(start), tensor(end)
     if first.dtype.category < 2 and last.dtype.category < 2:
@@ -294,13 +252,9 @@ def linspace(start: Any, end: Any, steps: Any) -> Any:
     return _linspace(first, last, num=int(_number(steps)))
 
 
+@shows("logspace(0, 2, 3)", "[  1.  10. 100.]")
 def logspace(start: Any, end: Any, steps: Any, base: float = 10, *, dtype: Any = dtypes.float32) -> Any:
-    """Powers of a base whose exponents are at equal distances.
-
-    Example:
-        >>> print(logspace(0, 2, 3))
-        [  1.  10. 100.]
-    """
+    """Powers of a base whose exponents are at equal distances."""
     return (float(base) ** linspace(start, end, steps)).astype(dtype)
 
 
@@ -315,6 +269,7 @@ def _eye(*, n: int, m: int, dtype: Any) -> Any:
     return jnp.eye(n, m, dtype=dtype.np_dtype)
 
 
+@shows("eye(2)", "[[1. 0.]\n [0. 1.]]")
 def eye(n: int, m: int | None = None, dtype: Any = None) -> Any:
     """A matrix with ones on the main diagonal.
 
@@ -325,16 +280,12 @@ def eye(n: int, m: int | None = None, dtype: Any = None) -> Any:
 
     Returns:
         Tensor: of shape (n, m).
-
-    Example:
-        >>> print(eye(2))
-        [[1. 0.]
-         [0. 1.]]
     """
     rows, columns = whole(n), whole(n if m is None else m)
     return _eye(rows, columns, _float_of(dtype))
 
 
+@shows("meshgrid(Tensor([1, 2]), Tensor([3, 4, 5]))[0]", "[[1 2]\n [1 2]\n [1 2]]")
 def meshgrid(*inputs: Any, indexing: str = "xy") -> Any:
     """Grids of coordinates from vectors.
 
@@ -347,17 +298,10 @@ def meshgrid(*inputs: Any, indexing: str = "xy") -> Any:
 
     Raises:
         ValueError: another word for `indexing`.
-
-    Example:
-        >>> print(meshgrid(Tensor([1, 2]), Tensor([3, 4, 5]))[0])
-        [[1 2]
-         [1 2]
-         [1 2]]
     """
     if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
         inputs = tuple(inputs[0])
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
+    one_of("meshgrid", ("xy", "ij"), indexing=indexing)
     count = len(inputs)
     order = list(builtins.range(count))
     if indexing == "xy" and count > 1:
@@ -371,41 +315,27 @@ def meshgrid(*inputs: Any, indexing: str = "xy") -> Any:
     return tuple(grids)
 
 
+@shows("cartesian_prod(Tensor([1, 2]), Tensor([3]))", "[[1 3]\n [2 3]]")
 def cartesian_prod(*inputs: Any) -> Any:
-    """All combinations of the elements of vectors, one a row.
-
-    Example:
-        >>> print(cartesian_prod(Tensor([1, 2]), Tensor([3])))
-        [[1 3]
-         [2 3]]
-    """
+    """All combinations of the elements of vectors, one a row."""
     if len(inputs) == 1:
         return inputs[0]
     return stack([grid.reshape(-1) for grid in meshgrid(*inputs, indexing="ij")], 1)
 
 
+@shows("tril_indices(2, 2)", "[[0 1 1]\n [0 0 1]]")
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64) -> Any:
-    """Positions on and below a diagonal: rows first, columns second.
-
-    Example:
-        >>> print(tril_indices(2, 2))
-        [[0 1 1]
-         [0 0 1]]
-    """
+    """Positions on and below a diagonal: rows first, columns second."""
     return Tensor(np.stack(np.tril_indices(row, offset, col)), dtype)
 
 
+@shows("triu_indices(2, 2)", "[[0 0 1]\n [0 1 1]]")
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64) -> Any:
-    """Positions on and above a diagonal: rows first, columns second.
-
-    Example:
-        >>> print(triu_indices(2, 2))
-        [[0 0 1]
-         [0 1 1]]
-    """
+    """Positions on and above a diagonal: rows first, columns second."""
     return Tensor(np.stack(np.triu_indices(row, offset, col)), dtype)
 
 
+@shows("sequence_mask(Tensor([1, 3]), 3)", "[[ True False False]\n [ True  True  True]]")
 def sequence_mask(lengths: Any, maxlen: int | None = None) -> Any:
     """Bool rows whose first `length` elements are true.
 
@@ -415,11 +345,6 @@ def sequence_mask(lengths: Any, maxlen: int | None = None) -> Any:
 
     Returns:
         Tensor: bool, with one more dimension than `lengths`.
-
-    Example:
-        >>> print(sequence_mask(Tensor([1, 3]), 3))
-        [[ True False False]
-         [ True  True  True]]
     """
     if maxlen is None:
         maxlen = int(lengths.max().concrete("the longest length"))
@@ -441,35 +366,23 @@ def _window(name: str, make: Any, length: int, periodic: bool, dtype: Any) -> An
     return Tensor(values.astype(_float_of(dtype).np_dtype))
 
 
+@shows("bartlett_window(4)", "[0.  0.5 1.  0.5]")
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Any:
-    """Triangular window.
-
-    Example:
-        >>> print(bartlett_window(4))
-        [0.  0.5 1.  0.5]
-    """
+    """Triangular window."""
     return _window("bartlett_window", np.bartlett, window_length, periodic, dtype)
 
 
+@shows("blackman_window(4).shape", "(4,)")
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Any:
-    """Blackman window.
-
-    Example:
-        >>> blackman_window(4).shape
-        (4,)
-    """
+    """Blackman window."""
     return _window("blackman_window", np.blackman, window_length, periodic, dtype)
 
 
+@shows("hamming_window(4).shape", "(4,)")
 def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None
 ) -> Any:
-    """Hamming window.
-
-    Example:
-        >>> hamming_window(4).shape
-        (4,)
-    """
+    """Hamming window."""
 
     def make(count: int) -> Any:
         return alpha - beta * np.cos(2 * np.pi * np.arange(count) / max(count - 1, 1)) if count != 1 else np.ones(1)
@@ -477,23 +390,15 @@ def hamming_window(
     return _window("hamming_window", make, window_length, periodic, dtype)
 
 
+@shows("hann_window(4).shape", "(4,)")
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None) -> Any:
-    """Hann window, in float64 by default.
-
-    Example:
-        >>> hann_window(4).shape
-        (4,)
-    """
+    """Hann window, in float64 by default."""
     return _window("hann_window", np.hanning, window_length, periodic, dtype or dtypes.float64)
 
 
+@shows("kaiser_window(4).shape", "(4,)")
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None) -> Any:
-    """Kaiser window, in float64 by default.
-
-    Example:
-        >>> kaiser_window(4).shape
-        (4,)
-    """
+    """Kaiser window, in float64 by default."""
     return _window(
         "kaiser_window", lambda count: np.kaiser(count, beta), window_length, periodic, dtype or dtypes.float64
     )
@@ -502,46 +407,30 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
 # -- from Python values ------------------------------------------------------------------------------------
 
 
+@shows("scalar_to_tensor(2.5)", "2.5")
 def scalar_to_tensor(input_x: Any, dtype: Any = dtypes.float32) -> Any:
-    """A number as a 0-D tensor.
-
-    Example:
-        >>> print(scalar_to_tensor(2.5))
-        2.5
-    """
+    """A number as a 0-D tensor."""
     return tensor(input_x).astype(dtype)
 
 
+@shows("scalar_to_array(2)", "2")
 def scalar_to_array(input_x: Any) -> Any:
-    """A number as a 0-D tensor of its own element type.
-
-    Example:
-        >>> print(scalar_to_array(2))
-        2
-    """
+    """A number as a 0-D tensor of its own element type."""
     return tensor(input_x)
 
 
+@shows("tuple_to_array((1, 2))", "[1 2]")
 def tuple_to_array(input_x: Any) -> Any:
-    """A tuple of numbers as a 1-D tensor; ints as int32.
-
-    Example:
-        >>> print(tuple_to_array((1, 2)))
-        [1 2]
-    """
+    """A tuple of numbers as a 1-D tensor; ints as int32."""
     if any(isinstance(item, Tensor) for item in input_x):
         return stack([tensor(item) for item in input_x])
     made = Tensor(input_x)
     return made.astype(dtypes.int32) if made.dtype is dtypes.int64 else made
 
 
+@shows("complex(Tensor([1.0]), Tensor([2.0]))", "[1.+2.j]")
 def complex(input: Any, other: Any) -> Any:
-    """Complex numbers of real and imaginary parts.
-
-    Example:
-        >>> print(complex(Tensor([1.0]), Tensor([2.0])))
-        [1.+2.j]
-    """
+    """Complex numbers of real and imaginary parts."""
     return make_complex(input, other)
 
 
@@ -551,7 +440,6 @@ operator_class("ZerosLike", zeros_like)
 operator_class("OnesLike", ones_like)
 operator_class("Fill", fill)
 operator_class("Fills", fills)
-operator_class("FillV2", _fill_v2)
 operator_class("FullLike", full_like)
 operator_class("LinSpace", linspace)
 operator_class("Range", range, "maxlen=1000000")

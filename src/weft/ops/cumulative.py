@@ -9,6 +9,7 @@ import numpy as np
 from jax import lax
 
 from weft.core.declare import op
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.ops._rules import one_axis, tensor
 from weft.ops._samples import A
@@ -52,23 +53,15 @@ def _cumprod(x: Any, *, axis: Any, exclusive: bool = False, reverse: bool = Fals
     return _running(jnp.cumprod, 1, x, axis, exclusive, reverse)
 
 
+@shows("cumsum(Tensor([1, 2, 3]), 0)", "[1 3 6]")
 def cumsum(x: Any, axis: Any = 0, dtype: Any = None) -> Any:
-    """Running sum along an axis.
-
-    Example:
-        >>> print(cumsum(Tensor([1, 2, 3]), 0))
-        [1 3 6]
-    """
+    """Running sum along an axis."""
     return _cumsum(x if dtype is None else x.astype(dtype), axis)
 
 
+@shows("cumprod(Tensor([1, 2, 3]), 0)", "[1 2 6]")
 def cumprod(input: Any, dim: int, dtype: Any = None) -> Any:
-    """Running product along an axis; integers and bools give int64.
-
-    Example:
-        >>> print(cumprod(Tensor([1, 2, 3]), 0))
-        [1 2 6]
-    """
+    """Running product along an axis; integers and bools give int64."""
     return _cumprod(counting(tensor(input), dtype), dim)
 
 
@@ -85,48 +78,32 @@ def _running_extreme(better: Any, x: Any, axis: int) -> Any:
 
 
 @op("Cummax", init="axis", multiple=True, samples=lambda: [Sample((A,), {"axis": 1})])
+@shows("*cummax(Tensor([1, 3, 2]), 0)", "[1 3 3] [0 1 1]")
 def cummax(input: Any, *, axis: int) -> Any:
-    """Running maximum along an axis and its position.
-
-    Example:
-        >>> print(*cummax(Tensor([1, 3, 2]), 0))
-        [1 3 3] [0 1 1]
-    """
+    """Running maximum along an axis and its position."""
     return _running_extreme(jnp.greater_equal, input, axis)
 
 
 @op("Cummin", init="axis", multiple=True, samples=lambda: [Sample((A,), {"axis": 1})])
+@shows("*cummin(Tensor([3, 1, 2]), 0)", "[3 1 1] [0 1 1]")
 def cummin(input: Any, *, axis: int) -> Any:
-    """Running minimum along an axis and its position (int32, other than that of `cummax`).
-
-    Example:
-        >>> print(*cummin(Tensor([3, 1, 2]), 0))
-        [3 1 1] [0 1 1]
-    """
+    """Running minimum along an axis and its position (int32, other than that of `cummax`)."""
     values, positions = _running_extreme(jnp.less_equal, input, axis)
     return values, positions.astype(jnp.int32)
 
 
 @op("LogCumSumExp", classes=(), samples=lambda: [Sample((A,), {"axis": 1})])
+@shows("logcumsumexp(Tensor([1000.0]), 0)", "[1000.]")
 def logcumsumexp(input: Any, *, axis: int) -> Any:
-    """Logarithm of the running sum of exponentials along an axis.
-
-    Example:
-        >>> print(logcumsumexp(Tensor([1000.0]), 0))
-        [1000.]
-    """
+    """Logarithm of the running sum of exponentials along an axis."""
     if not jnp.issubdtype(input.dtype, jnp.inexact):
         raise TypeError(f"logcumsumexp: needs floating point, not {input.dtype}")
     return lax.cumlogsumexp(input, axis=one_axis("logcumsumexp", axis, input.ndim))
 
 
+@shows("diff(Tensor([1, 4, 9]))", "[3 5]")
 def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """Differences of neighbours along an axis, taken `n` times.
-
-    Example:
-        >>> print(diff(Tensor([1, 4, 9])))
-        [3 5]
-    """
+    """Differences of neighbours along an axis, taken `n` times."""
     if x.ndim == 0:
         raise TypeError("diff: needs a tensor of at least one dimension")
     axis = one_axis("diff", axis, x.ndim)
@@ -138,13 +115,9 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return x
 
 
+@shows("trapz(Tensor([1.0, 2.0, 3.0]))", "4.0")
 def trapz(y: Any, x: Any = None, *, dx: float = 1.0, dim: int = -1) -> Any:
-    """Integral by the trapezoidal rule along an axis.
-
-    Example:
-        >>> print(trapz(Tensor([1.0, 2.0, 3.0])))
-        4.0
-    """
+    """Integral by the trapezoidal rule along an axis."""
     dim = one_axis("trapz", dim, y.ndim)
     before = (np.s_[:],) * dim
     means = (y[(*before, np.s_[1:])] + y[(*before, np.s_[:-1])]) * 0.5

@@ -6,8 +6,8 @@ from typing import Any
 
 from weft import dtypes
 from weft.core.bounds import check_bounds
-from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.core.describing import shows
+from weft.ops._checks import bools, tensors
 from weft.ops.compare import not_equal
 from weft.ops.create import arange, full
 from weft.ops.cumulative import cumsum
@@ -22,12 +22,6 @@ from weft.ops.sorting import masked_select
 from weft.ops.sparse import COOTensor
 
 __all__ = ["coalesce", "ctc_greedy_decoder", "sparse_segment_mean"]
-
-
-def _a_tensor(name: str, what: str, value: Any) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise NoTensor(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
-    return value
 
 
 def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool = True) -> Any:
@@ -54,9 +48,9 @@ def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool =
         [1]
     """
     name = "ctc_greedy_decoder"
-    scores, lengths = _a_tensor(name, "inputs", inputs), _a_tensor(name, "sequence_length", sequence_length)
-    if not isinstance(merge_repeated, bool):
-        raise TypeError(f"{name}: merge_repeated must be a bool, not {type(merge_repeated).__name__}")
+    tensors(name, inputs=inputs, sequence_length=sequence_length)
+    scores, lengths = inputs, sequence_length
+    bools(name, merge_repeated=merge_repeated)
     if scores.dtype not in (dtypes.float32, dtypes.float64) or lengths.dtype is not dtypes.int32:
         raise TypeError(f"{name}: inputs must be of floats and the lengths of int32")
     if scores.ndim != 3 or lengths.shape != scores.shape[1:2]:
@@ -79,6 +73,7 @@ def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool =
     return indices, labels, stack((full((), batch, dtype=dtypes.int64), most)), total
 
 
+@shows("sparse_segment_mean(Tensor([1.0, 3.0, 7.0]), Tensor([0, 1, 2]), Tensor([0, 0, 1]))", "[2. 7.]")
 def sparse_segment_mean(x: Any, indices: Any, segment_ids: Any) -> Any:
     """The means of segments of rows that are chosen by their positions.
 
@@ -93,22 +88,18 @@ def sparse_segment_mean(x: Any, indices: Any, segment_ids: Any) -> Any:
     Raises:
         TypeError: an argument is no tensor.
         ValueError: there is not one segment for each position.
-
-    Example:
-        >>> print(sparse_segment_mean(Tensor([1.0, 3.0, 7.0]), Tensor([0, 1, 2]), Tensor([0, 0, 1])))
-        [2. 7.]
     """
     name = "sparse_segment_mean"
-    rows, at = _a_tensor(name, "x", x), _a_tensor(name, "indices", indices)
-    segments = _a_tensor(name, "segment_ids", segment_ids)
-    if at.ndim != 1 or segments.shape != at.shape:
-        raise ValueError(f"{name}: {segments.shape} segments do not fit positions of shape {at.shape}")
-    count = int(segments.max().item()) + 1 if at.shape[0] else 0
-    total = unsorted_segment_sum(gather(rows, at, 0), segments, count)
-    size = unsorted_segment_sum(full(at.shape, 1, dtype=rows.dtype), segments, count)
-    return total / maximum(size, 1).reshape((-1, *(1,) * (rows.ndim - 1))).astype(rows.dtype)
+    tensors(name, x=x, indices=indices, segment_ids=segment_ids)
+    if indices.ndim != 1 or segment_ids.shape != indices.shape:
+        raise ValueError(f"{name}: {segment_ids.shape} segments do not fit positions of shape {indices.shape}")
+    count = int(segment_ids.max().item()) + 1 if indices.shape[0] else 0
+    total = unsorted_segment_sum(gather(x, indices, 0), segment_ids, count)
+    size = unsorted_segment_sum(full(indices.shape, 1, dtype=x.dtype), segment_ids, count)
+    return total / maximum(size, 1).reshape((-1, *(1,) * (x.ndim - 1))).astype(x.dtype)
 
 
+@shows("coalesce(Tensor([[0, 0], [1, 1]]), Tensor([1.0, 5.0]), Tensor([3, 3]))[1]", "[6.]")
 def coalesce(x_indices: Any, x_values: Any, x_shape: Any) -> Any:
     """The elements of a sparse matrix, those at one place added, in order of their places.
 
@@ -123,12 +114,7 @@ def coalesce(x_indices: Any, x_values: Any, x_shape: Any) -> Any:
     Raises:
         TypeError: an argument is no tensor.
         ValueError: the shapes do not fit.
-
-    Example:
-        >>> print(coalesce(Tensor([[0, 0], [1, 1]]), Tensor([1.0, 5.0]), Tensor([3, 3]))[1])
-        [6.]
     """
-    places, values = _a_tensor("coalesce", "x_indices", x_indices), _a_tensor("coalesce", "x_values", x_values)
-    shape = tuple(_a_tensor("coalesce", "x_shape", x_shape).tolist())
-    found = COOTensor(places.swapaxes(0, 1), values, shape).coalesce()
-    return found.indices.swapaxes(0, 1).astype(places.dtype), found.values, x_shape
+    tensors("coalesce", x_indices=x_indices, x_values=x_values, x_shape=x_shape)
+    found = COOTensor(x_indices.swapaxes(0, 1), x_values, tuple(x_shape.tolist())).coalesce()
+    return found.indices.swapaxes(0, 1).astype(x_indices.dtype), found.values, x_shape

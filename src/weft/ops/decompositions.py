@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools
 from weft.ops.create import eye
 from weft.ops.elementwise import log
 from weft.ops.factors import geqrf, orgqr, ormqr, rows_of_pivots
@@ -20,21 +21,22 @@ from weft.ops.shape import reshape, swapaxes, tril, triu
 _TALL: Final = np.array([[2.0, 0.5], [-1.0, 1.5], [0.25, 1.0]], np.float32)
 
 
-def _eig_operator(x: Tensor, *, compute_v: bool) -> Any:
+@as_operator
+def Eig(x: Tensor, *, compute_v: bool = False) -> Any:
     """The eigenvalues of matrices, and their eigenvectors, or an empty tensor.
 
     Args:
         compute_v: whether the vectors are computed.
     """
-    if not isinstance(compute_v, bool):
-        raise TypeError(f"Eig: compute_v must be a bool, not {type(compute_v).__name__}")
+    bools("Eig", compute_v=compute_v)
     if compute_v:
         return eig(x)
     values = eigvals(x)
     return values, Tensor(np.zeros(0, values.dtype.np_dtype))
 
 
-def _qr_operator(x: Tensor, *, full_matrices: bool) -> Any:
+@as_operator
+def Qr(x: Tensor, *, full_matrices: bool = False) -> Any:
     """An orthogonal matrix and an upper triangular one whose product is a matrix.
 
     Args:
@@ -48,7 +50,8 @@ def _adjoint(x: Tensor) -> Tensor:
     return found.conj() if found.is_complex() else found
 
 
-def _lstsq(x: Tensor, a: Tensor, *, fast: bool, l2_regularizer: float) -> Tensor:
+@as_operator
+def Lstsq(x: Tensor, a: Tensor, *, fast: bool = True, l2_regularizer: float = 0.0) -> Tensor:
     """What a matrix maps nearest to the columns of another one.
 
     Args:
@@ -62,7 +65,8 @@ def _lstsq(x: Tensor, a: Tensor, *, fast: bool, l2_regularizer: float) -> Tensor
     return matmul(pinv(x), a if a.ndim == 2 else reshape(a, (-1, 1)))
 
 
-def _matrix_solve_ls(matrix: Tensor, rhs: Tensor, l2_regularizer: Any, *, fast: bool) -> Tensor:
+@as_operator
+def MatrixSolveLs(matrix: Tensor, rhs: Tensor, l2_regularizer: Any, *, fast: bool = True) -> Tensor:
     """What matrices map nearest to the columns of others, where large solutions cost something.
 
     Args:
@@ -82,16 +86,15 @@ def _matrix_solve_ls(matrix: Tensor, rhs: Tensor, l2_regularizer: Any, *, fast: 
     return matmul(other, solve(matmul(matrix, other) + ridge * l2_regularizer, rhs))
 
 
-def _matrix_triangular_solve(matrix: Tensor, rhs: Tensor, *, lower: bool, adjoint: bool) -> Tensor:
+@as_operator
+def MatrixTriangularSolve(matrix: Tensor, rhs: Tensor, *, lower: bool = True, adjoint: bool = False) -> Tensor:
     """What triangular matrices map to others.
 
     Args:
         lower: whether the lower triangle counts.
         adjoint: whether the matrices are transposed before.
     """
-    for what, flag in (("lower", lower), ("adjoint", adjoint)):
-        if not isinstance(flag, bool):
-            raise TypeError(f"MatrixTriangularSolve: {what} must be a bool, not {type(flag).__name__}")
+    bools("MatrixTriangularSolve", lower=lower, adjoint=adjoint)
     if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or matrix.shape[:-1] != rhs.shape[:-1]:
         raise ValueError(f"MatrixTriangularSolve: shapes {matrix.shape} and {rhs.shape} do not fit")
     if adjoint and matrix.is_complex():
@@ -99,12 +102,14 @@ def _matrix_triangular_solve(matrix: Tensor, rhs: Tensor, *, lower: bool, adjoin
     return triangular_solve(matrix, rhs, lower, adjoint)
 
 
-def _lu_solve_operator(x: Tensor, lu_data: Tensor, lu_pivots: Tensor) -> Tensor:
+@as_operator
+def LuSolve(x: Tensor, lu_data: Tensor, lu_pivots: Tensor) -> Tensor:
     """What a matrix maps to the columns of another one, given its LU factors."""
     return lu_solve(x, lu_data, lu_pivots)
 
 
-def _lu_unpack(LU_data: Tensor, LU_pivots: Tensor, *, unpack_data: bool, unpack_pivots: bool) -> Any:
+@as_operator
+def LuUnpack(LU_data: Tensor, LU_pivots: Tensor, *, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """The permutation, the lower and the upper triangular matrix of LU factors.
 
     Args:
@@ -130,17 +135,20 @@ def _lu_unpack(LU_data: Tensor, LU_pivots: Tensor, *, unpack_data: bool, unpack_
     return permutation, lower, upper
 
 
-def _geqrf(input: Tensor) -> Any:
+@as_operator
+def Geqrf(input: Tensor) -> Any:
     """The QR factors of matrices as an upper triangle with reflections below, and the scales of the reflections."""
     return geqrf(input)
 
 
-def _orgqr(x: Tensor, tau: Tensor) -> Tensor:
+@as_operator
+def Orgqr(x: Tensor, tau: Tensor) -> Tensor:
     """The product of reflections."""
     return orgqr(x, tau)
 
 
-def _ormqr(x: Tensor, tau: Tensor, other: Tensor, *, left: bool, transpose: bool) -> Tensor:
+@as_operator
+def Ormqr(x: Tensor, tau: Tensor, other: Tensor, *, left: bool = True, transpose: bool = False) -> Tensor:
     """The product of the square orthogonal matrix of reflections and another matrix.
 
     Args:
@@ -150,7 +158,8 @@ def _ormqr(x: Tensor, tau: Tensor, other: Tensor, *, left: bool, transpose: bool
     return ormqr(x, tau, other, left, transpose)
 
 
-def _matrix_logarithm(x: Tensor) -> Tensor:
+@as_operator
+def MatrixLogarithm(x: Tensor) -> Tensor:
     """The logarithms of complex matrices that have as many eigenvectors as rows."""
     if not x.is_complex():
         raise TypeError(f"MatrixLogarithm takes complex numbers, not {x.dtype}")
@@ -161,7 +170,8 @@ def _matrix_logarithm(x: Tensor) -> Tensor:
     return matmul(scaled, inverse(vectors))
 
 
-def _tridiagonal_matmul(superdiag: Tensor, maindiag: Tensor, subdiag: Tensor, rhs: Tensor) -> Tensor:
+@as_operator
+def TridiagonalMatMul(superdiag: Tensor, maindiag: Tensor, subdiag: Tensor, rhs: Tensor) -> Tensor:
     """The product of matrices of three diagonals and others; the last of the first diagonal counts for nothing, and
     the first of the last one."""
     size = rhs.shape[-2] if rhs.ndim > 1 else 0
@@ -174,17 +184,3 @@ def _tridiagonal_matmul(superdiag: Tensor, maindiag: Tensor, subdiag: Tensor, rh
     following = pad(getitem(rhs, (..., slice(1, None), slice(None))), (0, 0, 0, 1))
     former = pad(getitem(rhs, (..., slice(0, -1), slice(None))), (0, 0, 1, 0))
     return main * rhs + above * following + below * former
-
-
-Eig = operator_class("Eig", _eig_operator, "compute_v=False")
-Qr = operator_class("Qr", _qr_operator, "full_matrices=False")
-Lstsq = operator_class("Lstsq", _lstsq, "fast=True, l2_regularizer=0.0")
-MatrixSolveLs = operator_class("MatrixSolveLs", _matrix_solve_ls, "fast=True")
-MatrixTriangularSolve = operator_class("MatrixTriangularSolve", _matrix_triangular_solve, "lower=True, adjoint=False")
-LuSolve = operator_class("LuSolve", _lu_solve_operator)
-LuUnpack = operator_class("LuUnpack", _lu_unpack, "unpack_data=True, unpack_pivots=True")
-Geqrf = operator_class("Geqrf", _geqrf)
-Orgqr = operator_class("Orgqr", _orgqr)
-Ormqr = operator_class("Ormqr", _ormqr, "left=True, transpose=False")
-MatrixLogarithm = operator_class("MatrixLogarithm", _matrix_logarithm)
-TridiagonalMatMul = operator_class("TridiagonalMatMul", _tridiagonal_matmul)

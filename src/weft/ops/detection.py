@@ -14,8 +14,10 @@ import numpy as np
 
 from weft.core.bounds import check_bounds
 from weft.core.declare import op, operator_class
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import one_of
 from weft.ops._samples import one
 from weft.ops.random import _key_of, _with_operands
 
@@ -53,6 +55,7 @@ def _overlaps(first: Any, second: Any, extra: float) -> tuple[Any, Any, Any]:
 
 
 @op("IOU", init="mode='iou'", samples=lambda: [Sample((_ANCHORS, _BOXES), {"mode": m}, False) for m in ("iou", "iof")])
+@shows("iou(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.0, 0.0, 1.0, 3.0]]))", "[[0.5]]")
 def iou(anchor_boxes: Any, gt_boxes: Any, *, mode: str = "iou") -> Any:
     """How much each two boxes overlap.
 
@@ -66,10 +69,6 @@ def iou(anchor_boxes: Any, gt_boxes: Any, *, mode: str = "iou") -> Any:
 
     Raises:
         KeyError: there is no such mode.
-
-    Example:
-        >>> print(iou(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.0, 0.0, 1.0, 3.0]])))
-        [[0.5]]
     """
     _check_boxes("iou", 4, anchor_boxes=anchor_boxes, gt_boxes=gt_boxes)
     if mode not in ("iou", "iof"):
@@ -79,6 +78,7 @@ def iou(anchor_boxes: Any, gt_boxes: Any, *, mode: str = "iou") -> Any:
 
 
 @op("BoundingBoxEncode", init=_CODING_INIT, samples=one(_ANCHORS, _BOXES, **_CODING))
+@shows("bounding_box_encode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[1.0, 0.0, 2.0, 1.0]]))", "[[0.5 0.  0.  0. ]]")
 def bounding_box_encode(
     anchor_box: Any,
     groundtruth_box: Any,
@@ -96,10 +96,6 @@ def bounding_box_encode(
 
     Returns:
         Tensor: (N, 4).
-
-    Example:
-        >>> print(bounding_box_encode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[1.0, 0.0, 2.0, 1.0]])))
-        [[0.5 0.  0.  0. ]]
     """
     _check_boxes("bounding_box_encode", 4, anchor_box=anchor_box, groundtruth_box=groundtruth_box)
     x, y, width, height = _pixels(anchor_box)
@@ -113,6 +109,7 @@ def bounding_box_encode(
     init=f"max_shape, {_CODING_INIT}, wh_ratio_clip=0.016",
     samples=one(_ANCHORS, _DELTAS, max_shape=(30, 40), wh_ratio_clip=0.016, **_CODING),
 )
+@shows("bounding_box_decode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.5, 0.0, 0.0, 0.0]]), (9, 9))", "[[1. 0. 2. 1.]]")
 def bounding_box_decode(
     anchor_box: Any,
     deltas: Any,
@@ -134,10 +131,6 @@ def bounding_box_decode(
 
     Returns:
         Tensor: (N, 4).
-
-    Example:
-        >>> print(bounding_box_decode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.5, 0.0, 0.0, 0.0]]), (9, 9)))
-        [[1. 0. 2. 1.]]
     """
     _check_boxes("bounding_box_decode", 4, anchor_box=anchor_box, deltas=deltas)
     if len(max_shape) != 2:
@@ -160,6 +153,7 @@ def bounding_box_decode(
     no_gradient="bool result",
     samples=one(_ANCHORS, np.array([16, 20, 1], np.float32), differentiable=False),
 )
+@shows("check_valid(Tensor([[0.0, 0.0, 4.0, 4.0]]), Tensor([5.0, 5.0, 1.0]))", "[ True]")
 def check_valid(bboxes: Any, img_metas: Any) -> Any:
     """Whether boxes are in an image.
 
@@ -169,10 +163,6 @@ def check_valid(bboxes: Any, img_metas: Any) -> Any:
 
     Returns:
         Tensor: (N,), bools.
-
-    Example:
-        >>> print(check_valid(Tensor([[0.0, 0.0, 4.0, 4.0]]), Tensor([5.0, 5.0, 1.0])))
-        [ True]
     """
     _check_boxes("check_valid", 4, bboxes=bboxes)
     if img_metas.shape != (3,):
@@ -192,6 +182,7 @@ _SCORED = np.array([[0, 0, 10, 10, 0.6], [1, 1, 11, 11, 0.7], [20, 20, 30, 30, 0
     no_gradient="a choice of boxes",
     samples=one(_SCORED, iou_threshold=0.5, differentiable=False),
 )
+@shows("nms_with_mask(Tensor([[0.0, 0.0, 2.0, 2.0, 0.5], [0.0, 0.0, 2.0, 2.0, 0.75]]))[2]", "[ True False]")
 def nms_with_mask(bboxes: Any, *, iou_threshold: float = 0.5) -> Any:
     """Suppress boxes that overlap with one of a higher score.
 
@@ -201,10 +192,6 @@ def nms_with_mask(bboxes: Any, *, iou_threshold: float = 0.5) -> Any:
 
     Returns:
         tuple: the boxes by falling score, their numbers in this order, and whether each stays.
-
-    Example:
-        >>> print(nms_with_mask(Tensor([[0.0, 0.0, 2.0, 2.0, 0.5], [0.0, 0.0, 2.0, 2.0, 0.75]]))[2])
-        [ True False]
     """
     _check_boxes("nms_with_mask", 5, bboxes=bboxes)
     ordered = bboxes[jnp.argsort(bboxes[:, 4])[::-1]]
@@ -332,8 +319,7 @@ def roi_align(
     for what, value in (("pooled_height", pooled_height), ("pooled_width", pooled_width), ("sample_num", sample_num)):
         if value < 1:
             raise ValueError(f"roi_align: {what} must be positive, not {value}")
-    if roi_end_mode not in (0, 1):
-        raise ValueError(f"roi_align: roi_end_mode must be 0 or 1, not {roi_end_mode}")
+    one_of("roi_align", (0, 1), roi_end_mode=roi_end_mode)
     rois = jax.lax.stop_gradient(rois)
     image = rois[:, 0].astype(jnp.int32)
     start = rois[:, 1:3] * spatial_scale

@@ -9,9 +9,10 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import op
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import float_tensors, floats, ints, tensors
 from weft.ops._kinks import vector_norm
 from weft.ops._rules import one_axis, operands
 from weft.ops._samples import A, B
@@ -22,14 +23,6 @@ from weft.ops.reduce import reduce_sum
 __all__ = ["bidense", "combinations", "cosine_similarity", "dist", "pdist"]
 
 
-def _floats(name: str, what: str, value: Any) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise NoTensor(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
-    if not value.dtype.is_floating:
-        raise TypeError(f"{name}: {what} must be a tensor of floats, not of {value.dtype}")
-    return value
-
-
 @op("DistanceOfOrder", classes=(), samples=lambda: [Sample((A, B), {"p": p}) for p in (1.0, 2.0, 3.0)])
 def _distance(a: Any, b: Any, *, p: float) -> Any:
     """The norm of a difference."""
@@ -38,6 +31,7 @@ def _distance(a: Any, b: Any, *, p: float) -> Any:
     return vector_norm(gap, p, tuple(range(gap.ndim)))
 
 
+@shows("dist(Tensor([1.0, 1.0]), Tensor([4.0, 5.0]))", "5.0")
 def dist(input: Any, other: Any, p: int = 2) -> Any:
     """The norm of the difference of two tensors.
 
@@ -52,17 +46,12 @@ def dist(input: Any, other: Any, p: int = 2) -> Any:
     Raises:
         TypeError: an argument is no tensor of floats, or `p` no int.
         ValueError: `p` is negative.
-
-    Example:
-        >>> print(dist(Tensor([1.0, 1.0]), Tensor([4.0, 5.0])))
-        5.0
     """
-    a, b = _floats("dist", "input", input), _floats("dist", "other", other)
-    if isinstance(p, bool) or not isinstance(p, int):
-        raise TypeError(f"dist: p must be an int, not {type(p).__name__}")
+    float_tensors("dist", input=input, other=other)
+    ints("dist", p=p)
     if p < 0:
         raise ValueError(f"dist: p must not be negative, not {p}")
-    return _distance(a, b, float(p))
+    return _distance(input, other, float(p))
 
 
 @op("PairwiseDistances", classes=(), samples=lambda: [Sample((A.T.copy(),), {"p": p}) for p in (1.0, 2.0, 3.0)])
@@ -72,6 +61,7 @@ def _pdist(x: Any, *, p: float) -> Any:
     return vector_norm(x[first] - x[second], p, (-1,))
 
 
+@shows("pdist(Tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))", "[5.        1.        4.2426405]")
 def pdist(input: Any, p: float = 2.0) -> Any:
     """The distances of all pairs of rows.
 
@@ -85,21 +75,17 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     Raises:
         TypeError: `input` is no tensor of floats, or `p` no float.
         ValueError: `p` is negative, or `input` is no matrix.
-
-    Example:
-        >>> print(pdist(Tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])))
-        [5.        1.        4.2426405]
     """
-    x = _floats("pdist", "the input", input)
-    if not isinstance(p, float):
-        raise TypeError(f"pdist: p must be a float, not {type(p).__name__}")
+    float_tensors("pdist", input=input)
+    floats("pdist", p=p)
     if not p >= 0:
         raise ValueError(f"pdist: p must not be negative, not {p}")
-    if x.ndim != 2:
-        raise ValueError(f"pdist: the input must be a matrix, not of shape {x.shape}")
-    return _pdist(x, p)
+    if input.ndim != 2:
+        raise ValueError(f"pdist: the input must be a matrix, not of shape {input.shape}")
+    return _pdist(input, p)
 
 
+@shows("cosine_similarity(Tensor([[3.0, 4.0]]), Tensor([[4.0, 3.0]]))", "[0.96]")
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-08) -> Any:
     """The cosine of the angle of vectors along an axis.
 
@@ -115,15 +101,12 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-08) -> Any
     Raises:
         TypeError: an argument is no tensor of floats.
         ValueError: there is no such axis.
-
-    Example:
-        >>> print(cosine_similarity(Tensor([[3.0, 4.0]]), Tensor([[4.0, 3.0]])))
-        [0.96]
     """
-    a, b = _floats("cosine_similarity", "x1", x1), _floats("cosine_similarity", "x2", x2)
-    axis = one_axis("cosine_similarity", dim, max(a.ndim, b.ndim))
-    lengths = _length(a, axis - max(a.ndim, b.ndim)) * _length(b, axis - max(a.ndim, b.ndim))
-    return reduce_sum(a * b, axis) / maximum(lengths, eps)
+    float_tensors("cosine_similarity", x1=x1, x2=x2)
+    rank = max(x1.ndim, x2.ndim)
+    axis = one_axis("cosine_similarity", dim, rank)
+    lengths = _length(x1, axis - rank) * _length(x2, axis - rank)
+    return reduce_sum(x1 * x2, axis) / maximum(lengths, eps)
 
 
 @op("LengthOfVectors", classes=(), samples=lambda: [Sample((A,), {"axis": -1}), Sample((A,), {"axis": -2})])
@@ -132,6 +115,7 @@ def _length(x: Any, *, axis: int) -> Any:
     return vector_norm(x, 2, (axis,))
 
 
+@shows("combinations(Tensor([1, 2, 3]))", "[[1 2]\n [1 3]\n [2 3]]")
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """All ways to choose elements, as rows; see `itertools.combinations`.
 
@@ -146,15 +130,8 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     Raises:
         TypeError: `input` is no tensor.
         ValueError: it does not have one dimension, or nothing is chosen.
-
-    Example:
-        >>> print(combinations(Tensor([1, 2, 3])))
-        [[1 2]
-         [1 3]
-         [2 3]]
     """
-    if not isinstance(input, Tensor):
-        raise NoTensor(f"combinations: the input must be a Tensor, not {type(input).__name__}")
+    tensors("combinations", input=input)
     if input.ndim != 1:
         raise ValueError(f"combinations: the input must have one dimension, not shape {input.shape}")
     if r < 1:
@@ -164,6 +141,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     return input[Tensor(rows)]
 
 
+@shows("bidense(Tensor([[1.0, 2.0]]), Tensor([[3.0]]), Tensor([[[1.0], [1.0]]]))", "[[9.]]")
 def bidense(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """A bilinear layer: ``input1 @ weight[i] @ input2 + bias[i]`` of each pair of vectors.
 
@@ -179,14 +157,8 @@ def bidense(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     Raises:
         TypeError: an argument is no tensor.
         ValueError: the dimensions before the last differ.
-
-    Example:
-        >>> print(bidense(Tensor([[1.0, 2.0]]), Tensor([[3.0]]), Tensor([[[1.0], [1.0]]])))
-        [[9.]]
     """
-    for name, value in (("input1", input1), ("input2", input2), ("weight", weight), ("bias", bias)):
-        if not isinstance(value, Tensor) and not (value is None and name == "bias"):
-            raise NoTensor(f"bidense: {name} must be a Tensor, not {type(value).__name__}")
+    tensors("bidense", input1=input1, input2=input2, weight=weight, **({} if bias is None else {"bias": bias}))
     if input1.shape[:-1] != input2.shape[:-1]:
         raise ValueError(f"bidense: inputs of shapes {input1.shape} and {input2.shape} are no pairs of vectors")
     by_output = matmul(input1.expand_dims(-2).expand_dims(-2), weight)  # (..., outputs, 1, m)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator, operator_class
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools, ints, lists, positive_ints, reals
 from weft.ops._rules import numbers
 from weft.ops.create import full, ones
 from weft.ops.dropout import dropout2d, dropout3d
@@ -41,7 +42,8 @@ def _seed(seed: Any, seed2: Any) -> int | None:
     return seed * 0x10001 + seed2 or None
 
 
-def _random_gamma(shape: Any, alpha: Tensor, *, seed: int, seed2: int) -> Tensor:
+@as_operator
+def RandomGamma(shape: Any, alpha: Tensor, *, seed: int = 0, seed2: int = 0) -> Tensor:
     """Numbers of gamma distributions with rate 1.
 
     Args:
@@ -51,7 +53,8 @@ def _random_gamma(shape: Any, alpha: Tensor, *, seed: int, seed2: int) -> Tensor
     return random_gamma(shape, alpha, _seed(seed, seed2))
 
 
-def _random_poisson(shape: Any, rate: Tensor, *, seed: int, seed2: int, dtype: Any) -> Tensor:
+@as_operator
+def RandomPoisson(shape: Any, rate: Tensor, *, seed: int = 0, seed2: int = 0, dtype: Any = dtypes.int64) -> Tensor:
     """Numbers of Poisson distributions.
 
     Args:
@@ -62,7 +65,8 @@ def _random_poisson(shape: Any, rate: Tensor, *, seed: int, seed2: int, dtype: A
     return random_poisson(shape, rate, _seed(seed, seed2), dtype)
 
 
-def _randperm(n: Any, *, max_length: int, pad: int, dtype: Any) -> Tensor:
+@as_operator
+def Randperm(n: Any, *, max_length: int = 1, pad: int = -1, dtype: Any = dtypes.int32) -> Tensor:
     """The numbers below `n` in random order, and a number in the places behind.
 
     Args:
@@ -70,9 +74,7 @@ def _randperm(n: Any, *, max_length: int, pad: int, dtype: Any) -> Tensor:
         pad: the number.
         dtype: element type.
     """
-    for what, value in (("max_length", max_length), ("pad", pad)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"Randperm: {what} must be an int, not {type(value).__name__}")
+    ints("Randperm", max_length=max_length, pad=pad)
     (count,) = numbers(n)
     if max_length < 1 or not 0 <= count <= max_length:
         raise ValueError(f"Randperm: {count} numbers have no room in {max_length} places")
@@ -80,7 +82,8 @@ def _randperm(n: Any, *, max_length: int, pad: int, dtype: Any) -> Tensor:
     return found if count == max_length else concat((found, full((max_length - count,), pad, dtype=dtype)), 0)
 
 
-def _randperm_v2(n: Any, *, seed: int, offset: int, dtype: Any) -> Tensor:
+@as_operator
+def RandpermV2(n: Any, *, seed: int = 0, offset: int = 0, dtype: Any = dtypes.int64) -> Tensor:
     """The numbers below `n` in random order.
 
     Args:
@@ -91,7 +94,10 @@ def _randperm_v2(n: Any, *, seed: int, offset: int, dtype: Any) -> Tensor:
     return randperm(n, seed, offset, dtype)
 
 
-def _multinomial(x: Tensor, seed: Any, offset: Any, *, numsamples: int, replacement: bool) -> Tensor:
+@as_operator
+def MultinomialWithReplacement(
+    x: Tensor, seed: Any, offset: Any, *, numsamples: int, replacement: bool = False
+) -> Tensor:
     """Categories drawn with the weights of the last dimension.
 
     Args:
@@ -101,14 +107,14 @@ def _multinomial(x: Tensor, seed: Any, offset: Any, *, numsamples: int, replacem
     name = "MultinomialWithReplacement"
     if x.ndim not in (1, 2):
         raise ValueError(f"{name} takes 1 or 2 dimensions, not shape {x.shape}")
-    if isinstance(numsamples, bool) or not isinstance(numsamples, int):
-        raise TypeError(f"{name}: numsamples must be an int, not {type(numsamples).__name__}")
+    ints(name, numsamples=numsamples)
     del replacement
     (first,), (second,) = numbers(seed), numbers(offset)
     return multinomial_with_replacement(x, first, second, numsamples)
 
 
-def _nondeterministic(shape: Any, *, dtype: Any) -> Tensor:
+@as_operator
+def NonDeterministicInts(shape: Any, *, dtype: Any = dtypes.int64) -> Tensor:
     """Integers that no seed determines, of all that there are.
 
     Args:
@@ -120,8 +126,9 @@ def _nondeterministic(shape: Any, *, dtype: Any) -> Tensor:
     return randint(wide.min, wide.max, numbers(shape)).astype(dtype)
 
 
-def _truncated_normal(
-    shape: Any, mean: Tensor, stdevs: Tensor, min: Tensor, max: Tensor, *, seed: int, seed2: int
+@as_operator
+def ParameterizedTruncatedNormal(
+    shape: Any, mean: Tensor, stdevs: Tensor, min: Tensor, max: Tensor, *, seed: int = 0, seed2: int = 0
 ) -> Tensor:
     """Numbers of normal distributions between bounds; the first dimension is that of the distributions.
 
@@ -141,7 +148,8 @@ def _truncated_normal(
     return found.maximum(low).minimum(high).astype(mean.dtype)
 
 
-def _log_normal(input: Tensor, *, mean: float, std: float) -> Tensor:
+@as_operator
+def LogNormalReverse(input: Tensor, *, mean: float = 1.0, std: float = 2.0) -> Tensor:
     """Numbers of a log-normal distribution in the shape of a tensor.
 
     Args:
@@ -151,7 +159,8 @@ def _log_normal(input: Tensor, *, mean: float, std: float) -> Tensor:
     return exp(randn(input.shape) * std + mean).astype(input.dtype)
 
 
-def _cauchy(*, size: Any, median: float, sigma: float) -> Tensor:
+@as_operator
+def Cauchy(*, size: Any, median: float = 0.0, sigma: float = 1.0) -> Tensor:
     """Numbers of a Cauchy distribution.
 
     Args:
@@ -159,23 +168,10 @@ def _cauchy(*, size: Any, median: float, sigma: float) -> Tensor:
         median: the middle.
         sigma: the scale.
     """
-    if not isinstance(size, (list, tuple)):
-        raise TypeError(f"Cauchy: size must be a list, not {type(size).__name__}")
+    lists("Cauchy", size=size)
     if not size or min(size) < 1 or sigma <= 0:
         raise ValueError(f"Cauchy: a size of {size} and a scale of {sigma} do not exist")
     return median + sigma * tan(math.pi * (rand(tuple(size)) - 0.5))
-
-
-_SEEDS: Final = "seed=0, seed2=0"
-RandomGamma = operator_class("RandomGamma", _random_gamma, _SEEDS)
-RandomPoisson = operator_class("RandomPoisson", _random_poisson, f"{_SEEDS}, dtype=dtypes.int64")
-Randperm = operator_class("Randperm", _randperm, "max_length=1, pad=-1, dtype=dtypes.int32")
-RandpermV2 = operator_class("RandpermV2", _randperm_v2, "seed=0, offset=0, dtype=dtypes.int64")
-MultinomialWithReplacement = operator_class("MultinomialWithReplacement", _multinomial, "numsamples, replacement=False")
-NonDeterministicInts = operator_class("NonDeterministicInts", _nondeterministic, "dtype=dtypes.int64")
-ParameterizedTruncatedNormal = operator_class("ParameterizedTruncatedNormal", _truncated_normal, _SEEDS)
-LogNormalReverse = operator_class("LogNormalReverse", _log_normal, "mean=1.0, std=2.0")
-Cauchy = operator_class("Cauchy", _cauchy, "size, median=0.0, sigma=1.0")
 
 
 # -- sampled classes ---------------------------------------------------------------------------------------------------
@@ -212,13 +208,8 @@ def _expected(kind: str, classes: int, drawn: int, unique: bool) -> Any:
 def _candidates(
     name: str, kind: str, true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int
 ) -> Any:
-    for what, value in (("num_true", num_true), ("num_sampled", num_sampled), ("range_max", range_max)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
-        if value < 1:
-            raise ValueError(f"{name}: {what} must be positive, not {value}")
-    if not isinstance(unique, bool):
-        raise TypeError(f"{name}: unique must be a bool, not {type(unique).__name__}")
+    positive_ints(name, num_true=num_true, num_sampled=num_sampled, range_max=range_max)
+    bools(name, unique=unique)
     if unique and num_sampled > range_max:
         raise ValueError(f"{name}: there are not {num_sampled} of {range_max} classes")
     if true_classes.ndim < 1 or true_classes.shape[-1] != num_true:
@@ -232,9 +223,10 @@ def _candidates(
     return sampled, gather(expected, true_classes, 0), gather(expected, sampled, 0)
 
 
-def _uniform_candidates(
-    true_classes: Tensor, *, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int,
-    remove_accidental_hits: bool,
+@as_operator
+def UniformCandidateSampler(
+    true_classes: Tensor, *, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int = 0,
+    remove_accidental_hits: bool = False,
 ) -> Any:  # fmt: skip
     """Classes drawn at random, and how often those of the examples and the drawn ones are expected.
 
@@ -251,8 +243,15 @@ def _uniform_candidates(
     return _candidates("UniformCandidateSampler", "uniform", *given)
 
 
-def _log_uniform_candidates(
-    true_classes: Tensor, *, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int
+@as_operator
+def LogUniformCandidateSampler(
+    true_classes: Tensor,
+    *,
+    num_true: int = 1,
+    num_sampled: int = 5,
+    unique: bool = True,
+    range_max: int = 5,
+    seed: int = 0,
 ) -> Any:
     """Classes drawn at random, the first ones more often, and how often those of the examples and the drawn ones are
     expected.
@@ -268,15 +267,15 @@ def _log_uniform_candidates(
     return _candidates("LogUniformCandidateSampler", "log uniform", *given)
 
 
-def _accidental_hits(true_classes: Tensor, sampled_candidates: Tensor, *, num_true: int) -> Any:
+@as_operator
+def ComputeAccidentalHits(true_classes: Tensor, sampled_candidates: Tensor, *, num_true: int = 1) -> Any:
     """The examples and the drawn classes that are among those of the example, and the lowest number for each.
 
     Args:
         num_true: classes of each example.
     """
     name = "ComputeAccidentalHits"
-    if isinstance(num_true, bool) or not isinstance(num_true, int):
-        raise TypeError(f"{name}: num_true must be an int, not {type(num_true).__name__}")
+    ints(name, num_true=num_true)
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true or sampled_candidates.ndim != 1:
         raise ValueError(f"{name}: shapes {true_classes.shape} and {sampled_candidates.shape} do not fit")
     for each in (true_classes, sampled_candidates):
@@ -289,26 +288,12 @@ def _accidental_hits(true_classes: Tensor, sampled_candidates: Tensor, *, num_tr
     return Tensor(rows.astype(np.int32)), Tensor(places.astype(np.int64)), Tensor(weights)
 
 
-UniformCandidateSampler = operator_class(
-    "UniformCandidateSampler",
-    _uniform_candidates,
-    "num_true, num_sampled, unique, range_max, seed=0, remove_accidental_hits=False",
-)
-LogUniformCandidateSampler = operator_class(
-    "LogUniformCandidateSampler",
-    _log_uniform_candidates,
-    "num_true=1, num_sampled=5, unique=True, range_max=5, seed=0",
-)
-ComputeAccidentalHits = operator_class("ComputeAccidentalHits", _accidental_hits, "num_true=1")
-
-
 # -- dropout -----------------------------------------------------------------------------------------------------------
 
 
 def _channel_dropout(name: str, rank: int, drop: Any) -> Any:
     def compute(x: Tensor, *, keep_prob: float) -> Any:
-        if isinstance(keep_prob, bool) or not isinstance(keep_prob, (int, float)):
-            raise TypeError(f"{name}: keep_prob must be a float, not {type(keep_prob).__name__}")
+        reals(name, keep_prob=keep_prob)
         if not 0 <= keep_prob <= 1 or x.ndim != rank + 2:
             raise ValueError(f"{name}: keep_prob is {keep_prob}, and the shape {x.shape}")
         kept = drop(ones((*x.shape[:2], *[1] * rank), dtypes.float32), 1 - float(keep_prob))

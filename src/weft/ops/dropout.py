@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import freeze, operator_class
-from weft.core.describing import told
+from weft.core.declare import as_operator, freeze, operator_class
+from weft.core.describing import shows, told
 from weft.core.dispatch import apply
 from weft.core.primitive import RANDOM, Primitive, Sample
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import tensors
 from weft.ops._rules import tensor
 from weft.ops.random import _key_of, draw_key, rand
 from weft.ops.select import where
@@ -53,13 +53,13 @@ DROPOUT = Primitive(
 def _drop(name: str, x: Tensor, p: float, training: bool, mask_rank: int) -> Tensor:
     if isinstance(p, bool) or not isinstance(p, (int, float)) or not 0 <= p <= 1:
         raise ValueError(f"{name}: p, the probability of zero, must be a number in [0, 1], not {p!r}")
-    if not isinstance(x, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(x).__name__}")
+    tensors(name, x=x)
     if not training or p == 0:
         return x
     return apply(DROPOUT, (x, draw_key()), (float(p), mask_rank))[0]
 
 
+@shows("dropout(Tensor([1.0, 2.0]), training=False)", "[1. 2.]")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
     """Zero elements at random and scale the rest by ``1 / (1 - p)``.
 
@@ -68,10 +68,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | No
         p: probability of zero.
         training: otherwise the input is returned.
         seed: draw from this seed instead of the random stream.
-
-    Example:
-        >>> print(dropout(Tensor([1.0, 2.0]), training=False))
-        [1. 2.]
     """
     if seed is not None and training and 0 < p <= 1:
         key = Tensor(np.array([0, int(seed) & 0xFFFFFFFF], np.uint32))
@@ -133,7 +129,8 @@ _BY_BITS = Primitive(
 )
 
 
-def _mask_operator(shape: Any, keep_prob: Any, *, Seed0: int, Seed1: int) -> Tensor:
+@as_operator
+def DropoutGenMask(shape: Any, keep_prob: Any, *, Seed0: int = 0, Seed1: int = 0) -> Tensor:
     """Bits that tell which elements stay: ``DropoutGenMask()(shape, keep_prob)``, for `DropoutDoMask`.
 
     Its length is the number of elements, rounded up to 128 bits.
@@ -153,11 +150,11 @@ def dropout_by_bits(input_x: Tensor, mask: Tensor, keep_prob: Any) -> Tensor:
     return apply(_BY_BITS, (input_x, mask, tensor(keep_prob)))
 
 
-operator_class("DropoutGenMask", _mask_operator, "Seed0=0, Seed1=0")
 operator_class("DropoutDoMask", dropout_by_bits)
 
 
-def _dropout_operator(x: Tensor, *, keep_prob: float, Seed0: int, Seed1: int) -> Any:
+@as_operator
+def Dropout(x: Tensor, *, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> Any:
     """Zero elements at random: ``Dropout(keep_prob)(x)`` returns the output and the mask."""
     if not 0 < keep_prob <= 1:
         raise ValueError(f"Dropout: keep_prob must be in (0, 1], not {keep_prob}")
@@ -166,9 +163,7 @@ def _dropout_operator(x: Tensor, *, keep_prob: float, Seed0: int, Seed1: int) ->
     return out, mask.astype(x.dtype)
 
 
-operator_class("Dropout", _dropout_operator, "keep_prob=0.5, Seed0=0, Seed1=0")
-
-
+@shows("rrelu(Tensor([-1.0, 2.0]), 0.5, 0.5)", "[-0.5  2. ]")
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tensor:
     """Negative elements times slopes by chance.
 
@@ -183,10 +178,6 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tens
     Raises:
         TypeError: a slope is no number.
         ValueError: a slope is not from 0 to 1, or `lower` is larger than `upper`.
-
-    Example:
-        >>> print(rrelu(Tensor([-1.0, 2.0]), 0.5, 0.5))
-        [-0.5  2. ]
     """
     for what, value in (("lower", lower), ("upper", upper)):
         if isinstance(value, bool) or not isinstance(value, (int, float)):

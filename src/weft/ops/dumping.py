@@ -9,8 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator
 from weft.core.tensor import Tensor
+from weft.ops._checks import one_of, strings, tensors
 from weft.ops.host import host_call
 
 __all__ = ["tensordump"]
@@ -50,20 +51,15 @@ def tensordump(file_name: str, tensor: Any, mode: str = "out") -> None:
         ...     print(np.load(*glob.glob(os.path.join(folder, "x_float32_*.npy"))))
         [1. 2.]
     """
-    if not isinstance(file_name, str):
-        raise TypeError(f"tensordump: file_name must be a string, not {type(file_name).__name__}")
+    strings("tensordump", file_name=file_name)
     if not file_name:
         raise ValueError("tensordump: file_name is empty")
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"tensordump: tensor must be a Tensor, not {type(tensor).__name__}")
-    if mode not in ("out", "in"):
-        raise ValueError(f"tensordump: mode must be 'out' or 'in', not {mode!r}")
+    tensors("tensordump", tensor=tensor)
+    one_of("tensordump", ("out", "in"), mode=mode)
     host_call(_write, file_name, mode, tensor)
 
 
-def _dump_operator(file: str, input_x: Any, *, input_output: str) -> None:
+@as_operator
+def TensorDump(file: str, input_x: Any, *, input_output: str = "out") -> None:
     """Write a tensor into a file, see `tensordump`."""
     tensordump(file, input_x, input_output)
-
-
-operator_class("TensorDump", _dump_operator, "input_output='out'")

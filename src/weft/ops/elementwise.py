@@ -11,6 +11,7 @@ from jax import lax
 
 from weft import dtypes
 from weft.core.declare import op, operator_class
+from weft.core.describing import shows
 from weft.ops._kinks import magnitude
 from weft.ops._rows import of_floats, of_one, row
 from weft.ops._rules import floating
@@ -38,13 +39,9 @@ sign: Any = _of_one(
 )  # fmt: skip
 
 
+@shows("sgn(Tensor([-3.0, 2.0]))", "[-1.  1.]")
 def sgn(input: Any) -> Any:
-    """Same as `sign`; for complex elements the direction ``z / abs(z)``.
-
-    Example:
-        >>> print(sgn(Tensor([-3.0, 2.0])))
-        [-1.  1.]
-    """
+    """Same as `sign`; for complex elements the direction ``z / abs(z)``."""
     return sign(input)
 
 
@@ -55,13 +52,9 @@ signbit = _of_floats(
 
 
 @op("CopySign", classes=(), method="copysign", samples=one(POSITIVE, A), promotes=True, elementwise=True)
+@shows("copysign(Tensor([1.0, -2.0]), Tensor([-1.0, 1.0]))", "[-1.  2.]")
 def copysign(x: Any, other: Any) -> Any:
-    """The magnitude of `x` with the sign of `other`.
-
-    Example:
-        >>> print(copysign(Tensor([1.0, -2.0]), Tensor([-1.0, 1.0])))
-        [-1.  2.]
-    """
+    """The magnitude of `x` with the sign of `other`."""
     x, other = floating(x), floating(other)
     size = magnitude(x)
     return jnp.where(jnp.signbit(other), -size, size)
@@ -114,13 +107,9 @@ trunc = _row(
 
 
 @op("Round", classes=(), no_gradient="piecewise constant", samples=unary(decimals=0), elementwise=True)
+@shows("round(Tensor([1.5, 2.5]))", "[2. 2.]")
 def round(input: Any, *, decimals: int = 0) -> Any:
-    """Round each element to a number of decimals, halves to even.
-
-    Example:
-        >>> print(round(Tensor([1.5, 2.5])))
-        [2. 2.]
-    """
+    """Round each element to a number of decimals, halves to even."""
     return jnp.round(input, decimals)
 
 
@@ -130,24 +119,16 @@ rint = _of_floats(
 )  # fmt: skip
 
 
+@shows("frac(Tensor([1.5, -1.5]))", "[ 0.5 -0.5]")
 def frac(x: Any) -> Any:
-    """The part of each element after the point; of bools, int64.
-
-    Example:
-        >>> print(frac(Tensor([1.5, -1.5])))
-        [ 0.5 -0.5]
-    """
+    """The part of each element after the point; of bools, int64."""
     return mul(x.astype(dtypes.int64), 0) if x.dtype is dtypes.bool_ else x - trunc(x)
 
 
 @op("Logit", method="logit", init="eps=-1.0", samples=one(np.abs(UNIT), eps=-1.0))
+@shows("logit(Tensor([0.5]))", "[0.]")
 def logit(input: Any, *, eps: float | None = None) -> Any:
-    """``log(x / (1 - x))``; with `eps`, elements are first brought into [eps, 1 - eps].
-
-    Example:
-        >>> print(logit(Tensor([0.5])))
-        [0.]
-    """
+    """``log(x / (1 - x))``; with `eps`, elements are first brought into [eps, 1 - eps]."""
     input = floating(input)
     if eps is not None and eps >= 0:
         input = jnp.where(input < eps, eps, jnp.where(input > 1 - eps, 1 - eps, input)).astype(input.dtype)
@@ -170,6 +151,7 @@ rad2deg = _row(
     method="nan_to_num",
     samples=one(A, nan=0.0, posinf=None, neginf=None),
 )
+@shows('nan_to_num(Tensor([float("nan"), 1.0]))', "[0. 1.]")
 def nan_to_num(
     input: Any, *, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
@@ -183,10 +165,6 @@ def nan_to_num(
 
     Returns:
         Tensor: like `input`.
-
-    Example:
-        >>> print(nan_to_num(Tensor([float("nan"), 1.0])))
-        [0. 1.]
     """
     return jnp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
@@ -232,55 +210,35 @@ def make_complex(real: Any, imag: Any) -> Any:
     return lax.complex(floating(real), floating(imag))
 
 
+@shows("polar(Tensor([2.0]), Tensor([0.0]))", "[2.+0.j]")
 def polar(abs: Any, angle: Any) -> Any:
-    """Complex numbers of magnitudes and angles.
-
-    Example:
-        >>> print(polar(Tensor([2.0]), Tensor([0.0])))
-        [2.+0.j]
-    """
+    """Complex numbers of magnitudes and angles."""
     return make_complex(abs * angle.cos(), abs * angle.sin())
 
 
+@shows("view_as_complex(Tensor([[1.0, 2.0]]))", "[1.+2.j]")
 def view_as_complex(input: Any) -> Any:
-    """A real tensor whose last dimension holds real and imaginary part as a complex one.
-
-    Example:
-        >>> print(view_as_complex(Tensor([[1.0, 2.0]])))
-        [1.+2.j]
-    """
+    """A real tensor whose last dimension holds real and imaginary part as a complex one."""
     if not input.shape or input.shape[-1] != 2:
         raise ValueError(f"view_as_complex: the last dimension must have size 2, not shape {input.shape}")
     return make_complex(input[..., 0], input[..., 1])
 
 
+@shows("is_complex(Tensor([1.0]))", "False")
 def is_complex(input: Any) -> bool:
-    """Whether the element type is complex.
-
-    Example:
-        >>> is_complex(Tensor([1.0]))
-        False
-    """
+    """Whether the element type is complex."""
     return bool(input.dtype.category == 3)
 
 
+@shows("is_floating_point(Tensor([1.0]))", "True")
 def is_floating_point(input: Any) -> bool:
-    """Whether the element type is floating point.
-
-    Example:
-        >>> is_floating_point(Tensor([1.0]))
-        True
-    """
+    """Whether the element type is floating point."""
     return bool(input.dtype.is_floating)
 
 
+@shows("inv(Tensor([4.0]))", "[0.25]")
 def inv(x: Any) -> Any:
-    """One divided by each element, in the type of the tensor: those of integers are rounded toward zero.
-
-    Example:
-        >>> print(inv(Tensor([4.0])))
-        [0.25]
-    """
+    """One divided by each element, in the type of the tensor: those of integers are rounded toward zero."""
     return typed_div(1, x)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from weft.core.bounds import check_bounds
 from weft.core.declare import op, operator_class
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.run_number import shown, whole
 from weft.core.tensor import Tensor
@@ -34,6 +35,7 @@ def _one_hot(indices: Any, on_value: Any, off_value: Any, *, depth: int, axis: i
     return jnp.where(hot, on_value, off_value)
 
 
+@shows("one_hot(Tensor([0, 2]), 3)", "[[1 0 0]\n [0 0 1]]")
 def one_hot(indices: Tensor, depth: Any, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Tensor:
     """Vectors with `on_value` at an index and `off_value` elsewhere.
 
@@ -50,11 +52,6 @@ def one_hot(indices: Tensor, depth: Any, on_value: Any = 1, off_value: Any = 0, 
     Raises:
         TypeError: the indices are not integers.
         ValueError: the depth is negative, or the axis out of range.
-
-    Example:
-        >>> print(one_hot(Tensor([0, 2]), 3))
-        [[1 0 0]
-         [0 0 1]]
     """
     if not isinstance(indices, Tensor):
         indices = Tensor(indices)
@@ -93,6 +90,7 @@ def _embedding(input: Any, weight: Any, *, padding_idx: int | None, offset: int 
     return jnp.where(inside, found, jnp.zeros((), weight.dtype))
 
 
+@shows("embedding(Tensor([1, 0]), Tensor([[1.0], [2.0]]))", "[[2.]\n [1.]]")
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -117,11 +115,6 @@ def embedding(
     Raises:
         IndexError: an index is out of bounds.
         TypeError: the indices are not integers.
-
-    Example:
-        >>> print(embedding(Tensor([1, 0]), Tensor([[1.0], [2.0]])))
-        [[2.]
-         [1.]]
     """
     if scale_grad_by_freq:
         raise ValueError("embedding: scale_grad_by_freq=True is not available; scale the gradient in the loss instead")
@@ -145,14 +138,9 @@ def _clip_rows(x: Any, *, max_norm: float, norm_type: float = 2.0) -> Any:
     return x * jnp.where(norm > max_norm, max_norm / (norm + 1e-7), 1.0).astype(x.dtype)
 
 
+@shows("embedding_lookup(Tensor([[1.0], [2.0]]), Tensor([11, 15]), 10)", "[[2.]\n [0.]]")
 def embedding_lookup(input_params: Tensor, input_indices: Tensor, offset: int = 0) -> Tensor:
-    """Rows of a table by index minus an offset; indices outside of the table give zeros.
-
-    Example:
-        >>> print(embedding_lookup(Tensor([[1.0], [2.0]]), Tensor([11, 15]), 10))
-        [[2.]
-         [0.]]
-    """
+    """Rows of a table by index minus an offset; indices outside of the table give zeros."""
     return _embedding(input_indices, input_params, None, int(offset))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.ops.collectives import (
     AllGather,
@@ -51,6 +52,7 @@ def handle(async_op: Any) -> CommHandle | None:
     return CommHandle() if async_op else None
 
 
+@shows("all_reduce(Tensor([1.0, 2.0]))[0]", "[1. 2.]")
 def all_reduce(
     tensor: Any, op: str = ReduceOp.SUM, group: str = _WORLD, async_op: bool = False
 ) -> tuple[Any, CommHandle | None]:
@@ -64,10 +66,6 @@ def all_reduce(
 
     Returns:
         tuple: the tensor, and the handle or None.
-
-    Example:
-        >>> print(all_reduce(Tensor([1.0, 2.0]))[0])
-        [1. 2.]
     """
     return AllReduce(op, group or _WORLD)(tensor), handle(async_op)
 

@@ -10,21 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools, ints, tensors
 from weft.ops.create import zeros
 from weft.ops.joining import concat
 from weft.ops.matmul import matmul
 from weft.ops.sorting import argsort
 
 __all__ = ["moe_token_permute", "moe_token_unpermute"]
-
-
-def _a_tensor(name: str, what: str, value: Any) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
-    return value
 
 
 def moe_token_permute(tokens: Any, indices: Any, num_out_tokens: int | None = None, padded_mode: bool = False) -> Any:
@@ -50,25 +46,25 @@ def moe_token_permute(tokens: Any, indices: Any, num_out_tokens: int | None = No
         [2. 3. 1.] [2 0 1]
     """
     name = "moe_token_permute"
-    given, experts = _a_tensor(name, "tokens", tokens), _a_tensor(name, "indices", indices)
-    if experts.dtype not in (dtypes.int32, dtypes.int64):
-        raise TypeError(f"{name}: indices must be of int32 or int64, not {experts.dtype}")
-    if num_out_tokens is not None and (isinstance(num_out_tokens, bool) or not isinstance(num_out_tokens, int)):
-        raise TypeError(f"{name}: num_out_tokens must be an int, not {type(num_out_tokens).__name__}")
-    if not isinstance(padded_mode, bool):
-        raise TypeError(f"{name}: padded_mode must be a bool, not {type(padded_mode).__name__}")
+    tensors(name, tokens=tokens, indices=indices)
+    if indices.dtype not in (dtypes.int32, dtypes.int64):
+        raise TypeError(f"{name}: indices must be of int32 or int64, not {indices.dtype}")
+    if num_out_tokens is not None:
+        ints(name, num_out_tokens=num_out_tokens)
+    bools(name, padded_mode=padded_mode)
     if padded_mode:
         raise ValueError(f"{name}: padded_mode must be False")
-    if given.ndim != 2 or experts.ndim not in (1, 2):
-        raise ValueError(f"{name}: shapes {given.shape} and {experts.shape} have other dimensions")
-    if given.shape[0] != experts.shape[0]:
-        raise RuntimeError(f"{name}: {given.shape[0]} tokens have {experts.shape[0]} rows of indices")
-    each = 1 if experts.ndim == 1 else experts.shape[1]
-    order = argsort(experts.reshape(-1))
+    if tokens.ndim != 2 or indices.ndim not in (1, 2):
+        raise ValueError(f"{name}: shapes {tokens.shape} and {indices.shape} have other dimensions")
+    if tokens.shape[0] != indices.shape[0]:
+        raise RuntimeError(f"{name}: {tokens.shape[0]} tokens have {indices.shape[0]} rows of indices")
+    each = 1 if indices.ndim == 1 else indices.shape[1]
+    order = argsort(indices.reshape(-1))
     where_to = argsort(order).astype(dtypes.int32)
-    return given[(order if num_out_tokens is None else order[:num_out_tokens]) // each], where_to
+    return tokens[(order if num_out_tokens is None else order[:num_out_tokens]) // each], where_to
 
 
+@shows("moe_token_unpermute(Tensor([[2.0], [3.0], [1.0]]), Tensor([2, 0, 1])).ravel()", "[1. 2. 3.]")
 def moe_token_unpermute(
     permuted_tokens: Any, sorted_indices: Any, probs: Any = None, padded_mode: bool = False, restore_shape: Any = None
 ) -> Any:
@@ -87,17 +83,11 @@ def moe_token_unpermute(
     Raises:
         TypeError: an argument is no tensor.
         ValueError: `padded_mode` is True.
-
-    Example:
-        >>> print(moe_token_unpermute(Tensor([[2.0], [3.0], [1.0]]), Tensor([2, 0, 1])).ravel())
-        [1. 2. 3.]
     """
     name = "moe_token_unpermute"
     del restore_shape
-    given, where_to = (
-        _a_tensor(name, "permuted_tokens", permuted_tokens),
-        _a_tensor(name, "sorted_indices", sorted_indices),
-    )
+    tensors(name, permuted_tokens=permuted_tokens, sorted_indices=sorted_indices)
+    given, where_to = permuted_tokens, sorted_indices
     if padded_mode:
         raise ValueError(f"{name}: padded_mode must be False")
     if where_to.shape[0] > given.shape[0]:
@@ -105,9 +95,9 @@ def moe_token_unpermute(
     found = given[where_to]
     if probs is None:
         return found
-    weights = _a_tensor(name, "probs", probs)
-    parts = found.reshape((*weights.shape, *given.shape[1:]))
-    return (parts * weights.reshape((*weights.shape, 1)).astype(parts.dtype)).sum(1)
+    tensors(name, probs=probs)
+    parts = found.reshape((*probs.shape, *given.shape[1:]))
+    return (parts * probs.reshape((*probs.shape, 1)).astype(parts.dtype)).sum(1)
 
 
 # -- products ------------------------------------------------------------------------------------------------------
@@ -225,7 +215,8 @@ def _grouped(
     return tuple(found)
 
 
-def _grouped_operator(
+@as_operator
+def GroupedMatmul(
     x: Any,
     weight: Any,
     bias: Any = None,
@@ -235,10 +226,10 @@ def _grouped_operator(
     antiquant_offset: Any = None,
     group_list: Any = None,
     *,
-    split_item: int,
-    group_type: int,
-    transpose_a: bool,
-    transpose_b: bool,
+    split_item: int = 0,
+    group_type: int = -1,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
 ) -> Any:
     """Products of several matrices, or of groups of the rows of one.
 
@@ -257,9 +248,6 @@ def _grouped_operator(
     """
     given = (x, weight, bias, scale, offset, antiquant_scale, antiquant_offset, group_list, split_item, group_type)
     return _grouped("GroupedMatmul", *given, False, (bool(transpose_a), bool(transpose_b)))
-
-
-operator_class("GroupedMatmul", _grouped_operator, "split_item=0, group_type=-1, transpose_a=False, transpose_b=False")
 
 
 def grouped_matmul_v4(

@@ -10,9 +10,10 @@ import numpy as np
 
 from weft import dtypes, lazily
 from weft.core.declare import op
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import bools, one_of, tensors
 from weft.ops._rules import floating, numbers, one_axis
 from weft.ops._samples import one
 from weft.ops.create import eye
@@ -38,13 +39,13 @@ _TAU = np.array([1.25, 1.5], np.float32)
 
 
 def _a_matrix(name: str, what: str, value: Any, least: int = 2) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise NoTensor(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+    tensors(name, **{what: value})
     if value.ndim < least:
         raise ValueError(f"{name}: {what} must have at least {least} dimensions, not shape {value.shape}")
     return value
 
 
+@shows("geqrf(Tensor([[3.0, 1.0], [4.0, 2.0]]))[1]", "[1.6 0. ]")
 def geqrf(input: Any) -> Any:
     """The QR decomposition of matrices as reflections.
 
@@ -57,10 +58,6 @@ def geqrf(input: Any) -> Any:
     Raises:
         TypeError: `input` is no tensor.
         ValueError: it has less than 2 dimensions.
-
-    Example:
-        >>> print(geqrf(Tensor([[3.0, 1.0], [4.0, 2.0]]))[1])
-        [1.6 0. ]
     """
     return _geqrf(_a_matrix("geqrf", "the input", input))
 
@@ -100,6 +97,7 @@ def _orgqr(vectors: Any, coefficients: Any) -> Any:
     return _reflected(vectors, coefficients, unit, False)
 
 
+@shows("orgqr(*geqrf(Tensor([[3.0, 1.0], [4.0, 2.0]]))).abs()", "[[0.6 0.8]\n [0.8 0.6]]")
 def orgqr(input: Any, input2: Any) -> Any:
     """The first columns of a product of reflections, which `geqrf` gives.
 
@@ -113,11 +111,6 @@ def orgqr(input: Any, input2: Any) -> Any:
     Raises:
         TypeError: an argument is no tensor.
         ValueError: the shapes do not fit.
-
-    Example:
-        >>> print(orgqr(*geqrf(Tensor([[3.0, 1.0], [4.0, 2.0]]))).abs())
-        [[0.6 0.8]
-         [0.8 0.6]]
     """
     x, scales = _a_matrix("orgqr", "input", input), _a_matrix("orgqr", "input2", input2, 1)
     if x.shape[-2] < x.shape[-1] or scales.shape[-1] > x.shape[-1] or scales.shape[:-1] != x.shape[:-2]:
@@ -165,9 +158,7 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
     """
     x, scales = _a_matrix("ormqr", "input", input), _a_matrix("ormqr", "tau", tau, 1)
     matrices = _a_matrix("ormqr", "other", other)
-    for name, value in (("left", left), ("transpose", transpose)):
-        if not isinstance(value, bool):
-            raise TypeError(f"ormqr: {name} must be a bool, not {type(value).__name__}")
+    bools("ormqr", left=left, transpose=transpose)
     if scales.shape[-1] > min(x.shape[-2:]) or matrices.shape[-2 if left else -1] != x.shape[-2]:
         raise ValueError(
             f"ormqr: shapes {x.shape} and {scales.shape} are no reflections of matrices of shape {matrices.shape}"
@@ -175,6 +166,7 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
     return _ormqr(x, scales, matrices, left, transpose)
 
 
+@shows("lstsq(Tensor([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]]), Tensor([[2.0], [4.0], [1.0]]))", "[[1.]\n [1.]]")
 def lstsq(input: Any, A: Any) -> Any:
     """The solution of ``input @ x = A`` with the least squares, or of those that solve it the smallest one.
 
@@ -188,11 +180,6 @@ def lstsq(input: Any, A: Any) -> Any:
     Raises:
         TypeError: the arguments are no tensors of one type.
         ValueError: the shapes do not fit.
-
-    Example:
-        >>> print(lstsq(Tensor([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]]), Tensor([[2.0], [4.0], [1.0]])))
-        [[1.]
-         [1.]]
     """
     x, right = _a_matrix("lstsq", "input", input), _a_matrix("lstsq", "A", A, 1)
     if x.dtype is not right.dtype or not x.dtype.is_floating:
@@ -258,6 +245,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
 _ORDERS: Final = (2, -2, 1, -1, float("inf"), float("-inf"), "fro", "nuc")
 
 
+@shows("matrix_norm(Tensor([[3.0, 4.0], [0.0, 1.0]]), 1)", "5.0")
 def matrix_norm(A: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False, *, dtype: Any = None) -> Any:
     """The norm of the matrices in two axes.
 
@@ -274,14 +262,9 @@ def matrix_norm(A: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool =
     Raises:
         TypeError: `axis` is no tuple of ints.
         ValueError: there is no such norm or axis, or an axis comes twice.
-
-    Example:
-        >>> print(matrix_norm(Tensor([[3.0, 4.0], [0.0, 1.0]]), 1))
-        5.0
     """
     matrices = _a_matrix("matrix_norm", "the input", A, 1)
-    if ord not in _ORDERS:
-        raise ValueError(f"matrix_norm: ord must be one of {_ORDERS}, not {ord!r}")
+    one_of("matrix_norm", _ORDERS, ord=ord)
     if not isinstance(axis, (tuple, list)) or len(axis) != 2:
         raise (ValueError if isinstance(axis, (tuple, list)) else TypeError)(
             f"matrix_norm: axis must be a tuple of two ints, not {axis!r}"
@@ -358,6 +341,7 @@ def matrix_diag_part(x: Any, k: Any = 0, padding_value: Any = 0, align: str = "R
     return segments.MatrixDiagPartV3(align)(given, k, padding_value)
 
 
+@shows("matrix_set_diag(Tensor([[1, 2], [3, 4]]), Tensor([8, 9]))", "[[8 2]\n [3 9]]")
 def matrix_set_diag(x: Any, diagonal: Any, k: Any = 0, align: str = "RIGHT_LEFT") -> Any:
     """Matrices with other diagonals.
 
@@ -375,15 +359,9 @@ def matrix_set_diag(x: Any, diagonal: Any, k: Any = 0, align: str = "RIGHT_LEFT"
     Raises:
         TypeError: an argument is no tensor.
         ValueError: the shapes do not fit, or `align` is another word.
-
-    Example:
-        >>> print(matrix_set_diag(Tensor([[1, 2], [3, 4]]), Tensor([8, 9])))
-        [[8 2]
-         [3 9]]
     """
     matrices, given = _a_matrix("matrix_set_diag", "x", x), _a_matrix("matrix_set_diag", "diagonal", diagonal, 1)
-    if align not in _ALIGNED:
-        raise ValueError(f"matrix_set_diag: align must be one of {_ALIGNED}, not {align!r}")
+    one_of("matrix_set_diag", _ALIGNED, align=align)
     bounds = numbers(k)
     low, high = bounds[0], bounds[-1]
     rows, columns = matrices.shape[-2:]

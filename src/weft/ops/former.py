@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
-# modules of whose names `weft.ops` has a function
 import weft.ops.matmul as matmul
 import weft.ops.padding as padding
 import weft.ops.shape as shapes
 from weft import dtypes
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator, operator_class
+
+# modules of whose names `weft.ops` has a function
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
 from weft.ops import activation, compare, create, cumulative, joining, math, pool, random
 from weft.ops import loss as losses
+from weft.ops._checks import ints, no_generator, one_of, tensors
 from weft.ops.binary import float_power
 from weft.ops.state import dyn_shape
 
@@ -45,12 +47,7 @@ scalar_max = max
 scalar_min = min
 
 
-def _a_tensor(name: str, value: Any) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(value).__name__}")
-    return value
-
-
+@shows("bernoulli_ext(Tensor([0.0, 1.0]))", "[0. 1.]")
 def bernoulli_ext(input: Any, *, generator: Any = None) -> Any:
     """Ones with probabilities, zeros otherwise.
 
@@ -63,16 +60,13 @@ def bernoulli_ext(input: Any, *, generator: Any = None) -> Any:
 
     Raises:
         TypeError: `input` is no tensor.
-
-    Example:
-        >>> print(bernoulli_ext(Tensor([0.0, 1.0])))
-        [0. 1.]
     """
-    if generator is not None:
-        raise NotImplementedError("bernoulli_ext: random numbers follow set_seed; generator must be None")
-    return random.bernoulli(_a_tensor("bernoulli_ext", input), input)
+    no_generator("bernoulli_ext", generator)
+    tensors("bernoulli_ext", input=input)
+    return random.bernoulli(input, input)
 
 
+@shows("diagflat(Tensor([1, 2]))", "[[1 0]\n [0 2]]")
 def diagflat(input: Any, offset: int = 0) -> Any:
     """The matrix on a diagonal of which the elements of a tensor stand.
 
@@ -85,28 +79,19 @@ def diagflat(input: Any, offset: int = 0) -> Any:
 
     Raises:
         TypeError: `input` is no tensor, or `offset` no int.
-
-    Example:
-        >>> print(diagflat(Tensor([1, 2])))
-        [[1 0]
-         [0 2]]
     """
-    given = _a_tensor("diagflat", input)
-    if isinstance(offset, bool) or not isinstance(offset, int):
-        raise TypeError(f"diagflat: offset must be an int, not {type(offset).__name__}")
-    return shapes.diag_embed(given.ravel(), offset)
+    tensors("diagflat", input=input)
+    ints("diagflat", offset=offset)
+    return shapes.diag_embed(input.ravel(), offset)
 
 
+@shows('dict_setitem({"a": 1}, "b", 2)', "{'a': 1, 'b': 2}")
 def dict_setitem(data: Any, key: Any, value: Any) -> dict[Any, Any]:
-    """A dict with one item replaced.
-
-    Example:
-        >>> dict_setitem({"a": 1}, "b", 2)
-        {'a': 1, 'b': 2}
-    """
+    """A dict with one item replaced."""
     return {**data, key: value}
 
 
+@shows("eps(Tensor([5.0]))", "[1.1920929e-07]")
 def eps(x: Any) -> Any:
     """The distance from 1 to the next number of an element type, in the shape of a tensor.
 
@@ -118,15 +103,11 @@ def eps(x: Any) -> Any:
 
     Raises:
         TypeError: `x` is no tensor of floats.
-
-    Example:
-        >>> print(eps(Tensor([5.0])))
-        [1.1920929e-07]
     """
-    given = _a_tensor("eps", x)
-    if given.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
-        raise TypeError(f"eps: the input must be a tensor of floats, not of {given.dtype}")
-    return create.full(given.shape, float(np.finfo(given.dtype.np_dtype).eps), dtype=given.dtype)
+    tensors("eps", x=x)
+    if x.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
+        raise TypeError(f"eps: the input must be a tensor of floats, not of {x.dtype}")
+    return create.full(x.shape, float(np.finfo(x.dtype.np_dtype).eps), dtype=x.dtype)
 
 
 def hastype(x: Any, t: Any) -> bool:
@@ -147,26 +128,19 @@ def hastype(x: Any, t: Any) -> bool:
     return t is own or t is dtypes.number
 
 
+@shows("isconstant(3)", "True")
 def isconstant(x: Any) -> bool:
-    """Whether a value is known before the graph runs; a tensor that the graph computes is not.
-
-    Example:
-        >>> isconstant(3)
-        True
-    """
+    """Whether a value is known before the graph runs; a tensor that the graph computes is not."""
     return not (isinstance(x, Tensor) and x.is_symbolic)
 
 
+@shows("list_equal([1], [1])", "True")
 def list_equal(x: Any, y: Any) -> bool:
-    """Whether two lists are equal.
-
-    Example:
-        >>> list_equal([1], [1])
-        True
-    """
+    """Whether two lists are equal."""
     return bool(x == y)
 
 
+@shows("move_to(Tensor([1, 2]))", "[1 2]")
 def move_to(input: Any, to: str = "CPU", blocking: bool = True) -> Any:
     """A copy of a tensor, which is on the one device that there is.
 
@@ -180,28 +154,20 @@ def move_to(input: Any, to: str = "CPU", blocking: bool = True) -> Any:
 
     Raises:
         ValueError: `to` names no kind of device, or `blocking` is no bool.
-
-    Example:
-        >>> print(move_to(Tensor([1, 2])))
-        [1 2]
     """
-    if to not in ("Ascend", "GPU", "CPU"):
-        raise ValueError(f"move_to: to must be 'Ascend', 'GPU' or 'CPU', not {to!r}")
+    one_of("move_to", ("Ascend", "GPU", "CPU"), to=to)
     if not isinstance(blocking, bool):
         raise ValueError(f"move_to: blocking must be a bool, not {blocking!r}")
     return input.copy() if isinstance(input, Tensor) else Tensor(input)
 
 
+@shows("tuple_div((6, 4), (2, 2))", "(3, 2)")
 def tuple_div(x: Any, y: Any) -> tuple[Any, ...]:
-    """The quotients of the numbers of two tuples, rounded down.
-
-    Example:
-        >>> tuple_div((6, 4), (2, 2))
-        (3, 2)
-    """
+    """The quotients of the numbers of two tuples, rounded down."""
     return tuple(a // b for a, b in zip(x, y, strict=True))
 
 
+@shows("type_as(Tensor([1.5]), Tensor([1]))", "[1]")
 def type_as(input: Any, other: Any) -> Any:
     """A tensor in the element type of another one.
 
@@ -214,14 +180,12 @@ def type_as(input: Any, other: Any) -> Any:
 
     Raises:
         TypeError: an argument is no tensor.
-
-    Example:
-        >>> print(type_as(Tensor([1.5]), Tensor([1])))
-        [1]
     """
-    return _a_tensor("type_as", input).astype(_a_tensor("type_as", other).dtype)
+    tensors("type_as", input=input, other=other)
+    return input.astype(other.dtype)
 
 
+@shows("view_as(Tensor([1, 2]), Tensor([[3], [4]]))", "[[1]\n [2]]")
 def view_as(input: Any, other: Any) -> Any:
     """The elements of a tensor in the shape of another one.
 
@@ -235,15 +199,12 @@ def view_as(input: Any, other: Any) -> Any:
     Raises:
         TypeError: an argument is no tensor.
         ValueError: they have not as many elements.
-
-    Example:
-        >>> print(view_as(Tensor([1, 2]), Tensor([[3], [4]])))
-        [[1]
-         [2]]
     """
-    return _a_tensor("view_as", input).view(_a_tensor("view_as", other).shape)
+    tensors("view_as", input=input, other=other)
+    return input.view(other.shape)
 
 
+@shows("format_cast(Tensor([1, 2]), 29)", "[1 2]")
 def format_cast(input: Any, acl_format: int) -> Any:
     """A tensor in another layout of its elements in memory: XLA chooses layouts, so it is the tensor itself.
 
@@ -256,21 +217,18 @@ def format_cast(input: Any, acl_format: int) -> Any:
 
     Raises:
         TypeError: an argument is of another type.
-
-    Example:
-        >>> print(format_cast(Tensor([1, 2]), 29))
-        [1 2]
     """
-    if isinstance(acl_format, bool) or not isinstance(acl_format, int):
-        raise TypeError(f"format_cast: acl_format must be an int, not {type(acl_format).__name__}")
-    return _a_tensor("format_cast", input)
+    ints("format_cast", acl_format=acl_format)
+    tensors("format_cast", input=input)
+    return input
 
 
-def _shape_operator(x: Any, *, dtype: Any) -> Any:
+@as_operator
+def DynamicShape(x: Any, *, dtype: Any = 9) -> Any:
     """Dimensions of a tensor as an int64 tensor, see `dyn_shape`."""
     del dtype
-    return dyn_shape(_a_tensor("DynamicShape", x))
+    tensors("DynamicShape", x=x)
+    return dyn_shape(x)
 
 
-operator_class("DynamicShape", _shape_operator, "dtype=9")
 operator_class("MoveTo", move_to)

@@ -9,10 +9,10 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import op
-from weft.core.describing import described, told
+from weft.core.describing import described, shows, told
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import one_of, positive_ints, reals, tensors
 from weft.ops._rules import one_axis
 from weft.ops._samples import A
 from weft.ops.shape import roll
@@ -71,8 +71,7 @@ def _transform(x: Any, *, kind: str, n: int, axis: int, norm: str) -> Any:
 
 
 def _numbers(name: str, input: Any) -> Tensor:
-    if not isinstance(input, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(input).__name__}")
+    tensors(name, input=input)
     if input.dtype is dtypes.bool_:
         raise TypeError(f"{name}: the input must be a tensor of numbers, not of bools")
     if 0 in input.shape:
@@ -81,16 +80,12 @@ def _numbers(name: str, input: Any) -> Tensor:
 
 
 def _length(name: str, n: Any) -> int:
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise TypeError(f"{name}: a length must be an int, not {type(n).__name__}")
-    if n < 1:
-        raise ValueError(f"{name}: a length must be positive, not {n}")
+    positive_ints(name, n=n)
     return n
 
 
 def _norm(name: str, norm: Any) -> str:
-    if norm not in _NORMS:
-        raise ValueError(f"{name}: norm must be 'backward', 'ortho' or 'forward', not {norm!r}")
+    one_of(name, _NORMS, norm=norm)
     return _NORMS[norm]
 
 
@@ -204,8 +199,7 @@ ihfft, ihfft2, ihfftn = (
 
 
 def _frequencies(name: str, n: Any, d: Any, dtype: Any, make: Any) -> Tensor:
-    if isinstance(d, bool) or not isinstance(d, (int, float)):
-        raise TypeError(f"{name}: d must be a number, not {type(d).__name__}")
+    reals(name, d=d)
     return Tensor(make(_length(name, n), float(d)), dtypes.float32 if dtype is None else dtype)
 
 
@@ -217,6 +211,7 @@ _FREQUENCIES: Final = described(
 
 
 @_FREQUENCIES
+@shows("fftfreq(4)", "[ 0.    0.25 -0.5  -0.25]")
 def fftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
     """The frequencies of a Fourier transform, in its order.
 
@@ -225,15 +220,12 @@ def fftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
 
     Returns:
         Tensor: (n,).
-
-    Example:
-        >>> print(fftfreq(4))
-        [ 0.    0.25 -0.5  -0.25]
     """
     return _frequencies("fftfreq", n, d, dtype, np.fft.fftfreq)
 
 
 @_FREQUENCIES
+@shows("rfftfreq(4)", "[0.   0.25 0.5 ]")
 def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
     """The frequencies of a Fourier transform of real numbers, in its order.
 
@@ -242,17 +234,12 @@ def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
 
     Returns:
         Tensor: (n // 2 + 1,).
-
-    Example:
-        >>> print(rfftfreq(4))
-        [0.   0.25 0.5 ]
     """
     return _frequencies("rfftfreq", n, d, dtype, np.fft.rfftfreq)
 
 
 def _shifted(name: str, input: Any, dim: Any, sign: int) -> Tensor:
-    if not isinstance(input, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(input).__name__}")
+    tensors(name, input=input)
     axes = range(input.ndim) if dim is None else dim if isinstance(dim, (list, tuple)) else (dim,)
     axes = tuple(one_axis(name, axis, input.ndim) for axis in axes)
     shifts = tuple(input.shape[axis] // 2 if sign > 0 else -(input.shape[axis] // 2) for axis in axes)
@@ -268,22 +255,14 @@ _SHIFTED: Final = described(
 
 
 @_SHIFTED
+@shows("fftshift(Tensor([0, 1, 2, -2, -1]))", "[-2 -1  0  1  2]")
 def fftshift(input: Any, dim: Any = None) -> Any:
-    """A spectrum with the frequency zero in the middle.
-
-    Example:
-        >>> print(fftshift(Tensor([0, 1, 2, -2, -1])))
-        [-2 -1  0  1  2]
-    """
+    """A spectrum with the frequency zero in the middle."""
     return _shifted("fftshift", input, dim, 1)
 
 
 @_SHIFTED
+@shows("ifftshift(Tensor([-2, -1, 0, 1, 2]))", "[ 0  1  2 -2 -1]")
 def ifftshift(input: Any, dim: Any = None) -> Any:
-    """A spectrum in the order of a transform, of one with the frequency zero in the middle.
-
-    Example:
-        >>> print(ifftshift(Tensor([-2, -1, 0, 1, 2])))
-        [ 0  1  2 -2 -1]
-    """
+    """A spectrum in the order of a transform, of one with the frequency zero in the middle."""
     return _shifted("ifftshift", input, dim, -1)

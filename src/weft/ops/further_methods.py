@@ -35,8 +35,9 @@ from weft.ops import (
     trigonometry,
 )
 from weft.ops import index as indexing
+from weft.ops._checks import bools, floats, no_generator
 from weft.ops._rules import flat_numbers, tensor
-from weft.ops.methods import in_place
+from weft.ops.methods import attach_methods, in_place
 
 _SAME: tuple[tuple[Any, str], ...] = (
     (activation, "hardshrink"),
@@ -93,8 +94,7 @@ def _method_log_normal(self: Any, mean: float = 1.0, std: float = 2.0) -> Any:
 
 def _method_uniform(self: Any, from_: float = 0.0, to: float = 1.0, generator: Any = None) -> Any:
     """Numbers of a uniform distribution in the shape of this tensor."""
-    if generator is not None:
-        raise NotImplementedError("uniform: random numbers follow set_seed; generator must be None")
+    no_generator("uniform", generator)
     if from_ > to:
         raise TypeError(f"uniform: from_ must not be larger than to, not {from_} and {to}")
     return random.rand(self.shape, dtype=self.dtype) * (to - from_) + from_
@@ -113,8 +113,7 @@ def _diagonal(x: Any, wrap: bool) -> Any:
 
 def _method_fill_diagonal(self: Any, fill_value: float, wrap: bool = False) -> Any:
     """A copy with a number on the main diagonal."""
-    if not isinstance(fill_value, float):
-        raise TypeError(f"fill_diagonal: fill_value must be a float, not {type(fill_value).__name__}")
+    floats("fill_diagonal", fill_value=fill_value)
     return _filled_diagonal(self, fill_value, wrap)
 
 
@@ -138,8 +137,7 @@ def _method_index_put(self: Any, indices: Any, values: Any, accumulate: bool = F
     """A copy with elements written, or added, by a tensor of positions for each of the first dimensions."""
     if not isinstance(indices, (tuple, list)):
         raise TypeError(f"index_put: the indices must be a tuple of tensors, not {type(indices).__name__}")
-    if not isinstance(accumulate, bool):
-        raise TypeError(f"index_put: accumulate must be a bool, not {type(accumulate).__name__}")
+    bools("index_put", accumulate=accumulate)
     return indexing.updated(self, tuple(indices), values, accumulate)
 
 
@@ -186,8 +184,7 @@ def _method_qr(self: Any, some: bool = True) -> Any:
 
 def _method_requires_grad_(self: Any, requires_grad: bool = True) -> Any:
     """Say whether a parameter is trained; returns the tensor."""
-    if not isinstance(requires_grad, bool):
-        raise TypeError(f"requires_grad_: requires_grad must be a bool, not {type(requires_grad).__name__}")
+    bools("requires_grad_", requires_grad=requires_grad)
     if isinstance(self, Parameter):
         self.requires_grad = requires_grad
     return self
@@ -227,8 +224,7 @@ def _scattered(name: str) -> Any:
 
 def _method_set_const_arg(self: Any, const_arg: bool = True) -> Any:
     """Accepted; returns the tensor."""
-    if not isinstance(const_arg, bool):
-        raise TypeError(f"set_const_arg: const_arg must be a bool, not {type(const_arg).__name__}")
+    bools("set_const_arg", const_arg=const_arg)
     return self
 
 
@@ -269,8 +265,7 @@ def _method_to_(self: Any, device: Any = None, non_blocking: bool = False) -> An
 
 
 def _exponential(self: Any, lambd: float = 1, *, generator: Any = None) -> Any:
-    if generator is not None:
-        raise NotImplementedError("exponential_: random numbers follow set_seed; generator must be None")
+    no_generator("exponential_", generator)
     if not lambd > 0:
         raise ValueError(f"exponential_: lambd must be positive, not {lambd}")
     return -(1 - random.rand(self.shape, dtype=dtypes.float32)).log() / lambd
@@ -330,11 +325,7 @@ def _attach() -> None:
             add_method(name, getattr(module, name))
     for name in _SCATTERED.split():
         add_method(f"scatter_{name}", _scattered(name))
-    for name, value in list(globals().items()):
-        if name.startswith("_method_"):
-            value.__name__ = name.removeprefix("_method_")
-            value.__qualname__ = f"Tensor.{value.__name__}"
-            add_method(value.__name__, value)
+    attach_methods(globals())
     for name, function in _IN_PLACE.items():
         add_method(name, in_place(name, function))
     for name, (getter, setter, sentence) in _PROPERTIES.items():

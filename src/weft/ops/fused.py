@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft.core.declare import op
+from weft.core.describing import shows
 from weft.core.primitive import Sample
-from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import bools, floats, ints, one_of, tensors
 from weft.ops.activation import silu
 from weft.ops.joining import chunk
 from weft.ops.norm import rms_norm
@@ -20,12 +20,7 @@ __all__ = ["add_layer_norm", "add_rms_norm", "deformable_conv2d", "rotary_positi
 _ROWS = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]], np.float32)
 
 
-def _a_tensor(name: str, what: str, value: Any) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise NoTensor(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
-    return value
-
-
+@shows("add_rms_norm(Tensor([[1.0, 2.0]]), Tensor([[2.0, 1.0]]), Tensor([1.0, 2.0]), 7.0)[0]", "[[0.75 1.5 ]]")
 def add_rms_norm(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-06) -> Any:
     """`rms_norm` of a sum.
 
@@ -41,16 +36,12 @@ def add_rms_norm(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-06) -> Any:
     Raises:
         TypeError: an argument is no tensor.
         ValueError: the shapes do not fit.
-
-    Example:
-        >>> print(add_rms_norm(Tensor([[1.0, 2.0]]), Tensor([[2.0, 1.0]]), Tensor([1.0, 2.0]), 7.0)[0])
-        [[0.75 1.5 ]]
     """
-    a, b = _a_tensor("add_rms_norm", "x1", x1), _a_tensor("add_rms_norm", "x2", x2)
-    if a.shape != b.shape:
-        raise ValueError(f"add_rms_norm: x1 and x2 need one shape, not {a.shape} and {b.shape}")
-    total = a + b
-    return (*rms_norm(total, _a_tensor("add_rms_norm", "gamma", gamma), epsilon), total)
+    tensors("add_rms_norm", x1=x1, x2=x2, gamma=gamma)
+    if x1.shape != x2.shape:
+        raise ValueError(f"add_rms_norm: x1 and x2 need one shape, not {x1.shape} and {x2.shape}")
+    total = x1 + x2
+    return (*rms_norm(total, gamma, epsilon), total)
 
 
 @op(
@@ -93,18 +84,16 @@ def add_layer_norm(
         >>> print(add_layer_norm(Tensor([[1.0, 2.0]]), Tensor([[0.0, 1.0]]), one, one, 0.0)[0])
         [[0. 2.]]
     """
-    a, b = _a_tensor("add_layer_norm", "x1", x1), _a_tensor("add_layer_norm", "x2", x2)
-    scale, shift = _a_tensor("add_layer_norm", "gamma", gamma), _a_tensor("add_layer_norm", "beta", beta)
-    if not isinstance(epsilon, float):
-        raise TypeError(f"add_layer_norm: epsilon must be a float, not {type(epsilon).__name__}")
-    if not isinstance(additional_output, bool):
-        raise TypeError(f"add_layer_norm: additional_output must be a bool, not {type(additional_output).__name__}")
-    if a.shape != b.shape or scale.shape != shift.shape or a.shape[a.ndim - scale.ndim :] != scale.shape:
-        raise ValueError(f"add_layer_norm: shapes {a.shape}, {b.shape}, {scale.shape} and {shift.shape} do not fit")
-    total = a + b
-    return (*_normalized(total, scale, shift, epsilon), total)
+    tensors("add_layer_norm", x1=x1, x2=x2, gamma=gamma, beta=beta)
+    floats("add_layer_norm", epsilon=epsilon)
+    bools("add_layer_norm", additional_output=additional_output)
+    if x1.shape != x2.shape or gamma.shape != beta.shape or x1.shape[x1.ndim - gamma.ndim :] != gamma.shape:
+        raise ValueError(f"add_layer_norm: shapes {x1.shape}, {x2.shape}, {gamma.shape} and {beta.shape} do not fit")
+    total = x1 + x2
+    return (*_normalized(total, gamma, beta, epsilon), total)
 
 
+@shows("swiglu(Tensor([0.0, 1.0, 2.0, 3.0]))", "[0.        2.1931758]")
 def swiglu(input: Any, dim: int = -1) -> Any:
     """The second half of a tensor, scaled by `silu` of the first.
 
@@ -118,15 +107,11 @@ def swiglu(input: Any, dim: int = -1) -> Any:
     Raises:
         TypeError: `input` is no tensor.
         RuntimeError: the size along the axis is odd.
-
-    Example:
-        >>> print(swiglu(Tensor([0.0, 1.0, 2.0, 3.0])))
-        [0.        2.1931758]
     """
-    given = _a_tensor("swiglu", "the input", input)
-    if given.ndim == 0 or given.shape[dim] % 2:
-        raise RuntimeError(f"swiglu: an input of shape {given.shape} has no two halves along axis {dim}")
-    gate, value = chunk(given, 2, dim)
+    tensors("swiglu", input=input)
+    if input.ndim == 0 or input.shape[dim] % 2:
+        raise RuntimeError(f"swiglu: an input of shape {input.shape} has no two halves along axis {dim}")
+    gate, value = chunk(input, 2, dim)
     return silu(gate) * value
 
 
@@ -165,14 +150,12 @@ def rotary_position_embedding(x: Any, cos: Any, sin: Any, mode: int = 0) -> Any:
         [[[[-2.  1.]]]]
     """
     name = "rotary_position_embedding"
-    given, cosines, sines = (_a_tensor(name, what, value) for what, value in (("x", x), ("cos", cos), ("sin", sin)))
-    if isinstance(mode, bool) or not isinstance(mode, int):
-        raise TypeError(f"{name}: mode must be an int, not {type(mode).__name__}")
-    if mode not in (0, 1):
-        raise ValueError(f"{name}: mode must be 0 or 1, not {mode}")
-    if given.ndim != 4 or cosines.ndim != 4 or sines.shape != cosines.shape or given.shape[-1] % 2:
-        raise ValueError(f"{name}: shapes {given.shape}, {cosines.shape} and {sines.shape} do not fit")
-    return (given * cosines + _rotated(given, bool(mode)) * sines).astype(given.dtype)
+    tensors(name, x=x, cos=cos, sin=sin)
+    ints(name, mode=mode)
+    one_of(name, (0, 1), mode=mode)
+    if x.ndim != 4 or cos.ndim != 4 or sin.shape != cos.shape or x.shape[-1] % 2:
+        raise ValueError(f"{name}: shapes {x.shape}, {cos.shape} and {sin.shape} do not fit")
+    return (x * cos + _rotated(x, bool(mode)) * sin).astype(x.dtype)
 
 
 def _deformed_samples() -> list[Sample]:
@@ -263,16 +246,15 @@ def deformable_conv2d(
         [[[[3. 6.]]]]
     """
     name = "deformable_conv2d"
-    given, kernels = _a_tensor(name, "x", x), _a_tensor(name, "weight", weight)
-    moved = _a_tensor(name, "offsets", offsets)
+    tensors(name, x=x, weight=weight, offsets=offsets)
+    given, kernels, moved = x, weight, offsets
     wanted = (("kernel_size", kernel_size, 2), ("strides", strides, 4), ("padding", padding, 4))
     for what, value, count in (*wanted, ("dilations", dilations, 4)):
         if not isinstance(value, tuple) or any(isinstance(n, bool) or not isinstance(n, int) for n in value):
             raise TypeError(f"{name}: {what} must be a tuple of ints, not {value!r}")
         if len(value) != count or min(value) < (what != "padding"):
             raise ValueError(f"{name}: {what} must be {count} ints that are not less, not {value!r}")
-    if not isinstance(modulated, bool):
-        raise TypeError(f"{name}: modulated must be a bool, not {type(modulated).__name__}")
+    bools(name, modulated=modulated)
     if not modulated or strides[:2] != (1, 1) or dilations[:2] != (1, 1):
         raise ValueError(f"{name}: modulated must be True, and the first two strides and dilations 1")
     if given.ndim != 4 or kernels.ndim != 4 or moved.ndim != 4:

@@ -11,8 +11,8 @@ import numpy as np
 from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.conversion import converted
-from weft.core.declare import op, operator_class
-from weft.core.describing import told
+from weft.core.declare import as_operator, op, operator_class
+from weft.core.describing import shows, told
 from weft.core.primitive import Sample
 from weft.core.run_number import shown
 from weft.core.tensor import Tensor
@@ -96,6 +96,7 @@ def _gather(input_params: Any, input_indices: Any, *, axis: int, batch_dims: int
     return step(input_params, input_indices)
 
 
+@shows("gather(Tensor([10, 20, 30]), Tensor([2, 0]), 0)", "[30 10]")
 def gather(input_params: Any, input_indices: Any, axis: Any, batch_dims: int = 0) -> Any:
     """Slices of a tensor along an axis, at the positions that an integer tensor names.
 
@@ -111,10 +112,6 @@ def gather(input_params: Any, input_indices: Any, axis: Any, batch_dims: int = 0
     Raises:
         TypeError: the indices are not integers.
         ValueError: `axis` is out of range.
-
-    Example:
-        >>> print(gather(Tensor([10, 20, 30]), Tensor([2, 0]), 0))
-        [30 10]
     """
     return _gather(input_params, input_indices, axis=axis, batch_dims=batch_dims)
 
@@ -132,6 +129,7 @@ def _gather_d(x: Any, index: Any, *, dim: int) -> Any:
     return jnp.take_along_axis(x[box], index, axis=dim)
 
 
+@shows("gather_d(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0, 0], [1, 0]]))", "[[1 1]\n [4 3]]")
 def gather_d(x: Any, dim: int, index: Any) -> Any:
     """For each position of the index, the element of its line along a dimension.
 
@@ -142,39 +140,26 @@ def gather_d(x: Any, dim: int, index: Any) -> Any:
 
     Returns:
         Tensor: of the shape of `index`.
-
-    Example:
-        >>> print(gather_d(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0, 0], [1, 0]])))
-        [[1 1]
-         [4 3]]
     """
     return _gather_d(x, index, dim=dim)
 
 
+@shows("gather_elements(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0, 0], [1, 0]]))", "[[1 1]\n [4 3]]")
 def gather_elements(input: Any, dim: int, index: Any) -> Any:
-    """Same as `gather_d`.
-
-    Example:
-        >>> print(gather_elements(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0, 0], [1, 0]])))
-        [[1 1]
-         [4 3]]
-    """
+    """Same as `gather_d`."""
     return _gather_d(input, index, dim=dim)
 
 
+@shows("take_along_dim(Tensor([[3, 1]]), Tensor([[1, 0]]), 1)", "[[1 3]]")
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
-    """For each position of the index, the element of its line along a dimension.
-
-    Example:
-        >>> print(take_along_dim(Tensor([[3, 1]]), Tensor([[1, 0]]), 1))
-        [[1 3]]
-    """
+    """For each position of the index, the element of its line along a dimension."""
     if dim is None:
         return _gather_d(reshape(input, (-1,)), reshape(indices, (-1,)), dim=0)
     return _gather_d(input, indices, dim=dim)
 
 
 @op("GatherNd", bounds=lambda x, indices: _at("gather_nd", np.shape(x), indices), samples=one(A, _POINTS))
+@shows("gather_nd(Tensor([[1, 2], [3, 4]]), Tensor([[0, 1], [1, 0]]))", "[2 3]")
 def gather_nd(input_x: Any, indices: Any) -> Any:
     """Elements or slices at the coordinates in the last dimension of an integer tensor.
 
@@ -187,10 +172,6 @@ def gather_nd(input_x: Any, indices: Any) -> Any:
 
     Raises:
         ValueError: more coordinates than dimensions.
-
-    Example:
-        >>> print(gather_nd(Tensor([[1, 2], [3, 4]]), Tensor([[0, 1], [1, 0]])))
-        [2 3]
     """
     return input_x[_coordinates("gather_nd", input_x, indices)]
 
@@ -205,6 +186,7 @@ def _coordinates(name: str, x: Any, indices: Any) -> Any:
     return tuple(jnp.moveaxis(indices, -1, 0))
 
 
+@shows("take(Tensor([4, 3, 5]), Tensor([0, 2]))", "[4 5]")
 def take(input: Any, indices: Any, axis: int | None = None, mode: str = "clip") -> Any:
     """Elements at integer positions, of the flattened tensor or along an axis.
 
@@ -220,10 +202,6 @@ def take(input: Any, indices: Any, axis: int | None = None, mode: str = "clip") 
     Raises:
         ValueError: another mode.
         IndexError: with ``"raise"``, a position is out of range.
-
-    Example:
-        >>> print(take(Tensor([4, 3, 5]), Tensor([0, 2])))
-        [4 5]
     """
     if axis is None:
         input, axis = reshape(input, (-1,)), 0
@@ -238,13 +216,9 @@ def take(input: Any, indices: Any, axis: int | None = None, mode: str = "clip") 
     return gather(input, indices, axis)
 
 
+@shows("index_select(Tensor([4, 3, 5]), 0, Tensor([2, 0]))", "[5 4]")
 def index_select(input: Any, axis: int, index: Any) -> Any:
-    """Slices along an axis at integer positions.
-
-    Example:
-        >>> print(index_select(Tensor([4, 3, 5]), 0, Tensor([2, 0])))
-        [5 4]
-    """
+    """Slices along an axis at integer positions."""
     return gather(input, tensor(index), axis)
 
 
@@ -325,6 +299,7 @@ tensor_scatter_max = _scatter_function("max", "Take the larger of elements and u
 tensor_scatter_min = _scatter_function("min", "Take the smaller of elements and updates", "[4. 2.]")
 
 
+@shows("scatter_nd(Tensor([[1], [3]]), Tensor([5, 6]), (4,))", "[0 5 0 6]")
 def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
     """Zeros with updates added at coordinates.
 
@@ -335,10 +310,6 @@ def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
 
     Returns:
         Tensor: of shape `shape`.
-
-    Example:
-        >>> print(scatter_nd(Tensor([[1], [3]]), Tensor([5, 6]), (4,)))
-        [0 5 0 6]
     """
     return _scatter_nd(indices, updates, shape=numbers(shape))
 
@@ -377,6 +348,7 @@ def _scatter_elements(x: Any, indices: Any, updates: Any, *, axis: int, reductio
     return _WRITES[modes[reduction]](x, tuple(grid), updates.astype(x.dtype))
 
 
+@shows("tensor_scatter_elements(Tensor([1, 2, 3]), Tensor([2, 0]), Tensor([9, 8]))", "[8 2 9]")
 def tensor_scatter_elements(input_x: Any, indices: Any, updates: Any, axis: int = 0, reduction: str = "none") -> Any:
     """Write one element for each position of an integer tensor, along an axis.
 
@@ -392,24 +364,17 @@ def tensor_scatter_elements(input_x: Any, indices: Any, updates: Any, axis: int 
 
     Raises:
         ValueError: another reduction.
-
-    Example:
-        >>> print(tensor_scatter_elements(Tensor([1, 2, 3]), Tensor([2, 0]), Tensor([9, 8])))
-        [8 2 9]
     """
     return _scatter_elements(input_x, indices, updates, axis=axis, reduction=reduction)
 
 
+@shows("scatter(Tensor([1, 2, 3]), 0, Tensor([2, 0]), Tensor([9, 8]))", "[8 2 9]")
 def scatter(input: Any, axis: int, index: Any, src: Any) -> Any:
-    """Replace one element for each position of an integer tensor, along an axis.
-
-    Example:
-        >>> print(scatter(Tensor([1, 2, 3]), 0, Tensor([2, 0]), Tensor([9, 8])))
-        [8 2 9]
-    """
+    """Replace one element for each position of an integer tensor, along an axis."""
     return _scatter_elements(input, index, tensor(src), axis=axis, reduction="none")
 
 
+@shows("index_add(Tensor([1, 2, 3]), Tensor([0, 2]), Tensor([5, 7]), 0)", "[ 6  2 10]")
 def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, check_index_bound: bool = True) -> Any:
     """Add slices to a parameter or tensor along an axis, at integer positions.
 
@@ -421,10 +386,6 @@ def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, ch
 
     Returns:
         Tensor: the sum.
-
-    Example:
-        >>> print(index_add(Tensor([1, 2, 3]), Tensor([0, 2]), Tensor([5, 7]), 0))
-        [ 6  2 10]
     """
     result = _index_add(x, indices, y, axis=axis)
     return write(x, result, "index_add") if _is_parameter(x) else result
@@ -446,13 +407,9 @@ def _is_parameter(x: Any) -> bool:
     return hasattr(x, "requires_grad")
 
 
+@shows("index_fill(Tensor([1, 2, 3]), 0, Tensor([0, 2]), 9)", "[9 2 9]")
 def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
-    """Fill slices along an axis with a number.
-
-    Example:
-        >>> print(index_fill(Tensor([1, 2, 3]), 0, Tensor([0, 2]), 9))
-        [9 2 9]
-    """
+    """Fill slices along an axis with a number."""
     if x.ndim == 0:
         return reshape(index_fill(reshape(x, (1,)), axis, index, value), ())
     axis = one_axis("index_fill", axis, x.ndim)
@@ -473,33 +430,21 @@ def _rows(indices: Any) -> Any:
     return tensor(indices if isinstance(indices, Tensor) else list(numbers(indices)))
 
 
+@shows("inplace_add(Tensor([1, 2, 3]), Tensor([5]), 1)", "[1 7 3]")
 def inplace_add(x: Any, v: Any, indices: Any) -> Any:
-    """A tensor with rows added at positions of the first dimension.
-
-    Example:
-        >>> print(inplace_add(Tensor([1, 2, 3]), Tensor([5]), 1))
-        [1 7 3]
-    """
+    """A tensor with rows added at positions of the first dimension."""
     return _index_add(x, _rows(indices), v, axis=0)
 
 
+@shows("inplace_sub(Tensor([1, 2, 3]), Tensor([5]), 1)", "[ 1 -3  3]")
 def inplace_sub(x: Any, v: Any, indices: Any) -> Any:
-    """A tensor with rows subtracted at positions of the first dimension.
-
-    Example:
-        >>> print(inplace_sub(Tensor([1, 2, 3]), Tensor([5]), 1))
-        [ 1 -3  3]
-    """
+    """A tensor with rows subtracted at positions of the first dimension."""
     return _index_add(x, _rows(indices), -v, axis=0)
 
 
+@shows("inplace_update(Tensor([1, 2, 3]), Tensor([5]), 1)", "[1 5 3]")
 def inplace_update(x: Any, v: Any, indices: Any) -> Any:
-    """A tensor with rows replaced at positions of the first dimension.
-
-    Example:
-        >>> print(inplace_update(Tensor([1, 2, 3]), Tensor([5]), 1))
-        [1 5 3]
-    """
+    """A tensor with rows replaced at positions of the first dimension."""
     return _tensor_scatter(x, reshape(_rows(indices), (-1, 1)), v, reduction="update")
 
 
@@ -515,39 +460,25 @@ def inplace_index_add(var: Any, indices: Any, updates: Any, axis: int) -> Any:
     return write(var, _index_add(var, indices, updates, axis=axis), "inplace_index_add")
 
 
+@shows("select_scatter(Tensor([[1, 2], [3, 4]]), Tensor([8, 9]), 0, 1)", "[[1 2]\n [8 9]]")
 def select_scatter(input: Any, src: Any, axis: int, index: int) -> Any:
-    """A tensor with one slice along an axis replaced.
-
-    Example:
-        >>> print(select_scatter(Tensor([[1, 2], [3, 4]]), Tensor([8, 9]), 0, 1))
-        [[1 2]
-         [8 9]]
-    """
+    """A tensor with one slice along an axis replaced."""
     axis = one_axis("select_scatter", axis, input.ndim)
     return _with(input, (slice(None),) * axis + (index,), src)
 
 
+@shows("slice_scatter(Tensor([1, 2, 3]), Tensor([9]), 0, 1, 2)", "[1 9 3]")
 def slice_scatter(
     input: Any, src: Any, axis: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
-    """A tensor with a range of slices along an axis replaced.
-
-    Example:
-        >>> print(slice_scatter(Tensor([1, 2, 3]), Tensor([9]), 0, 1, 2))
-        [1 9 3]
-    """
+    """A tensor with a range of slices along an axis replaced."""
     axis = one_axis("slice_scatter", axis, input.ndim)
     return _with(input, (slice(None),) * axis + (slice(start, end, step),), src)
 
 
+@shows("diagonal_scatter(Tensor([[1, 2], [3, 4]]), Tensor([8, 9]))", "[[8 2]\n [3 9]]")
 def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """A tensor with a diagonal replaced.
-
-    Example:
-        >>> print(diagonal_scatter(Tensor([[1, 2], [3, 4]]), Tensor([8, 9])))
-        [[8 2]
-         [3 9]]
-    """
+    """A tensor with a diagonal replaced."""
     first, second = one_axis("diagonal_scatter", dim1, input.ndim), one_axis("diagonal_scatter", dim2, input.ndim)
     rows, columns = input.shape[first], input.shape[second]
     length = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
@@ -685,13 +616,9 @@ def _segment(input_x: Any, segment_ids: Any, *, num_segments: int, reduction: st
     return _WRITES[reduction](full, (ids,), input_x)
 
 
+@shows("unsorted_segment_sum(Tensor([1, 2, 3]), Tensor([0, 1, 0]), 2)", "[4 2]")
 def unsorted_segment_sum(input_x: Any, segment_ids: Any, num_segments: int) -> Any:
-    """Sum of the rows of each segment.
-
-    Example:
-        >>> print(unsorted_segment_sum(Tensor([1, 2, 3]), Tensor([0, 1, 0]), 2))
-        [4 2]
-    """
+    """Sum of the rows of each segment."""
     return _segment(input_x, segment_ids, num_segments=num_segments, reduction="add")
 
 
@@ -711,12 +638,14 @@ unsorted_segment_min = _of_segments("min", "min", "Smallest row elements of each
 unsorted_segment_prod = _of_segments("prod", "mul", "Product of the rows of each segment.", "[3 2]")
 
 
-def _scatter_elements_operator(data: Any, indices: Any, updates: Any, axis: int = 0, reduction: str = "none") -> Any:
+@as_operator
+def TensorScatterElements(data: Any, indices: Any, updates: Any, *, axis: int = 0, reduction: str = "none") -> Any:
     """Write one element for each position of an integer tensor, along an axis."""
     return tensor_scatter_elements(data, indices, updates, axis, reduction)
 
 
-def _index_add_operator(x: Any, indices: Any, y: Any, axis: int) -> Any:
+@as_operator
+def IndexAdd(x: Any, indices: Any, y: Any, *, axis: int) -> Any:
     """Add slices along an axis."""
     return index_add(x, indices, y, axis)
 
@@ -726,8 +655,6 @@ operator_class("GatherV2", gather)
 operator_class("SparseGatherV2", gather)
 operator_class("GatherD", gather_d)
 operator_class("ScatterNd", scatter_nd)
-operator_class("TensorScatterElements", _scatter_elements_operator, 'axis=0, reduction="none"')
-operator_class("IndexAdd", _index_add_operator, "axis")
 operator_class("IndexFill", index_fill)
 operator_class("InplaceAdd", inplace_add, "indices")
 operator_class("InplaceSub", inplace_sub, "indices")

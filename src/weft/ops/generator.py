@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft import dtypes
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.ops.random import get_seed, random_state, set_seed
 from weft.ops.state import current_value
@@ -163,6 +164,7 @@ def set_rng_state(state: Tensor) -> None:
     default_generator.set_state(state)
 
 
+@shows("manual_seed(5).initial_seed()", "5")
 def manual_seed(seed: int) -> Generator:
     """Start the program's stream of random numbers anew.
 
@@ -175,23 +177,16 @@ def manual_seed(seed: int) -> Generator:
     Raises:
         TypeError: the seed is no int.
         ValueError: it is negative.
-
-    Example:
-        >>> manual_seed(5).initial_seed()
-        5
     """
     return default_generator.manual_seed(seed)
 
 
+@shows("isinstance(seed(), int)", "True")
 def seed() -> int:
     """Start the program's stream of random numbers anew with a seed that the system draws.
 
     Returns:
         int: the seed.
-
-    Example:
-        >>> isinstance(seed(), int)
-        True
     """
     return default_generator.seed()
 

@@ -12,8 +12,10 @@ import numpy as np
 
 from weft.core.bounds import check_bounds
 from weft.core.declare import op, operator_class
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools, one_of, positive_ints
 from weft.ops._samples import one
 
 __all__ = [
@@ -99,6 +101,7 @@ def _fold(x: Any, *, size: Any, kernel: Any, dilation: Any, padding: Any, stride
     return image[:, :, padding[0] : padding[0] + size[0], padding[1] : padding[1] + size[1]]
 
 
+@shows("unfold(Tensor([[[[1.0, 2.0, 3.0]]]]), (1, 2))", "[[[1. 2.]\n  [2. 3.]]]")
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """The patches of images.
 
@@ -115,11 +118,6 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     Raises:
         TypeError: an argument is no int, nor two.
         ValueError: a number is too small, or a window does not fit the image.
-
-    Example:
-        >>> print(unfold(Tensor([[[[1.0, 2.0, 3.0]]]]), (1, 2)))
-        [[[1. 2.]
-          [2. 3.]]]
     """
     if input.ndim != 4:
         raise ValueError(f"unfold: images have the shape (N, C, H, W), not {input.shape}")
@@ -133,6 +131,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     return patches.reshape((input.shape[0], -1, patches.shape[3]))
 
 
+@shows("fold(Tensor([[[[1.0, 2.0], [2.0, 3.0]]]]), (1, 3), (1, 2))", "[[[[1. 4. 3.]]]]")
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
@@ -152,10 +151,6 @@ def fold(
     Raises:
         TypeError: an argument is no int, nor two.
         ValueError: the patches are not those of images of this size.
-
-    Example:
-        >>> print(fold(Tensor([[[[1.0, 2.0], [2.0, 3.0]]]]), (1, 3), (1, 2)))
-        [[[[1. 4. 3.]]]]
     """
     window = _pair("fold", "kernel_size", kernel_size)
     count = window[0] * window[1]
@@ -178,15 +173,13 @@ def fold(
 
 
 def _factor(name: str, what: str, value: Any, input: Tensor) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
-    if value < 1:
-        raise ValueError(f"{name}: {what} must be positive, not {value}")
+    positive_ints(name, **{what: value})
     if input.ndim < 3:
         raise ValueError(f"{name}: images have at least 3 dimensions, not {input.ndim}")
     return value
 
 
+@shows("pixel_shuffle(Tensor([[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]]), 2)", "[[[[1. 2.]\n   [3. 4.]]]]")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Larger images of fewer channels: each pixel becomes a square of pixels from as many channels.
 
@@ -199,11 +192,6 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
     Raises:
         ValueError: r is not positive, or r * r does not divide the number of channels.
-
-    Example:
-        >>> print(pixel_shuffle(Tensor([[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]]), 2))
-        [[[[1. 2.]
-           [3. 4.]]]]
     """
     r = _factor("pixel_shuffle", "upscale_factor", upscale_factor, input)
     *batch, channels, height, width = input.shape
@@ -215,6 +203,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return parts.reshape((*batch, channels // (r * r), height * r, width * r))
 
 
+@shows("pixel_unshuffle(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2).shape", "(1, 4, 1, 1)")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Smaller images of more channels: what `pixel_shuffle` undoes.
 
@@ -227,10 +216,6 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
     Raises:
         ValueError: r is not positive, or does not divide the height and width.
-
-    Example:
-        >>> pixel_unshuffle(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2).shape
-        (1, 4, 1, 1)
     """
     r = _factor("pixel_unshuffle", "downscale_factor", downscale_factor, input)
     *batch, channels, height, width = input.shape
@@ -242,6 +227,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return parts.reshape((*batch, channels * r * r, height // r, width // r))
 
 
+@shows("diag_part(Tensor([[1, 2], [3, 4]]))", "[1 4]")
 def diag_part(input_x: Tensor) -> Tensor:
     """The elements whose first half of indices is the second half.
 
@@ -253,10 +239,6 @@ def diag_part(input_x: Tensor) -> Tensor:
 
     Raises:
         ValueError: the halves of the shape differ.
-
-    Example:
-        >>> print(diag_part(Tensor([[1, 2], [3, 4]])))
-        [1 4]
     """
     half = input_x.ndim // 2
     shape = input_x.shape
@@ -334,6 +316,7 @@ def _grid_sample(x: Any, grid: Any, *, mode: str, padding_mode: str, align_corne
     return jnp.moveaxis(out, -1, 1)
 
 
+@shows("grid_sample(Tensor([[[[1.0, 3.0]]]]), Tensor([[[[0.0, 0.0]]]]))", "[[[[2.]]]]")
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool = False
 ) -> Tensor:
@@ -351,17 +334,10 @@ def grid_sample(
 
     Raises:
         ValueError: there is no such mode, or the shapes do not fit.
-
-    Example:
-        >>> print(grid_sample(Tensor([[[[1.0, 3.0]]]]), Tensor([[[[0.0, 0.0]]]])))
-        [[[[2.]]]]
     """
-    if mode not in ("bilinear", "nearest"):
-        raise ValueError(f"grid_sample: mode must be 'bilinear' or 'nearest', not {mode!r}")
-    if padding_mode not in ("zeros", "border", "reflection"):
-        raise ValueError(f"grid_sample: padding_mode must be 'zeros', 'border' or 'reflection', not {padding_mode!r}")
-    if not isinstance(align_corners, bool):
-        raise TypeError(f"grid_sample: align_corners must be a bool, not {type(align_corners).__name__}")
+    one_of("grid_sample", ("bilinear", "nearest"), mode=mode)
+    one_of("grid_sample", ("zeros", "border", "reflection"), padding_mode=padding_mode)
+    bools("grid_sample", align_corners=align_corners)
     fits = input.ndim in (4, 5) and grid.ndim == input.ndim and grid.shape[-1] == input.ndim - 2
     if not fits or grid.shape[0] != input.shape[0]:
         raise ValueError(f"grid_sample: points of shape {grid.shape} do not fit images of shape {input.shape}")
@@ -421,8 +397,7 @@ def crop_and_resize(
         >>> print(crop_and_resize(image, box, Tensor([0]), (1, 3))[0, 0, :, 0])
         [1. 2. 3.]
     """
-    if method not in _METHODS:
-        raise ValueError(f"crop_and_resize: method must be one of {', '.join(map(repr, _METHODS))}, not {method!r}")
+    one_of("crop_and_resize", _METHODS, method=method)
     if image.ndim != 4:
         raise ValueError(f"crop_and_resize: images have the shape (N, H, W, C), not {tuple(image.shape)}")
     if boxes.ndim != 2 or boxes.shape[1] != 4 or box_indices.shape != boxes.shape[:1]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.core.describing import described, told
+from weft.core.describing import described, shows, told
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import no_generator, tensors
 from weft.ops.state import stop_gradient
 
 __all__ = [
@@ -23,38 +23,30 @@ _WRITTEN = described(
 
 
 def _a_tensor(name: str, value: Any, generator: Any = None) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(value).__name__}")
-    if generator is not None:
-        raise NotImplementedError(f"{name}: random numbers follow set_seed; generator must be None")
+    tensors(name, input=value)
+    no_generator(name, generator)
     return value
 
 
 @_WRITTEN
+@shows("bernoulli_(Tensor([5.0, 6.0]), 1.0)", "[1. 1.]")
 def bernoulli_(input: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """Fill a tensor with ones with a probability, zeros otherwise.
 
     Args:
         p: the probability, a number or tensor.
-
-    Example:
-        >>> print(bernoulli_(Tensor([5.0, 6.0]), 1.0))
-        [1. 1.]
     """
     return _a_tensor("bernoulli_", input, generator).bernoulli_(p)
 
 
 @_WRITTEN
+@shows("clamp_(Tensor([-5.0, 6.0]), 0, 1)", "[0. 1.]")
 def clamp_(input: Any, min: Any = None, max: Any = None) -> Any:
     """`clamp` in place.
 
     Args:
         min: lower bound, None for none.
         max: upper bound, None for none.
-
-    Example:
-        >>> print(clamp_(Tensor([-5.0, 6.0]), 0, 1))
-        [0. 1.]
     """
     return _a_tensor("clamp_", input).clamp_(min, max)
 
@@ -75,35 +67,30 @@ zero_ = _same_in_place("zero_", "Fill a tensor with zeros.", "zero_", "[5.0]", "
 
 
 @_WRITTEN
+@shows("exponential_(Tensor([-1.0])) >= 0", "[ True]")
 def exponential_(input: Any, lambd: float = 1, *, generator: Any = None) -> Any:
     """Fill a tensor with numbers of an exponential distribution.
 
     Args:
         lambd: its rate, a positive number.
-
-    Example:
-        >>> print(exponential_(Tensor([-1.0])) >= 0)
-        [ True]
     """
     return _a_tensor("exponential_", input, generator).exponential_(lambd)
 
 
 @_WRITTEN
+@shows("normal_(Tensor([5.0, 6.0]), 2.0, 0.0)", "[2. 2.]")
 def normal_(input: Any, mean: Any = 0, std: Any = 1, *, generator: Any = None) -> Any:
     """Fill a tensor with numbers of a normal distribution.
 
     Args:
         mean: its mean.
         std: its standard deviation.
-
-    Example:
-        >>> print(normal_(Tensor([5.0, 6.0]), 2.0, 0.0))
-        [2. 2.]
     """
     return _a_tensor("normal_", input, generator).normal_(mean, std)
 
 
 @_WRITTEN
+@shows("put_(Tensor([[1, 2], [3, 4]]), Tensor([0, 3]), Tensor([8, 9]))", "[[8 2]\n [3 9]]")
 def put_(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """Write elements at positions that count through the whole tensor.
 
@@ -111,52 +98,37 @@ def put_(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
         index: the positions, of int64.
         source: as many elements, of the type of `input`.
         accumulate: add them instead.
-
-    Example:
-        >>> print(put_(Tensor([[1, 2], [3, 4]]), Tensor([0, 3]), Tensor([8, 9])))
-        [[8 2]
-         [3 9]]
     """
     return _a_tensor("put_", input).put_(index, source, accumulate)
 
 
 @_WRITTEN
+@shows("random_(Tensor([5, 6]), 3, 4)", "[3 3]")
 def random_(input: Any, from_: Any = 0, to: Any = None, *, generator: Any = None) -> Any:
     """Fill a tensor with uniform integers.
 
     Args:
         from_: the smallest.
         to: the number after the largest; None for that up to which the element type has all integers.
-
-    Example:
-        >>> print(random_(Tensor([5, 6]), 3, 4))
-        [3 3]
     """
     return _a_tensor("random_", input, generator).random_(from_, to)
 
 
 @_WRITTEN
+@shows("stop_gradient_(Tensor([1.0]))", "[1.]")
 def stop_gradient_(input: Any) -> Any:
-    """Make a tensor a constant for every gradient.
-
-    Example:
-        >>> print(stop_gradient_(Tensor([1.0])))
-        [1.]
-    """
+    """Make a tensor a constant for every gradient."""
     given = _a_tensor("stop_gradient_", input)
     return given.rebind(stop_gradient(given))
 
 
 @_WRITTEN
+@shows("uniform_(Tensor([5.0]), 2, 3).floor()", "[2.]")
 def uniform_(input: Any, from_: Any = 0, to: Any = 1, *, generator: Any = None) -> Any:
     """Fill a tensor with numbers of a uniform distribution.
 
     Args:
         from_: the smallest.
         to: not included.
-
-    Example:
-        >>> print(uniform_(Tensor([5.0]), 2, 3).floor())
-        [2.]
     """
     return _a_tensor("uniform_", input, generator).uniform_(from_, to)

@@ -20,6 +20,7 @@ from weft import dtypes
 from weft._jax_compat import Array
 from weft.core import trace as trace_module
 from weft.core.bounds import check_bounds
+from weft.core.describing import shows
 from weft.core.dispatch import CAST, apply, literal, separate
 from weft.core.number import GraphNumber, require
 from weft.core.primitive import Primitive, Sample
@@ -528,6 +529,7 @@ def box_of(
     return starts, tuple(sizes), tuple(steps), tuple(result)
 
 
+@shows("Tensor([[1, 2], [3, 4]])[:, -1]", "[2 4]")
 def getitem(self: Any, index: Any) -> Any:
     """``x[index]``, with NumPy's meaning.
 
@@ -540,10 +542,6 @@ def getitem(self: Any, index: Any) -> Any:
 
     Raises:
         IndexError: as NumPy.
-
-    Example:
-        >>> print(Tensor([[1, 2], [3, 4]])[:, -1])
-        [2 4]
     """
     try:
         spec, operands = parse(index, self.shape)

@@ -11,7 +11,8 @@ import numpy as np
 from jax import lax
 
 from weft import lazily
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
+from weft.core.describing import shows
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.errors import NoTensor
@@ -59,6 +60,7 @@ def _concat(*tensors: Any, axis: int) -> Any:
     return jnp.concatenate(promoted(*tensors), axis=axis)
 
 
+@shows("concat((Tensor([1.0]), Tensor([2.0, 3.0])))", "[1. 2. 3.]")
 def concat(tensors: Any, axis: int = 0) -> Any:
     """Join tensors along an existing axis.
 
@@ -71,10 +73,6 @@ def concat(tensors: Any, axis: int = 0) -> Any:
 
     Raises:
         ValueError: no tensors, or shapes that do not fit.
-
-    Example:
-        >>> print(concat((Tensor([1.0]), Tensor([2.0, 3.0]))))
-        [1. 2. 3.]
     """
     return _concat(*_several("concat", tensors), axis=axis)
 
@@ -140,7 +138,8 @@ def split(tensor: Any, split_size_or_sections: Any, axis: int = 0) -> Any:
     return _split(tensor, sizes, axis)
 
 
-def _split_equally(input_x: Any, axis: int = 0, output_num: int = 1) -> Any:
+@as_operator
+def Split(input_x: Any, *, axis: int = 0, output_num: int = 1) -> Any:
     """Cut a tensor into equal pieces along an axis."""
     axis = one_axis("Split", axis, input_x.ndim)
     if output_num < 1 or input_x.shape[axis] % output_num:
@@ -150,26 +149,18 @@ def _split_equally(input_x: Any, axis: int = 0, output_num: int = 1) -> Any:
     return _split(input_x, (input_x.shape[axis] // output_num,) * output_num, axis)
 
 
+@shows("len(chunk(Tensor([1, 2, 3]), 2))", "2")
 def chunk(input: Any, chunks: int, axis: int = 0) -> Any:
-    """Cut a tensor into at most this many pieces of equal size (the last may be smaller).
-
-    Example:
-        >>> len(chunk(Tensor([1, 2, 3]), 2))
-        2
-    """
+    """Cut a tensor into at most this many pieces of equal size (the last may be smaller)."""
     axis = one_axis("chunk", axis, input.ndim)
     if chunks < 1:
         raise ValueError(f"chunk: chunks must be positive, not {chunks}")
     return split(input, max(math.ceil(input.shape[axis] / chunks), 1), axis)
 
 
+@shows("[piece.shape for piece in tensor_split(Tensor([1, 2, 3]), 2)]", "[(2,), (1,)]")
 def tensor_split(input: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """Cut a tensor at indices, or into this many nearly equal pieces.
-
-    Example:
-        >>> [piece.shape for piece in tensor_split(Tensor([1, 2, 3]), 2)]
-        [(2,), (1,)]
-    """
+    """Cut a tensor at indices, or into this many nearly equal pieces."""
     axis = one_axis("tensor_split", axis, input.ndim)
     size = input.shape[axis]
     if isinstance(indices_or_sections, int):
@@ -181,33 +172,21 @@ def tensor_split(input: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     return tuple(narrow(input, axis, a, max(b - a, 0)) for a, b in itertools.pairwise(cuts))
 
 
+@shows("len(hsplit(Tensor([[1, 2]]), 2))", "2")
 def hsplit(input: Any, indices_or_sections: Any) -> Any:
-    """Cut along the second dimension (the first of a vector).
-
-    Example:
-        >>> len(hsplit(Tensor([[1, 2]]), 2))
-        2
-    """
+    """Cut along the second dimension (the first of a vector)."""
     return tensor_split(input, indices_or_sections, 1 if input.ndim > 1 else 0)
 
 
+@shows("len(vsplit(Tensor([[1], [2]]), 2))", "2")
 def vsplit(input: Any, indices_or_sections: Any) -> Any:
-    """Cut along the first dimension.
-
-    Example:
-        >>> len(vsplit(Tensor([[1], [2]]), 2))
-        2
-    """
+    """Cut along the first dimension."""
     return tensor_split(input, indices_or_sections, 0)
 
 
+@shows("len(dsplit(Tensor([[[1, 2]]]), 2))", "2")
 def dsplit(input: Any, indices_or_sections: Any) -> Any:
-    """Cut along the third dimension.
-
-    Example:
-        >>> len(dsplit(Tensor([[[1, 2]]]), 2))
-        2
-    """
+    """Cut along the third dimension."""
     return tensor_split(input, indices_or_sections, 2)
 
 
@@ -231,6 +210,7 @@ def _stack(*tensors: Any, axis: int) -> Any:
     return jnp.stack(promoted(*tensors), axis=axis)
 
 
+@shows("stack([Tensor([1, 2]), Tensor([3, 4])], axis=1)", "[[1 3]\n [2 4]]")
 def stack(tensors: Any, axis: int = 0) -> Any:
     """Join tensors of one shape along a new axis.
 
@@ -243,11 +223,6 @@ def stack(tensors: Any, axis: int = 0) -> Any:
 
     Raises:
         ValueError: no tensors, or different shapes.
-
-    Example:
-        >>> print(stack([Tensor([1, 2]), Tensor([3, 4])], axis=1))
-        [[1 3]
-         [2 4]]
     """
     return _stack(*_several("stack", tensors), axis=axis)
 
@@ -298,66 +273,41 @@ def _unstack_operator(input_x: Any, axis: int = 0, num: int | None = None) -> An
     return pieces
 
 
+@shows("len(unbind(Tensor([[1, 2], [3, 4]])))", "2")
 def unbind(input: Any, dim: int = 0) -> Any:
-    """Same as `unstack`.
-
-    Example:
-        >>> len(unbind(Tensor([[1, 2], [3, 4]])))
-        2
-    """
+    """Same as `unstack`."""
     return unstack(input, dim)
 
 
+@shows("vstack([Tensor([1, 2]), Tensor([3, 4])]).shape", "(2, 2)")
 def vstack(inputs: Any) -> Any:
-    """Join tensors along the first dimension; vectors count as rows.
-
-    Example:
-        >>> vstack([Tensor([1, 2]), Tensor([3, 4])]).shape
-        (2, 2)
-    """
+    """Join tensors along the first dimension; vectors count as rows."""
     return concat([atleast_2d(x) for x in _several("vstack", inputs)], 0)
 
 
+@shows("hstack([Tensor([1, 2]), Tensor([3])])", "[1 2 3]")
 def hstack(tensors: Any) -> Any:
-    """Join tensors along the second dimension (vectors along their only one).
-
-    Example:
-        >>> print(hstack([Tensor([1, 2]), Tensor([3])]))
-        [1 2 3]
-    """
+    """Join tensors along the second dimension (vectors along their only one)."""
     tensors = [reshape(x, (1,)) if x.ndim == 0 else x for x in map(tensor, _several("hstack", tensors))]
     return concat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
+@shows("dstack([Tensor([1, 2]), Tensor([3, 4])]).shape", "(1, 2, 2)")
 def dstack(tensors: Any) -> Any:
-    """Join tensors along the third dimension.
-
-    Example:
-        >>> dstack([Tensor([1, 2]), Tensor([3, 4])]).shape
-        (1, 2, 2)
-    """
+    """Join tensors along the third dimension."""
     return concat([atleast_3d(x) for x in _several("dstack", tensors)], 2)
 
 
+@shows("column_stack([Tensor([1, 2]), Tensor([3, 4])]).shape", "(2, 2)")
 def column_stack(tensors: Any) -> Any:
-    """Join tensors along the second dimension; vectors count as columns.
-
-    Example:
-        >>> column_stack([Tensor([1, 2]), Tensor([3, 4])]).shape
-        (2, 2)
-    """
+    """Join tensors along the second dimension; vectors count as columns."""
     return concat([expand_dims(x, 1) if x.ndim == 1 else atleast_2d(x) for x in _several("column_stack", tensors)], 1)
 
 
 @op("BlockDiag", classes=(), samples=one(A, B))
+@shows("block_diag(Tensor([[1]]), Tensor([[2, 3]]))", "[[1 0 0]\n [0 2 3]]")
 def block_diag(*inputs: Any) -> Any:
-    """A matrix with these matrices along its diagonal.
-
-    Example:
-        >>> print(block_diag(Tensor([[1]]), Tensor([[2, 3]])))
-        [[1 0 0]
-         [0 2 3]]
-    """
+    """A matrix with these matrices along its diagonal."""
     if any(matrix is None for matrix in inputs):
         raise NoTensor("block_diag() takes matrices, not None")
     return linalg.block_diag(*promoted(*inputs))
@@ -386,6 +336,7 @@ def zero_pad(input: Any, *, before: tuple[int, ...], after: tuple[int, ...]) -> 
     samples=lambda: [Sample((A,), {"begin": (0, 1), "size": (2, 2)}), Sample((A,), {"begin": (1, 0), "size": (-1, 1)})],
     shares=views.share_box,
 )
+@shows("slice(Tensor([[1, 2], [3, 4]]), (0, 1), (2, 1))", "[[2]\n [4]]")
 def slice(input_x: Any, *, begin: tuple[int, ...], size: tuple[int, ...]) -> Any:
     """A box of a tensor.
 
@@ -399,11 +350,6 @@ def slice(input_x: Any, *, begin: tuple[int, ...], size: tuple[int, ...]) -> Any
 
     Raises:
         ValueError: the box leaves the tensor.
-
-    Example:
-        >>> print(slice(Tensor([[1, 2], [3, 4]]), (0, 1), (2, 1)))
-        [[2]
-         [4]]
     """
     if len(begin) != input_x.ndim or len(size) != input_x.ndim:
         raise ValueError(f"slice: begin and size need {input_x.ndim} entries, not {len(begin)} and {len(size)}")
@@ -413,13 +359,9 @@ def slice(input_x: Any, *, begin: tuple[int, ...], size: tuple[int, ...]) -> Any
     return lax.slice(input_x, begin, ends)
 
 
+@shows("narrow(Tensor([1, 2, 3]), 0, 1, 2)", "[2 3]")
 def narrow(input: Any, axis: int, start: int, length: int) -> Any:
-    """`length` positions of an axis, from `start`.
-
-    Example:
-        >>> print(narrow(Tensor([1, 2, 3]), 0, 1, 2))
-        [2 3]
-    """
+    """`length` positions of an axis, from `start`."""
     axis = one_axis("narrow", axis, input.ndim)
     begin, size = [0] * input.ndim, list(input.shape)
     begin[axis], size[axis] = start, length
@@ -430,6 +372,7 @@ def _bit(mask: int, i: int) -> bool:
     return bool(mask >> i & 1)
 
 
+@shows("strided_slice(Tensor([1, 2, 3, 4]), (0,), (4,), (2,))", "[1 3]")
 def strided_slice(
     input_x: Any,
     begin: Any,
@@ -456,10 +399,6 @@ def strided_slice(
 
     Returns:
         Tensor: the selected elements.
-
-    Example:
-        >>> print(strided_slice(Tensor([1, 2, 3, 4]), (0,), (4,), (2,)))
-        [1 3]
     """
     begin, end, strides = numbers(begin), numbers(end), numbers(strides)
     if not len(begin) == len(end) == len(strides):
@@ -482,14 +421,9 @@ def strided_slice(
 
 
 @op("UnfoldWindows", classes=(), samples=one(A, dimension=1, size=2, step=1))
+@shows("unfold_windows(Tensor([1, 2, 3]), 0, 2, 1)", "[[1 2]\n [2 3]]")
 def unfold_windows(input: Any, *, dimension: int, size: int, step: int) -> Any:
-    """Windows of an axis as a new last dimension.
-
-    Example:
-        >>> print(unfold_windows(Tensor([1, 2, 3]), 0, 2, 1))
-        [[1 2]
-         [2 3]]
-    """
+    """Windows of an axis as a new last dimension."""
     axis = one_axis("unfold", dimension, input.ndim)
     starts = np.arange(0, input.shape[axis] - size + 1, step)
     windows = jnp.take(input, starts[:, None] + np.arange(size), axis=axis)
@@ -500,7 +434,6 @@ _slice_object = type(np.s_[:])
 cat = concat
 
 operator_class("Concat", concat, "axis=0")
-operator_class("Split", _split_equally, "axis=0, output_num=1")
 operator_class("Stack", stack, "axis=0")
 operator_class("Pack", stack, "axis=0")
 operator_class("Unstack", _unstack_operator, "axis=0, num=None")

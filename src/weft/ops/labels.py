@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
 from weft.core.bounds import check_bounds
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools, ints, one_of
 from weft.ops._rules import numbers, tensor
 from weft.ops.cumulative import cumprod
 from weft.ops.loss import triplet_margin_loss
@@ -25,18 +26,17 @@ from weft.ops.shape import reshape
 
 
 def _reduction(name: str, reduction: Any) -> None:
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{name}: reduction must be 'none', 'mean' or 'sum', not {reduction!r}")
+    one_of(name, ("none", "mean", "sum"), reduction=reduction)
 
 
 def _reduced(loss: Any, reduction: str) -> Any:
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
-_SCORES: Final = np.array([[0.5, -1.0, 2.0], [1.25, 0.25, -0.5]], np.float32)
-
-
-def _multi_margin_loss(x: Tensor, target: Tensor, weight: Any = None, *, p: int, margin: float, reduction: str) -> Any:
+@as_operator
+def MultiMarginLoss(
+    x: Tensor, target: Tensor, weight: Any = None, *, p: int = 1, margin: float = 1.0, reduction: str = "mean"
+) -> Any:
     """Ask that the score of the right class be larger than all others, by a margin.
 
     Args:
@@ -45,8 +45,7 @@ def _multi_margin_loss(x: Tensor, target: Tensor, weight: Any = None, *, p: int,
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.
     """
     _reduction("MultiMarginLoss", reduction)
-    if p not in (1, 2):
-        raise ValueError(f"MultiMarginLoss: p must be 1 or 2, not {p}")
+    one_of("MultiMarginLoss", (1, 2), p=p)
     if x.ndim != 2 or target.shape != x.shape[:1] or (weight is not None and weight.shape != x.shape[1:]):
         raise ValueError(f"MultiMarginLoss: classes of shape {target.shape} do not fit scores of shape {x.shape}")
     return _reduced(margin_of_class(x, target, weight, p=p, margin=float(margin)), reduction)
@@ -60,7 +59,8 @@ def _are_labels(target: Tensor) -> Tensor:
     return (hot.sum(-2) > 0).astype(dtypes.int32)
 
 
-def _multilabel_margin_loss(x: Tensor, target: Tensor, *, reduction: str) -> Any:
+@as_operator
+def MultilabelMarginLoss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Any:
     """Ask that the scores of the labels be larger by 1 than those of other classes; -1 ends the labels of a row.
 
     Args:
@@ -75,8 +75,17 @@ def _multilabel_margin_loss(x: Tensor, target: Tensor, *, reduction: str) -> Any
     return _reduced(margin_of_labels(x, target), reduction), _are_labels(target)
 
 
-def _triplet_margin_loss(
-    x: Tensor, positive: Tensor, negative: Tensor, margin: Any, *, p: int, swap: bool, eps: float, reduction: str
+@as_operator
+def TripletMarginLoss(
+    x: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: Any,
+    *,
+    p: int = 2,
+    swap: bool = False,
+    eps: float = 1e-06,
+    reduction: str = "mean",
 ) -> Tensor:
     """Ask that a row be nearer to a positive than to a negative, by a margin.
 
@@ -91,9 +100,10 @@ def _triplet_margin_loss(
     return triplet_margin_loss(x, positive, negative, value, p, eps, swap, reduction)
 
 
-def _ctc_operator(
-    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, *, blank: int, reduction: str,
-    zero_infinity: bool,
+@as_operator
+def CTCLossV2(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, *, blank: int = 0,
+    reduction: str = "none", zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
     """The losses of all alignments of sequences with labels, and the logarithms of those of beginnings.
 
@@ -108,18 +118,11 @@ def _ctc_operator(
     return ctc_loss(log_probs, targets, lengths[0], lengths[1], blank, reduction, zero_infinity)
 
 
-MultiMarginLoss = operator_class("MultiMarginLoss", _multi_margin_loss, "p=1, margin=1.0, reduction='mean'")
-MultilabelMarginLoss = operator_class("MultilabelMarginLoss", _multilabel_margin_loss, "reduction='mean'")
-TripletMarginLoss = operator_class(
-    "TripletMarginLoss", _triplet_margin_loss, "p=2, swap=False, eps=1e-06, reduction='mean'"
-)
-CTCLossV2 = operator_class("CTCLossV2", _ctc_operator, "blank=0, reduction='none', zero_infinity=False")
-
-
 # -- sequences ---------------------------------------------------------------------------------------------------------
 
 
-def _ctc_greedy_decoder(inputs: Tensor, sequence_length: Tensor, *, merge_repeated: bool) -> Any:
+@as_operator
+def CTCGreedyDecoder(inputs: Tensor, sequence_length: Tensor, *, merge_repeated: bool = True) -> Any:
     """The labels of the best classes of sequences (T, N, C), of which the last is none: places, labels, shape, and the
     negative sums of the best scores.
 
@@ -127,8 +130,7 @@ def _ctc_greedy_decoder(inputs: Tensor, sequence_length: Tensor, *, merge_repeat
         merge_repeated: whether equal classes one after the other are one label.
     """
     name = "CTCGreedyDecoder"
-    if not isinstance(merge_repeated, bool):
-        raise TypeError(f"{name}: merge_repeated must be a bool, not {type(merge_repeated).__name__}")
+    bools(name, merge_repeated=merge_repeated)
     if inputs.ndim != 3 or sequence_length.shape != inputs.shape[1:2]:
         raise ValueError(f"{name}: lengths of shape {sequence_length.shape} do not fit scores of shape {inputs.shape}")
     times, count, classes = inputs.shape
@@ -166,17 +168,17 @@ def _distance(one: list[Any], other: list[Any]) -> int:
     return row[-1]
 
 
-def _edit_distance(
+@as_operator
+def EditDistance(
     hypothesis_indices: Tensor, hypothesis_values: Tensor, hypothesis_shape: Any, truth_indices: Tensor,
-    truth_values: Tensor, truth_shape: Any, *, normalize: bool,
+    truth_values: Tensor, truth_shape: Any, *, normalize: bool = True,
 ) -> Tensor:  # fmt: skip
     """The edit distances of sequences that are given as sparse tensors, as float32.
 
     Args:
         normalize: whether they are divided by the lengths of the true ones.
     """
-    if not isinstance(normalize, bool):
-        raise TypeError(f"EditDistance: normalize must be a bool, not {type(normalize).__name__}")
+    bools("EditDistance", normalize=normalize)
     if hypothesis_values.dtype != truth_values.dtype:
         raise TypeError(f"EditDistance: element types {hypothesis_values.dtype} and {truth_values.dtype} differ")
     sequences: list[dict[Any, list[Any]]] = []
@@ -225,25 +227,20 @@ def _without_repeats(state_seq: Any, log_probs: Any, *, size: int) -> Any:
     return jnp.where(hot.any(-2), np.asarray(np.finfo(log_probs.dtype).min, log_probs.dtype), log_probs)
 
 
-def _no_repeat_ngram(state_seq: Tensor, log_probs: Tensor, *, ngram_size: int) -> Tensor:
+@as_operator
+def NoRepeatNGram(state_seq: Tensor, log_probs: Tensor, *, ngram_size: int = 1) -> Tensor:
     """Scores of the next word, the lowest number for words after which an n-gram would be repeated.
 
     Args:
         ngram_size: length of the n-grams.
     """
-    if isinstance(ngram_size, bool) or not isinstance(ngram_size, int):
-        raise TypeError(f"NoRepeatNGram: ngram_size must be an int, not {type(ngram_size).__name__}")
+    ints("NoRepeatNGram", ngram_size=ngram_size)
     if ngram_size < 1 or ngram_size > state_seq.shape[-1]:
         raise ValueError(f"NoRepeatNGram: there are no n-grams of {ngram_size} words in a shape of {state_seq.shape}")
     if state_seq.ndim != 3 or log_probs.ndim != 3 or state_seq.shape[:2] != log_probs.shape[:2]:
         raise ValueError(f"NoRepeatNGram: shapes {state_seq.shape} and {log_probs.shape} do not fit")
     check_bounds(state_seq, log_probs.shape[-1], "NoRepeatNGram: there is no word {}", least=0)
     return _without_repeats(state_seq, log_probs, size=ngram_size)
-
-
-CTCGreedyDecoder = operator_class("CTCGreedyDecoder", _ctc_greedy_decoder, "merge_repeated=True")
-EditDistance = operator_class("EditDistance", _edit_distance, "normalize=True")
-NoRepeatNGram = operator_class("NoRepeatNGram", _no_repeat_ngram, "ngram_size=1")
 
 
 # -- boxes that overlap ------------------------------------------------------------------------------------------------
@@ -287,7 +284,10 @@ def _suppression(
     return Tensor(np.array(found, np.int32))
 
 
-def _nms_v3(boxes: Tensor, scores: Tensor, max_output_size: Any, iou_threshold: Any, score_threshold: Any) -> Tensor:
+@as_operator
+def NonMaxSuppressionV3(
+    boxes: Tensor, scores: Tensor, max_output_size: Any, iou_threshold: Any, score_threshold: Any
+) -> Tensor:
     """The positions of boxes, best first, that overlap none before them by more than a threshold."""
     name = "NonMaxSuppressionV3"
     if boxes.ndim != 2 or boxes.shape[1] != 4:
@@ -296,7 +296,8 @@ def _nms_v3(boxes: Tensor, scores: Tensor, max_output_size: Any, iou_threshold: 
     return _suppression(name, shares, scores, max_output_size, iou_threshold, score_threshold)
 
 
-def _nms_with_overlaps(
+@as_operator
+def NonMaxSuppressionWithOverlaps(
     overlaps: Tensor, scores: Tensor, max_output_size: Any, overlap_threshold: Any, score_threshold: Any
 ) -> Tensor:
     """The positions of boxes, best first, that overlap none before them by more than a threshold."""
@@ -307,9 +308,10 @@ def _nms_with_overlaps(
     return _suppression(name, known, scores, max_output_size, overlap_threshold, score_threshold)
 
 
-def _combined_nms(
+@as_operator
+def CombinedNonMaxSuppression(
     boxes: Tensor, scores: Tensor, max_output_size_per_class: Any, max_total_size: Any, iou_threshold: Any,
-    score_threshold: Any, *, pad_per_class: bool, clip_boxes: bool,
+    score_threshold: Any, *, pad_per_class: bool = False, clip_boxes: bool = True,
 ) -> Any:  # fmt: skip
     """The best boxes (batch, N, 1 or classes, 4) of all classes: boxes, scores, classes, and how many there are.
 
@@ -342,10 +344,3 @@ def _combined_nms(
             best[row, at], kinds[row, at] = score, kind
             found[row, at] = np.clip(box, 0, 1) if clip_boxes else box
     return Tensor(found), Tensor(best), Tensor(kinds), Tensor(counts)
-
-
-NonMaxSuppressionV3 = operator_class("NonMaxSuppressionV3", _nms_v3)
-NonMaxSuppressionWithOverlaps = operator_class("NonMaxSuppressionWithOverlaps", _nms_with_overlaps)
-CombinedNonMaxSuppression = operator_class(
-    "CombinedNonMaxSuppression", _combined_nms, "pad_per_class=False, clip_boxes=True"
-)

@@ -10,6 +10,7 @@ from typing import Any
 
 from weft import dtypes
 from weft.core.declare import operator_class
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.core.transparency import keeps, transparent
 from weft.ops import compare, elementwise, joining, math
@@ -59,13 +60,9 @@ make_slice = slice
 partial = functools.partial
 
 
+@shows("tensor_div(Tensor([1.0, 3.0]), 2)", "[0.5 1.5]")
 def tensor_div(x: Any, y: Any) -> Any:
-    """One tensor divided by another; of integers the quotients are integers.
-
-    Example:
-        >>> print(tensor_div(Tensor([1.0, 3.0]), 2))
-        [0.5 1.5]
-    """
+    """One tensor divided by another; of integers the quotients are integers."""
     return math.typed_div(x, y)
 
 
@@ -96,137 +93,85 @@ class Morph:
         return self.fn(*args, **kwargs)
 
 
+@shows("make_tuple(1, 2)", "(1, 2)")
 def make_tuple(*items: Any) -> tuple[Any, ...]:
-    """A tuple of the arguments.
-
-    Example:
-        >>> make_tuple(1, 2)
-        (1, 2)
-    """
+    """A tuple of the arguments."""
     return items
 
 
+@shows("make_list(1, 2)", "[1, 2]")
 def make_list(*items: Any) -> list[Any]:
-    """A list of the arguments.
-
-    Example:
-        >>> make_list(1, 2)
-        [1, 2]
-    """
+    """A list of the arguments."""
     return list(items)
 
 
+@shows('make_dict(("a",), (1,))', "{'a': 1}")
 def make_dict(keys: Any, values: Any) -> dict[Any, Any]:
-    """A dict of keys and values.
-
-    Example:
-        >>> make_dict(("a",), (1,))
-        {'a': 1}
-    """
+    """A dict of keys and values."""
     return dict(zip(keys, values, strict=True))
 
 
+@shows("make_range(1, 4)", "(1, 2, 3)")
 def make_range(*bounds: int) -> tuple[int, ...]:
-    """The integers of a range as a tuple.
-
-    Example:
-        >>> make_range(1, 4)
-        (1, 2, 3)
-    """
+    """The integers of a range as a tuple."""
     return tuple(range(*bounds))
 
 
+@shows("tuple_setitem((1, 2), 0, 5)", "(5, 2)")
 def tuple_setitem(data: Any, index: int, value: Any) -> tuple[Any, ...]:
-    """A tuple with one item replaced.
-
-    Example:
-        >>> tuple_setitem((1, 2), 0, 5)
-        (5, 2)
-    """
+    """A tuple with one item replaced."""
     items = list(data)
     items[index] = value
     return tuple(items)
 
 
+@shows("list_setitem([1, 2], 0, 5)", "[5, 2]")
 def list_setitem(data: Any, index: int, value: Any) -> list[Any]:
-    """A list with one item replaced.
-
-    Example:
-        >>> list_setitem([1, 2], 0, 5)
-        [5, 2]
-    """
+    """A list with one item replaced."""
     items = list(data)
     items[index] = value
     return items
 
 
+@shows("list_append([1], 2)", "[1, 2]")
 def list_append(data: Any, value: Any) -> list[Any]:
-    """A list with one item more.
-
-    Example:
-        >>> list_append([1], 2)
-        [1, 2]
-    """
+    """A list with one item more."""
     return [*data, value]
 
 
+@shows("tuple_reversed((1, 2))", "(2, 1)")
 def tuple_reversed(data: Any) -> tuple[Any, ...]:
-    """A tuple in reverse order.
-
-    Example:
-        >>> tuple_reversed((1, 2))
-        (2, 1)
-    """
+    """A tuple in reverse order."""
     return tuple(reversed(data))
 
 
+@shows('in_dict("a", {"a": 1})', "True")
 def in_dict(key: Any, data: Any) -> bool:
-    """Whether a dict has a key.
-
-    Example:
-        >>> in_dict("a", {"a": 1})
-        True
-    """
+    """Whether a dict has a key."""
     return key in data
 
 
+@shows('not_in_dict("a", {"a": 1})', "False")
 def not_in_dict(key: Any, data: Any) -> bool:
-    """Whether a dict lacks a key.
-
-    Example:
-        >>> not_in_dict("a", {"a": 1})
-        False
-    """
+    """Whether a dict lacks a key."""
     return key not in data
 
 
+@shows("bool_and(True, False)", "False")
 def bool_and(x: bool, y: bool) -> bool:
-    """Whether both are true.
-
-    Example:
-        >>> bool_and(True, False)
-        False
-    """
+    """Whether both are true."""
     return x and y
 
 
+@shows("bool_or(True, False)", "True")
 def bool_or(x: bool, y: bool) -> bool:
-    """Whether either is true.
-
-    Example:
-        >>> bool_or(True, False)
-        True
-    """
+    """Whether either is true."""
     return x or y
 
 
+@shows("bool_not(True)", "False")
 def bool_not(x: bool) -> bool:
-    """The opposite.
-
-    Example:
-        >>> bool_not(True)
-        False
-    """
+    """The opposite."""
     return not x
 
 
@@ -246,23 +191,15 @@ def scalar_cast(input_x: Any, input_y: Any) -> Any:
     return dtypes.to_python(input_y)(input_x)
 
 
+@shows("shape_mul((2, 3))", "6")
 def shape_mul(shape: Any) -> int:
-    """Product of the dimensions of a shape.
-
-    Example:
-        >>> shape_mul((2, 3))
-        6
-    """
+    """Product of the dimensions of a shape."""
     return python_math.prod(shape)
 
 
+@shows("reduced_shape((2, 3), (0,))", "(1, 3)")
 def reduced_shape(shape: Any, axis: Any) -> tuple[int, ...]:
-    """A shape with the reduced axes of size 1.
-
-    Example:
-        >>> reduced_shape((2, 3), (0,))
-        (1, 3)
-    """
+    """A shape with the reduced axes of size 1."""
     axes = all_axes("reduced_shape", axis, len(shape))
     return tuple(1 if i in axes else dim for i, dim in enumerate(shape))
 
@@ -304,23 +241,15 @@ scalar_gt = _scalar("scalar_gt", operator.gt)
 scalar_ge = _scalar("scalar_ge", operator.ge)
 
 
+@shows("scalar_uadd(2)", "2")
 def scalar_uadd(x: Any) -> Any:
-    """The number itself.
-
-    Example:
-        >>> scalar_uadd(2)
-        2
-    """
+    """The number itself."""
     return x
 
 
+@shows("scalar_usub(2)", "-2")
 def scalar_usub(x: Any) -> Any:
-    """The number with the opposite sign.
-
-    Example:
-        >>> scalar_usub(2)
-        -2
-    """
+    """The number with the opposite sign."""
     return -x
 
 

@@ -10,9 +10,11 @@ import numpy as np
 from jax import lax
 
 from weft import dtypes, lazily
-from weft.core.declare import freeze, op, operator_class
+from weft.core.declare import as_operator, freeze, op, operator_class
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import ints, one_of, reals
 from weft.ops._kinks import vector_norm as norm_of
 from weft.ops._rules import all_axes, floating, promoted
 from weft.ops._samples import Samples, one
@@ -57,6 +59,7 @@ def _with_room(compute: Any, *arrays: Any) -> Any:
 
 
 @op("MatrixInverse", method="inverse", samples=_square())
+@shows("inverse(Tensor([[2.0, 0.0], [0.0, 4.0]]))", "[[0.5  0.  ]\n [0.   0.25]]")
 def inverse(input: Any) -> Any:
     """Inverse of square matrices.
 
@@ -68,84 +71,54 @@ def inverse(input: Any) -> Any:
 
     Raises:
         ValueError: the matrices are not square.
-
-    Example:
-        >>> print(inverse(Tensor([[2.0, 0.0], [0.0, 4.0]])))
-        [[0.5  0.  ]
-         [0.   0.25]]
     """
     return jnp.linalg.inv(_need_square("inverse", input))
 
 
 @op("MatrixDeterminant", method="det", samples=_square())
+@shows("det(Tensor([[2.0, 0.0], [0.0, 4.0]]))", "8.0")
 def det(input: Any) -> Any:
-    """Determinant of square matrices.
-
-    Example:
-        >>> print(det(Tensor([[2.0, 0.0], [0.0, 4.0]])))
-        8.0
-    """
+    """Determinant of square matrices."""
     return jnp.linalg.det(_need_square("det", input))
 
 
 @op("LogMatrixDeterminant", multiple=True, method="slogdet", samples=_square())
+@shows("*slogdet(Tensor([[1.0, 0.0], [0.0, 1.0]]))", "1.0 0.0")
 def slogdet(input: Any) -> Any:
-    """Sign and logarithm of the absolute determinant of square matrices.
-
-    Example:
-        >>> print(*slogdet(Tensor([[1.0, 0.0], [0.0, 1.0]])))
-        1.0 0.0
-    """
+    """Sign and logarithm of the absolute determinant of square matrices."""
     return _with_room(jnp.linalg.slogdet, _need_square("slogdet", input))
 
 
+@shows("logdet(Tensor([[1.0, 0.0], [0.0, 1.0]]))", "0.0")
 def logdet(input: Any) -> Any:
-    """Logarithm of the determinant of square matrices.
-
-    Example:
-        >>> print(logdet(Tensor([[1.0, 0.0], [0.0, 1.0]])))
-        0.0
-    """
+    """Logarithm of the determinant of square matrices."""
     return det(input).log()
 
 
 @op("Cholesky", init="upper=False", method="cholesky", samples=one(_DEFINITE, upper=False))
+@shows("cholesky(Tensor([[4.0, 0.0], [0.0, 9.0]]))", "[[2. 0.]\n [0. 3.]]")
 def cholesky(input_x: Any, *, upper: bool = False) -> Any:
-    """Cholesky factor of symmetric positive-definite matrices.
-
-    Example:
-        >>> print(cholesky(Tensor([[4.0, 0.0], [0.0, 9.0]])))
-        [[2. 0.]
-         [0. 3.]]
-    """
+    """Cholesky factor of symmetric positive-definite matrices."""
     lower = _with_room(jnp.linalg.cholesky, _need_square("cholesky", input_x))
     return jnp.swapaxes(lower, -1, -2).conj() if upper else lower
 
 
 @op("CholeskyInverse", init="upper=False", samples=one(_SQUARE, upper=False))
+@shows("cholesky_inverse(Tensor([[2.0, 0.0], [0.0, 1.0]]))", "[[0.25 0.  ]\n [0.   1.  ]]")
 def cholesky_inverse(input_x: Any, *, upper: bool = False) -> Any:
-    """Inverse of a matrix from its Cholesky factor.
-
-    Example:
-        >>> print(cholesky_inverse(Tensor([[2.0, 0.0], [0.0, 1.0]])))
-        [[0.25 0.  ]
-         [0.   1.  ]]
-    """
+    """Inverse of a matrix from its Cholesky factor."""
     return linalg.cho_solve((input_x, not upper), jnp.eye(input_x.shape[-1], dtype=input_x.dtype))
 
 
 @op("CholeskySolve", init="upper=False", samples=one(_TALL, _SQUARE, upper=False))
+@shows("cholesky_solve(Tensor([[4.0]]), Tensor([[2.0]]))", "[[1.]]")
 def cholesky_solve(input: Any, input2: Any, *, upper: bool = False) -> Any:
-    """Solve ``A x = input`` given the Cholesky factor `input2` of A.
-
-    Example:
-        >>> print(cholesky_solve(Tensor([[4.0]]), Tensor([[2.0]])))
-        [[1.]]
-    """
+    """Solve ``A x = input`` given the Cholesky factor `input2` of A."""
     return linalg.cho_solve((input2, not upper), input)
 
 
 @op("MatrixSolve", init="adjoint=False", samples=one(_SQUARE, _TALL, adjoint=False))
+@shows("matrix_solve(Tensor([[2.0]]), Tensor([[4.0]]))", "[[2.]]")
 def matrix_solve(matrix: Any, rhs: Any, *, adjoint: bool = False) -> Any:
     """Solve ``matrix @ x = rhs``.
 
@@ -156,38 +129,26 @@ def matrix_solve(matrix: Any, rhs: Any, *, adjoint: bool = False) -> Any:
 
     Returns:
         Tensor: like `rhs`.
-
-    Example:
-        >>> print(matrix_solve(Tensor([[2.0]]), Tensor([[4.0]])))
-        [[2.]]
     """
     matrix = _need_square("matrix_solve", matrix)
     matrix, rhs = promoted(jnp.swapaxes(matrix, -1, -2).conj() if adjoint else matrix, floating(rhs))
     return _with_room(jnp.linalg.solve, matrix, rhs)
 
 
+@shows("solve(Tensor([[2.0]]), Tensor([4.0]))", "[2.]")
 def solve(matrix: Any, rhs: Any) -> Any:
-    """Solve ``matrix @ x = rhs``; `rhs` may be a vector.
-
-    Example:
-        >>> print(solve(Tensor([[2.0]]), Tensor([4.0])))
-        [2.]
-    """
+    """Solve ``matrix @ x = rhs``; `rhs` may be a vector."""
     if rhs.ndim == 1:
         return matrix_solve(matrix, rhs.expand_dims(-1)).squeeze(-1)
     return matrix_solve(matrix, rhs)
 
 
 @op("TriangularSolve", classes=(), samples=one(_SQUARE, _TALL, lower=True, transposed=False, unit_diagonal=False))
+@shows("triangular_solve(Tensor([[2.0]]), Tensor([[4.0]]))", "[[2.]]")
 def triangular_solve(
     a: Any, b: Any, *, lower: bool = False, transposed: bool = False, unit_diagonal: bool = False
 ) -> Any:
-    """Solve ``a @ x = b`` where only one triangle of `a` counts.
-
-    Example:
-        >>> print(triangular_solve(Tensor([[2.0]]), Tensor([[4.0]])))
-        [[2.]]
-    """
+    """Solve ``a @ x = b`` where only one triangle of `a` counts."""
     return linalg.solve_triangular(a, b, trans=1 if transposed else 0, lower=lower, unit_diagonal=unit_diagonal)
 
 
@@ -209,14 +170,9 @@ def _lu_solve(lu: Any, pivots: Any, b: Any) -> Any:
 
 
 @op("LuFactors", classes=(), multiple=True, samples=one(_SQUARE))
+@shows("lu_factors(Tensor([[4.0, 2.0], [2.0, 4.0]]))[0]", "[[4.  2. ]\n [0.5 3. ]]")
 def lu_factors(a: Any) -> Any:
-    """The factors L and U of matrices in one, with which row each was exchanged, and where the rows went.
-
-    Example:
-        >>> print(lu_factors(Tensor([[4.0, 2.0], [2.0, 4.0]]))[0])
-        [[4.  2. ]
-         [0.5 3. ]]
-    """
+    """The factors L and U of matrices in one, with which row each was exchanged, and where the rows went."""
     return _with_room(lambda x: tuple(lax.linalg.lu(x)), floating(a))
 
 
@@ -233,6 +189,7 @@ def _singular_values(input: Any) -> Any:
     return jnp.linalg.svd(floating(input), compute_uv=False)
 
 
+@shows("svd(Tensor([[3.0, 0.0], [0.0, 2.0]]), compute_uv=False)", "[3. 2.]")
 def svd(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """Singular value decomposition of matrices.
 
@@ -243,35 +200,22 @@ def svd(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any
 
     Returns:
         tuple[Tensor, Tensor, Tensor] (values, left vectors, right vectors), or the values alone.
-
-    Example:
-        >>> print(svd(Tensor([[3.0, 0.0], [0.0, 2.0]]), compute_uv=False))
-        [3. 2.]
     """
     return _svd(input, full_matrices=full_matrices) if compute_uv else _singular_values(input)
 
 
 @op("Qr", classes=(), multiple=True, samples=one(_TALL, mode="reduced"))
+@shows("qr(Tensor([[3.0, 0.0], [4.0, 5.0]]))[1].shape", "(2, 2)")
 def qr(input: Any, *, mode: str = "reduced") -> Any:
-    """QR decomposition of matrices.
-
-    Example:
-        >>> qr(Tensor([[3.0, 0.0], [4.0, 5.0]]))[1].shape
-        (2, 2)
-    """
-    if mode not in ("reduced", "complete"):
-        raise ValueError(f"qr: mode must be 'reduced' or 'complete', not {mode!r}")
+    """QR decomposition of matrices."""
+    one_of("qr", ("reduced", "complete"), mode=mode)
     return _with_room(lambda x: jnp.linalg.qr(x, mode=mode), floating(input))
 
 
 @op("Eigh", classes=(), multiple=True, samples=one(_DEFINITE))
+@shows("eigh(Tensor([[2.0, 0.0], [0.0, 3.0]]))[0]", "[2. 3.]")
 def eigh(input: Any) -> Any:
-    """Eigenvalues and vectors of symmetric matrices.
-
-    Example:
-        >>> print(eigh(Tensor([[2.0, 0.0], [0.0, 3.0]]))[0])
-        [2. 3.]
-    """
+    """Eigenvalues and vectors of symmetric matrices."""
     return tuple(jnp.linalg.eigh(_need_square("eigh", input)))
 
 
@@ -282,27 +226,20 @@ def eigh(input: Any) -> Any:
     no_gradient="not differentiable here",
     samples=one(_SQUARE, differentiable=False, vmap=False),
 )
+@shows("eig(Tensor([[2.0, 0.0], [0.0, 3.0]]))[0].shape", "(2,)")
 def eig(A: Any) -> Any:
-    """Eigenvalues and vectors of square matrices (complex; on the CPU only).
-
-    Example:
-        >>> eig(Tensor([[2.0, 0.0], [0.0, 3.0]]))[0].shape
-        (2,)
-    """
+    """Eigenvalues and vectors of square matrices (complex; on the CPU only)."""
     return tuple(jnp.linalg.eig(_need_square("eig", A)))
 
 
+@shows("eigvals(Tensor([[2.0, 0.0], [0.0, 3.0]])).shape", "(2,)")
 def eigvals(A: Any) -> Any:
-    """Eigenvalues of square matrices (complex; on the CPU only).
-
-    Example:
-        >>> eigvals(Tensor([[2.0, 0.0], [0.0, 3.0]])).shape
-        (2,)
-    """
+    """Eigenvalues of square matrices (complex; on the CPU only)."""
     return eig(A)[0]
 
 
 @op("Pinv", classes=(), method="pinv", samples=one(_TALL))
+@shows("pinv(Tensor([[3.0, 0.0]])).shape", "(2, 1)")
 def pinv(x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
     """Pseudo-inverse of matrices.
 
@@ -312,10 +249,6 @@ def pinv(x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False)
         rtol: those up to this part of the largest one do; by default the larger dimension times the distance of 1
             to the next number, 0 if `atol` is given.
         hermitian: accepted; symmetric matrices have the same pseudo-inverse.
-
-    Example:
-        >>> pinv(Tensor([[3.0, 0.0]])).shape
-        (2, 1)
     """
     del hermitian
     x = floating(x)
@@ -328,13 +261,9 @@ def pinv(x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False)
 
 
 @op("MatrixPower", init="n", samples=_square(n=3))
+@shows("matrix_power(Tensor([[2.0]]), 3)", "[[8.]]")
 def matrix_power(input: Any, *, n: int) -> Any:
-    """Integer power of square matrices.
-
-    Example:
-        >>> print(matrix_power(Tensor([[2.0]]), 3))
-        [[8.]]
-    """
+    """Integer power of square matrices."""
     kind, input = input.dtype, _need_square("matrix_power", input)
     if n < 0 or not jnp.issubdtype(kind, jnp.integer):
         return jnp.linalg.matrix_power(input, n)
@@ -348,34 +277,22 @@ def matrix_power(input: Any, *, n: int) -> Any:
 
 
 @op("MatrixExp", samples=one(_SQUARE * np.float32(0.1)))
+@shows("matrix_exp(Tensor([[0.0]]))", "[[1.]]")
 def matrix_exp(input: Any) -> Any:
-    """Exponential of square matrices.
-
-    Example:
-        >>> print(matrix_exp(Tensor([[0.0]])))
-        [[1.]]
-    """
+    """Exponential of square matrices."""
     return linalg.expm(_need_square("matrix_exp", input))
 
 
 @op("MatrixRank", classes=(), no_gradient="integer result", samples=one(_SQUARE))
+@shows("matrix_rank(Tensor([[1.0, 0.0], [0.0, 0.0]]))", "1")
 def matrix_rank(A: Any) -> Any:
-    """Rank of matrices.
-
-    Example:
-        >>> print(matrix_rank(Tensor([[1.0, 0.0], [0.0, 0.0]])))
-        1
-    """
+    """Rank of matrices."""
     return jnp.linalg.matrix_rank(floating(A))
 
 
+@shows("cond(Tensor([[2.0, 0.0], [0.0, 1.0]]))", "2.0")
 def cond(A: Any, p: Any = None) -> Any:
-    """Condition number of matrices.
-
-    Example:
-        >>> print(cond(Tensor([[2.0, 0.0], [0.0, 1.0]])))
-        2.0
-    """
+    """Condition number of matrices."""
     return _cond(A, p=p)
 
 
@@ -385,35 +302,22 @@ def _cond(A: Any, *, p: Any) -> Any:
     return jnp.linalg.cond(floating(A), p)
 
 
+@shows("trace(Tensor([[1, 2], [3, 4]]))", "5")
 def trace(input: Any) -> Any:
-    """Sum of the diagonal of a matrix.
-
-    Example:
-        >>> print(trace(Tensor([[1, 2], [3, 4]])))
-        5
-    """
+    """Sum of the diagonal of a matrix."""
     return reduce_sum(diagonal(input), -1)
 
 
+@shows("adjoint(Tensor([[1.0, 2.0]])).shape", "(2, 1)")
 def adjoint(x: Any) -> Any:
-    """Conjugate transpose of the last two dimensions.
-
-    Example:
-        >>> adjoint(Tensor([[1.0, 2.0]])).shape
-        (2, 1)
-    """
+    """Conjugate transpose of the last two dimensions."""
     return x.swapaxes(-1, -2).conj()
 
 
 @op("MatrixBandPart", samples=one(_SQUARE, lower=1, upper=0))
+@shows("matrix_band_part(Tensor([[1, 2], [3, 4]]), 0, 0)", "[[1 0]\n [0 4]]")
 def matrix_band_part(x: Any, *, lower: int, upper: int) -> Any:
-    """Keep a band around the diagonal; a negative width keeps the whole triangle.
-
-    Example:
-        >>> print(matrix_band_part(Tensor([[1, 2], [3, 4]]), 0, 0))
-        [[1 0]
-         [0 4]]
-    """
+    """Keep a band around the diagonal; a negative width keeps the whole triangle."""
     rows = lax.broadcasted_iota(jnp.int32, x.shape[-2:], 0)
     columns = lax.broadcasted_iota(jnp.int32, x.shape[-2:], 1)
     keep = ((lower < 0) | (rows - columns <= lower)) & ((upper < 0) | (columns - rows <= upper))
@@ -421,13 +325,9 @@ def matrix_band_part(x: Any, *, lower: int, upper: int) -> Any:
 
 
 @op("Cdist", init="p=2.0", samples=one(_TALL, _TALL + np.float32(0.5), p=2.0))
+@shows("cdist(Tensor([[0.0, 0.0]]), Tensor([[3.0, 4.0]]))", "[[5.]]")
 def cdist(x1: Any, x2: Any, *, p: float = 2.0) -> Any:
-    """Distances between the rows of two matrices.
-
-    Example:
-        >>> print(cdist(Tensor([[0.0, 0.0]]), Tensor([[3.0, 4.0]])))
-        [[5.]]
-    """
+    """Distances between the rows of two matrices."""
     if x1.ndim < 2 or x2.ndim < 2:
         raise ValueError(f"cdist: needs two tensors of at least 2 dimensions, not {x1.shape} and {x2.shape}")
     return norm_of(x1[..., :, None, :] - x2[..., None, :, :], p, (-1,))
@@ -440,15 +340,13 @@ matrix_inverse = inverse
 operator_class("Trace", trace)
 
 
-def _svd_operator(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+@as_operator
+def Svd(input: Any, *, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     """Singular value decomposition: ``Svd(full_matrices, compute_uv)(x)``: values, left and right vectors; without
     `compute_uv` a zero instead of either vectors.
     """
     found = svd(input, full_matrices, compute_uv)
     return found if compute_uv else (found, *(Tensor(np.zeros(1, found.dtype.np_dtype)) for _ in range(2)))
-
-
-operator_class("Svd", _svd_operator, "full_matrices=False, compute_uv=True")
 
 
 @op(
@@ -464,18 +362,15 @@ def _norm_of_order(x: Any, *, axes: tuple[int, ...], p: int, keep_dims: bool, ep
     return jnp.maximum(norm_of(x, p, axes, keep_dims), jnp.asarray(epsilon, x.dtype))
 
 
-def _lp_norm_operator(input: Tensor, *, axis: Any, p: int, keep_dims: bool, epsilon: float) -> Tensor:
+@as_operator
+def LpNorm(input: Tensor, *, axis: Any, p: int = 2, keep_dims: bool = False, epsilon: float = 1e-12) -> Tensor:
     """The norm of order `p` over axes: ``LpNorm(axis, p, keep_dims, epsilon)(x)``; it is at least `epsilon`."""
-    if isinstance(p, bool) or not isinstance(p, int):
-        raise TypeError(f"LpNorm: p must be an int, not {type(p).__name__}")
+    ints("LpNorm", p=p)
     if p < 0:
         raise ValueError(f"LpNorm: p must not be negative, not {p}")
     if input.dtype not in (dtypes.float16, dtypes.float32):
         raise TypeError(f"LpNorm: the input must be float16 or float32, not {input.dtype}")
     return _norm_of_order(input, all_axes("LpNorm", freeze(axis), input.ndim), p, keep_dims, float(epsilon))
-
-
-operator_class("LpNorm", _lp_norm_operator, "axis, p=2, keep_dims=False, epsilon=1e-12")
 
 
 @op(
@@ -490,6 +385,7 @@ def _vector_norm(x: Any, *, order: float, axes: tuple[int, ...], keepdims: bool)
     return norm_of(x, order, axes, keepdims)
 
 
+@shows("vector_norm(Tensor([[3.0, 4.0], [0.0, 1.0]]), axis=1)", "[5. 1.]")
 def vector_norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
     """The norm of vectors.
 
@@ -505,13 +401,8 @@ def vector_norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False
 
     Raises:
         TypeError: `ord` is no number.
-
-    Example:
-        >>> print(vector_norm(Tensor([[3.0, 4.0], [0.0, 1.0]]), axis=1))
-        [5. 1.]
     """
-    if isinstance(ord, bool) or not isinstance(ord, (int, float)):
-        raise TypeError(f"vector_norm: ord must be a number, not {type(ord).__name__}")
+    reals("vector_norm", ord=ord)
     kind = dtype if dtype is not None or x.dtype.is_floating or x.is_complex() else dtypes.float32
     x = x if kind is None else x.astype(kind)
     axes = tuple(range(x.ndim)) if axis is None else all_axes("vector_norm", freeze(axis), x.ndim)

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from weft.core.describing import shows
 from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.tensor import Tensor
 from weft.core.transparency import keeps, transparent
+from weft.ops._checks import bools
 
 __all__ = ["ForiLoop", "Scan", "WhileLoop", "fori_loop", "scan", "while_loop"]
 
 
 @transparent
+@shows("while_loop(lambda x: x < 100, lambda x: x * 3, Tensor(2))", "162")
 def while_loop(cond_func: Callable[[Any], Any], loop_func: Callable[[Any], Any], init_val: Any) -> Any:
     """Apply a function to a value as long as a condition on it holds.
 
@@ -31,10 +34,6 @@ def while_loop(cond_func: Callable[[Any], Any], loop_func: Callable[[Any], Any],
     Raises:
         TypeError: `cond_func` or `loop_func` is no function.
         ValueError: `loop_func` returned another type or shape.
-
-    Example:
-        >>> print(while_loop(lambda x: x < 100, lambda x: x * 3, Tensor(2)))
-        162
     """
     _check_function("while_loop", "cond_func", cond_func)
     _check_function("while_loop", "loop_func", loop_func)
@@ -48,6 +47,7 @@ def while_loop(cond_func: Callable[[Any], Any], loop_func: Callable[[Any], Any],
 
 
 @transparent
+@shows("fori_loop(0, 4, lambda i, total: i + total, 0)", "6")
 def fori_loop(
     lower: int | Tensor, upper: int | Tensor, loop_func: Callable[[Any, Any], Any], init_val: Any, unroll: bool = True
 ) -> Any:
@@ -66,10 +66,6 @@ def fori_loop(
     Raises:
         TypeError: `lower` or `upper` is no integer, or `loop_func` is no function.
         ValueError: `loop_func` returned another type or shape.
-
-    Example:
-        >>> fori_loop(0, 4, lambda i, total: i + total, 0)
-        6
     """
     _check_bound("lower", lower)
     _check_bound("upper", upper)
@@ -85,6 +81,7 @@ def fori_loop(
 
 
 @transparent
+@shows("scan(lambda total, item: (total + item, total * item), 0, [1, 2, 3])", "(6, [0, 2, 9])")
 def scan(
     loop_func: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
@@ -110,10 +107,6 @@ def scan(
         TypeError: `loop_func` is no function, `xs` no tuple or list, `length` no integer, or `unroll` no bool.
         ValueError: `loop_func` returned no tuple of two, or a value of another type or shape; or `length` is not that
             of `xs`.
-
-    Example:
-        >>> scan(lambda total, item: (total + item, total * item), 0, [1, 2, 3])
-        (6, [0, 2, 9])
     """
     _check_function("scan", "loop_func", loop_func)
     _check_unroll("scan", unroll)
@@ -193,8 +186,7 @@ def _check_bound(name: str, bound: Any) -> None:
 
 @transparent
 def _check_unroll(name: str, unroll: Any) -> None:
-    if not isinstance(unroll, bool):
-        raise TypeError(f"{name}: unroll must be a bool, not {type(unroll).__name__}")
+    bools(name, unroll=unroll)
 
 
 @transparent

@@ -11,7 +11,8 @@ import numpy as np
 from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.conversion import converted
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
+from weft.core.describing import shows
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.run_number import shown
@@ -49,6 +50,7 @@ def _same_shape(name: str, a: Any, b: Any) -> None:
 
 
 @op("MSELoss", classes=(), samples=[Sample((_A, _B))], promotes=True)
+@shows("mse_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))", "2.0")
 def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """Squared differences.
 
@@ -56,10 +58,6 @@ def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
         input: floating tensor.
         target: tensor that broadcasts with it.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-
-    Example:
-        >>> print(mse_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
-        2.0
     """
     input, target = operands("mse_loss", input, target)
     squares = jnp.square(input - target)
@@ -67,13 +65,9 @@ def mse_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
 
 
 @op("L1Loss", classes=(), samples=[Sample((_A, _B))], promotes=True)
+@shows("l1_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))", "1.0")
 def l1_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
-    """Absolute differences.
-
-    Example:
-        >>> print(l1_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
-        1.0
-    """
+    """Absolute differences."""
     input, target = operands("l1_loss", input, target)
     if input.dtype == jnp.bool_:
         return _reduced("l1_loss", input ^ target, reduction) if reduction == "none" else jnp.any(input ^ target)
@@ -81,6 +75,7 @@ def l1_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
 
 
 @op("SmoothL1Loss", init="beta=1.0, reduction='none'", samples=[Sample((_A, _B))])
+@shows("smooth_l1_loss(Tensor([1.0, 2.0]), Tensor([1.5, 4.0]))", "[0.125 1.5  ]")
 def smooth_l1_loss(input: Any, target: Any, *, beta: float = 1.0, reduction: str = "none") -> Any:
     """Differences, squared where they are below `beta`.
 
@@ -89,10 +84,6 @@ def smooth_l1_loss(input: Any, target: Any, *, beta: float = 1.0, reduction: str
         target: tensor of the same shape.
         beta: where the square ends.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-
-    Example:
-        >>> print(smooth_l1_loss(Tensor([1.0, 2.0]), Tensor([1.5, 4.0])))
-        [0.125 1.5  ]
     """
     _same_shape("smooth_l1_loss", input, target)
     if beta < 0:
@@ -105,13 +96,9 @@ def smooth_l1_loss(input: Any, target: Any, *, beta: float = 1.0, reduction: str
 
 
 @op("HuberLoss", classes=(), samples=[Sample((_A, _B))], promotes=True)
+@shows("huber_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))", "0.75")
 def huber_loss(input: Any, target: Any, *, reduction: str = "mean", delta: float = 1.0) -> Any:
-    """Differences, half squared where they are below `delta` and scaled by it above.
-
-    Example:
-        >>> print(huber_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
-        0.75
-    """
+    """Differences, half squared where they are below `delta` and scaled by it above."""
     if delta <= 0:
         raise ValueError(f"huber_loss: delta must be positive, got {delta}")
     input, target = operands("huber_loss", input, target)
@@ -144,6 +131,7 @@ def _cross_entropy_of_jvp(primals: tuple[Any, Any], tangents: tuple[Any, Any]) -
 
 
 @op("BinaryCrossEntropyLoss", classes=(), samples=[Sample((_P, _Q, None)), Sample((_P, _Q, np.abs(_A)))])
+@shows("binary_cross_entropy(Tensor([0.5]), Tensor([1.0]))", "0.6931472")
 def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
     """Cross entropy of probabilities of one event each.
 
@@ -152,10 +140,6 @@ def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, *, reduct
         labels: true probabilities, of the same shape.
         weight: factor of each element, or None.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-
-    Example:
-        >>> print(binary_cross_entropy(Tensor([0.5]), Tensor([1.0])))
-        0.6931472
     """
     _same_shape("binary_cross_entropy", logits, labels)
     of_one_type("binary_cross_entropy", logits, labels)
@@ -169,6 +153,7 @@ operator_class("BinaryCrossEntropy", binary_cross_entropy, "reduction='mean'")
 
 
 @op("BCEWithLogits", classes=(), samples=[Sample((_A, _Q, None, None)), Sample((_A, _Q, _P, np.abs(_B)))])
+@shows("binary_cross_entropy_with_logits(Tensor([0.0]), Tensor([1.0]))", "0.6931472")
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, *, reduction: str = "mean"
 ) -> Any:
@@ -180,10 +165,6 @@ def binary_cross_entropy_with_logits(
         weight: factor of each element, or None.
         pos_weight: factor of the positive part, or None.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-
-    Example:
-        >>> print(binary_cross_entropy_with_logits(Tensor([0.0]), Tensor([1.0])))
-        0.6931472
     """
     _same_shape("binary_cross_entropy_with_logits", input, target)
     input, target = operands("binary_cross_entropy_with_logits", input, target)
@@ -200,6 +181,7 @@ operator_class("BCEWithLogitsLoss", binary_cross_entropy_with_logits, "reduction
 
 
 @op("KLDivLoss", init="reduction='mean'", samples=[Sample((_A, _Q))])
+@shows("kl_div(Tensor([0.0]), Tensor([1.0]))", "0.0")
 def kl_div(logits: Any, labels: Any, *, reduction: str = "mean") -> Any:
     """Kullback-Leibler divergence of log-probabilities from probabilities.
 
@@ -207,10 +189,6 @@ def kl_div(logits: Any, labels: Any, *, reduction: str = "mean") -> Any:
         logits: log-probabilities.
         labels: probabilities.
         reduction: ``"mean"``, ``"batchmean"`` (divided by the first dimension), ``"sum"`` or ``"none"``.
-
-    Example:
-        >>> print(kl_div(Tensor([0.0]), Tensor([1.0])))
-        0.0
     """
     logits, labels = operands("kl_div", logits, labels)
     positive = labels > 0
@@ -275,6 +253,7 @@ def _class_bounds(name: str, scores: Any, target: Any, ignore_index: int) -> Non
         Sample((_A, _CLASSES, np.array([1.0, 2.0, 0.5], np.float32)), {"label_smoothing": 0.25}, vmap=False),
     ],
 )
+@shows("nll_loss(Tensor([[-1.0, -2.0]]), Tensor([1]))", "2.0")
 def nll_loss(
     inputs: Any,
     target: Any,
@@ -293,10 +272,6 @@ def nll_loss(
         ignore_index: a class that does not count.
         reduction: ``"mean"`` (over the weights' sum), ``"sum"`` or ``"none"``.
         label_smoothing: share of the uniform distribution in the target.
-
-    Example:
-        >>> print(nll_loss(Tensor([[-1.0, -2.0]]), Tensor([1])))
-        2.0
     """
     _check_classes("nll_loss", inputs, target, weight)
     loss, weights = _class_loss(floating(inputs), target, weight, ignore_index, label_smoothing)
@@ -323,13 +298,13 @@ _NLL = Primitive(
 )
 
 
-def _nll_operator(logits: Tensor, labels: Tensor, weight: Tensor, *, reduction: str, ignore_index: int) -> Any:
+@as_operator
+def NLLLoss(
+    logits: Tensor, labels: Tensor, weight: Tensor, *, reduction: str = "mean", ignore_index: int = -100
+) -> Any:
     """Negative log-likelihood and the weights' sum: ``NLLLoss(reduction)(logits, labels, weight)``."""
     _class_bounds("NLLLoss", logits, labels, ignore_index)
     return apply(_NLL, (logits, labels, weight), (reduction, ignore_index))
-
-
-operator_class("NLLLoss", _nll_operator, "reduction='mean', ignore_index=-100")
 
 
 def _cross_entropy_samples() -> list[Sample]:
@@ -366,6 +341,7 @@ def _cross_entropy_rule(
     samples=_cross_entropy_samples,
     bounds=lambda input, target, weight, ignore_index, *_: _class_bounds("cross_entropy", input, target, ignore_index),
 )
+@shows("cross_entropy(Tensor([[0.0, 0.0]]), Tensor([1]))", "0.6931472")
 def cross_entropy(
     input: Any,
     target: Any,
@@ -384,10 +360,6 @@ def cross_entropy(
         ignore_index: a class that does not count.
         reduction: ``"mean"`` (over the weights' sum), ``"sum"`` or ``"none"``.
         label_smoothing: share of the uniform distribution in the target.
-
-    Example:
-        >>> print(cross_entropy(Tensor([[0.0, 0.0]]), Tensor([1])))
-        0.6931472
     """
     if input.ndim == 0:
         raise ValueError("cross_entropy: needs scores along a dimension, not a tensor without dimensions")
@@ -485,6 +457,7 @@ _CROSS_ENTROPY_GENERAL_GRAD = Primitive(
     multiple=True,
     samples=[Sample((_A, _P))],
 )
+@shows("softmax_cross_entropy_with_logits(Tensor([[0.0, 0.0]]), Tensor([[0.0, 1.0]]))[1]", "[[ 0.5 -0.5]]")
 def softmax_cross_entropy_with_logits(logits: Any, labels: Any) -> Any:
     """Cross entropy of each row with label probabilities, and its gradient with respect to the scores.
 
@@ -494,10 +467,6 @@ def softmax_cross_entropy_with_logits(logits: Any, labels: Any) -> Any:
 
     Returns:
         tuple: losses (N,), and softmax minus labels (N, C).
-
-    Example:
-        >>> print(softmax_cross_entropy_with_logits(Tensor([[0.0, 0.0]]), Tensor([[0.0, 1.0]]))[1])
-        [[ 0.5 -0.5]]
     """
     _same_shape("SoftmaxCrossEntropyWithLogits", logits, labels)
     labels = labels.astype(logits.dtype)
@@ -505,7 +474,8 @@ def softmax_cross_entropy_with_logits(logits: Any, labels: Any) -> Any:
     return loss, jax.nn.softmax(logits, axis=-1) - labels
 
 
-def _sparse_operator(logits: Tensor, labels: Tensor, *, is_grad: bool) -> Tensor:
+@as_operator
+def SparseSoftmaxCrossEntropyWithLogits(logits: Tensor, labels: Tensor, *, is_grad: bool = False) -> Tensor:
     """Mean cross entropy with class indices, or its gradient: ``SparseSoftmaxCrossEntropyWithLogits(is_grad)``."""
     if not is_grad:
         return cross_entropy(logits, labels)
@@ -514,17 +484,10 @@ def _sparse_operator(logits: Tensor, labels: Tensor, *, is_grad: bool) -> Tensor
     return apply(_CROSS_ENTROPY_GRAD, (logits, labels, Tensor(1.0, logits.dtype)), settings)
 
 
-operator_class("SparseSoftmaxCrossEntropyWithLogits", _sparse_operator, "is_grad=False")
-
-
 @op("SigmoidCrossEntropyWithLogits", samples=[Sample((_A, _P))])
+@shows("sigmoid_cross_entropy_with_logits(Tensor([0.0]), Tensor([1.0]))", "[0.6931472]")
 def sigmoid_cross_entropy_with_logits(logits: Any, label: Any) -> Any:
-    """Cross entropy of the sigmoid of scores, for each element.
-
-    Example:
-        >>> print(sigmoid_cross_entropy_with_logits(Tensor([0.0]), Tensor([1.0])))
-        [0.6931472]
-    """
+    """Cross entropy of the sigmoid of scores, for each element."""
     _same_shape("SigmoidCrossEntropyWithLogits", logits, label)
     return jax.nn.softplus(logits) - logits * label
 
@@ -533,15 +496,11 @@ def sigmoid_cross_entropy_with_logits(logits: Any, label: Any) -> Any:
 
 
 @op("CosineEmbeddingLoss", classes=(), samples=[Sample((_A, _B, np.array([1, -1])))])
+@shows("cosine_embedding_loss(Tensor([[1.0, 0.0]]), Tensor([[1.0, 0.0]]), Tensor([-1]))", "1.0")
 def cosine_embedding_loss(
     input1: Any, input2: Any, target: Any, *, margin: float = 0.0, reduction: str = "mean"
 ) -> Any:
-    """Push rows towards each other (target 1) or apart (target -1), by the cosine of their angle.
-
-    Example:
-        >>> print(cosine_embedding_loss(Tensor([[1.0, 0.0]]), Tensor([[1.0, 0.0]]), Tensor([-1])))
-        1.0
-    """
+    """Push rows towards each other (target 1) or apart (target -1), by the cosine of their angle."""
     _same_shape("cosine_embedding_loss", input1, input2)
     input1, input2 = floating(input1), floating(input2)
     dot = jnp.sum(input1 * input2, axis=1)
@@ -552,42 +511,31 @@ def cosine_embedding_loss(
 
 
 @op("MarginRankingLoss", classes=(), samples=[Sample((_A, _B, np.sign(_B)))])
+@shows("margin_ranking_loss(Tensor([1.0]), Tensor([3.0]), Tensor([1.0]))", "2.0")
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, *, margin: float = 0.0, reduction: str = "mean") -> Any:
-    """Ask that the first input be larger (target 1) or smaller (target -1) than the second.
-
-    Example:
-        >>> print(margin_ranking_loss(Tensor([1.0]), Tensor([3.0]), Tensor([1.0])))
-        2.0
-    """
+    """Ask that the first input be larger (target 1) or smaller (target -1) than the second."""
     loss = rectified(-target * (input1 - input2) + margin)
     return _reduced("margin_ranking_loss", loss, reduction)
 
 
 @op("HingeEmbeddingLoss", classes=(), samples=[Sample((_A, np.sign(_B).astype(np.int32)))])
+@shows('hinge_embedding_loss(Tensor([2.0, 0.25]), Tensor([1, -1]), reduction="none")', "[2.   0.75]")
 def hinge_embedding_loss(inputs: Any, targets: Any, *, margin: float = 1.0, reduction: str = "mean") -> Any:
-    """The input itself (target 1), or how far it stays below a margin (target -1).
-
-    Example:
-        >>> print(hinge_embedding_loss(Tensor([2.0, 0.25]), Tensor([1, -1]), reduction="none"))
-        [2.   0.75]
-    """
+    """The input itself (target 1), or how far it stays below a margin (target -1)."""
     loss = jnp.where(targets == 1, inputs, jnp.where(targets == -1, jnp.maximum(margin - inputs, 0), 0))
     return _reduced("hinge_embedding_loss", loss, reduction)
 
 
 @op("SoftMarginLoss", init="reduction='mean'", samples=[Sample((_A, np.sign(_B)))])
+@shows("soft_margin_loss(Tensor([0.0]), Tensor([1.0]))", "0.6931472")
 def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
-    """Logistic loss of targets 1 and -1.
-
-    Example:
-        >>> print(soft_margin_loss(Tensor([0.0]), Tensor([1.0])))
-        0.6931472
-    """
+    """Logistic loss of targets 1 and -1."""
     _same_shape("soft_margin_loss", input, target)
     return _reduced("soft_margin_loss", -jax.nn.log_sigmoid(input * target.astype(input.dtype)), reduction)
 
 
 @op("TripletMargin", classes=(), samples=[Sample((_A, _B, _P))])
+@shows("triplet_margin_loss(Tensor([[0.0]]), Tensor([[1.0]]), Tensor([[5.0]]))", "0.0")
 def triplet_margin_loss(
     anchor: Any,
     positive: Any,
@@ -599,12 +547,7 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """Ask that an anchor be nearer to a positive than to a negative, by a margin.
-
-    Example:
-        >>> print(triplet_margin_loss(Tensor([[0.0]]), Tensor([[1.0]]), Tensor([[5.0]])))
-        0.0
-    """
+    """Ask that an anchor be nearer to a positive than to a negative, by a margin."""
 
     def distance(a: Any, b: Any) -> Any:
         return vector_norm(a - b + eps, p, (-1,))
@@ -616,6 +559,7 @@ def triplet_margin_loss(
 
 
 @op("GaussianNLL", classes=(), samples=[Sample((_A, _B, _P))])
+@shows("gaussian_nll_loss(Tensor([0.0]), Tensor([2.0]), Tensor([1.0]))", "2.0")
 def gaussian_nll_loss(
     x: Any, target: Any, var: Any, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
@@ -628,10 +572,6 @@ def gaussian_nll_loss(
         full: keep the constant term.
         eps: smallest variance.
         reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-
-    Example:
-        >>> print(gaussian_nll_loss(Tensor([0.0]), Tensor([2.0]), Tensor([1.0])))
-        2.0
     """
     x, target, var = floating(x), floating(target), floating(var)
     var = var + jax.lax.stop_gradient(jnp.maximum(var, eps) - var)  # the floor is no path for gradients

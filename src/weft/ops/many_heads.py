@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from weft import dtypes
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.ops.activation import softmax
 from weft.ops.create import zeros
@@ -19,23 +20,15 @@ from weft.ops.shape import broadcast_to
 __all__ = ["expanded", "multi_head_attention_forward", "same_type"]
 
 
+@shows("expanded(Tensor([1.0]), 3).shape", "(1, 1, 1)")
 def expanded(x: Tensor, ndim: int) -> Any:
-    """A tensor with dimensions of size 1 before the others, so many in all.
-
-    Example:
-        >>> expanded(Tensor([1.0]), 3).shape
-        (1, 1, 1)
-    """
+    """A tensor with dimensions of size 1 before the others, so many in all."""
     return x.reshape((*(1,) * (ndim - x.ndim), *x.shape))
 
 
+@shows("same_type(dtypes.float32, dtypes.int32)", "False")
 def same_type(dtype1: Any, dtype2: Any) -> bool:
-    """Whether two element types are the same.
-
-    Example:
-        >>> same_type(dtypes.float32, dtypes.int32)
-        False
-    """
+    """Whether two element types are the same."""
     return bool(dtype1 == dtype2)
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from weft import dtypes
 from weft.core.bounds import check_bounds
 from weft.core.declare import op
-from weft.core.describing import described
+from weft.core.describing import described, shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import float_tensors, ints, one_of, tensors
 from weft.ops._kinks import rectified
 from weft.ops.activation import logsigmoid
 
@@ -30,13 +30,9 @@ _DESCRIBED: Final = described(
 
 
 def _check(name: str, input: Any, target: Any, reduction: Any) -> None:
-    for what, value in (("input", input), ("target", target)):
-        if not isinstance(value, Tensor):
-            raise NoTensor(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
-    if not input.dtype.is_floating:
-        raise TypeError(f"{name}: input must be a tensor of floats, not of {input.dtype}")
-    if reduction not in _REDUCTIONS:
-        raise ValueError(f"{name}: reduction must be one of {_REDUCTIONS}, not {reduction!r}")
+    tensors(name, input=input, target=target)
+    float_tensors(name, input=input)
+    one_of(name, _REDUCTIONS, reduction=reduction)
 
 
 def _reduced(loss: Tensor, reduction: str) -> Tensor:
@@ -66,6 +62,7 @@ def margin_of_class(x: Any, target: Any, weight: Any = None, *, p: int, margin: 
 
 
 @_DESCRIBED
+@shows("multi_margin_loss(Tensor([[0.5, 0.25, 2.0]]), Tensor([2]))", "0.0")
 def multi_margin_loss(
     input: Any, target: Any, p: int = 1, margin: int = 1, weight: Any = None, reduction: str = "mean"
 ) -> Any:
@@ -77,16 +74,10 @@ def multi_margin_loss(
         p: 1, or 2 for squares.
         margin: the margin, an int.
         weight: factors of the classes, (C,), of the type of `input`; None for 1.
-
-    Example:
-        >>> print(multi_margin_loss(Tensor([[0.5, 0.25, 2.0]]), Tensor([2])))
-        0.0
     """
     _check("multi_margin_loss", input, target, reduction)
-    if isinstance(margin, bool) or not isinstance(margin, int):
-        raise TypeError(f"multi_margin_loss: margin must be an int, not {type(margin).__name__}")
-    if p not in (1, 2):
-        raise ValueError(f"multi_margin_loss: p must be 1 or 2, not {p!r}")
+    ints("multi_margin_loss", margin=margin)
+    one_of("multi_margin_loss", (1, 2), p=p)
     if target.dtype is not dtypes.int64:
         raise TypeError(f"multi_margin_loss: target must be of int64, not of {target.dtype}")
     if input.ndim != 2 or target.shape != input.shape[:1]:
@@ -138,6 +129,7 @@ def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> 
 
 
 @_DESCRIBED
+@shows("multilabel_soft_margin_loss(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]]))", "0.6931472")
 def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Any:
     """The cross entropy of each class by itself, averaged over the classes.
 
@@ -145,10 +137,6 @@ def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, red
         input: scores, (N, C).
         target: 1 for the classes of a sample and 0 for the others, in the shape of `input`.
         weight: factors of the classes; None for 1.
-
-    Example:
-        >>> print(multilabel_soft_margin_loss(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]])))
-        0.6931472
     """
     _check("multilabel_soft_margin_loss", input, target, reduction)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))

@@ -10,7 +10,8 @@ import numpy as np
 from jax import lax
 
 from weft.core.declare import Declaration, add_method, op, operator_class
-from weft.core.describing import described
+from weft.core.describing import described, shows
+from weft.ops._checks import one_of
 from weft.ops._rows import of_one, of_pairs
 from weft.ops._rules import floating, operands, promoted, tensor
 from weft.ops._samples import POSITIVE, A, B, integer_pairs, one, pairs, unary
@@ -79,13 +80,9 @@ add = _exactly(
     reflected="__rsub__",
     gradient=lambda x, y, out, dout: (dout, neg(dout)),
 )
+@shows("sub(Tensor([1.0, 2.0]), 1)", "[0. 1.]")
 def sub(input: Any, other: Any) -> Any:
-    """Subtract elementwise, with broadcasting; of bools, whether they differ.
-
-    Example:
-        >>> print(sub(Tensor([1.0, 2.0]), 1))
-        [0. 1.]
-    """
+    """Subtract elementwise, with broadcasting; of bools, whether they differ."""
     input, other = _exact("sub", input, other)
     return jnp.logical_xor(input, other) if input.dtype == jnp.bool_ else jnp.subtract(input, other)
 
@@ -115,30 +112,24 @@ def _div_rule(x: Any, y: Any, out: Any, dout: Any) -> Any:
     classes="Div",
     gradient=_div_rule,
 )
+@shows("real_div(Tensor([1, 2]), 4)", "[0.25 0.5 ]")
 def real_div(input: Any, other: Any) -> Any:
     """Divide elementwise; integers give float32.
 
     Returns:
         Tensor: of the broadcast shape, floating point.
-
-    Example:
-        >>> print(real_div(Tensor([1, 2]), 4))
-        [0.25 0.5 ]
     """
     return _divide("div", input, other)
 
 
+@shows("typed_div(Tensor([1, -7]), 4)", "[ 0 -1]")
 def typed_div(x: Any, y: Any) -> Any:
-    """Divide elementwise in the type of the operands: quotients of integers are rounded toward zero.
-
-    Example:
-        >>> print(typed_div(Tensor([1, -7]), 4))
-        [ 0 -1]
-    """
+    """Divide elementwise in the type of the operands: quotients of integers are rounded toward zero."""
     whole = all(tensor(each).dtype.category == 1 for each in (x, y))
     return truncate_div(x, y) if whole else real_div(x, y)
 
 
+@shows('div(Tensor([7.0, -7.0]), 2.0, rounding_mode="trunc")', "[ 3. -3.]")
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """Divide elementwise, optionally rounding the quotient.
 
@@ -152,10 +143,6 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
 
     Raises:
         ValueError: `rounding_mode` is another word.
-
-    Example:
-        >>> print(div(Tensor([7.0, -7.0]), 2.0, rounding_mode="trunc"))
-        [ 3. -3.]
     """
     if rounding_mode is None:
         return real_div(input, other)
@@ -167,13 +154,9 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
 
 
 @_rounded("FloorDiv", method=("floor_div", "floor_divide"), operator="__floordiv__", reflected="__rfloordiv__")
+@shows("floor_div(Tensor([7, -7]), 2)", "[ 3 -4]")
 def floor_div(x: Any, y: Any) -> Any:
-    """Divide and round down, elementwise; bools stay as they are.
-
-    Example:
-        >>> print(floor_div(Tensor([7, -7]), 2))
-        [ 3 -4]
-    """
+    """Divide and round down, elementwise; bools stay as they are."""
     x, y = operands("floor_div", x, y)
     if x.dtype == jnp.bool_:
         return jnp.broadcast_arrays(x, y)[0]
@@ -187,13 +170,9 @@ def floor_div(x: Any, y: Any) -> Any:
     reflected="__rmod__",
     gradient=lambda x, y, out, dout: (dout, neg(mul(dout, floor_div(x, y)))),
 )
+@shows("floor_mod(Tensor([7, -7]), 4)", "[3 1]")
 def floor_mod(input: Any, other: Any) -> Any:
-    """Remainder of the division rounded down: it has the sign of the divisor, as Python's ``%``.
-
-    Example:
-        >>> print(floor_mod(Tensor([7, -7]), 4))
-        [3 1]
-    """
+    """Remainder of the division rounded down: it has the sign of the divisor, as Python's ``%``."""
     input, other = operands("floor_mod", input, other)
     if input.dtype == jnp.bool_:
         return input & ~other
@@ -206,13 +185,9 @@ def floor_mod(input: Any, other: Any) -> Any:
     classes=("Mod", "TruncateMod"),
     gradient=lambda x, y, out, dout: (dout, neg(mul(dout, truncate_div(x, y)))),
 )
+@shows("fmod(Tensor([7, -7]), 4)", "[ 3 -3]")
 def fmod(input: Any, other: Any) -> Any:
-    """Remainder of the division rounded toward zero: it has the sign of the dividend.
-
-    Example:
-        >>> print(fmod(Tensor([7, -7]), 4))
-        [ 3 -3]
-    """
+    """Remainder of the division rounded toward zero: it has the sign of the dividend."""
     input, other = operands("fmod", input, other)
     if input.dtype == jnp.bool_:
         return input & ~other
@@ -220,13 +195,9 @@ def fmod(input: Any, other: Any) -> Any:
 
 
 @_rounded("TruncateDiv")
+@shows("truncate_div(Tensor([7, -7]), 2)", "[ 3 -3]")
 def truncate_div(x: Any, y: Any) -> Any:
-    """Divide and round toward zero, elementwise.
-
-    Example:
-        >>> print(truncate_div(Tensor([7, -7]), 2))
-        [ 3 -3]
-    """
+    """Divide and round toward zero, elementwise."""
     x, y = operands("truncate_div", x, y)
     if jnp.issubdtype(x.dtype, jnp.inexact):
         return jnp.trunc(jnp.divide(x, y))
@@ -234,15 +205,12 @@ def truncate_div(x: Any, y: Any) -> Any:
 
 
 @_binary("DivNoNan")
+@shows("div_no_nan(Tensor([1.0, 2.0]), Tensor([0.0, 4.0]))", "[0.  0.5]")
 def div_no_nan(input: Any, other: Any) -> Any:
     """Divide elementwise; where the divisor is zero the result is zero.
 
     Returns:
         Tensor: of the broadcast shape, floating point.
-
-    Example:
-        >>> print(div_no_nan(Tensor([1.0, 2.0]), Tensor([0.0, 4.0])))
-        [0.  0.5]
     """
     input, other = operands("div_no_nan", input, other)
     zero = other == 0
@@ -323,15 +291,12 @@ square = _single(
     elementwise=True,
     describe=_ONE,
 )
+@shows("reciprocal(Tensor([1.0, 4.0]))", "[1.   0.25]")
 def reciprocal(input: Any) -> Any:
     """One divided by each element; integers give float32.
 
     Returns:
         Tensor: floating point.
-
-    Example:
-        >>> print(reciprocal(Tensor([1.0, 4.0])))
-        [1.   0.25]
     """
     return jnp.reciprocal(floating(input))
 
@@ -375,6 +340,7 @@ def _add_all(*tensors: Any) -> Any:
     return total
 
 
+@shows("addn([Tensor([1.0]), Tensor([2.0]), Tensor([3.0])])", "[6.]")
 def addn(x: Any) -> Any:
     """Add several tensors of one shape.
 
@@ -386,10 +352,6 @@ def addn(x: Any) -> Any:
 
     Raises:
         ValueError: no tensors, or different shapes.
-
-    Example:
-        >>> print(addn([Tensor([1.0]), Tensor([2.0]), Tensor([3.0])]))
-        [6.]
     """
     if not isinstance(x, (list, tuple)):
         return _add_all(x)
@@ -404,8 +366,7 @@ def _bias_add_rule(x: Any, bias: Any, out: Any, dout: Any, *, data_format: str) 
 
 
 def _channel_axis(ndim: int, data_format: str) -> int:
-    if data_format not in ("NCHW", "NHWC", "NCDHW", "NC"):
-        raise ValueError(f"bias_add: data_format must be 'NCHW', 'NHWC' or 'NCDHW', not {data_format!r}")
+    one_of("bias_add", ("NCHW", "NHWC", "NCDHW", "NC"), data_format=data_format)
     return ndim - 1 if data_format == "NHWC" or ndim == 1 else 1
 
 
@@ -415,6 +376,7 @@ def _channel_axis(ndim: int, data_format: str) -> int:
     gradient=_bias_add_rule,
     samples=lambda: [*one(A, A[0], data_format="NCHW")(), *one(A[:, :, None], A[0], data_format="NCHW")()],
 )
+@shows("bias_add(Tensor([[1.0, 2.0]]), Tensor([10.0, 20.0]))", "[[11. 22.]]")
 def bias_add(input_x: Any, bias: Any, *, data_format: str = "NCHW") -> Any:
     """Add one number to each channel.
 
@@ -428,10 +390,6 @@ def bias_add(input_x: Any, bias: Any, *, data_format: str = "NCHW") -> Any:
 
     Raises:
         ValueError: `bias` does not have one element for each channel.
-
-    Example:
-        >>> print(bias_add(Tensor([[1.0, 2.0]]), Tensor([10.0, 20.0])))
-        [[11. 22.]]
     """
     if input_x.ndim == 0:
         raise ValueError("bias_add: needs a tensor of at least one dimension")
@@ -446,23 +404,15 @@ def bias_add(input_x: Any, bias: Any, *, data_format: str = "NCHW") -> Any:
     return input_x + bias
 
 
+@shows("positive(Tensor([1.0]))", "[1.]")
 def positive(input: Any) -> Any:
-    """The tensor itself.
-
-    Example:
-        >>> print(positive(Tensor([1.0])))
-        [1.]
-    """
+    """The tensor itself."""
     return tensor(input)
 
 
+@shows("remainder(Tensor([5.0, -5.0]), 3.0)", "[2. 1.]")
 def remainder(input: Any, other: Any) -> Any:
-    """Remainder of the division rounded down, as Python's ``%``.
-
-    Example:
-        >>> print(remainder(Tensor([5.0, -5.0]), 3.0))
-        [2. 1.]
-    """
+    """Remainder of the division rounded down, as Python's ``%``."""
     return floor_mod(input, other)
 
 
@@ -474,13 +424,9 @@ multiply = mul
 negative = neg
 
 
+@shows("subtract(Tensor([1, 2]), Tensor([10, 20]), alpha=2)", "[-19 -38]")
 def subtract(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """``input - alpha * other``.
-
-    Example:
-        >>> print(subtract(Tensor([1, 2]), Tensor([10, 20]), alpha=2))
-        [-19 -38]
-    """
+    """``input - alpha * other``."""
     return sub(input, other if alpha == 1 else mul(tensor(other), alpha))
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
@@ -71,6 +72,7 @@ def _shown(array: Any, transposed: bool) -> str:
     return f"{tuple(array.shape)}{' (transposed)' if transposed else ''}"
 
 
+@shows("matmul(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]]))", "[[11.]]")
 def matmul(input: Any, other: Any) -> Any:
     """Matrix product, broadcasting over leading dimensions; vectors count as a row (left) or a column (right).
 
@@ -84,10 +86,6 @@ def matmul(input: Any, other: Any) -> Any:
     Raises:
         TypeError: different element types.
         ValueError: shapes that do not fit.
-
-    Example:
-        >>> print(matmul(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
-        [[11.]]
     """
     stranger = next((each for each in (input, other) if isinstance(each, (int, float, complex, str))), None)
     if stranger is not None:
@@ -108,7 +106,8 @@ def matmul(input: Any, other: Any) -> Any:
     return squeeze(result, -1 if right == 1 else -2) if left == 1 else result
 
 
-def _matrix_product(x: Any, y: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:
+@as_operator
+def MatMul(x: Any, y: Any, *, transpose_a: bool = False, transpose_b: bool = False) -> Any:
     """Product of two matrices, either of them transposed first."""
     if len(x.shape) != 2 or len(y.shape) != 2:
         raise ValueError(
@@ -117,20 +116,17 @@ def _matrix_product(x: Any, y: Any, transpose_a: bool = False, transpose_b: bool
     return _product(x, y, transpose_a, transpose_b)
 
 
-def _batch_product(x: Any, y: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:
+@as_operator
+def BatchMatMul(x: Any, y: Any, *, transpose_a: bool = False, transpose_b: bool = False) -> Any:
     """Products of batches of matrices, either of them transposed first."""
     if len(x.shape) < 2 or len(y.shape) < 2:
         raise ValueError(f"BatchMatMul: needs at least 2 dimensions, not shapes {x.shape} and {y.shape}")
     return _product(x, y, transpose_a, transpose_b)
 
 
+@shows("mm(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]]))", "[[11.]]")
 def mm(input: Any, mat2: Any) -> Any:
-    """Product of two matrices.
-
-    Example:
-        >>> print(mm(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
-        [[11.]]
-    """
+    """Product of two matrices."""
     for matrix in (input, mat2):
         if not isinstance(matrix, Tensor):
             raise NoTensor(f"mm() takes matrices, not {type(matrix).__name__}")
@@ -139,77 +135,49 @@ def mm(input: Any, mat2: Any) -> Any:
     return _product(input, mat2)
 
 
+@shows("bmm(Tensor([[[1.0, 2.0]]]), Tensor([[[3.0], [4.0]]]))", "[[[11.]]]")
 def bmm(input_x: Any, mat2: Any) -> Any:
-    """Products of two batches of matrices.
-
-    Example:
-        >>> print(bmm(Tensor([[[1.0, 2.0]]]), Tensor([[[3.0], [4.0]]])))
-        [[[11.]]]
-    """
+    """Products of two batches of matrices."""
     if input_x.ndim < 3 or mat2.ndim < 3:
         raise ValueError(f"bmm: needs batches of matrices, not shapes {input_x.shape} and {mat2.shape}")
     return _product(input_x, mat2)
 
 
+@shows("mv(Tensor([[1.0, 2.0]]), Tensor([3.0, 4.0]))", "[11.]")
 def mv(mat: Any, vec: Any) -> Any:
-    """Product of a matrix and a vector.
-
-    Example:
-        >>> print(mv(Tensor([[1.0, 2.0]]), Tensor([3.0, 4.0])))
-        [11.]
-    """
+    """Product of a matrix and a vector."""
     if mat.ndim != 2 or vec.ndim != 1:
         raise ValueError(f"mv: needs a matrix and a vector, not shapes {mat.shape} and {vec.shape}")
     return matmul(mat, vec)
 
 
+@shows("addmm(Tensor([[1.0]]), Tensor([[2.0]]), Tensor([[3.0]]))", "[[7.]]")
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """``beta * input + alpha * (mat1 @ mat2)``.
-
-    Example:
-        >>> print(addmm(Tensor([[1.0]]), Tensor([[2.0]]), Tensor([[3.0]])))
-        [[7.]]
-    """
+    """``beta * input + alpha * (mat1 @ mat2)``."""
     return _sum_of(input, mm(mat1, mat2), beta, alpha)
 
 
+@shows("addmv(Tensor([1.0]), Tensor([[2.0]]), Tensor([3.0]))", "[7.]")
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """``beta * input + alpha * (mat @ vec)``.
-
-    Example:
-        >>> print(addmv(Tensor([1.0]), Tensor([[2.0]]), Tensor([3.0])))
-        [7.]
-    """
+    """``beta * input + alpha * (mat @ vec)``."""
     return _sum_of(input, mv(mat, vec), beta, alpha)
 
 
+@shows("addbmm(Tensor([[1.0]]), Tensor([[[2.0]]]), Tensor([[[3.0]]]))", "[[7.]]")
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """``beta * input + alpha * sum(batch1 @ batch2)`` over the batch; of integers, int64.
-
-    Example:
-        >>> print(addbmm(Tensor([[1.0]]), Tensor([[[2.0]]]), Tensor([[[3.0]]])))
-        [[7.]]
-    """
+    """``beta * input + alpha * sum(batch1 @ batch2)`` over the batch; of integers, int64."""
     return _sum_of(input, reduce_sum(counting(bmm(batch1, batch2), None), 0), beta, alpha)
 
 
+@shows("baddbmm(Tensor([[[1.0]]]), Tensor([[[2.0]]]), Tensor([[[3.0]]]))", "[[[7.]]]")
 def baddbmm(input: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-    """``beta * input + alpha * (batch1 @ batch2)``.
-
-    Example:
-        >>> print(baddbmm(Tensor([[[1.0]]]), Tensor([[[2.0]]]), Tensor([[[3.0]]])))
-        [[[7.]]]
-    """
+    """``beta * input + alpha * (batch1 @ batch2)``."""
     return _sum_of(input, bmm(batch1, batch2), beta, alpha)
 
 
+@shows("addr(Tensor([[1.0]]), Tensor([2.0]), Tensor([3.0]))", "[[7.]]")
 def addr(x: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """``beta * x + alpha * outer(vec1, vec2)``.
-
-    Example:
-        >>> print(addr(Tensor([[1.0]]), Tensor([2.0]), Tensor([3.0])))
-        [[7.]]
-    """
+    """``beta * x + alpha * outer(vec1, vec2)``."""
     return _sum_of(x, outer(vec1, vec2), beta, alpha)
 
 
@@ -217,36 +185,23 @@ def _sum_of(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     return add(input if beta == 1 else mul(input, beta), product if alpha == 1 else mul(product, alpha))
 
 
+@shows("outer(Tensor([1, 2]), Tensor([3, 4]))", "[[3 4]\n [6 8]]")
 def outer(input: Any, vec2: Any) -> Any:
-    """Product of every element of one vector with every element of another.
-
-    Example:
-        >>> print(outer(Tensor([1, 2]), Tensor([3, 4])))
-        [[3 4]
-         [6 8]]
-    """
+    """Product of every element of one vector with every element of another."""
     return mul(expand_dims(ravel(tensor(input)), 1), expand_dims(ravel(tensor(vec2)), 0))
 
 
+@shows("inner(Tensor([1, 2]), Tensor([3, 4]))", "11")
 def inner(input: Any, other: Any) -> Any:
-    """Sum of products over the last dimension of both.
-
-    Example:
-        >>> print(inner(Tensor([1, 2]), Tensor([3, 4])))
-        11
-    """
+    """Sum of products over the last dimension of both."""
     if input.ndim == 0 or other.ndim == 0:
         return mul(input, other)
     return tensor_dot(input, other, ((-1,), (-1,)))
 
 
+@shows("dot(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))", "11.0")
 def dot(input: Any, other: Any) -> Any:
-    """Sum of products over the last dimension of `input` and the last but one of `other`.
-
-    Example:
-        >>> print(dot(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
-        11.0
-    """
+    """Sum of products over the last dimension of `input` and the last but one of `other`."""
     if input.ndim == 0 or other.ndim == 0:
         return mul(input, other)
     return tensor_dot(input, other, ((input.ndim - 1,), (max(other.ndim - 2, 0),)))
@@ -262,6 +217,7 @@ def _tensor_dot(x1: Any, x2: Any, *, axes: Any) -> Any:
     return jnp.tensordot(x1, x2, axes)
 
 
+@shows("tensor_dot(Tensor([1, 2]), Tensor([3, 4]), 1)", "11")
 def tensor_dot(x1: Any, x2: Any, axes: Any) -> Any:
     """Sum of products over pairs of dimensions.
 
@@ -275,33 +231,21 @@ def tensor_dot(x1: Any, x2: Any, axes: Any) -> Any:
 
     Raises:
         ValueError: sizes differ.
-
-    Example:
-        >>> print(tensor_dot(Tensor([1, 2]), Tensor([3, 4]), 1))
-        11
     """
     if not isinstance(axes, int):
         axes = tuple(numbers(a) for a in axes)
     return _tensor_dot(x1, x2, axes=axes)
 
 
+@shows("tensordot(Tensor([1, 2]), Tensor([3, 4]), 1)", "11")
 def tensordot(x1: Any, x2: Any, axes: Any = 2) -> Any:
-    """Same as `tensor_dot`.
-
-    Example:
-        >>> print(tensordot(Tensor([1, 2]), Tensor([3, 4]), 1))
-        11
-    """
+    """Same as `tensor_dot`."""
     return tensor_dot(x1, x2, axes)
 
 
+@shows("batch_dot(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]))", "[[11.]]")
 def batch_dot(x1: Any, x2: Any, axes: Any = None) -> Any:
-    """Sum of products over one dimension of each, for each element of the batch.
-
-    Example:
-        >>> print(batch_dot(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]])))
-        [[11.]]
-    """
+    """Sum of products over one dimension of each, for each element of the batch."""
     if axes is None:
         axes = (x1.ndim - 1, x2.ndim - 1 if x2.ndim == 2 else x2.ndim - 2)
     first, second = axes if isinstance(axes, (tuple, list)) else (axes, axes)
@@ -322,6 +266,7 @@ def _einsum(*operands: Any, equation: str) -> Any:
     return jnp.einsum(equation, *promoted(*operands))
 
 
+@shows('einsum("i,i->", Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))', "11.0")
 def einsum(equation: str, *operands: Any) -> Any:
     """Sum of products by index names, such as ``"ij,jk->ik"``.
 
@@ -334,10 +279,6 @@ def einsum(equation: str, *operands: Any) -> Any:
 
     Raises:
         ValueError: the equation does not fit the operands.
-
-    Example:
-        >>> print(einsum("i,i->", Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
-        11.0
     """
     if not isinstance(equation, str):
         raise TypeError(f"einsum: the equation must be a str, not {type(equation).__name__}")
@@ -346,19 +287,16 @@ def einsum(equation: str, *operands: Any) -> Any:
     return _einsum(*operands, equation=equation)
 
 
-def _einsum_operator(operands: Any, equation: str) -> Any:
+@as_operator
+def Einsum(operands: Any, *, equation: str) -> Any:
     """Sum of products by index names."""
     return _einsum(*operands, equation=equation)
 
 
 @op("Kron", classes=(), samples=one(A, B))
+@shows("kron(Tensor([1, 10]), Tensor([1, 2]))", "[ 1  2 10 20]")
 def kron(input: Any, other: Any) -> Any:
-    """Kronecker product.
-
-    Example:
-        >>> print(kron(Tensor([1, 10]), Tensor([1, 2])))
-        [ 1  2 10 20]
-    """
+    """Kronecker product."""
     input, other = promoted(input, other)
     if input.dtype == jnp.bool_:
         return jnp.kron(input.astype(jnp.uint8), other.astype(jnp.uint8)).astype(jnp.bool_)
@@ -366,6 +304,7 @@ def kron(input: Any, other: Any) -> Any:
 
 
 @op("Cross", init="dim=-65530", samples=one(A, B, dim=-1))
+@shows("cross(Tensor([1, 0, 0]), Tensor([0, 1, 0]))", "[0 0 1]")
 def cross(input: Any, other: Any, *, dim: Any = None) -> Any:
     """Vector product along a dimension of size 3.
 
@@ -379,10 +318,6 @@ def cross(input: Any, other: Any, *, dim: Any = None) -> Any:
 
     Raises:
         ValueError: no such dimension has size 3.
-
-    Example:
-        >>> print(cross(Tensor([1, 0, 0]), Tensor([0, 1, 0])))
-        [0 0 1]
     """
     if dim is None or dim == -65530:
         dim = next((i for i, size in enumerate(input.shape) if size == 3), None)
@@ -394,23 +329,15 @@ def cross(input: Any, other: Any, *, dim: Any = None) -> Any:
     return jnp.cross(input, other, axis=dim)
 
 
+@shows("vecdot(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]))", "[11.]")
 def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
-    """Sum of products along one axis, broadcasting over the others.
-
-    Example:
-        >>> print(vecdot(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]])))
-        [11.]
-    """
+    """Sum of products along one axis, broadcasting over the others."""
     return reduce_sum(counting(mul(x, y), None), axis)
 
 
+@shows("chain_matmul(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]]))", "[[11.]]")
 def chain_matmul(*matrices: Any) -> Any:
-    """Product of several matrices.
-
-    Example:
-        >>> print(chain_matmul(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
-        [[11.]]
-    """
+    """Product of several matrices."""
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
         matrices = tuple(matrices[0])
     result = matrices[0]
@@ -419,15 +346,9 @@ def chain_matmul(*matrices: Any) -> Any:
     return result
 
 
+@shows("vander(Tensor([1, 2, 3]))", "[[1 1 1]\n [4 2 1]\n [9 3 1]]")
 def vander(x: Any, N: int | None = None) -> Any:
-    """Matrix of powers of a vector, the highest first.
-
-    Example:
-        >>> print(vander(Tensor([1, 2, 3])))
-        [[1 1 1]
-         [4 2 1]
-         [9 3 1]]
-    """
+    """Matrix of powers of a vector, the highest first."""
     count = x.shape[0] if N is None else N
     return reshape(x, (-1, 1)) ** Tensor(np.arange(count - 1, -1, -1))
 
@@ -458,8 +379,5 @@ def _rmatmul_method(self: Tensor, other: Any) -> Any:
 Tensor.__matmul__ = _matmul_method  # type: ignore[method-assign]
 Tensor.__rmatmul__ = _rmatmul_method  # type: ignore[method-assign]
 
-operator_class("MatMul", _matrix_product, "transpose_a=False, transpose_b=False")
-operator_class("BatchMatMul", _batch_product, "transpose_a=False, transpose_b=False")
-operator_class("Einsum", _einsum_operator, "equation")
 operator_class("TensorDot", tensor_dot, "axes")
 operator_class("Ger", outer)

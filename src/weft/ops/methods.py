@@ -20,6 +20,7 @@ import weft.ops.shape as shapes
 from weft import dtypes
 from weft.core import choice, sharing
 from weft.core.declare import add_method
+from weft.core.describing import told
 from weft.core.lending import part
 from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.transparency import keeps, transparent
@@ -42,6 +43,7 @@ from weft.ops import (
     statistics,
 )
 from weft.ops import index as indexing
+from weft.ops._checks import one_of
 from weft.ops._operands import refusing
 from weft.ops._rules import flat_numbers, numbers, one_axis, tensor
 
@@ -51,7 +53,7 @@ _SAME: tuple[tuple[Any, str], ...] = (
     (binary, "addcdiv addcmul float_power squared_difference logaddexp logaddexp2 heaviside ldexp gcd lcm nextafter"),
     (compare, "isclose"),
     (cumulative, "cummax cummin cumprod logcumsumexp diff"),
-    (elementwise, "frac is_complex is_floating_point sgn"),
+    (elementwise, "frac is_complex is_floating_point round sgn"),
     (gather, "gather_elements gather_nd index_add index_fill index_select scatter select_scatter slice_scatter"),
     (gather, "tensor_scatter_add tensor_scatter_div tensor_scatter_max tensor_scatter_min tensor_scatter_mul take"),
     (gather, "tensor_scatter_sub tensor_scatter_update diagonal_scatter"),
@@ -63,12 +65,9 @@ _SAME: tuple[tuple[Any, str], ...] = (
     (reduce, "amax amin aminmax ptp"),
     (select, "clamp masked_fill clip"),
     (shapes, "diag diag_embed expand_as expand_dims flip fliplr flipud moveaxis movedim repeat_interleave"),
-    (shapes, "roll rot90 swapaxes swapdims t tril triu unsqueeze ravel"),
-    (
-        sorting,
-        "argwhere bincount bucketize histc masked_scatter masked_select msort topk kthvalue",
-    ),
-    (sorting, "unique_consecutive nonzero mode kthvalue"),
+    (shapes, "roll rot90 squeeze swapaxes swapdims t tril triu unsqueeze ravel"),
+    (sorting, "argwhere bincount bucketize histc masked_scatter masked_select msort topk kthvalue"),
+    (sorting, "unique unique_consecutive nonzero mode kthvalue"),
     (statistics, "count_nonzero median nanmean nanmedian nanquantile nansum norm quantile"),
 )
 
@@ -189,18 +188,17 @@ def _extreme(name: str) -> Any:
 _method_max, _method_min = _extreme("max"), _extreme("min")
 
 
-def _method_argmax(
-    self: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
-) -> Any:
-    """Position of the largest element; see `ops.argmax`."""
-    return reduce.argmax(self, axis if dim is None else dim, keepdims or keepdim)
+def _position(name: str, sentence: str) -> Any:
+    function = getattr(reduce, name)
+
+    def method(self: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False) -> Any:
+        return function(self, axis if dim is None else dim, keepdims or keepdim)
+
+    return told(method, name, f"{sentence}; see `ops.{name}`.")
 
 
-def _method_argmin(
-    self: Any, axis: Any = None, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
-) -> Any:
-    """Position of the smallest element; see `ops.argmin`."""
-    return reduce.argmin(self, axis if dim is None else dim, keepdims or keepdim)
+_method_argmax = _position("argmax", "Position of the largest element")
+_method_argmin = _position("argmin", "Position of the smallest element")
 
 
 def _method_diagonal(
@@ -222,18 +220,19 @@ def _method_logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Any:
     return statistics.logsumexp(self, dim, keepdim)
 
 
-def _method_std(
-    self: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
-) -> Any:
-    """Standard deviation over axes; see `ops.std`."""
-    return statistics.std(self, axis if dim is None else dim, ddof, keepdims or keepdim)
+def _spread(name: str, sentence: str) -> Any:
+    function = getattr(statistics, name)
+
+    def method(
+        self: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
+    ) -> Any:
+        return function(self, axis if dim is None else dim, ddof, keepdims or keepdim)
+
+    return told(method, name, f"{sentence}; see `ops.{name}`.")
 
 
-def _method_var(
-    self: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False, *, dim: Any = None, keepdim: bool = False
-) -> Any:
-    """Variance over axes; see `ops.var`."""
-    return statistics.var(self, axis if dim is None else dim, ddof, keepdims or keepdim)
+_method_std = _spread("std", "Standard deviation over axes")
+_method_var = _spread("var", "Variance over axes")
 
 
 def _method_cumsum(self: Any, axis: Any = None, dtype: Any = None, *, dim: Any = None) -> Any:
@@ -271,11 +270,6 @@ def _method_transpose(self: Any, *axes: Any) -> Any:
     if not axes or axes == (None,):
         return shapes.transpose(self, tuple(reversed(builtins.range(self.ndim))))
     return shapes.transpose(self, flat_numbers(axes))
-
-
-def _method_squeeze(self: Any, axis: Any = None) -> Any:
-    """Remove dimensions of size 1; see `ops.squeeze`."""
-    return shapes.squeeze(self, axis)
 
 
 def _method_flatten(self: Any, order: str = "C", *, start_dim: int = 0, end_dim: int = -1) -> Any:
@@ -536,20 +530,22 @@ def _method_choose(self: Any, choices: Any, mode: str = "clip") -> Any:
     return select.choose(self.clip(0, len(choices) - 1) if mode == "clip" else self % len(choices), choices)
 
 
-def _method_sort(self: Any, axis: int = -1, descending: bool = False, *, dim: int | None = None) -> Any:
-    """Sort along an axis; returns the elements and their positions."""
-    return sorting.sort(self, axis if dim is None else dim, descending)
+def _ordered(name: str, sentence: str) -> Any:
+    function = getattr(sorting, name)
+
+    def method(self: Any, axis: int = -1, descending: bool = False, *, dim: int | None = None) -> Any:
+        return function(self, axis if dim is None else dim, descending)
+
+    return told(method, name, f"{sentence}; see `ops.{name}`.")
 
 
-def _method_argsort(self: Any, axis: int = -1, descending: bool = False, *, dim: int | None = None) -> Any:
-    """The positions of the elements in ascending order; see `ops.argsort`."""
-    return sorting.argsort(self, axis if dim is None else dim, descending)
+_method_sort = _ordered("sort", "The elements in ascending order along an axis, and their positions")
+_method_argsort = _ordered("argsort", "The positions of the elements in ascending order")
 
 
 def _method_searchsorted(self: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Where values would be inserted into this sorted tensor, as int32."""
-    if side not in ("left", "right"):
-        raise ValueError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
+    one_of("searchsorted", ("left", "right"), side=side)
     ordered = self if sorter is None else gather.gather(self, sorter, 0)
     return sorting.searchsorted(ordered, v, out_int32=True, right=side == "right")
 
@@ -562,16 +558,6 @@ def _method_gather(self: Any, input_indices: Any = None, axis: Any = None, batch
     if isinstance(index, Tensor) and not isinstance(dim, Tensor):
         return gather.gather_elements(self, dim, index)
     return gather.gather(self, input_indices, axis, batch_dims)
-
-
-def _method_unique(self: Any) -> Any:
-    """The different elements and the position of each element's value among them; see `ops.unique`."""
-    return sorting.unique(self)
-
-
-def _method_round(self: Any, decimals: int = 0) -> Any:
-    """Round each element to a number of decimals, halves to even."""
-    return elementwise.round(self, decimals=decimals)
 
 
 def _python_round(self: Any, ndigits: int | None = None) -> Any:
@@ -683,13 +669,18 @@ def _device(self: Tensor) -> str:
     return "CPU" if self.is_symbolic else str(next(iter(data_of(self).devices())).platform).upper()
 
 
-def _attach() -> None:
-    _attach_same()
-    for name, value in list(globals().items()):
+def attach_methods(names: dict[str, Any]) -> None:
+    """Attach the functions of a module that are Tensor methods by their names: ``_method_fill`` is `Tensor.fill`."""
+    for name, value in [*names.items()]:
         if name.startswith("_method_"):
             value.__name__ = name.removeprefix("_method_")
             value.__qualname__ = f"Tensor.{value.__name__}"
             add_method(value.__name__, value)
+
+
+def _attach() -> None:
+    _attach_same()
+    attach_methods(globals())
     for alias, name in _ALIASES.items():
         add_method(alias, getattr(Tensor, name))
     for name, dtype in _CASTERS.items():

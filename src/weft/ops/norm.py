@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import freeze, op, operator_class
+from weft.core.declare import as_operator, freeze, op
+from weft.core.describing import shows
 from weft.core.dispatch import apply
 from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.primitive import Primitive, Sample
@@ -290,6 +291,7 @@ LAYER_NORM = Primitive(
 )
 
 
+@shows("layer_norm(Tensor([[2.0, 4.0]]), (2,), eps=3.0)", "[[-0.5  0.5]]")
 def layer_norm(
     input: Tensor,
     normalized_shape: Any,
@@ -308,10 +310,6 @@ def layer_norm(
 
     Raises:
         ValueError: the shapes do not fit.
-
-    Example:
-        >>> print(layer_norm(Tensor([[2.0, 4.0]]), (2,), eps=3.0))
-        [[-0.5  0.5]]
     """
     frozen = freeze(normalized_shape)
     shape = (frozen,) if isinstance(frozen, int) else tuple(frozen)
@@ -324,8 +322,15 @@ def layer_norm(
     return apply(LAYER_NORM, (input, weight, bias), (begin, begin, float(eps)))[0]
 
 
-def _layer_norm_operator(
-    input_x: Tensor, gamma: Tensor, beta: Tensor, *, begin_norm_axis: int, begin_params_axis: int, epsilon: float
+@as_operator
+def LayerNorm(
+    input_x: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    *,
+    begin_norm_axis: int = 1,
+    begin_params_axis: int = 1,
+    epsilon: float = 1e-07,
 ) -> Any:
     """Normalise over the last dimensions: ``LayerNorm(begin_norm_axis, begin_params_axis)(x, gamma, beta)``."""
     axes = []
@@ -338,9 +343,6 @@ def _layer_norm_operator(
         if tensor.shape != shape:
             raise ValueError(f"LayerNorm: {what} has shape {tensor.shape}; an input of {input_x.shape} takes {shape}")
     return apply(LAYER_NORM, (input_x, gamma, beta), (axes[0], axes[1], float(epsilon)))
-
-
-LayerNorm = operator_class("LayerNorm", _layer_norm_operator, "begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7")
 
 
 def _group_norm(x: Any, weight: Any, bias: Any, *, num_groups: int, eps: float) -> Any:
@@ -365,6 +367,7 @@ GROUP_NORM = Primitive(
 )
 
 
+@shows("group_norm(Tensor([[2.0, 4.0]]), 1, eps=3.0)", "[[-0.5  0.5]]")
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
@@ -376,10 +379,6 @@ def group_norm(
         weight: (C,) scale, or None.
         bias: (C,) shift, or None.
         eps: added to the variance.
-
-    Example:
-        >>> print(group_norm(Tensor([[2.0, 4.0]]), 1, eps=3.0))
-        [[-0.5  0.5]]
     """
     _check_channels("group_norm", input, "NCHW", weight=weight, bias=bias)
     if num_groups < 1 or input.shape[1] % num_groups:
@@ -387,13 +386,9 @@ def group_norm(
     return apply(GROUP_NORM, (input, weight, bias), (num_groups, float(eps)))[0]
 
 
+@shows("instance_norm(Tensor([[[2.0, 4.0]]]), eps=3.0)", "[[[-0.5  0.5]]]")
 def instance_norm(input: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
-    """Normalise each channel of each sample.
-
-    Example:
-        >>> print(instance_norm(Tensor([[[2.0, 4.0]]]), eps=3.0))
-        [[[-0.5  0.5]]]
-    """
+    """Normalise each channel of each sample."""
     return group_norm(input, input.shape[1], weight, bias, eps)
 
 
@@ -403,6 +398,7 @@ def _rms_samples() -> list[Sample]:
 
 
 @op("RmsNorm", init="epsilon=1e-6", multiple=True, samples=_rms_samples)
+@shows("rms_norm(Tensor([[3.0, 3.0]]), Tensor([1.0, 2.0]), epsilon=7.0)[0]", "[[0.75 1.5 ]]")
 def rms_norm(x: Any, gamma: Any, *, epsilon: float = 1e-6) -> Any:
     """Divide by the root mean square over the last dimensions, and scale.
 
@@ -413,10 +409,6 @@ def rms_norm(x: Any, gamma: Any, *, epsilon: float = 1e-6) -> Any:
 
     Returns:
         tuple: the output, and the reciprocal root mean square.
-
-    Example:
-        >>> print(rms_norm(Tensor([[3.0, 3.0]]), Tensor([1.0, 2.0]), epsilon=7.0)[0])
-        [[0.75 1.5 ]]
     """
     axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
     if tuple(x.shape[axes[0] if axes else x.ndim :]) != tuple(gamma.shape):
@@ -431,13 +423,9 @@ def rms_norm(x: Any, gamma: Any, *, epsilon: float = 1e-6) -> Any:
     init="axis=0, epsilon=1e-4",
     samples=[Sample((np.array([[3.0, 4.0], [1.0, -2.0]], np.float32),), {"axis": 1}, vmap=False)],
 )
+@shows("l2_normalize(Tensor([3.0, 4.0]))", "[0.6 0.8]")
 def l2_normalize(x: Any, *, axis: Any = 0, epsilon: float = 1e-4) -> Any:
-    """Divide by the Euclidean norm along an axis, which counts as `epsilon` at least (squared).
-
-    Example:
-        >>> print(l2_normalize(Tensor([3.0, 4.0])))
-        [0.6 0.8]
-    """
+    """Divide by the Euclidean norm along an axis, which counts as `epsilon` at least (squared)."""
     if isinstance(axis, tuple) and len(axis) == 1:
         axis = axis[0]
     square = jnp.sum(jnp.square(x), axis=axis, keepdims=True)
@@ -449,6 +437,7 @@ def l2_normalize(x: Any, *, axis: Any = 0, epsilon: float = 1e-4) -> Any:
     init="depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region='ACROSS_CHANNELS'",
     samples=_channel_samples(0),
 )
+@shows("lrn(Tensor([[[[2.0]]]]), alpha=0.75)", "[[[[1.]]]]")
 def lrn(
     x: Any,
     *,
@@ -467,10 +456,6 @@ def lrn(
         alpha: factor of the sum of squares.
         beta: exponent.
         norm_region: ``"ACROSS_CHANNELS"``.
-
-    Example:
-        >>> print(lrn(Tensor([[[[2.0]]]]), alpha=0.75))
-        [[[[1.]]]]
     """
     if norm_region != "ACROSS_CHANNELS":
         raise ValueError(f"lrn: norm_region must be 'ACROSS_CHANNELS', not {norm_region!r}")

@@ -8,9 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from weft.core.declare import freeze, op, operator_class
+from weft.core.declare import as_operator, freeze, op, operator_class
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import one_of, positive_ints
 
 __all__ = ["interpolate", "mirror_pad", "pad", "padding", "resize_bilinear", "resize_nearest_neighbor"]
 
@@ -36,6 +38,7 @@ def _pad(x: Any, *, pads: tuple[tuple[int, int], ...], mode: str, value: Any) ->
     return jnp.pad(x, pads, mode=_MODES[mode])
 
 
+@shows("pad(Tensor([1.0]), (1, 2))", "[0. 1. 0. 0.]")
 def pad(
     input_x: Tensor, padding: Any = None, mode: str = "constant", value: Any = None, *, paddings: Any = None
 ) -> Tensor:
@@ -55,10 +58,6 @@ def pad(
     Raises:
         TypeError: there is no padding, or it is given by both names.
         ValueError: the border does not fit the tensor.
-
-    Example:
-        >>> print(pad(Tensor([1.0]), (1, 2)))
-        [0. 1. 0. 0.]
     """
     if (padding is None) == (paddings is None):
         raise TypeError("pad takes one padding")
@@ -66,8 +65,7 @@ def pad(
     flat = freeze(padding)
     if not isinstance(flat, tuple):
         raise TypeError(f"pad: padding must be a tuple of ints, not {type(padding).__name__}")
-    if mode not in _MODES:
-        raise ValueError(f"pad: mode must be one of {', '.join(map(repr, _MODES))}, not {mode!r}")
+    one_of("pad", _MODES, mode=mode)
     if flat and isinstance(flat[0], tuple):
         pads = [tuple(pair) for pair in flat]
         if len(pads) != input_x.ndim or any(len(pair) != 2 for pair in pads):
@@ -89,14 +87,13 @@ def pad(
     return _pad(input_x, tuple(pads), mode, 0 if value is None else value)
 
 
-def _pad_operator(input_x: Tensor, *, paddings: Any) -> Tensor:
+@as_operator
+def Pad(input_x: Tensor, *, paddings: Any) -> Tensor:
     """Add a border of zeros: ``Pad(((1, 2), (0, 1)))(x)``."""
     return pad(input_x, freeze(paddings))
 
 
-operator_class("Pad", _pad_operator, "paddings")
-
-
+@shows("mirror_pad(Tensor([1.0, 2.0, 3.0]), ((2, 0),))", "[3. 2. 1. 2. 3.]")
 def mirror_pad(input_x: Tensor, paddings: Any, mode: str = "REFLECT") -> Tensor:
     """Add a border that mirrors the inside.
 
@@ -104,31 +101,18 @@ def mirror_pad(input_x: Tensor, paddings: Any, mode: str = "REFLECT") -> Tensor:
         input_x: tensor.
         paddings: a (before, after) pair for each dimension.
         mode: ``"REFLECT"`` leaves the edge out, ``"SYMMETRIC"`` repeats it.
-
-    Example:
-        >>> print(mirror_pad(Tensor([1.0, 2.0, 3.0]), ((2, 0),)))
-        [3. 2. 1. 2. 3.]
     """
-    if mode not in ("REFLECT", "SYMMETRIC"):
-        raise ValueError(f"mirror_pad: mode must be 'REFLECT' or 'SYMMETRIC', not {mode!r}")
+    one_of("mirror_pad", ("REFLECT", "SYMMETRIC"), mode=mode)
     return pad(input_x, freeze(paddings), mode.lower())
 
 
 operator_class("MirrorPad", mirror_pad, "mode='REFLECT'")
 
 
+@shows("padding(Tensor([[8], [1]]), 3)", "[[8 0 0]\n [1 0 0]]")
 def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
-    """Extend the last dimension, of size 1, with zeros.
-
-    Example:
-        >>> print(padding(Tensor([[8], [1]]), 3))
-        [[8 0 0]
-         [1 0 0]]
-    """
-    if isinstance(pad_dim_size, bool) or not isinstance(pad_dim_size, int):
-        raise TypeError(f"padding: pad_dim_size must be an int, not {type(pad_dim_size).__name__}")
-    if pad_dim_size < 1:
-        raise ValueError(f"padding: pad_dim_size must be positive, not {pad_dim_size}")
+    """Extend the last dimension, of size 1, with zeros."""
+    positive_ints("padding", pad_dim_size=pad_dim_size)
     if x.ndim == 0 or x.shape[-1] != 1:
         raise ValueError(f"padding: the last dimension must be 1, not that of shape {x.shape}")
     return pad(x, (0, pad_dim_size - 1))
@@ -139,24 +123,21 @@ operator_class("Padding", padding, "pad_dim_size=8")
 _EDGES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "circular": "circular"}
 
 
-def _pad_v3_operator(
-    x: Tensor, paddings: Any, constant_value: Any = None, *, mode: str, paddings_contiguous: bool
+@as_operator
+def PadV3(
+    x: Tensor, paddings: Any, constant_value: Any = None, *, mode: str = "constant", paddings_contiguous: bool = True
 ) -> Tensor:
     """Add a border: ``PadV3(mode)(x, paddings, constant_value)``.
 
     Paddings are (before, after) for each dimension, the last one first; or, where they are not contiguous, what comes
     before for each and then what comes after.
     """
-    if mode not in _EDGES:
-        raise ValueError(f"PadV3: mode must be one of {', '.join(map(repr, _EDGES))}, not {mode!r}")
+    one_of("PadV3", _EDGES, mode=mode)
     amounts = freeze(paddings)
     if not paddings_contiguous:
         half = len(amounts) // 2
         amounts = tuple(n for pair in zip(amounts[:half], amounts[half:], strict=True) for n in pair)
     return pad(x, amounts, _EDGES[mode], freeze(constant_value))
-
-
-operator_class("PadV3", _pad_v3_operator, "mode='constant', paddings_contiguous=True")
 
 
 # -- resizing --------------------------------------------------------------------------------------------------------
@@ -217,6 +198,7 @@ def _resize(x: Any, *, size: tuple[int, ...], mode: str, align: str, scales: tup
 _RANK = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "area": None}
 
 
+@shows("interpolate(Tensor([[[1.0, 2.0]]]), scale_factor=2.0)", "[[[1. 1. 2. 2.]]]")
 def interpolate(
     input: Tensor,
     size: Any = None,
@@ -237,10 +219,6 @@ def interpolate(
 
     Raises:
         ValueError: the mode does not fit the dimensions, or not exactly one of `size` and `scale_factor` is given.
-
-    Example:
-        >>> print(interpolate(Tensor([[[1.0, 2.0]]]), scale_factor=2.0))
-        [[[1. 1. 2. 2.]]]
     """
     rank = input.ndim - 2
     if mode not in _RANK or mode == "area":
@@ -269,27 +247,20 @@ def interpolate(
     return _resize(input, sizes, kind, "corners" if align_corners else "half", scales)
 
 
+@shows("resize_nearest_neighbor(Tensor([[[[1.0, 2.0]]]]), (1, 4))", "[[[[1. 1. 2. 2.]]]]")
 def resize_nearest_neighbor(x: Tensor, size: Any, align_corners: bool = False) -> Tensor:
-    """Resize (N, C, H, W) by repeating the nearest element.
-
-    Example:
-        >>> print(resize_nearest_neighbor(Tensor([[[[1.0, 2.0]]]]), (1, 4)))
-        [[[[1. 1. 2. 2.]]]]
-    """
+    """Resize (N, C, H, W) by repeating the nearest element."""
     return _resize(x, tuple(freeze(size)), "nearest", "corners" if align_corners else "edge")
 
 
+@shows("resize_bilinear(Tensor([[[[1.0, 3.0]]]]), (1, 3), align_corners=True)", "[[[[1. 2. 3.]]]]")
 def resize_bilinear(x: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False) -> Tensor:
-    """Resize (N, C, H, W) by linear interpolation.
-
-    Example:
-        >>> print(resize_bilinear(Tensor([[[[1.0, 3.0]]]]), (1, 3), align_corners=True))
-        [[[[1. 2. 3.]]]]
-    """
+    """Resize (N, C, H, W) by linear interpolation."""
     align = "corners" if align_corners else "half" if half_pixel_centers else "edge"
     return _resize(x, tuple(freeze(size)), "linear", align)
 
 
+@shows("resize_linear_1d(Tensor([[[1.0, 3.0]]]), [3])", "[[[1. 2. 3.]]]")
 def resize_linear_1d(x: Tensor, size: Any, coordinate_transformation_mode: str = "align_corners") -> Tensor:
     """Resize (N, C, L) by linear interpolation.
 
@@ -301,10 +272,6 @@ def resize_linear_1d(x: Tensor, size: Any, coordinate_transformation_mode: str =
 
     Raises:
         ValueError: there is no such mode.
-
-    Example:
-        >>> print(resize_linear_1d(Tensor([[[1.0, 3.0]]]), [3]))
-        [[[1. 2. 3.]]]
     """
     if coordinate_transformation_mode not in ("align_corners", "half_pixel"):
         raise ValueError(

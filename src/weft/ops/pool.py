@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import operator_class
-from weft.core.describing import told
+from weft.core.declare import as_operator
+from weft.core.describing import shows, told
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import tensors
 from weft.ops.conv import Pads, padding_of, per_dimension
 
 __all__ = [
@@ -326,8 +326,7 @@ def _settle_pads(
 
 
 def _check_input(name: str, x: Any, rank: int, lower: bool = True) -> None:
-    if not isinstance(x, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(x).__name__}")
+    tensors(name, x=x)
     if x.ndim != rank + 2 and not (lower and x.ndim == rank + 1):
         raise ValueError(f"{name}: the input must have {rank + 2} dimensions (N, C, ...), not shape {x.shape}")
 
@@ -387,6 +386,7 @@ def avg_pool(
     return apply(AVG_POOL, (x,), (kernel, steps, grown, counted, divisor, data_format))
 
 
+@shows("max_pool1d(Tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2)", "[[[3. 4.]]]")
 def max_pool1d(
     x: Tensor,
     kernel_size: Any,
@@ -396,15 +396,11 @@ def max_pool1d(
     return_indices: bool = False,
     ceil_mode: bool = False,
 ) -> Any:
-    """Maxima of windows over the last dimension; see `max_pool2d`.
-
-    Example:
-        >>> print(max_pool1d(Tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2))
-        [[[3. 4.]]]
-    """
+    """Maxima of windows over the last dimension; see `max_pool2d`."""
     return max_pool("max_pool1d", 1, x, kernel_size, stride, "pad", padding, dilation, ceil_mode, return_indices)
 
 
+@shows("max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2)", "[[[[4.]]]]")
 def max_pool2d(
     x: Tensor,
     kernel_size: Any,
@@ -427,14 +423,11 @@ def max_pool2d(
 
     Returns:
         Tensor, or a tuple of it and the int64 positions.
-
-    Example:
-        >>> print(max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2))
-        [[[[4.]]]]
     """
     return max_pool("max_pool2d", 2, x, kernel_size, stride, "pad", padding, dilation, ceil_mode, return_indices)
 
 
+@shows("max_pool3d(Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1))", "[[[[[2.]]]]]")
 def max_pool3d(
     x: Tensor,
     kernel_size: Any,
@@ -444,15 +437,11 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Maxima of windows over the last three dimensions; see `max_pool2d`.
-
-    Example:
-        >>> print(max_pool3d(Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1)))
-        [[[[[2.]]]]]
-    """
+    """Maxima of windows over the last three dimensions; see `max_pool2d`."""
     return max_pool("max_pool3d", 3, x, kernel_size, stride, "pad", padding, dilation, ceil_mode, return_indices)
 
 
+@shows("avg_pool1d(Tensor([[[1.0, 3.0, 5.0]]]), 2)", "[[[2. 4.]]]")
 def avg_pool1d(
     input_x: Tensor,
     kernel_size: Any = 1,
@@ -461,15 +450,11 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Means of windows over the last dimension; see `avg_pool2d`.
-
-    Example:
-        >>> print(avg_pool1d(Tensor([[[1.0, 3.0, 5.0]]]), 2))
-        [[[2. 4.]]]
-    """
+    """Means of windows over the last dimension; see `avg_pool2d`."""
     return avg_pool("avg_pool1d", 1, input_x, kernel_size, stride, "pad", padding, ceil_mode, count_include_pad, None)
 
 
+@shows("avg_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2)", "[[[[2.5]]]]")
 def avg_pool2d(
     input_x: Tensor,
     kernel_size: Any = 1,
@@ -489,16 +474,13 @@ def avg_pool2d(
         ceil_mode: also keep windows that reach over the border.
         count_include_pad: count the padding's zeros as elements.
         divisor_override: divide by this instead of the number of elements; 0 for not.
-
-    Example:
-        >>> print(avg_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2))
-        [[[[2.5]]]]
     """
     return avg_pool(
         "avg_pool2d", 2, input_x, kernel_size, stride, "pad", padding, ceil_mode, count_include_pad, divisor_override
     )
 
 
+@shows("avg_pool3d(Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1))", "[[[[[1.5]]]]]")
 def avg_pool3d(
     input_x: Tensor,
     kernel_size: Any = 1,
@@ -508,12 +490,7 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int = 0,
 ) -> Tensor:
-    """Means of windows over the last three dimensions; see `avg_pool2d`.
-
-    Example:
-        >>> print(avg_pool3d(Tensor([[[[[1.0], [2.0]]]]]), (1, 2, 1)))
-        [[[[[1.5]]]]]
-    """
+    """Means of windows over the last three dimensions; see `avg_pool2d`."""
     return avg_pool(
         "avg_pool3d", 3, input_x, kernel_size, stride, "pad", padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -536,8 +513,7 @@ def _adaptive_means(rank: int, dimensions: str, given: str, printed: str) -> Cal
     name = f"adaptive_avg_pool{rank}d"
 
     def pool(input: Tensor, output_size: Any) -> Tensor:
-        found: Tensor = apply(ADAPTIVE_AVG_POOL, (input,), (_adaptive(name, rank, input, output_size),))
-        return found
+        return apply(ADAPTIVE_AVG_POOL, (input,), (_adaptive(name, rank, input, output_size),))
 
     doc = f"""Means of as many windows as wanted over the last {dimensions}.
 
@@ -556,16 +532,13 @@ adaptive_avg_pool2d = _adaptive_means(2, "two dimensions", "[[[[1.0, 2.0], [3.0,
 adaptive_avg_pool3d = _adaptive_means(3, "three dimensions", "[[[[[1.0], [2.0]]]]]), 1", "[[[[[1.5]]]]]")
 
 
+@shows("adaptive_max_pool1d(Tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2)", "[[[3. 7.]]]")
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Maxima of as many windows as wanted over the last dimension.
-
-    Example:
-        >>> print(adaptive_max_pool1d(Tensor([[[1.0, 3.0, 5.0, 7.0]]]), 2))
-        [[[3. 7.]]]
-    """
+    """Maxima of as many windows as wanted over the last dimension."""
     return apply(ADAPTIVE_MAX_POOL, (input,), (_adaptive("adaptive_max_pool1d", 1, input, output_size),))[0]
 
 
+@shows("adaptive_max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 1)", "[[[[4.]]]]")
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima of as many windows as wanted over the last two dimensions.
 
@@ -573,28 +546,33 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
         input: (N, C, H, W) or (C, H, W).
         output_size: an int, or (H', W') where None keeps a size.
         return_indices: also return the flat position of each maximum.
-
-    Example:
-        >>> print(adaptive_max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 1))
-        [[[[4.]]]]
     """
     found = apply(ADAPTIVE_MAX_POOL, (input,), (_adaptive("adaptive_max_pool2d", 2, input, output_size),))
     return found if return_indices else found[0]
 
 
-def _max_pool_operator(x: Tensor, *, kernel_size: Any, strides: Any, pad_mode: str, data_format: str) -> Any:
+@as_operator
+def MaxPool(
+    x: Tensor, *, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
+) -> Any:
     """Maxima of windows: ``MaxPool(kernel_size, strides, pad_mode)(x)``."""
     _check_input("MaxPool", x, 2, lower=False)
     return max_pool("MaxPool", 2, x, kernel_size, strides, pad_mode, 0, 1, False, False, data_format)
 
 
-def _avg_pool_operator(x: Tensor, *, kernel_size: Any, strides: Any, pad_mode: str, data_format: str) -> Tensor:
+@as_operator
+def AvgPool(
+    x: Tensor, *, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
+) -> Tensor:
     """Means of windows: ``AvgPool(kernel_size, strides, pad_mode)(x)``."""
     _check_input("AvgPool", x, 2, lower=False)
     return avg_pool("AvgPool", 2, x, kernel_size, strides, pad_mode, 0, False, False, None, data_format)
 
 
-def _max_pool_indices_operator(x: Tensor, *, kernel_size: Any, strides: Any, pad_mode: str, data_format: str) -> Any:
+@as_operator
+def MaxPoolWithArgmax(
+    x: Tensor, *, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
+) -> Any:
     """Maxima of windows and their positions in (C, H, W): ``MaxPoolWithArgmax(kernel_size, strides, pad_mode)(x)``."""
     if data_format != "NCHW":
         raise ValueError(f"MaxPoolWithArgmax: data_format must be 'NCHW', not {data_format!r}")
@@ -603,13 +581,22 @@ def _max_pool_indices_operator(x: Tensor, *, kernel_size: Any, strides: Any, pad
     return values, positions.astype(dtypes.int32) + Tensor(planes)
 
 
-def _adaptive_avg_operator(x: Tensor, *, output_size: Any) -> Tensor:
+@as_operator
+def AdaptiveAvgPool2D(x: Tensor, *, output_size: Any) -> Tensor:
     """Means of as many windows as wanted: ``AdaptiveAvgPool2D(output_size)(x)``."""
     return adaptive_avg_pool2d(x, output_size)
 
 
-def _max_pool3d_operator(
-    x: Tensor, *, kernel_size: Any, strides: Any, pad_mode: str, pad_list: Any, ceil_mode: Any, data_format: str
+@as_operator
+def MaxPool3D(
+    x: Tensor,
+    *,
+    kernel_size: Any = 1,
+    strides: Any = 1,
+    pad_mode: str = "VALID",
+    pad_list: Any = 0,
+    ceil_mode: Any = None,
+    data_format: str = "NCDHW",
 ) -> Any:
     """Maxima of windows: ``MaxPool3D(kernel_size, strides, pad_mode)(x)``."""
     _only_ncdhw("MaxPool3D", data_format)
@@ -617,17 +604,18 @@ def _max_pool3d_operator(
     return max_pool("MaxPool3D", 3, x, kernel_size, strides, mode, pad_list, 1, bool(ceil_mode), False)
 
 
-def _avg_pool3d_operator(
+@as_operator
+def AvgPool3D(
     x: Tensor,
     *,
-    kernel_size: Any,
-    strides: Any,
-    pad_mode: str,
-    pad: Any,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int,
-    data_format: str,
+    kernel_size: Any = 1,
+    strides: Any = 1,
+    pad_mode: str = "valid",
+    pad: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    data_format: str = "NCDHW",
 ) -> Tensor:
     """Means of windows: ``AvgPool3D(kernel_size, strides, pad_mode)(x)``."""
     _only_ncdhw("AvgPool3D", data_format)
@@ -640,21 +628,3 @@ def _avg_pool3d_operator(
 def _only_ncdhw(name: str, data_format: str) -> None:
     if data_format != "NCDHW":
         raise ValueError(f"{name}: data_format must be 'NCDHW', not {data_format!r}")
-
-
-_POOL = "kernel_size=1, strides=1, pad_mode='valid', data_format='NCHW'"
-operator_class("MaxPool", _max_pool_operator, _POOL)
-operator_class("AvgPool", _avg_pool_operator, _POOL)
-operator_class("MaxPoolWithArgmax", _max_pool_indices_operator, _POOL)
-operator_class("AdaptiveAvgPool2D", _adaptive_avg_operator, "output_size")
-operator_class(
-    "MaxPool3D",
-    _max_pool3d_operator,
-    "kernel_size=1, strides=1, pad_mode='VALID', pad_list=0, ceil_mode=None, data_format='NCDHW'",
-)
-operator_class(
-    "AvgPool3D",
-    _avg_pool3d_operator,
-    "kernel_size=1, strides=1, pad_mode='valid', pad=0, ceil_mode=False, count_include_pad=True, divisor_override=0, "
-    "data_format='NCDHW'",
-)

@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import tensors
 from weft.ops.matmul import matmul
 
 _ROWS = np.array([[1.0, -2.0, 3.0], [0.5, 0.0, -1.0]], np.float32)
@@ -51,7 +52,8 @@ def _quantized(x: Any, scale: Any, offset: Any) -> Any:
     return _as_int8(x.astype(jnp.float32) * scale.astype(jnp.float32) + offset.astype(jnp.float32))
 
 
-def _dynamic_operator(x: Any, smooth_scales: Any = None) -> Any:
+@as_operator
+def DynamicQuantExt(x: Any, smooth_scales: Any = None) -> Any:
     """Each row as integers of 8 bits, of which the largest magnitude is 127.
 
     Args:
@@ -67,13 +69,9 @@ def _dynamic_operator(x: Any, smooth_scales: Any = None) -> Any:
     return _quantized_rows(x if smooth_scales is None else x * smooth_scales.astype(x.dtype))
 
 
-def _quantize_operator(
-    x: Any,
-    scale: Any,
-    offset: Any,
-    sqrt_mode: bool = False,
-    rounding_mode: str = "ROUND",
-    dst_type: Any = dtypes.int8,
+@as_operator
+def QuantV2(
+    x: Any, scale: Any, offset: Any, sqrt_mode: bool = False, rounding_mode: str = "ROUND", dst_type: Any = dtypes.int8
 ) -> Any:
     """Scaled and moved elements, rounded to integers of 8 bits.
 
@@ -89,9 +87,7 @@ def _quantize_operator(
         Tensor: of int8.
     """
     name = "QuantV2"
-    for what, value in (("x", x), ("scale", scale), ("offset", offset)):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"{name}: {what} must be a Tensor, not {type(value).__name__}")
+    tensors(name, x=x, scale=scale, offset=offset)
     if not isinstance(rounding_mode, str) or rounding_mode.upper() != "ROUND" or dtypes.of(dst_type) is not dtypes.int8:
         raise ValueError(f"{name}: only rounding 'ROUND' to int8 is computed, not {rounding_mode!r} to {dst_type}")
     if scale.shape[-1:] != x.shape[-1:] and scale.size != 1:
@@ -99,7 +95,8 @@ def _quantize_operator(
     return _quantized(x, scale * scale if sqrt_mode else scale, offset)
 
 
-def _product_operator(
+@as_operator
+def QuantBatchMatmul(
     x1: Any,
     x2: Any,
     scale: Any,
@@ -107,9 +104,9 @@ def _product_operator(
     bias: Any = None,
     pertokenScaleOptional: Any = None,
     *,
-    transpose_x1: bool,
-    transpose_x2: bool,
-    dtype: Any,
+    transpose_x1: bool = False,
+    transpose_x2: bool = False,
+    dtype: Any = dtypes.float16,
 ) -> Any:
     """The product of two matrices of integers of 8 bits, as what it stands for.
 
@@ -144,7 +141,8 @@ def _product_operator(
     return made.astype(dtype)
 
 
-def _weight_operator(
+@as_operator
+def WeightQuantBatchMatmul(
     x: Any,
     weight: Any,
     antiquant_scale: Any,
@@ -153,9 +151,9 @@ def _weight_operator(
     quant_offset: Any = None,
     bias: Any = None,
     *,
-    transpose_x: bool,
-    transpose_weight: bool,
-    antiquant_group_size: int,
+    transpose_x: bool = False,
+    transpose_weight: bool = False,
+    antiquant_group_size: int = 0,
 ) -> Any:
     """The product of floats with a matrix of integers of 8 bits, as what it stands for.
 
@@ -180,13 +178,3 @@ def _weight_operator(
         columns = columns + antiquant_offset.astype(x.dtype).reshape(-1)
     found = matmul(x.swapaxes(-1, -2) if transpose_x else x, columns * antiquant_scale.astype(x.dtype).reshape(-1))
     return found if bias is None else found + bias.astype(x.dtype)
-
-
-DynamicQuantExt = operator_class("DynamicQuantExt", _dynamic_operator)
-QuantV2 = operator_class("QuantV2", _quantize_operator)
-QuantBatchMatmul = operator_class(
-    "QuantBatchMatmul", _product_operator, "transpose_x1=False, transpose_x2=False, dtype=dtypes.float16"
-)
-WeightQuantBatchMatmul = operator_class(
-    "WeightQuantBatchMatmul", _weight_operator, "transpose_x=False, transpose_weight=False, antiquant_group_size=0"
-)

@@ -20,8 +20,8 @@ import numpy as np
 from weft import dtypes
 from weft._jax_compat import to_device
 from weft.core import trace as trace_module
-from weft.core.declare import op, operator_class
-from weft.core.describing import told
+from weft.core.declare import as_operator, op, operator_class
+from weft.core.describing import shows, told
 from weft.core.dispatch import apply
 from weft.core.primitive import RANDOM, Primitive, Sample
 from weft.core.tensor import Tensor, wrap
@@ -254,6 +254,7 @@ def _continuous(draw: Any, shape: tuple[int, ...], dtype: Any, seed: Any, seed2:
     return draw(_key_of(seed, seed2), shape=shape, dtype=wanted)
 
 
+@shows("randn(2, 3).shape", "(2, 3)")
 def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
     """Numbers of the standard normal distribution.
 
@@ -267,14 +268,11 @@ def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
 
     Raises:
         TypeError: the element type is not floating.
-
-    Example:
-        >>> randn(2, 3).shape
-        (2, 3)
     """
     return _continuous(_normal, flat_numbers(size), dtype, seed)
 
 
+@shows("rand((2, 3)).shape", "(2, 3)")
 def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
     """Numbers of the uniform distribution on [0, 1).
 
@@ -285,34 +283,23 @@ def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
 
     Returns:
         Tensor: of that shape.
-
-    Example:
-        >>> rand((2, 3)).shape
-        (2, 3)
     """
     return _continuous(_uniform, flat_numbers(size), dtype, seed)
 
 
+@shows("randn_like(Tensor([1.0, 2.0])).shape", "(2,)")
 def randn_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
-    """Numbers of the standard normal distribution in the shape of a tensor.
-
-    Example:
-        >>> randn_like(Tensor([1.0, 2.0])).shape
-        (2,)
-    """
+    """Numbers of the standard normal distribution in the shape of a tensor."""
     return _continuous(_normal, input.shape, dtypes.float32 if dtype is None else dtype, seed)
 
 
+@shows("rand_like(Tensor([1.0, 2.0])).shape", "(2,)")
 def rand_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
-    """Numbers of the uniform distribution on [0, 1) in the shape of a tensor.
-
-    Example:
-        >>> rand_like(Tensor([1.0, 2.0])).shape
-        (2,)
-    """
+    """Numbers of the uniform distribution on [0, 1) in the shape of a tensor."""
     return _continuous(_uniform, input.shape, input.dtype if dtype is None else dtype, seed)
 
 
+@shows("randint(0, 10, (2, 3)).shape", "(2, 3)")
 def randint(low: Any, high: Any, size: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
     """Uniform integers.
 
@@ -328,77 +315,49 @@ def randint(low: Any, high: Any, size: Any, seed: int | None = None, *, dtype: A
 
     Raises:
         ValueError: `low` is not smaller than `high`.
-
-    Example:
-        >>> randint(0, 10, (2, 3)).shape
-        (2, 3)
     """
     if isinstance(low, int) and isinstance(high, int) and low >= high:
         raise ValueError(f"randint: low must be smaller than high, not {low} and {high}")
     return _integers(_key_of(seed), tensor(low), tensor(high), shape=numbers(size), dtype=_wanted(dtype, dtypes.int64))
 
 
+@shows("randint_like(Tensor([1, 2]), 0, 5).shape", "(2,)")
 def randint_like(input: Any, low: Any, high: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
-    """Uniform integers in the shape of a tensor.
-
-    Example:
-        >>> randint_like(Tensor([1, 2]), 0, 5).shape
-        (2,)
-    """
+    """Uniform integers in the shape of a tensor."""
     wanted = input.dtype if dtype is None else dtypes.of(dtype)
     if wanted.category != 1 or not wanted.is_signed:
         raise ValueError(f"randint_like: dtype, by default that of the tensor, must be signed integers, not {wanted}")
     return randint(low, high, input.shape, seed, dtype=wanted)
 
 
+@shows("randperm(4).sort()[0]", "[0 1 2 3]")
 def randperm(n: Any, seed: int = 0, offset: int = 0, dtype: Any = dtypes.int64) -> Any:
-    """The numbers below `n` in random order.
-
-    Example:
-        >>> print(randperm(4).sort()[0])
-        [0 1 2 3]
-    """
+    """The numbers below `n` in random order."""
     (count,) = numbers(n)
     return _permutation(_key_of(seed), n=count).astype(dtype)
 
 
+@shows("shuffle(Tensor([1, 2, 3])).shape", "(3,)")
 def shuffle(x: Any, seed: int | None = None) -> Any:
-    """The slices along the first dimension in random order.
-
-    Example:
-        >>> shuffle(Tensor([1, 2, 3])).shape
-        (3,)
-    """
+    """The slices along the first dimension in random order."""
     return x[_permutation(_key_of(seed), n=x.shape[0])] if x.ndim else x
 
 
+@shows("standard_normal((2, 3)).shape", "(2, 3)")
 def standard_normal(shape: Any, seed: int | None = None) -> Any:
-    """Numbers of the standard normal distribution.
-
-    Example:
-        >>> standard_normal((2, 3)).shape
-        (2, 3)
-    """
+    """Numbers of the standard normal distribution."""
     return _continuous(_normal, numbers(shape), None, seed)
 
 
+@shows("standard_laplace((2, 3)).shape", "(2, 3)")
 def standard_laplace(shape: Any, seed: int | None = None) -> Any:
-    """Numbers of the standard Laplace distribution.
-
-    Example:
-        >>> standard_laplace((2, 3)).shape
-        (2, 3)
-    """
+    """Numbers of the standard Laplace distribution."""
     return _continuous(_laplace, numbers(shape), None, seed)
 
 
+@shows("truncated_normal((2, 3)).shape", "(2, 3)")
 def truncated_normal(shape: Any, seed: int | None = None, seed2: int = 0, dtype: Any = None) -> Any:
-    """Numbers of the standard normal distribution between -2 and 2.
-
-    Example:
-        >>> truncated_normal((2, 3)).shape
-        (2, 3)
-    """
+    """Numbers of the standard normal distribution between -2 and 2."""
     return _continuous(_truncated, numbers(shape), dtype, seed, seed2)
 
 
@@ -410,6 +369,7 @@ def _common_shape(shape: Any, *parameters: Any) -> tuple[int, ...]:
     )
 
 
+@shows("normal((2, 3), 1.0, 0.5).shape", "(2, 3)")
 def normal(shape: Any, mean: Any, stddev: Any, seed: int | None = None) -> Any:
     """Numbers of a normal distribution.
 
@@ -421,27 +381,20 @@ def normal(shape: Any, mean: Any, stddev: Any, seed: int | None = None) -> Any:
 
     Returns:
         Tensor: float32.
-
-    Example:
-        >>> normal((2, 3), 1.0, 0.5).shape
-        (2, 3)
     """
     mean, stddev = tensor(mean).astype(dtypes.float32), tensor(stddev).astype(dtypes.float32)
     drawn = _continuous(_normal, _common_shape(shape, mean, stddev), None, seed)
     return add(mul(drawn, stddev), mean)
 
 
+@shows("laplace((2, 3), Tensor(0.0), Tensor(1.0)).shape", "(2, 3)")
 def laplace(shape: Any, mean: Any, lambda_param: Any, seed: int | None = None) -> Any:
-    """Numbers of a Laplace distribution.
-
-    Example:
-        >>> laplace((2, 3), Tensor(0.0), Tensor(1.0)).shape
-        (2, 3)
-    """
+    """Numbers of a Laplace distribution."""
     mean, width = tensor(mean).astype(dtypes.float32), tensor(lambda_param).astype(dtypes.float32)
     return add(mul(_continuous(_laplace, _common_shape(shape, mean, width), None, seed), width), mean)
 
 
+@shows("uniform((2, 3), Tensor(0.0), Tensor(2.0)).shape", "(2, 3)")
 def uniform(shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype: Any = dtypes.float32) -> Any:
     """Numbers of a uniform distribution.
 
@@ -454,10 +407,6 @@ def uniform(shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype
 
     Returns:
         Tensor: of the element type.
-
-    Example:
-        >>> uniform((2, 3), Tensor(0.0), Tensor(2.0)).shape
-        (2, 3)
     """
     low, high, wanted = tensor(minval), tensor(maxval), dtypes.of(dtype)
     if wanted not in (dtypes.float32, dtypes.int32) or wanted.category != low.dtype.category:
@@ -469,6 +418,7 @@ def uniform(shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype
     return add(mul(_continuous(_uniform, shape, wanted, seed), high - low), low)
 
 
+@shows("bernoulli(Tensor([5.0, 6.0]), 1.0)", "[1. 1.]")
 def bernoulli(input: Any, p: Any = 0.5, seed: int | None = None) -> Any:
     """Ones with a probability, zeros otherwise, in the shape and element type of a tensor.
 
@@ -482,35 +432,23 @@ def bernoulli(input: Any, p: Any = 0.5, seed: int | None = None) -> Any:
 
     Raises:
         ValueError: the probability is out of range.
-
-    Example:
-        >>> print(bernoulli(Tensor([5.0, 6.0]), 1.0))
-        [1. 1.]
     """
     if isinstance(p, (int, float)) and not 0 <= p <= 1:
         raise ValueError(f"bernoulli: p must be in [0, 1], not {p}")
     return _bernoulli(_key_of(seed), tensor(p).astype(dtypes.float32), shape=input.shape).astype(input.dtype)
 
 
+@shows("gamma((2,), Tensor([1.0, 2.0]), Tensor(1.0)).shape", "(2, 2)")
 def gamma(shape: Any, alpha: Any, beta: Any, seed: int | None = None) -> Any:
-    """Numbers of a gamma distribution with shape `alpha` and rate `beta`.
-
-    Example:
-        >>> gamma((2,), Tensor([1.0, 2.0]), Tensor(1.0)).shape
-        (2, 2)
-    """
+    """Numbers of a gamma distribution with shape `alpha` and rate `beta`."""
     alpha, beta = tensor(alpha).astype(dtypes.float32), tensor(beta).astype(dtypes.float32)
     full = (*numbers(shape), *np.broadcast_shapes(alpha.shape, beta.shape))
     return _gamma(_key_of(seed), alpha, shape=full) / beta
 
 
+@shows("random_gamma((2,), Tensor([1.0, 2.0, 3.0])).shape", "(2, 3)")
 def random_gamma(shape: Any, alpha: Any, seed: int | None = None) -> Any:
-    """Numbers of a gamma distribution with rate 1.
-
-    Example:
-        >>> random_gamma((2,), Tensor([1.0, 2.0, 3.0])).shape
-        (2, 3)
-    """
+    """Numbers of a gamma distribution with rate 1."""
     return _gamma(_key_of(seed), floating_tensor(alpha), shape=(*numbers(shape), *tensor(alpha).shape))
 
 
@@ -520,24 +458,16 @@ def floating_tensor(value: Any) -> Any:
     return made if made.dtype.is_floating else made.astype(dtypes.float32)
 
 
+@shows("random_poisson((2,), Tensor([1.0, 2.0, 3.0])).shape", "(2, 3)")
 def random_poisson(shape: Any, rate: Any, seed: int | None = None, dtype: Any = dtypes.float32) -> Any:
-    """Numbers of a Poisson distribution.
-
-    Example:
-        >>> random_poisson((2,), Tensor([1.0, 2.0, 3.0])).shape
-        (2, 3)
-    """
+    """Numbers of a Poisson distribution."""
     rate = floating_tensor(rate)
     return _poisson(_key_of(seed), rate, shape=(*numbers(shape), *rate.shape)).astype(dtype)
 
 
+@shows("poisson((2, 3), Tensor(2.0)).shape", "(2, 3)")
 def poisson(shape: Any, mean: Any, seed: int | None = None) -> Any:
-    """Integers of a Poisson distribution (int32).
-
-    Example:
-        >>> poisson((2, 3), Tensor(2.0)).shape
-        (2, 3)
-    """
+    """Integers of a Poisson distribution (int32)."""
     mean = floating_tensor(mean)
     return _poisson(_key_of(seed), mean, shape=_common_shape(shape, mean)).astype(dtypes.int32)
 
@@ -548,6 +478,7 @@ def _rows_of(name: str, weights: Any) -> Any:
     return weights
 
 
+@shows("multinomial(Tensor([0.0, 1.0]), 3)", "[1 1 1]")
 def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: int | None = None) -> Any:
     """Categories drawn with the weights of the last dimension.
 
@@ -562,10 +493,6 @@ def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: in
 
     Raises:
         ValueError: more draws than categories without replacement.
-
-    Example:
-        >>> print(multinomial(Tensor([0.0, 1.0]), 3))
-        [1 1 1]
     """
     weights = _rows_of("multinomial", floating_tensor(input))
     if replacement:
@@ -576,101 +503,88 @@ def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: in
     return topk(keys, num_samples)[1].astype(dtypes.int32)
 
 
+@shows("multinomial_with_replacement(Tensor([0.0, 1.0]), numsamples=2)", "[1 1]")
 def multinomial_with_replacement(
     x: Any, seed: int = 0, offset: int = 0, numsamples: int = 1, replacement: bool = True
 ) -> Any:
-    """Categories drawn with the weights of the last dimension, with replacement.
-
-    Example:
-        >>> print(multinomial_with_replacement(Tensor([0.0, 1.0]), numsamples=2))
-        [1 1]
-    """
+    """Categories drawn with the weights of the last dimension, with replacement."""
     weights = _rows_of("multinomial_with_replacement", floating_tensor(x))
     return _categorical(_key_of(seed, offset), log(weights), count=numsamples).astype(dtypes.int64)
 
 
+@shows("random_categorical(Tensor([[0.0, 1.0]]), 3).shape", "(1, 3)")
 def random_categorical(logits: Any, num_sample: int, seed: int = 0, dtype: Any = dtypes.int64) -> Any:
-    """Categories drawn with the log odds of the last dimension.
-
-    Example:
-        >>> random_categorical(Tensor([[0.0, 1.0]]), 3).shape
-        (1, 3)
-    """
+    """Categories drawn with the log odds of the last dimension."""
     if dtypes.of(dtype).category != 1:
         raise TypeError(f"random_categorical: dtype must be of integers, not {dtypes.of(dtype)}")
     logits = _rows_of("random_categorical", floating_tensor(logits))
     return _categorical(_key_of(seed), logits, count=num_sample).astype(dtype)
 
 
+@shows("gumbel(Tensor([1.0, 2.0])).shape", "(2,)")
 def gumbel(like: Any) -> Any:
-    """Numbers of the standard Gumbel distribution in the shape of a tensor.
-
-    Example:
-        >>> gumbel(Tensor([1.0, 2.0])).shape
-        (2,)
-    """
+    """Numbers of the standard Gumbel distribution in the shape of a tensor."""
     return _gumbel_like(_key_of(None), floating_tensor(like))
 
 
-def _standard_normal_operator(shape: Any, seed: int = 0, seed2: int = 0) -> Any:
+@as_operator
+def StandardNormal(shape: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """Numbers of the standard normal distribution."""
     return _continuous(_normal, numbers(shape), None, seed, seed2)
 
 
-def _uniform_real_operator(shape: Any, seed: int = 0, seed2: int = 0) -> Any:
+@as_operator
+def UniformReal(shape: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """Numbers of the uniform distribution on [0, 1)."""
     return _continuous(_uniform, numbers(shape), None, seed, seed2)
 
 
-def _standard_laplace_operator(shape: Any, seed: int = 0, seed2: int = 0) -> Any:
+@as_operator
+def StandardLaplace(shape: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """Numbers of the standard Laplace distribution."""
     return _continuous(_laplace, numbers(shape), None, seed, seed2)
 
 
-def _uniform_int_operator(shape: Any, minval: Any, maxval: Any, seed: int = 0, seed2: int = 0) -> Any:
+@as_operator
+def UniformInt(shape: Any, minval: Any, maxval: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """Uniform integers (int32), the upper bound not included."""
     return _integers(_key_of(seed, seed2), tensor(minval), tensor(maxval), shape=numbers(shape), dtype=dtypes.int32)
 
 
-def _gamma_operator(shape: Any, alpha: Any, beta: Any, seed: int = 0, seed2: int = 0) -> Any:
+@as_operator
+def Gamma(shape: Any, alpha: Any, beta: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """Numbers of a gamma distribution."""
     return gamma(shape, alpha, beta, (int(seed) << 8) + int(seed2))
 
 
-def _poisson_operator(shape: Any, mean: Any, seed: int = 0, seed2: int = 0) -> Any:
+@as_operator
+def Poisson(shape: Any, mean: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """Integers of a Poisson distribution."""
     return poisson(shape, mean, (int(seed) << 8) + int(seed2))
 
 
-def _multinomial_operator(x: Any, num_samples: int, seed: int = 0, seed2: int = 0, dtype: Any = dtypes.int32) -> Any:
+@as_operator
+def Multinomial(x: Any, num_samples: int, *, seed: int = 0, seed2: int = 0, dtype: Any = dtypes.int32) -> Any:
     """Categories drawn with the weights of the last dimension."""
     return multinomial(x, num_samples, True, (int(seed) << 8) + int(seed2)).astype(dtype)
 
 
-def _categorical_operator(logits: Any, num_sample: int, seed: int = 0, dtype: Any = dtypes.int64) -> Any:
+@as_operator
+def RandomCategorical(logits: Any, num_sample: int, seed: int = 0, *, dtype: Any = dtypes.int64) -> Any:
     """Categories drawn with the log odds of the last dimension."""
     return random_categorical(logits, num_sample, seed, dtype)
 
 
-def _shuffle_operator(x: Any, seed: int = 0, seed2: int = 0) -> Any:
+@as_operator
+def RandomShuffle(x: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """The slices along the first dimension in random order."""
     return x[_permutation(_key_of(seed, seed2), n=x.shape[0])]
 
 
-def _bernoulli_operator(x: Any, p: Any = 0.5, seed: int = -1, offset: int = 0) -> Any:
+@as_operator
+def Bernoulli(x: Any, p: Any = 0.5, *, seed: int = -1, offset: int = 0) -> Any:
     """Ones with a probability, zeros otherwise."""
     return bernoulli(x, p, None if seed < 0 else seed)
 
 
-_SEEDS = "seed=0, seed2=0"
-operator_class("StandardNormal", _standard_normal_operator, _SEEDS)
-operator_class("UniformReal", _uniform_real_operator, _SEEDS)
-operator_class("StandardLaplace", _standard_laplace_operator, _SEEDS)
-operator_class("UniformInt", _uniform_int_operator, _SEEDS)
-operator_class("Gamma", _gamma_operator, _SEEDS)
-operator_class("Poisson", _poisson_operator, _SEEDS)
-operator_class("Multinomial", _multinomial_operator, "seed=0, seed2=0, dtype=dtypes.int32")
-operator_class("RandomCategorical", _categorical_operator, "dtype=dtypes.int64")
-operator_class("RandomShuffle", _shuffle_operator, _SEEDS)
 operator_class("TruncatedNormal", truncated_normal, "seed=0, seed2=0, dtype=dtypes.float32")
-operator_class("Bernoulli", _bernoulli_operator, "seed=-1, offset=0")

@@ -7,8 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator
 from weft.core.tensor import Tensor
+from weft.ops._checks import ints
 from weft.ops._rules import numbers
 from weft.ops.conv import conv2d
 from weft.ops.gather import gather
@@ -80,14 +81,14 @@ def _from_batch(name: str, x: Tensor, blocks: tuple[int, ...], crops: Any, first
 
 
 def _square(name: str, block_size: Any) -> tuple[int, int]:
-    if isinstance(block_size, bool) or not isinstance(block_size, int):
-        raise TypeError(f"{name}: block_size must be an int, not {type(block_size).__name__}")
+    ints(name, block_size=block_size)
     if block_size < 2:
         raise ValueError(f"{name}: block_size must be at least 2, not {block_size}")
     return block_size, block_size
 
 
-def _space_to_batch(input_x: Tensor, *, block_size: int, paddings: Any) -> Tensor:
+@as_operator
+def SpaceToBatch(input_x: Tensor, *, block_size: int, paddings: Any) -> Tensor:
     """Make examples of the pixels of square blocks of images (N, C, H, W).
 
     Args:
@@ -97,7 +98,8 @@ def _space_to_batch(input_x: Tensor, *, block_size: int, paddings: Any) -> Tenso
     return _to_batch("SpaceToBatch", input_x, _square("SpaceToBatch", block_size), paddings, 2)
 
 
-def _batch_to_space(input_x: Tensor, *, block_size: int, crops: Any) -> Tensor:
+@as_operator
+def BatchToSpace(input_x: Tensor, *, block_size: int, crops: Any) -> Tensor:
     """Make square blocks of pixels of the examples of images (N, C, H, W).
 
     Args:
@@ -107,7 +109,8 @@ def _batch_to_space(input_x: Tensor, *, block_size: int, crops: Any) -> Tensor:
     return _from_batch("BatchToSpace", input_x, _square("BatchToSpace", block_size), crops, 2)
 
 
-def _space_to_batch_nd(input_x: Tensor, *, block_shape: Any, paddings: Any) -> Tensor:
+@as_operator
+def SpaceToBatchND(input_x: Tensor, *, block_shape: Any, paddings: Any) -> Tensor:
     """Make examples of the elements of blocks of the last dimensions.
 
     Args:
@@ -120,7 +123,8 @@ def _space_to_batch_nd(input_x: Tensor, *, block_shape: Any, paddings: Any) -> T
     return _to_batch("SpaceToBatchND", input_x, blocks, paddings, input_x.ndim - len(blocks))
 
 
-def _batch_to_space_nd(input_x: Tensor, *, block_shape: Any, crops: Any) -> Tensor:
+@as_operator
+def BatchToSpaceND(input_x: Tensor, *, block_shape: Any, crops: Any) -> Tensor:
     """Make blocks of the last dimensions of examples.
 
     Args:
@@ -133,12 +137,14 @@ def _batch_to_space_nd(input_x: Tensor, *, block_shape: Any, crops: Any) -> Tens
     return _from_batch("BatchToSpaceND", input_x, blocks, crops, input_x.ndim - len(blocks))
 
 
-def _batch_to_space_nd_v2(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
+@as_operator
+def BatchToSpaceNDV2(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
     """Make blocks of the dimensions after the first of examples."""
     return _from_batch("BatchToSpaceNDV2", input_x, _blocks("BatchToSpaceNDV2", block_shape), crops, 1)
 
 
-def _im2col(x: Tensor, *, ksizes: Any, strides: Any, dilations: Any, pads: Any) -> Tensor:
+@as_operator
+def Im2Col(x: Tensor, *, ksizes: Any, strides: Any = 1, dilations: Any = 1, pads: Any = 0) -> Tensor:
     """The windows of images (N, C, H, W) as columns (N, C, elements of a window, windows).
 
     Args:
@@ -156,7 +162,10 @@ def _im2col(x: Tensor, *, ksizes: Any, strides: Any, dilations: Any, pads: Any) 
     return reshape(columns, (count, channels, -1, columns.shape[-1]))
 
 
-def _col2im(x: Tensor, output_size: Any, *, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
+@as_operator
+def Col2Im(
+    x: Tensor, output_size: Any, *, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
     """The sums of the windows that columns (N, C, elements of a window, windows) stand for.
 
     Args:
@@ -219,7 +228,8 @@ def _patches(
     return parts[0] if len(parts) == 1 else concat(parts, 1)
 
 
-def _extract_image_patches(input_x: Tensor, *, ksizes: Any, strides: Any, rates: Any, padding: str) -> Tensor:
+@as_operator
+def ExtractImagePatches(input_x: Tensor, *, ksizes: Any, strides: Any, rates: Any, padding: str = "VALID") -> Tensor:
     """The windows of images (N, C, H, W), their elements as channels.
 
     Args:
@@ -246,7 +256,8 @@ def _five(name: str, what: str, value: Any) -> tuple[int, ...]:
     return found[2:]
 
 
-def _extract_volume_patches(input_x: Tensor, *, kernel_size: Any, strides: Any, padding: str) -> Tensor:
+@as_operator
+def ExtractVolumePatches(input_x: Tensor, *, kernel_size: Any, strides: Any, padding: str) -> Tensor:
     """The windows of volumes (N, C, D, H, W), their elements as channels.
 
     Args:
@@ -261,7 +272,8 @@ def _extract_volume_patches(input_x: Tensor, *, kernel_size: Any, strides: Any, 
     return _patches(name, input_x, kernel, step, (1, 1, 1), padding)
 
 
-def _channel_shuffle(x: Tensor, *, group: int) -> Tensor:
+@as_operator
+def ChannelShuffle(x: Tensor, *, group: int) -> Tensor:
     """Deal the channels of images out to groups.
 
     Args:
@@ -278,9 +290,10 @@ def _channel_shuffle(x: Tensor, *, group: int) -> Tensor:
     return reshape(transpose(split, (0, 2, 1, *range(3, split.ndim))), x.shape)
 
 
-def _depthwise(
-    x: Tensor, weight: Tensor, *, channel_multiplier: int, kernel_size: Any, mode: int, pad_mode: str, pad: Any,
-    stride: Any, dilation: Any, group: int,
+@as_operator
+def DepthwiseConv2dNative(
+    x: Tensor, weight: Tensor, *, channel_multiplier: int, kernel_size: Any, mode: int = 3, pad_mode: str = "valid",
+    pad: Any = 0, stride: Any = 1, dilation: Any = 1, group: int = 1,
 ) -> Tensor:  # fmt: skip
     """Convolve each channel by filters of its own.
 
@@ -319,7 +332,8 @@ def _moved(name: str, src_format: str, dst_format: str) -> list[int]:
     return [src_format.index(letter) for letter in dst_format]
 
 
-def _dim_map(input_x: Tensor, *, src_format: str, dst_format: str) -> Tensor:
+@as_operator
+def DataFormatDimMap(input_x: Tensor, *, src_format: str = "NHWC", dst_format: str = "NCHW") -> Tensor:
     """For positions of dimensions in the second data format, those of the same dimensions in the first one.
 
     Args:
@@ -330,7 +344,8 @@ def _dim_map(input_x: Tensor, *, src_format: str, dst_format: str) -> Tensor:
     return gather(table, input_x % 4, 0)
 
 
-def _vec_permute(input_x: Tensor, *, src_format: str, dst_format: str) -> Tensor:
+@as_operator
+def DataFormatVecPermute(input_x: Tensor, *, src_format: str = "NHWC", dst_format: str = "NCHW") -> Tensor:
     """What stands for the dimensions of one data format, in the order of another one.
 
     Args:
@@ -341,24 +356,3 @@ def _vec_permute(input_x: Tensor, *, src_format: str, dst_format: str) -> Tensor
     if input_x.shape not in ((4,), (4, 2)):
         raise ValueError(f"DataFormatVecPermute takes a shape of (4,) or (4, 2), not {input_x.shape}")
     return getitem(input_x, order)
-
-
-SpaceToBatch = operator_class("SpaceToBatch", _space_to_batch, "block_size, paddings")
-BatchToSpace = operator_class("BatchToSpace", _batch_to_space, "block_size, crops")
-SpaceToBatchND = operator_class("SpaceToBatchND", _space_to_batch_nd, "block_shape, paddings")
-BatchToSpaceND = operator_class("BatchToSpaceND", _batch_to_space_nd, "block_shape, crops")
-BatchToSpaceNDV2 = operator_class("BatchToSpaceNDV2", _batch_to_space_nd_v2)
-Im2Col = operator_class("Im2Col", _im2col, "ksizes, strides=1, dilations=1, pads=0")
-Col2Im = operator_class("Col2Im", _col2im, "kernel_size, dilation=1, padding=0, stride=1")
-ExtractImagePatches = operator_class(
-    "ExtractImagePatches", _extract_image_patches, "ksizes, strides, rates, padding='VALID'"
-)
-ExtractVolumePatches = operator_class("ExtractVolumePatches", _extract_volume_patches, "kernel_size, strides, padding")
-ChannelShuffle = operator_class("ChannelShuffle", _channel_shuffle, "group")
-DepthwiseConv2dNative = operator_class(
-    "DepthwiseConv2dNative",
-    _depthwise,
-    "channel_multiplier, kernel_size, mode=3, pad_mode='valid', pad=0, stride=1, dilation=1, group=1",
-)
-DataFormatDimMap = operator_class("DataFormatDimMap", _dim_map, "src_format='NHWC', dst_format='NCHW'")
-DataFormatVecPermute = operator_class("DataFormatVecPermute", _vec_permute, "src_format='NHWC', dst_format='NCHW'")

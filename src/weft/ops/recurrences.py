@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools, one_of, positive_ints
 from weft.ops.activation import sigmoid, tanh
 from weft.ops.create import zeros
 from weft.ops.dropout import dropout
@@ -16,9 +17,10 @@ from weft.ops.recurrent import recurrent_walk
 from weft.ops.shape import reshape
 
 
-def _lstm(
+@as_operator
+def LSTM(
     input: Tensor, h: Tensor, c: Tensor, w: Tensor, *, input_size: int, hidden_size: int, num_layers: int,
-    has_bias: bool, bidirectional: bool, dropout: float, proj_size: int,
+    has_bias: bool, bidirectional: bool, dropout: float, proj_size: int = 0,
 ) -> Any:  # fmt: skip
     """Layers of LSTM cells along sequences (T, N, I), whose weights are one tensor: for each layer and direction the
     weights of the input and of the state, and the biases. Gives the outputs, the last states and cell states, and two
@@ -33,14 +35,8 @@ def _lstm(
         dropout: the probability that an output of a layer, but the last, is zeroed.
         proj_size: 0.
     """
-    for what, value in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"LSTM: {what} must be an int, not {type(value).__name__}")
-        if value < 1:
-            raise ValueError(f"LSTM: {what} must be positive, not {value}")
-    for what, flag in (("has_bias", has_bias), ("bidirectional", bidirectional)):
-        if not isinstance(flag, bool):
-            raise TypeError(f"LSTM: {what} must be a bool, not {type(flag).__name__}")
+    positive_ints("LSTM", input_size=input_size, hidden_size=hidden_size, num_layers=num_layers)
+    bools("LSTM", has_bias=has_bias, bidirectional=bidirectional)
     if proj_size:
         raise ValueError(f"LSTM: proj_size must be 0, not {proj_size}")
     if not 0 <= dropout <= 1:
@@ -99,10 +95,12 @@ def _clipped(x: Tensor, bound: float) -> Tensor:
     return x.clip(-bound, bound) if bound > 0 else x
 
 
-def _dynamic_rnn(
-    x: Tensor, w: Tensor, b: Tensor, seq_length: Any, init_h: Any, init_c: Any, *, cell_type: str, direction: str,
-    cell_depth: int, use_peephole: bool, keep_prob: float, cell_clip: float, num_proj: int, time_major: bool,
-    activation: str, forget_bias: float, is_training: bool,
+@as_operator
+def DynamicRNN(
+    x: Tensor, w: Tensor, b: Tensor, seq_length: Any, init_h: Any, init_c: Any, *, cell_type: str = "LSTM",
+    direction: str = "UNIDIRECTIONAL", cell_depth: int = 1, use_peephole: bool = False, keep_prob: float = 1.0,
+    cell_clip: float = -1.0, num_proj: int = 0, time_major: bool = True, activation: str = "tanh",
+    forget_bias: float = 0.0, is_training: bool = True,
 ) -> Any:  # fmt: skip
     """An LSTM cell along sequences (T, N, I): outputs, states, cell states, and the gates i, j, f, o and tanh of the
     cell state at each step.
@@ -146,10 +144,12 @@ def _dynamic_rnn(
     return tuple(stack(each) for each in zip(*steps, strict=True))
 
 
-def _dynamic_gru(
+@as_operator
+def DynamicGRUV2(
     x: Tensor, weight_input: Tensor, weight_hidden: Tensor, bias_input: Any, bias_hidden: Any, seq_length: Any,
-    init_h: Tensor, *, direction: str, cell_depth: int, keep_prob: float, cell_clip: float, num_proj: int,
-    time_major: bool, activation: str, gate_order: str, reset_after: bool, is_training: bool,
+    init_h: Tensor, *, direction: str = "UNIDIRECTIONAL", cell_depth: int = 1, keep_prob: float = 1.0,
+    cell_clip: float = -1.0, num_proj: int = 0, time_major: bool = True, activation: str = "tanh",
+    gate_order: str = "rzh", reset_after: bool = True, is_training: bool = True,
 ) -> Any:  # fmt: skip
     """A GRU cell along sequences (T, N, I): outputs, states, and at each step the gates that update and reset, the new
     state, and its share of the state before.
@@ -173,8 +173,7 @@ def _dynamic_gru(
         seq_length=(seq_length, None),
     )  # fmt: skip
     del is_training, cell_clip
-    if gate_order not in ("rzh", "zrh"):
-        raise ValueError(f"{name}: gate_order must be 'rzh' or 'zrh', not {gate_order!r}")
+    one_of(name, ("rzh", "zrh"), gate_order=gate_order)
     size = weight_hidden.shape[0]
     if x.ndim != 3 or weight_hidden.shape[1] != 3 * size or weight_input.shape != (x.shape[2], 3 * size):
         raise ValueError(
@@ -202,20 +201,3 @@ def _dynamic_gru(
         h = (1 - update) * new + update * h
         steps.append((h, h, update, reset, new, hidden))
     return tuple(stack(each) for each in zip(*steps, strict=True))
-
-
-LSTM = operator_class(
-    "LSTM", _lstm, "input_size, hidden_size, num_layers, has_bias, bidirectional, dropout, proj_size=0"
-)
-DynamicRNN = operator_class(
-    "DynamicRNN",
-    _dynamic_rnn,
-    "cell_type='LSTM', direction='UNIDIRECTIONAL', cell_depth=1, use_peephole=False, keep_prob=1.0, cell_clip=-1.0, "
-    "num_proj=0, time_major=True, activation='tanh', forget_bias=0.0, is_training=True",
-)
-DynamicGRUV2 = operator_class(
-    "DynamicGRUV2",
-    _dynamic_gru,
-    "direction='UNIDIRECTIONAL', cell_depth=1, keep_prob=1.0, cell_clip=-1.0, num_proj=0, time_major=True, "
-    "activation='tanh', gate_order='rzh', reset_after=True, is_training=True",
-)

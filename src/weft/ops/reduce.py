@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from weft import dtypes
 from weft.core.declare import op
-from weft.core.describing import told
+from weft.core.describing import shows, told
 from weft.core.primitive import Sample
 from weft.ops._kinks import magnitude, power, root
 from weft.ops._rules import all_axes, mean_of, one_axis, tensor
@@ -49,6 +49,7 @@ def _sum_rule(x: Any, out: Any, dout: Any, *, axis: Any, keep_dims: bool) -> Any
 
 
 @op("ReduceSum", init="keep_dims=False", gradient=_sum_rule, samples=_samples(INTEGERS))
+@shows("reduce_sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0)", "[4. 6.]")
 def reduce_sum(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
     """Sum over axes.
 
@@ -62,10 +63,6 @@ def reduce_sum(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
 
     Raises:
         ValueError: an axis is out of range.
-
-    Example:
-        >>> print(reduce_sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
-        [4. 6.]
     """
     axes = all_axes("reduce_sum", axis, x.ndim)
     return jnp.sum(x, axes, dtype=x.dtype, keepdims=bool(keep_dims))
@@ -77,6 +74,7 @@ def _mean_rule(x: Any, out: Any, dout: Any, *, axis: Any, keep_dims: bool) -> An
 
 
 @op("ReduceMean", init="keep_dims=False", gradient=_mean_rule, samples=_samples(INTEGERS))
+@shows("reduce_mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0)", "[2. 3.]")
 def reduce_mean(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
     """Mean over axes.
 
@@ -90,10 +88,6 @@ def reduce_mean(x: Any, *, axis: Any = (), keep_dims: bool = False) -> Any:
 
     Raises:
         ValueError: an axis is out of range.
-
-    Example:
-        >>> print(reduce_mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
-        [2. 3.]
     """
     return mean_of(x, all_axes("reduce_mean", axis, x.ndim), bool(keep_dims))
 
@@ -147,6 +141,7 @@ def norm_root(x: Any, *, order: float = 2.0) -> Any:
     return root(x, order)
 
 
+@shows("sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 1)", "[3. 7.]")
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Sum over axes.
 
@@ -158,10 +153,6 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 
     Returns:
         Tensor: the sums.
-
-    Example:
-        >>> print(sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 1))
-        [3. 7.]
     """
     return reduce_sum(counting(tensor(input), dtype), dim, keepdim)
 
@@ -174,56 +165,37 @@ def counting(input: Any, dtype: Any) -> Any:
     return input.astype(dtypes.int64) if narrow else input
 
 
+@shows("mean(Tensor([[1.0, 2.0], [3.0, 4.0]]))", "2.5")
 def mean(x: Any, axis: Any = None, keep_dims: bool = False) -> Any:
-    """Mean over axes; that of integers is rounded toward zero.
-
-    Example:
-        >>> print(mean(Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        2.5
-    """
+    """Mean over axes; that of integers is rounded toward zero."""
     return reduce_mean(x, axis, keep_dims)
 
 
+@shows('mean_ext(Tensor([1, 2]), dtype="float32")', "1.5")
 def mean_ext(input: Any, axis: Any = None, keep_dims: bool = False, *, dtype: Any = None) -> Any:
-    """Mean over axes, in an element type.
-
-    Example:
-        >>> print(mean_ext(Tensor([1, 2]), dtype="float32"))
-        1.5
-    """
+    """Mean over axes, in an element type."""
     return reduce_mean(input if dtype is None else tensor(input).astype(dtype), axis, keep_dims)
 
 
+@shows("prod(Tensor([[1.0, 2.0], [3.0, 4.0]]))", "24.0")
 def prod(input: Any, axis: Any = None, keep_dims: bool = False, dtype: Any = None) -> Any:
-    """Product over axes; integers and bools give int64.
-
-    Example:
-        >>> print(prod(Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        24.0
-    """
+    """Product over axes; integers and bools give int64."""
     return reduce_prod(counting(tensor(input), dtype), axis, keep_dims)
 
 
+@shows("all(Tensor([True, False]))", "False")
 def all(input: Any, axis: Any = None, keep_dims: bool = False) -> Any:
-    """Whether all elements are true (nonzero), over axes.
-
-    Example:
-        >>> print(all(Tensor([True, False])))
-        False
-    """
+    """Whether all elements are true (nonzero), over axes."""
     return reduce_all(input, axis, keep_dims)
 
 
+@shows("any(Tensor([True, False]))", "True")
 def any(input: Any, axis: Any = None, keep_dims: bool = False) -> Any:
-    """Whether any element is true (nonzero), over axes.
-
-    Example:
-        >>> print(any(Tensor([True, False])))
-        True
-    """
+    """Whether any element is true (nonzero), over axes."""
     return reduce_any(input, axis, keep_dims)
 
 
+@shows("amax(Tensor([[1.0, 2.0], [3.0, 4.0]]))", "4.0")
 def amax(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
     """Largest element over axes.
 
@@ -239,23 +211,15 @@ def amax(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any =
 
     Raises:
         ValueError: `where` without `initial`.
-
-    Example:
-        >>> print(amax(Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        4.0
     """
     input = _restricted("amax", input, initial, where)
     found = reduce_max(input, axis, keepdims)
     return found if initial is None else found.maximum(initial)
 
 
+@shows("amin(Tensor([[1.0, 2.0], [3.0, 4.0]]))", "1.0")
 def amin(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
-    """Smallest element over axes; see `amax`.
-
-    Example:
-        >>> print(amin(Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        1.0
-    """
+    """Smallest element over axes; see `amax`."""
     input = _restricted("amin", input, initial, where)
     found = reduce_min(input, axis, keepdims)
     return found if initial is None else found.minimum(initial)
@@ -300,6 +264,7 @@ def _position(find: Any, input: Any, dim: int | None, keepdim: bool) -> Any:
     return found.expand_dims(one_axis("argmax", dim, input.ndim)) if keepdim else found
 
 
+@shows("argmax(Tensor([1.0, 5.0, 3.0]))", "1")
 def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """Position of the largest element; the first one where several are equal.
 
@@ -310,14 +275,11 @@ def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 
     Returns:
         Tensor: int64.
-
-    Example:
-        >>> print(argmax(Tensor([1.0, 5.0, 3.0])))
-        1
     """
     return _position(_argmax, input, dim, keepdim)
 
 
+@shows("argmin(Tensor([4.0, 5.0, 3.0]))", "2")
 def argmin(input: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """Position of the smallest element; the first one where several are equal.
 
@@ -328,10 +290,6 @@ def argmin(input: Any, axis: int | None = None, keepdims: bool = False) -> Any:
 
     Returns:
         Tensor: int32, other than that of `argmax`; int64 for a tensor without dimensions.
-
-    Example:
-        >>> print(argmin(Tensor([4.0, 5.0, 3.0])))
-        2
     """
     found = _position(_argmin, input, axis, keepdims)
     return found if tensor(input).ndim == 0 else found.astype(dtypes.int32)
@@ -369,6 +327,7 @@ def _extreme(find: Any, reduce: Any, input: Any, axis: int | None, keepdims: boo
     return value, index
 
 
+@shows("*max(Tensor([[1.0, 5.0, 3.0]]), 1)", "[5.] [1]")
 def max(input: Any, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
     """Largest elements along an axis, and their positions.
 
@@ -381,43 +340,27 @@ def max(input: Any, axis: int | None = None, keepdims: bool = False, *, initial:
 
     Returns:
         tuple[Tensor, Tensor]: values and int64 positions.
-
-    Example:
-        >>> print(*max(Tensor([[1.0, 5.0, 3.0]]), 1))
-        [5.] [1]
     """
     value, index = _extreme(_argmax_with_value, reduce_max, _restricted("max", input, initial, where), axis, keepdims)
     return (value if initial is None else value.maximum(initial)), index
 
 
+@shows("*min(Tensor([[4.0, 5.0, 3.0]]), 1)", "[3.] [2]")
 def min(input: Any, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
-    """Smallest elements along an axis, and their positions; see `max`.
-
-    Example:
-        >>> print(*min(Tensor([[4.0, 5.0, 3.0]]), 1))
-        [3.] [2]
-    """
+    """Smallest elements along an axis, and their positions; see `max`."""
     value, index = _extreme(_argmin_with_value, reduce_min, _restricted("min", input, initial, where), axis, keepdims)
     return (value if initial is None else value.minimum(initial)), index
 
 
+@shows("*aminmax(Tensor([4.0, 5.0, 3.0]))", "3.0 5.0")
 def aminmax(input: Any, *, axis: int | None = 0, keepdims: bool = False) -> Any:
-    """Smallest and largest elements along an axis.
-
-    Example:
-        >>> print(*aminmax(Tensor([4.0, 5.0, 3.0])))
-        3.0 5.0
-    """
+    """Smallest and largest elements along an axis."""
     return reduce_min(input, axis, keepdims), reduce_max(input, axis, keepdims)
 
 
+@shows("ptp(Tensor([4.0, 5.0, 3.0]))", "2.0")
 def ptp(input: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Largest minus smallest element over axes.
-
-    Example:
-        >>> print(ptp(Tensor([4.0, 5.0, 3.0])))
-        2.0
-    """
+    """Largest minus smallest element over axes."""
     return reduce_max(input, axis, keepdims) - reduce_min(input, axis, keepdims)
 
 

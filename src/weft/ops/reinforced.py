@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op
 from weft.core.primitive import Sample
-from weft.core.tensor import Tensor
+from weft.ops._checks import tensors
 from weft.ops.state import assign
 
 
@@ -34,7 +34,8 @@ def _to_come(reward: Any, done: Any, last: Any, *, gamma: float) -> Any:
     return jax.lax.scan(step, jnp.broadcast_to(last, reward.shape[1:]), (reward, goes_on), reverse=True)[1]
 
 
-def _return_operator(reward: Any, done: Any, last_state_value: Any, *, gamma: float) -> Any:
+@as_operator
+def DiscountedReturn(reward: Any, done: Any, last_state_value: Any, *, gamma: float) -> Any:
     """The discounted sum of this reward and those to come, at each step.
 
     Args:
@@ -45,9 +46,7 @@ def _return_operator(reward: Any, done: Any, last_state_value: Any, *, gamma: fl
     Returns:
         Tensor: like `reward`.
     """
-    for what, value in (("reward", reward), ("done", done), ("last_state_value", last_state_value)):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"DiscountedReturn: {what} must be a Tensor, not {type(value).__name__}")
+    tensors("DiscountedReturn", reward=reward, done=done, last_state_value=last_state_value)
     if done.dtype is not dtypes.bool_:
         raise TypeError(f"DiscountedReturn: done must be of bool, not {done.dtype}")
     if done.shape != reward.shape[: done.ndim]:
@@ -55,7 +54,8 @@ def _return_operator(reward: Any, done: Any, last_state_value: Any, *, gamma: fl
     return _to_come(reward, done, last_state_value, float(gamma))
 
 
-def _take_over_operator(dst: Any, src: Any, *, lock: bool) -> None:
+@as_operator
+def BatchAssign(dst: Any, src: Any, *, lock: bool = True) -> None:
     """Write the values of tensors into as many parameters.
 
     Args:
@@ -67,7 +67,3 @@ def _take_over_operator(dst: Any, src: Any, *, lock: bool) -> None:
         raise ValueError(f"BatchAssign: {len(src)} values for {len(dst)} parameters")
     for parameter, value in zip(dst, src, strict=True):
         assign(parameter, value)
-
-
-DiscountedReturn = operator_class("DiscountedReturn", _return_operator, "gamma")
-BatchAssign = operator_class("BatchAssign", _take_over_operator, "lock=True")

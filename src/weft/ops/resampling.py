@@ -10,9 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
+from weft.core.describing import told
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools, one_of
 from weft.ops._rules import numbers
 from weft.ops.images import grid_sample
 from weft.ops.matmul import matmul
@@ -72,7 +74,8 @@ def _cubic_weights(length: int, wanted: int, align_corners: bool, half_pixel_cen
     return found / found.sum(1, keepdims=True) if half_pixel_centers else found
 
 
-def _resize_area(images: Tensor, size: Any, *, align_corners: bool) -> Tensor:
+@as_operator
+def ResizeArea(images: Tensor, size: Any, *, align_corners: bool = False) -> Tensor:
     """Images (N, H, W, C) of another size, each pixel the mean of what it covers, as float32.
 
     Args:
@@ -87,7 +90,8 @@ def _resize_area(images: Tensor, size: Any, *, align_corners: bool) -> Tensor:
     )
 
 
-def _resize_bicubic(image: Tensor, size: Any, *, align_corners: bool, half_pixel_centers: bool) -> Tensor:
+@as_operator
+def ResizeBicubic(image: Tensor, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False) -> Tensor:
     """Images (N, C, H, W) of another size by cubic interpolation.
 
     Args:
@@ -112,7 +116,10 @@ def _nearest_weights(length: int, wanted: int, align_corners: bool, half_pixel_c
     return np.arange(length)[None, :] == np.clip(place, 0, length - 1)[:, None]
 
 
-def _resize_nearest(image: Tensor, size: Any, *, align_corners: bool, half_pixel_centers: bool) -> Tensor:
+@as_operator
+def ResizeNearestNeighborV2(
+    image: Tensor, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False
+) -> Tensor:
     """Images (N, C, H, W) of another size by the nearest pixel.
 
     Args:
@@ -148,12 +155,16 @@ def _upsampled(name: str, x: Tensor, output_size: Any, scales: Any, mode: str, a
     return interpolate(x, scale_factor=tuple(map(float, scales)), mode=mode, **options)
 
 
-def _upsample_nearest(x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
+@as_operator
+def UpsampleNearest3D(x: Tensor, output_size: Any = None, scales: Any = None) -> Tensor:
     """Volumes (N, C, D, H, W) of another size by the nearest element."""
     return _upsampled("UpsampleNearest3D", x, output_size, scales, "nearest", False)
 
 
-def _upsample_linear(x: Tensor, output_size: Any = None, scales: Any = None, *, align_corners: bool) -> Tensor:
+@as_operator
+def UpsampleTrilinear3D(
+    x: Tensor, output_size: Any = None, scales: Any = None, *, align_corners: bool = False
+) -> Tensor:
     """Volumes (N, C, D, H, W) of another size by linear interpolation.
 
     Args:
@@ -230,8 +241,15 @@ def _scaled(images: Any, scale: Any, translation: Any, *, size: tuple[int, int],
     )
 
 
-def _scale_and_translate(
-    images: Tensor, size: Any, scale: Tensor, translation: Tensor, *, kernel_type: str, antialias: bool
+@as_operator
+def ScaleAndTranslate(
+    images: Tensor,
+    size: Any,
+    scale: Tensor,
+    translation: Tensor,
+    *,
+    kernel_type: str = "lanczos3",
+    antialias: bool = True,
 ) -> Tensor:
     """Images (N, H, W, C) scaled and moved, as float32.
 
@@ -239,8 +257,7 @@ def _scale_and_translate(
         kernel_type: what pixels are weighted by, ``"lanczos3"``, ``"keyscubic"``, ``"triangle"``...
         antialias: whether a kernel is as wide as the pixels that become one.
     """
-    if kernel_type not in _KERNELS:
-        raise ValueError(f"ScaleAndTranslate: kernel_type must be one of {', '.join(_KERNELS)}, not {kernel_type!r}")
+    one_of("ScaleAndTranslate", _KERNELS, kernel_type=kernel_type)
     if images.ndim != 4:
         raise ValueError(f"ScaleAndTranslate takes images (N, H, W, C), not shape {images.shape}")
     return _scaled(images, scale, translation, size=numbers(size), kernel=kernel_type, antialias=bool(antialias))
@@ -326,44 +343,40 @@ def _adjust_saturation(image: Any, scale: Any) -> Any:
 # -- places ------------------------------------------------------------------------------------------------------------
 
 
-def _grid_sampler_2d(
-    input_x: Tensor, grid: Tensor, *, interpolation_mode: str, padding_mode: str, align_corners: bool
-) -> Tensor:
-    """The values of images (N, C, H, W) at points (N, H', W', 2).
+def _grid_sampler(name: str, rank: int, what: str, points: str) -> type:
+    """The operator class that samples at points of so many dimensions."""
 
-    Args:
-        interpolation_mode: ``"bilinear"`` or ``"nearest"``.
-        padding_mode: what is outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
-        align_corners: whether -1 and 1 are the centres of the outermost pixels.
-    """
-    if input_x.ndim != 4:
-        raise ValueError(f"GridSampler2D takes images (N, C, H, W), not shape {input_x.shape}")
-    return grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
+    def sample(
+        input_x: Tensor, grid: Tensor, interpolation_mode: str, padding_mode: str, align_corners: bool
+    ) -> Tensor:
+        if input_x.ndim != rank + 2:
+            raise ValueError(f"{name} takes {what}, not shape {input_x.shape}")
+        return grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
 
+    doc = f"""
+The values of {what} at points {points}.
 
-def _grid_sampler_3d(
-    input_x: Tensor, grid: Tensor, *, interpolation_mode: str, padding_mode: str, align_corners: bool
-) -> Tensor:
-    """The values of volumes (N, C, D, H, W) at points (N, D', H', W', 3).
-
-    Args:
-        interpolation_mode: ``"bilinear"`` or ``"nearest"``.
-        padding_mode: what is outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
-        align_corners: whether -1 and 1 are the centres of the outermost elements.
-    """
-    if input_x.ndim != 5:
-        raise ValueError(f"GridSampler3D takes volumes (N, C, D, H, W), not shape {input_x.shape}")
-    return grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
+Args:
+    interpolation_mode: ``"bilinear"`` or ``"nearest"``.
+    padding_mode: what is outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
+    align_corners: whether -1 and 1 are the centres of the outermost pixels.
+"""
+    init = "interpolation_mode='bilinear', padding_mode='zeros', align_corners=False"
+    return operator_class(name, told(sample, name, doc), init)
 
 
-def _affine_grid(theta: Tensor, output_size: Any, *, align_corners: bool) -> Tensor:
+GridSampler2D = _grid_sampler("GridSampler2D", 2, "images (N, C, H, W)", "(N, H', W', 2)")
+GridSampler3D = _grid_sampler("GridSampler3D", 3, "volumes (N, C, D, H, W)", "(N, D', H', W', 3)")
+
+
+@as_operator
+def AffineGrid(theta: Tensor, output_size: Any, *, align_corners: bool = False) -> Tensor:
     """The points of images of a size under affine maps (N, 2, 3), or of volumes under (N, 3, 4).
 
     Args:
         align_corners: whether -1 and 1 are the centres of the outermost pixels.
     """
-    if not isinstance(align_corners, bool):
-        raise TypeError(f"AffineGrid: align_corners must be a bool, not {type(align_corners).__name__}")
+    bools("AffineGrid", align_corners=align_corners)
     size = numbers(output_size)
     rank = len(size) - 2
     if rank not in (2, 3) or theta.shape != (size[0], rank, rank + 1):
@@ -379,18 +392,7 @@ def _affine_grid(theta: Tensor, output_size: Any, *, align_corners: bool) -> Ten
     return reshape(matmul(flat, swapaxes(theta, 1, 2)), (size[0], *size[2:], rank))
 
 
-ResizeArea = operator_class("ResizeArea", _resize_area, "align_corners=False")
-_CORNERS: Final = "align_corners=False, half_pixel_centers=False"
-ResizeBicubic = operator_class("ResizeBicubic", _resize_bicubic, _CORNERS)
-ResizeNearestNeighborV2 = operator_class("ResizeNearestNeighborV2", _resize_nearest, _CORNERS)
-UpsampleNearest3D = operator_class("UpsampleNearest3D", _upsample_nearest)
-UpsampleTrilinear3D = operator_class("UpsampleTrilinear3D", _upsample_linear, "align_corners=False")
-ScaleAndTranslate = operator_class("ScaleAndTranslate", _scale_and_translate, "kernel_type='lanczos3', antialias=True")
 RGBToHSV = operator_class("RGBToHSV", _rgb_to_hsv)
 HSVToRGB = operator_class("HSVToRGB", _hsv_to_rgb)
 AdjustHue = operator_class("AdjustHue", _adjust_hue)
 AdjustSaturation = operator_class("AdjustSaturation", _adjust_saturation)
-_SAMPLER: Final = "interpolation_mode='bilinear', padding_mode='zeros', align_corners=False"
-GridSampler2D = operator_class("GridSampler2D", _grid_sampler_2d, _SAMPLER)
-GridSampler3D = operator_class("GridSampler3D", _grid_sampler_3d, _SAMPLER)
-AffineGrid = operator_class("AffineGrid", _affine_grid, "align_corners=False")

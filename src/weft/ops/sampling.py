@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from weft import dtypes
+from weft.core.describing import described, shows
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import bools, floats, ints, positive_ints, tensors
 from weft.ops.activation import softmax
 from weft.ops.create import full
 from weft.ops.cumulative import cumsum
@@ -24,6 +25,7 @@ from weft.ops.state import stop_gradient
 __all__ = ["choice_with_mask", "gumbel_softmax", "log_uniform_candidate_sampler", "uniform_candidate_sampler"]
 
 
+@shows("gumbel_softmax(Tensor([[0.0, 1.0]]), hard=True).sum()", "1.0")
 def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Any:
     """A choice at random by log odds, through which gradients flow.
 
@@ -39,19 +41,12 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int =
     Raises:
         TypeError: an argument is of another type.
         ValueError: `tau` is not positive.
-
-    Example:
-        >>> print(gumbel_softmax(Tensor([[0.0, 1.0]]), hard=True).sum())
-        1.0
     """
-    if not isinstance(logits, Tensor):
-        raise NoTensor(f"gumbel_softmax: the logits must be a Tensor, not {type(logits).__name__}")
+    tensors("gumbel_softmax", logits=logits)
     if logits.dtype not in (dtypes.float16, dtypes.float32):
         raise TypeError(f"gumbel_softmax: the logits must be of float16 or float32, not of {logits.dtype}")
-    if not isinstance(tau, float):
-        raise TypeError(f"gumbel_softmax: tau must be a float, not {type(tau).__name__}")
-    if not isinstance(hard, bool):
-        raise TypeError(f"gumbel_softmax: hard must be a bool, not {type(hard).__name__}")
+    floats("gumbel_softmax", tau=tau)
+    bools("gumbel_softmax", hard=hard)
     if not tau > 0:
         raise ValueError(f"gumbel_softmax: tau must be positive, not {tau}")
     soft = softmax((logits + gumbel(logits)) / tau, dim)
@@ -62,6 +57,7 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int =
     return chosen - stop_gradient(soft) + soft
 
 
+@shows("*choice_with_mask(Tensor([False, True, False]), 2)", "[[1]\n [0]] [ True False]")
 def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) -> Any:
     """Positions of elements that are true, chosen at random.
 
@@ -77,23 +73,12 @@ def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) ->
     Raises:
         TypeError: `input_x` is no tensor of bools, or `count` no int.
         ValueError: `count` is not positive, or `input_x` has no dimension.
-
-    Example:
-        >>> print(*choice_with_mask(Tensor([False, True, False]), 2))
-        [[1]
-         [0]] [ True False]
     """
-    if not isinstance(input_x, Tensor):
-        raise NoTensor(f"choice_with_mask: the input must be a Tensor, not {type(input_x).__name__}")
+    tensors("choice_with_mask", input_x=input_x)
     if input_x.dtype is not dtypes.bool_:
         raise TypeError(f"choice_with_mask: the input must be a tensor of bools, not of {input_x.dtype}")
-    for name, value in (("count", count), ("seed", seed)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            if value is None and name == "seed":
-                continue
-            raise TypeError(f"choice_with_mask: {name} must be an int, not {type(value).__name__}")
-    if count < 1:
-        raise ValueError(f"choice_with_mask: count must be positive, not {count}")
+    ints("choice_with_mask", count=count, **({} if seed is None else {"seed": seed}))
+    positive_ints("choice_with_mask", count=count)
     if not 1 <= input_x.ndim <= 5:
         raise ValueError(f"choice_with_mask: the input must have 1 to 5 dimensions, not {input_x.ndim}")
     flat = input_x.reshape((-1,))
@@ -110,20 +95,28 @@ def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) ->
     return stack(places[::-1], 1), chosen
 
 
+_CANDIDATES = described(
+    true_classes="the classes of the samples, (N, num_true).",
+    num_true="how many each sample has.",
+    num_sampled="how many are drawn.",
+    unique="draw different ones.",
+    range_max="number of classes.",
+    seed="picks a stream of its own.",
+    returns="tuple[Tensor, Tensor, Tensor]: classes, (num_sampled,), and how often true and drawn ones are expected.",
+    raises="TypeError: an argument is of another type.\nValueError: a number or shape does not fit.",
+)
+
+
 def _classes(
     name: str, true_classes: Any, num_true: Any, num_sampled: Any, unique: Any, range_max: Any, seed: Any
 ) -> None:
     """Check what candidates are drawn by."""
-    if not isinstance(true_classes, Tensor):
-        raise NoTensor(f"{name}: true_classes must be a Tensor, not {type(true_classes).__name__}")
-    numbers = {"num_true": num_true, "num_sampled": num_sampled, "range_max": range_max, "seed": seed}
-    for what, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
-        if value < (what != "seed"):
-            raise ValueError(f"{name}: {what} must be positive, not {value}")
-    if not isinstance(unique, bool):
-        raise TypeError(f"{name}: unique must be a bool, not {type(unique).__name__}")
+    tensors(name, true_classes=true_classes)
+    positive_ints(name, num_true=num_true, num_sampled=num_sampled, range_max=range_max)
+    ints(name, seed=seed)
+    if seed < 0:
+        raise ValueError(f"{name}: seed must not be negative, not {seed}")
+    bools(name, unique=unique)
     if unique and num_sampled > range_max:
         raise ValueError(f"{name}: there are no {num_sampled} different classes below {range_max}")
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
@@ -148,26 +141,11 @@ def _expected(chance: Any, count: int, tries: Any) -> Any:
     return plain if tries is None else where(tries == count, plain, 1 - exp(tries * log1p(-chance)))
 
 
+@_CANDIDATES
 def log_uniform_candidate_sampler(
     true_classes: Any, num_true: int = 1, num_sampled: int = 5, unique: bool = True, range_max: int = 5, seed: int = 0
 ) -> Any:
     """Classes drawn with chances that fall with their numbers, for losses of samples of the classes.
-
-    Args:
-        true_classes: the classes of the samples, (N, num_true).
-        num_true: how many each sample has.
-        num_sampled: how many are drawn.
-        unique: draw different ones.
-        range_max: number of classes.
-        seed: picks a stream of its own.
-
-    Returns:
-        tuple[Tensor, Tensor, Tensor]: classes, (num_sampled,), and how often the true classes and these are expected
-        among them, of float32.
-
-    Raises:
-        TypeError: an argument is of another type.
-        ValueError: a number or shape does not fit.
 
     Example:
         >>> drawn, expected, _ = log_uniform_candidate_sampler(Tensor([[1], [4]]), 1, 3, False, 8)
@@ -191,6 +169,7 @@ def log_uniform_candidate_sampler(
     return drawn.astype(true_classes.dtype), expected(true_classes), expected(drawn)
 
 
+@_CANDIDATES
 def uniform_candidate_sampler(
     true_classes: Any,
     num_true: int,
@@ -203,21 +182,7 @@ def uniform_candidate_sampler(
     """Classes drawn with equal chances, for losses of samples of the classes.
 
     Args:
-        true_classes: the classes of the samples, (N, num_true).
-        num_true: how many each sample has.
-        num_sampled: how many are drawn.
-        unique: draw different ones.
-        range_max: number of classes.
-        seed: picks a stream of its own.
         remove_accidental_hits: accepted; true classes may be drawn.
-
-    Returns:
-        tuple[Tensor, Tensor, Tensor]: classes, (num_sampled,), and how often the true classes and these are expected
-        among them, of float32.
-
-    Raises:
-        TypeError: an argument is of another type.
-        ValueError: a number or shape does not fit.
 
     Example:
         >>> drawn, expected, _ = uniform_candidate_sampler(Tensor([[1], [4]]), 1, 2, False, 8)

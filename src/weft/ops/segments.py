@@ -9,8 +9,9 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.bounds import check_bounds
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator, operator_class
 from weft.core.tensor import Tensor
+from weft.ops._checks import bools, ints, one_of
 from weft.ops._rules import numbers, tensor
 from weft.ops.gather import (
     gather,
@@ -73,14 +74,16 @@ def _check_sparse(name: str, indices: Any, values: Any, shape: tuple[int, ...]) 
     check_bounds(indices, shape, f"{name}: there is no place {{}}", least=0)
 
 
-def _sparse_to_dense(indices: Tensor, values: Tensor, sparse_shape: Any) -> Tensor:
+@as_operator
+def SparseToDense(indices: Tensor, values: Tensor, sparse_shape: Any) -> Tensor:
     """Zeros with values at places."""
     shape = numbers(sparse_shape)
     _check_sparse("SparseToDense", indices, values, shape)
     return scatter_nd(indices, values, shape)
 
 
-def _sparse_dense_add(x1_indices: Tensor, x1_values: Tensor, x1_shape: Any, x2: Tensor) -> Tensor:
+@as_operator
+def SparseTensorDenseAdd(x1_indices: Tensor, x1_values: Tensor, x1_shape: Any, x2: Tensor) -> Tensor:
     """A tensor with values added at places."""
     shape = numbers(x1_shape)
     _check_sparse("SparseTensorDenseAdd", x1_indices, x1_values, shape)
@@ -89,8 +92,15 @@ def _sparse_dense_add(x1_indices: Tensor, x1_values: Tensor, x1_shape: Any, x2: 
     return x2 + scatter_nd(x1_indices, x1_values, shape)
 
 
-def _sparse_dense_matmul(
-    indices: Tensor, values: Tensor, sparse_shape: Any, dense: Tensor, *, adjoint_st: bool, adjoint_dt: bool
+@as_operator
+def SparseTensorDenseMatmul(
+    indices: Tensor,
+    values: Tensor,
+    sparse_shape: Any,
+    dense: Tensor,
+    *,
+    adjoint_st: bool = False,
+    adjoint_dt: bool = False,
 ) -> Tensor:
     """The product of a sparse matrix and a dense one.
 
@@ -99,9 +109,7 @@ def _sparse_dense_matmul(
         adjoint_dt: whether the dense matrix is, and its elements are conjugated.
     """
     name = "SparseTensorDenseMatmul"
-    for what, flag in (("adjoint_st", adjoint_st), ("adjoint_dt", adjoint_dt)):
-        if not isinstance(flag, bool):
-            raise TypeError(f"{name}: {what} must be a bool, not {type(flag).__name__}")
+    bools(name, adjoint_st=adjoint_st, adjoint_dt=adjoint_dt)
     if indices.dtype not in (dtypes.int32, dtypes.int64):
         raise TypeError(f"{name}: indices must be int32 or int64, not {indices.dtype}")
     if values.dtype is not dense.dtype:
@@ -119,7 +127,8 @@ def _sparse_dense_matmul(
     return unsorted_segment_sum(products, rows, shape[int(adjoint_st)])
 
 
-def _sparse_slice(indices: Tensor, values: Tensor, shape: Any, start: Any, size: Any) -> Any:
+@as_operator
+def SparseSlice(indices: Tensor, values: Tensor, shape: Any, start: Any, size: Any) -> Any:
     """The part of a sparse tensor in a box: places, values and shape."""
     places = np.asarray(indices.concrete("SparseSlice (the size of its result)"))
     whole, first, extent = numbers(shape), np.array(numbers(start)), np.array(numbers(size))
@@ -131,7 +140,8 @@ def _sparse_slice(indices: Tensor, values: Tensor, shape: Any, start: Any, size:
     return Tensor(places[kept] - first), getitem(values, Tensor(kept)), Tensor(np.maximum(left, 0).astype(np.int64))
 
 
-def _coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> Any:
+@as_operator
+def Coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> Any:
     """Places (dimensions, values) in order, each once, the sums of the values there, and the shape."""
     places = np.asarray(x_indices.concrete("Coalesce (the size of its result)"))
     if places.ndim != 2 or x_values.shape != places.shape[1:] or x_shape.shape != places.shape[:1]:
@@ -144,15 +154,6 @@ def _coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> Any:
     return Tensor(found), sums, x_shape
 
 
-SparseToDense = operator_class("SparseToDense", _sparse_to_dense)
-SparseTensorDenseAdd = operator_class("SparseTensorDenseAdd", _sparse_dense_add)
-SparseTensorDenseMatmul = operator_class(
-    "SparseTensorDenseMatmul", _sparse_dense_matmul, "adjoint_st=False, adjoint_dt=False"
-)
-SparseSlice = operator_class("SparseSlice", _sparse_slice)
-Coalesce = operator_class("Coalesce", _coalesce)
-
-
 # -- diagonals ---------------------------------------------------------------------------------------------------------
 
 _ALIGNMENTS: Final = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
@@ -160,8 +161,7 @@ _ALIGNMENTS: Final = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 def _band(name: str, k: Any, align: Any) -> tuple[int, int]:
     """The lowest and the highest of the diagonals."""
-    if align not in _ALIGNMENTS:
-        raise ValueError(f"{name}: align must be one of {', '.join(_ALIGNMENTS)}, not {align!r}")
+    one_of(name, _ALIGNMENTS, align=align)
     found = numbers(k)
     if len(found) not in (1, 2) or found[0] > found[-1]:
         raise ValueError(f"{name}: diagonals are a number, or a lower and a higher one, not {found}")
@@ -181,8 +181,9 @@ def _table(rows: int, columns: int, low: int, high: int, align: str) -> tuple[An
     return there, np.where(there, high - offset, 0), np.where(there, at, 0)
 
 
-def _matrix_diag(
-    x: Tensor, k: Any = 0, num_rows: Any = -1, num_cols: Any = -1, padding_value: Any = 0, *, align: str
+@as_operator
+def MatrixDiagV3(
+    x: Tensor, k: Any = 0, num_rows: Any = -1, num_cols: Any = -1, padding_value: Any = 0, *, align: str = "RIGHT_LEFT"
 ) -> Tensor:
     """Matrices with diagonals, and a number elsewhere.
 
@@ -209,7 +210,8 @@ def _matrix_diag(
     return where(Tensor(there), found, tensor(padding_value).astype(x.dtype))
 
 
-def _matrix_diag_part(x: Tensor, k: Any = 0, padding_value: Any = 0, *, align: str) -> Tensor:
+@as_operator
+def MatrixDiagPartV3(x: Tensor, k: Any = 0, padding_value: Any = 0, *, align: str = "RIGHT_LEFT") -> Tensor:
     """The diagonals of matrices, as a table if they are several.
 
     Args:
@@ -233,7 +235,8 @@ def _matrix_diag_part(x: Tensor, k: Any = 0, padding_value: Any = 0, *, align: s
     return where(Tensor(source >= 0), found, tensor(padding_value).astype(x.dtype))
 
 
-def _matrix_set_diag(x: Tensor, diagonal: Tensor, k: Any = 0, *, align: str) -> Tensor:
+@as_operator
+def MatrixSetDiagV3(x: Tensor, diagonal: Tensor, k: Any = 0, *, align: str = "RIGHT_LEFT") -> Tensor:
     """Matrices with other diagonals.
 
     Args:
@@ -255,7 +258,8 @@ def _matrix_set_diag(x: Tensor, diagonal: Tensor, k: Any = 0, *, align: str) -> 
     return where(Tensor(there), gather(flat, Tensor(row * longest + at), len(lead)), x)
 
 
-def _fill_diagonal(input_x: Tensor, *, fill_value: float, wrap: bool) -> Tensor:
+@as_operator
+def FillDiagonal(input_x: Tensor, *, fill_value: float, wrap: bool = False) -> Tensor:
     """A tensor with a number on the main diagonal.
 
     Args:
@@ -271,14 +275,8 @@ def _fill_diagonal(input_x: Tensor, *, fill_value: float, wrap: bool) -> Tensor:
     return masked_fill(input_x, Tensor(mask), fill_value)
 
 
-_ALIGN: Final = "align='RIGHT_LEFT'"
-MatrixDiagV3 = operator_class("MatrixDiagV3", _matrix_diag, _ALIGN)
-MatrixDiagPartV3 = operator_class("MatrixDiagPartV3", _matrix_diag_part, _ALIGN)
-MatrixSetDiagV3 = operator_class("MatrixSetDiagV3", _matrix_set_diag, _ALIGN)
-FillDiagonal = operator_class("FillDiagonal", _fill_diagonal, "fill_value, wrap=False")
-
-
-def _unravel_index(indices: Any, dims: Any) -> Tensor:
+@as_operator
+def UnravelIndex(indices: Any, dims: Any) -> Tensor:
     """The coordinates of flat positions in a shape, one row for each dimension."""
     sizes = numbers(dims)
     given = tensor(indices)
@@ -294,9 +292,7 @@ def _unravel_index(indices: Any, dims: Any) -> Tensor:
 
 def _triangle(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
     def compute(*, row: int, col: int, offset: int, dtype: Any) -> Tensor:
-        for what, value in (("row", row), ("col", col), ("offset", offset)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"{name}: {what} must be an int, not {type(value).__name__}")
+        ints(name, row=row, col=col, offset=offset)
         if min(row, col) < 0:
             raise ValueError(f"{name}: a matrix of {row} by {col} does not exist")
         if dtype not in (dtypes.int32, dtypes.int64):
@@ -316,6 +312,5 @@ def _triangle(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _TRIANGLE: Final = "row, col, offset=0, dtype=dtypes.int32"
-UnravelIndex = operator_class("UnravelIndex", _unravel_index)
 TrilIndices = operator_class("TrilIndices", _triangle("TrilIndices", np.tril_indices), _TRIANGLE)
 TriuIndices = operator_class("TriuIndices", _triangle("TriuIndices", np.triu_indices), _TRIANGLE)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from weft import dtypes
 from weft.core import choice
 from weft.core.declare import op, operator_class
+from weft.core.describing import shows
 from weft.core.dispatch import apply, literal
 from weft.core.primitive import Primitive
 from weft.core.run_number import RunNumber
@@ -40,6 +41,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 WHERE = Primitive("Where", _where, elementwise=True, derivative=_where_rule, samples=one(FLAGS, A, B))
 
 
+@shows("where(Tensor([True, False]), Tensor([1.0, 2.0]), 0.0)", "[1. 0.]")
 def where(condition: Any, input: Any, other: Any) -> Any:
     """Elements of `input` where the condition holds, else of `other`, with broadcasting.
 
@@ -53,10 +55,6 @@ def where(condition: Any, input: Any, other: Any) -> Any:
 
     Raises:
         ValueError: shapes that cannot be broadcast together.
-
-    Example:
-        >>> print(where(Tensor([True, False]), Tensor([1.0, 2.0]), 0.0))
-        [1. 0.]
     """
     return apply(WHERE, (condition, *_values(input, other)))
 
@@ -81,6 +79,7 @@ def _beside(value: Any, other: Any) -> Any:
     return literal(kind(value), dtype)
 
 
+@shows("select(Tensor([True, False]), Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))", "[1. 4.]")
 def select(condition: Any, input: Any, other: Any) -> Any:
     """Elements of `input` where the condition holds, else of `other`.
 
@@ -91,14 +90,11 @@ def select(condition: Any, input: Any, other: Any) -> Any:
 
     Returns:
         Tensor: of the broadcast shape and promoted dtype.
-
-    Example:
-        >>> print(select(Tensor([True, False]), Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
-        [1. 4.]
     """
     return where(condition, input, other)
 
 
+@shows("masked_fill(Tensor([1.0, 2.0]), Tensor([True, False]), -1)", "[-1.  2.]")
 def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
     """A number where the mask holds, the elements of the tensor elsewhere.
 
@@ -112,10 +108,6 @@ def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
 
     Raises:
         TypeError: the mask is not bool.
-
-    Example:
-        >>> print(masked_fill(Tensor([1.0, 2.0]), Tensor([True, False]), -1))
-        [-1.  2.]
     """
     input_x, mask = tensor(input_x), tensor(mask)
     if mask.dtype is not dtypes.bool_:
@@ -130,6 +122,7 @@ def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
     return apply(WHERE, (mask, filling, input_x))
 
 
+@shows("clamp(Tensor([-1.0, 0.5, 2.0]), 0, 1)", "[0.  0.5 1. ]")
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """Bring each element into a range.
 
@@ -143,10 +136,6 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
 
     Raises:
         ValueError: neither bound is given.
-
-    Example:
-        >>> print(clamp(Tensor([-1.0, 0.5, 2.0]), 0, 1))
-        [0.  0.5 1. ]
     """
     if input is None or isinstance(input, str):
         raise NoTensor(f"clamp takes tensors, not {type(input).__name__}")
@@ -173,13 +162,9 @@ def _at_most(x: Any, bound: Any) -> Any:
     return jnp.where((x > bound) | (bound != bound), bound, x)
 
 
+@shows("clip_by_value(Tensor([-1.0, 0.5, 2.0]), 0, 1)", "[0.  0.5 1. ]")
 def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
-    """Bring each element into a range, as `clamp`; at a bound half of the gradient goes to each of the two.
-
-    Example:
-        >>> print(clip_by_value(Tensor([-1.0, 0.5, 2.0]), 0, 1))
-        [0.  0.5 1. ]
-    """
+    """Bring each element into a range, as `clamp`; at a bound half of the gradient goes to each of the two."""
     if clip_value_min is None and clip_value_max is None:
         raise ValueError("clip_by_value: at least one of clip_value_min and clip_value_max is needed")
     if isinstance(x, (list, tuple)):
@@ -193,6 +178,7 @@ def _listed(x: Any) -> list[Any]:
     return list(x) if isinstance(x, (list, tuple)) else [x]
 
 
+@shows("clip_by_norm(Tensor([3.0, 4.0]), 1.0)", "[0.6 0.8]")
 def clip_by_norm(x: Any, max_norm: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:
     """Scale tensors down so that their common norm is at most `max_norm`.
 
@@ -207,10 +193,6 @@ def clip_by_norm(x: Any, max_norm: Any, norm_type: float = 2.0, error_if_nonfini
 
     Raises:
         RuntimeError: the norm is not finite and `error_if_nonfinite` is set.
-
-    Example:
-        >>> print(clip_by_norm(Tensor([3.0, 4.0]), 1.0))
-        [0.6 0.8]
     """
     parts = [part if part.dtype.category >= 2 else part.astype(dtypes.float32) for part in _listed(x)]
     order = float(norm_type)
@@ -229,6 +211,7 @@ def clip_by_norm(x: Any, max_norm: Any, norm_type: float = 2.0, error_if_nonfini
     return type(x)(clipped) if isinstance(x, (list, tuple)) else clipped[0]
 
 
+@shows("clip_by_global_norm((Tensor([3.0]), Tensor([4.0])), 1.0)[1]", "[0.8]")
 def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> Any:
     """Scale a list of tensors down so that their common 2-norm is at most `clip_norm`.
 
@@ -239,10 +222,6 @@ def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> A
 
     Returns:
         tuple[Tensor, ...]: the scaled tensors.
-
-    Example:
-        >>> print(clip_by_global_norm((Tensor([3.0]), Tensor([4.0])), 1.0)[1])
-        [0.8]
     """
     if use_norm is None:
         total = reduce_sum(x[0].astype(dtypes.float32).square())
@@ -258,13 +237,9 @@ def scaled_down(x: Any, norm: Any, most: Any) -> Any:
     return mul(x, real_div(most, where(norm <= most, most, norm)).astype(x.dtype))
 
 
+@shows("choose(Tensor([0, 1]), [Tensor([1, 2]), Tensor([3, 4])])", "[1 4]")
 def choose(index: Any, choices: Any) -> Any:
-    """For each position the element of the tensor that the index names.
-
-    Example:
-        >>> print(choose(Tensor([0, 1]), [Tensor([1, 2]), Tensor([3, 4])]))
-        [1 4]
-    """
+    """For each position the element of the tensor that the index names."""
     result = choices[0]
     for position, values in enumerate(choices[1:], 1):
         result = where(index == position, values, result)

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft.core.bounds import check_bounds
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import ints, one_of
 from weft.ops.create import ones
 from weft.ops.elementwise import imag, real
 from weft.ops.joining import stack
@@ -127,8 +128,7 @@ def ctc_loss(
         >>> print(round(loss.item(), 4))
         0.2877
     """
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"ctc_loss: reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
+    one_of("ctc_loss", ("mean", "sum", "none"), reduction=reduction)
     if log_probs.ndim != 3 or targets.ndim != 2 or targets.shape[0] != log_probs.shape[1]:
         raise ValueError(f"ctc_loss: labels of shape {targets.shape} do not fit scores of shape {log_probs.shape}")
     for what, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
@@ -229,15 +229,16 @@ def _ctc_sparse(
     return found.astype(x.dtype), slope
 
 
-def _ctc_operator(
+@as_operator
+def CTCLoss(
     x: Tensor,
     labels_indices: Tensor,
     labels_values: Tensor,
     sequence_length: Tensor,
     *,
-    preprocess_collapse_repeated: bool,
-    ctc_merge_repeated: bool,
-    ignore_longer_outputs_than_inputs: bool,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
 ) -> Any:
     """Losses of alignments and their slopes: ``CTCLoss()(x, indices, values, lengths)``.
 
@@ -247,13 +248,6 @@ def _ctc_operator(
     return _ctc_sparse(
         x, labels_indices, labels_values, sequence_length, preprocess_collapse_repeated, ctc_merge_repeated
     )
-
-
-operator_class(
-    "CTCLoss",
-    _ctc_operator,
-    "preprocess_collapse_repeated=False, ctc_merge_repeated=True, ignore_longer_outputs_than_inputs=False",
-)
 
 
 @op(
@@ -325,9 +319,7 @@ def stft(
         raise ValueError(f"stft: a signal has 1 or 2 dimensions, not shape {x.shape}")
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
-    for what, value in (("n_fft", n_fft), ("hop_length", hop), ("win_length", length)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"stft: {what} must be an int, not {type(value).__name__}")
+    ints("stft", n_fft=n_fft, hop_length=hop, win_length=length)
     complex_signal = x.is_complex()
     if center:
         border = n_fft // 2

@@ -13,10 +13,12 @@ import numpy as np
 from weft import dtypes
 from weft.core import trace as trace_module
 from weft.core.declare import op, operator_class
+from weft.core.describing import shows
 from weft.core.dispatch import append, apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor, wrap
 from weft.ops import _views as views
+from weft.ops._checks import one_of
 from weft.ops._rules import all_axes, flat_numbers, numbers, one_axis, tensor
 from weft.ops._samples import A, one
 
@@ -35,6 +37,7 @@ __all__ = [
     samples=lambda: [Sample((A,), {"shape": (4, 2, 3)}), Sample((A[:, :1],), {"shape": (-1, 3)})],
     shares=views.share_broadcast,
 )
+@shows("broadcast_to(Tensor([1.0, 2.0]), (2, 2))", "[[1. 2.]\n [1. 2.]]")
 def broadcast_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     """Repeat a tensor to a larger shape.
 
@@ -47,11 +50,6 @@ def broadcast_to(input: Any, *, shape: tuple[int, ...]) -> Any:
 
     Raises:
         ValueError: the tensor's shape cannot be broadcast to `shape`.
-
-    Example:
-        >>> print(broadcast_to(Tensor([1.0, 2.0]), (2, 2)))
-        [[1. 2.]
-         [1. 2.]]
     """
     shape = (shape,) if isinstance(shape, int) else shape
     offset = len(shape) - input.ndim
@@ -68,6 +66,7 @@ def broadcast_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     gradient=lambda x, out, dout, *, shape: (broadcast_to(dout, x.shape),),
     samples=lambda: [Sample((A,), {"shape": (3,)}), Sample((A,), {"shape": (2, 1)}), Sample((A,), {"shape": ()})],
 )
+@shows("sum_to(Tensor([[1.0, 2.0], [3.0, 4.0]]), (2,))", "[4. 6.]")
 def sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
     """Sum a tensor over the dimensions that broadcasting from `shape` had repeated (the reverse of broadcasting).
 
@@ -77,10 +76,6 @@ def sum_to(input: Any, *, shape: tuple[int, ...]) -> Any:
 
     Returns:
         Tensor: of shape `shape`.
-
-    Example:
-        >>> print(sum_to(Tensor([[1.0, 2.0], [3.0, 4.0]]), (2,)))
-        [4. 6.]
     """
     extra = input.ndim - len(shape)
     axes = tuple(range(extra)) + tuple(
@@ -127,6 +122,7 @@ def _zeros(attrs: tuple[Any, ...]) -> Any:
     ],
     shares=views.share_reshaped,
 )
+@shows("reshape(Tensor([1.0, 2.0, 3.0, 4.0]), (2, -1))", "[[1. 2.]\n [3. 4.]]")
 def reshape(input: Any, *, shape: tuple[int, ...]) -> Any:
     """The same elements in another shape.
 
@@ -139,11 +135,6 @@ def reshape(input: Any, *, shape: tuple[int, ...]) -> Any:
 
     Raises:
         ValueError: the number of elements differs.
-
-    Example:
-        >>> print(reshape(Tensor([1.0, 2.0, 3.0, 4.0]), (2, -1)))
-        [[1. 2.]
-         [3. 4.]]
     """
     shape = (shape,) if isinstance(shape, int) else shape
     known = math.prod(d for d in shape if d != -1)
@@ -168,6 +159,7 @@ def _transpose_rule(x: Any, out: Any, dout: Any, *, input_perm: tuple[int, ...])
     samples=lambda: [Sample((A,), {"input_perm": (1, 0)}), Sample((A[None],), {"input_perm": (2, 0, -2)})],
     shares=views.share_permuted,
 )
+@shows("transpose(Tensor([[1.0, 2.0], [3.0, 4.0]]), (1, 0))", "[[1. 3.]\n [2. 4.]]")
 def transpose(input: Any, *, input_perm: tuple[int, ...]) -> Any:
     """Permute the dimensions.
 
@@ -180,11 +172,6 @@ def transpose(input: Any, *, input_perm: tuple[int, ...]) -> Any:
 
     Raises:
         ValueError: `input_perm` is no permutation of the dimensions.
-
-    Example:
-        >>> print(transpose(Tensor([[1.0, 2.0], [3.0, 4.0]]), (1, 0)))
-        [[1. 3.]
-         [2. 4.]]
     """
     perm = tuple(one_axis("transpose", a, input.ndim) for a in input_perm)
     if sorted(perm) != list(range(input.ndim)):
@@ -194,36 +181,24 @@ def transpose(input: Any, *, input_perm: tuple[int, ...]) -> Any:
     return jnp.transpose(input, perm)
 
 
+@shows("permute(Tensor([[1.0, 2.0]]), (1, 0)).shape", "(2, 1)")
 def permute(input: Any, axis: Any) -> Any:
-    """Permute the dimensions; same as `transpose`.
-
-    Example:
-        >>> permute(Tensor([[1.0, 2.0]]), (1, 0)).shape
-        (2, 1)
-    """
+    """Permute the dimensions; same as `transpose`."""
     return transpose(input, numbers(axis))
 
 
+@shows("swapaxes(Tensor([[1.0, 2.0]]), 0, 1).shape", "(2, 1)")
 def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
-    """Exchange two dimensions.
-
-    Example:
-        >>> swapaxes(Tensor([[1.0, 2.0]]), 0, 1).shape
-        (2, 1)
-    """
+    """Exchange two dimensions."""
     order = list(range(input.ndim))
     a, b = (one_axis("swapaxes", axis, input.ndim) for axis in (axis0, axis1))
     order[a], order[b] = order[b], order[a]
     return transpose(input, tuple(order))
 
 
+@shows("moveaxis(Tensor([[[1.0, 2.0]]]), 2, 0).shape", "(2, 1, 1)")
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
-    """Move dimensions to other positions; the others keep their order.
-
-    Example:
-        >>> moveaxis(Tensor([[[1.0, 2.0]]]), 2, 0).shape
-        (2, 1, 1)
-    """
+    """Move dimensions to other positions; the others keep their order."""
     sources = [one_axis("moveaxis", a, x.ndim) for a in numbers(source)]
     targets = [one_axis("moveaxis", a, x.ndim) for a in numbers(destination)]
     if len(sources) != len(targets):
@@ -234,13 +209,9 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Any:
     return transpose(x, tuple(order))
 
 
+@shows("t(Tensor([[1.0, 2.0]])).shape", "(2, 1)")
 def t(input: Any) -> Any:
-    """Transpose a matrix; a vector or a number stays as it is.
-
-    Example:
-        >>> t(Tensor([[1.0, 2.0]])).shape
-        (2, 1)
-    """
+    """Transpose a matrix; a vector or a number stays as it is."""
     if input.ndim > 2:
         raise ValueError(f"t: needs at most 2 dimensions, not shape {input.shape}")
     return transpose(input, (1, 0)) if input.ndim == 2 else input
@@ -252,6 +223,7 @@ def t(input: Any) -> Any:
     samples=lambda: [Sample((A,), {"axis": 0}), Sample((A,), {"axis": -1})],
     shares=views.share_resized,
 )
+@shows("expand_dims(Tensor([1.0, 2.0]), 0).shape", "(1, 2)")
 def expand_dims(input_x: Any, *, axis: int) -> Any:
     """Insert a dimension of size 1.
 
@@ -264,22 +236,14 @@ def expand_dims(input_x: Any, *, axis: int) -> Any:
 
     Raises:
         ValueError: `axis` is out of range.
-
-    Example:
-        >>> expand_dims(Tensor([1.0, 2.0]), 0).shape
-        (1, 2)
     """
     axes = axis if isinstance(axis, tuple) else (axis,)
     return jnp.expand_dims(input_x, tuple(one_axis("expand_dims", a, input_x.ndim + len(axes)) for a in axes))
 
 
+@shows("unsqueeze(Tensor([1.0, 2.0]), -1).shape", "(2, 1)")
 def unsqueeze(input: Any, dim: int) -> Any:
-    """Insert a dimension of size 1; same as `expand_dims`.
-
-    Example:
-        >>> unsqueeze(Tensor([1.0, 2.0]), -1).shape
-        (2, 1)
-    """
+    """Insert a dimension of size 1; same as `expand_dims`."""
     return expand_dims(input, dim)
 
 
@@ -290,6 +254,7 @@ def unsqueeze(input: Any, dim: int) -> Any:
     samples=lambda: [Sample((A[None],), {"axis": ()}, vmap=False), Sample((A[None],), {"axis": (0,)})],
     shares=views.share_resized,
 )
+@shows("squeeze(Tensor([[[1.0, 2.0]]])).shape", "(2,)")
 def squeeze(input: Any, *, axis: Any = None) -> Any:
     """Remove dimensions of size 1.
 
@@ -299,26 +264,19 @@ def squeeze(input: Any, *, axis: Any = None) -> Any:
 
     Returns:
         Tensor: without those dimensions.
-
-    Example:
-        >>> squeeze(Tensor([[[1.0, 2.0]]])).shape
-        (2,)
     """
     if axis is None or axis == ():
         return jnp.squeeze(input)
     return jnp.squeeze(input, tuple(a for a in all_axes("squeeze", axis, input.ndim) if input.shape[a] == 1))
 
 
+@shows("ravel(Tensor([[1.0, 2.0]])).shape", "(2,)")
 def ravel(input: Any) -> Any:
-    """All elements as one dimension.
-
-    Example:
-        >>> ravel(Tensor([[1.0, 2.0]])).shape
-        (2,)
-    """
+    """All elements as one dimension."""
     return reshape(input, (-1,))
 
 
+@shows("flatten(Tensor([[[1.0], [2.0]]])).shape", "(1, 2)")
 def flatten(input: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Any:
     """Join several dimensions into one.
 
@@ -333,13 +291,8 @@ def flatten(input: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = 
 
     Raises:
         ValueError: a dimension is out of range or `start_dim` comes after `end_dim`.
-
-    Example:
-        >>> flatten(Tensor([[[1.0], [2.0]]])).shape
-        (1, 2)
     """
-    if order not in ("C", "F"):
-        raise ValueError(f"flatten: order must be 'C' or 'F', not {order!r}")
+    one_of("flatten", ("C", "F"), order=order)
     if order == "F":
         input = transpose(input, tuple(reversed(range(input.ndim))))
     if input.ndim < 2:
@@ -351,27 +304,20 @@ def flatten(input: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = 
     return reshape(input, (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))
 
 
+@shows("expand(Tensor([[1.0], [2.0]]), (2, 3)).shape", "(2, 3)")
 def expand(input: Any, *size: Any) -> Any:
-    """Repeat dimensions of size 1 to a larger shape; -1 keeps a dimension.
-
-    Example:
-        >>> expand(Tensor([[1.0], [2.0]]), (2, 3)).shape
-        (2, 3)
-    """
+    """Repeat dimensions of size 1 to a larger shape; -1 keeps a dimension."""
     return broadcast_to(input, flat_numbers(size))
 
 
+@shows("expand_as(Tensor([1.0]), Tensor([[1.0, 2.0]])).shape", "(1, 2)")
 def expand_as(input: Any, other: Any) -> Any:
-    """Repeat a tensor to the shape of another.
-
-    Example:
-        >>> expand_as(Tensor([1.0]), Tensor([[1.0, 2.0]])).shape
-        (1, 2)
-    """
+    """Repeat a tensor to the shape of another."""
     return broadcast_to(input, other.shape)
 
 
 @op("Tile", samples=lambda: [Sample((A,), {"dims": (2,)}), Sample((A,), {"dims": (2, 1, 2)})])
+@shows("tile(Tensor([1.0, 2.0]), (2,))", "[1. 2. 1. 2.]")
 def tile(input: Any, *, dims: tuple[int, ...]) -> Any:
     """Repeat the whole tensor along its dimensions.
 
@@ -381,10 +327,6 @@ def tile(input: Any, *, dims: tuple[int, ...]) -> Any:
 
     Returns:
         Tensor: the repeated tensor.
-
-    Example:
-        >>> print(tile(Tensor([1.0, 2.0]), (2,)))
-        [1. 2. 1. 2.]
     """
     return jnp.tile(input, dims)
 
@@ -394,6 +336,7 @@ def tile(input: Any, *, dims: tuple[int, ...]) -> Any:
     classes=(),
     samples=lambda: [Sample((A,), {"rep": 2, "axis": 1}), Sample((A,), {"rep": (1, 3), "axis": 0})],
 )
+@shows("repeat_elements(Tensor([1.0, 2.0]), 2)", "[1. 1. 2. 2.]")
 def repeat_elements(x: Any, *, rep: Any, axis: int = 0) -> Any:
     """Repeat each element along an axis.
 
@@ -404,10 +347,6 @@ def repeat_elements(x: Any, *, rep: Any, axis: int = 0) -> Any:
 
     Returns:
         Tensor: the repeated tensor.
-
-    Example:
-        >>> print(repeat_elements(Tensor([1.0, 2.0]), 2))
-        [1. 1. 2. 2.]
     """
     axis = one_axis("repeat", axis, x.ndim)
     if isinstance(rep, tuple):
@@ -418,13 +357,9 @@ def repeat_elements(x: Any, *, rep: Any, axis: int = 0) -> Any:
     return jnp.repeat(x, rep, axis=axis)
 
 
+@shows("repeat_interleave(Tensor([[1.0, 2.0]]), 2)", "[1. 1. 2. 2.]")
 def repeat_interleave(input: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Repeat each element; without an axis the tensor is flattened first.
-
-    Example:
-        >>> print(repeat_interleave(Tensor([[1.0, 2.0]]), 2))
-        [1. 1. 2. 2.]
-    """
+    """Repeat each element; without an axis the tensor is flattened first."""
     if axis is None:
         input, axis = ravel(tensor(input)), 0
     return repeat_elements(input, repeats, axis)
@@ -436,6 +371,7 @@ def repeat_interleave(input: Any, repeats: Any, axis: int | None = None) -> Any:
     gradient=lambda x, out, dout, *, dims: (flip(dout, dims),),
     samples=lambda: [Sample((A,), {"dims": (0,)}), Sample((A,), {"dims": (0, 1)})],
 )
+@shows("flip(Tensor([1.0, 2.0, 3.0]), (0,))", "[3. 2. 1.]")
 def flip(input: Any, *, dims: Any) -> Any:
     """Reverse the order of the elements along dimensions.
 
@@ -445,41 +381,25 @@ def flip(input: Any, *, dims: Any) -> Any:
 
     Returns:
         Tensor: like `input`.
-
-    Example:
-        >>> print(flip(Tensor([1.0, 2.0, 3.0]), (0,)))
-        [3. 2. 1.]
     """
     return jnp.flip(input, all_axes("flip", dims, input.ndim))
 
 
+@shows("fliplr(Tensor([[1.0, 2.0]]))", "[[2. 1.]]")
 def fliplr(input: Any) -> Any:
-    """Reverse the second dimension.
-
-    Example:
-        >>> print(fliplr(Tensor([[1.0, 2.0]])))
-        [[2. 1.]]
-    """
+    """Reverse the second dimension."""
     return flip(input, (1,))
 
 
+@shows("flipud(Tensor([1.0, 2.0]))", "[2. 1.]")
 def flipud(input: Any) -> Any:
-    """Reverse the first dimension.
-
-    Example:
-        >>> print(flipud(Tensor([1.0, 2.0])))
-        [2. 1.]
-    """
+    """Reverse the first dimension."""
     return flip(input, (0,))
 
 
+@shows("reverse(Tensor([1.0, 2.0]), 0)", "[2. 1.]")
 def reverse(x: Any, axis: Any) -> Any:
-    """Reverse the order of the elements along dimensions.
-
-    Example:
-        >>> print(reverse(Tensor([1.0, 2.0]), 0))
-        [2. 1.]
-    """
+    """Reverse the order of the elements along dimensions."""
     return flip(x, numbers(axis))
 
 
@@ -488,6 +408,7 @@ def reverse(x: Any, axis: Any) -> Any:
     init="seq_dim, batch_dim=0",
     samples=one(A, np.array([2, 3], np.int64), seq_dim=1, batch_dim=0),
 )
+@shows("reverse_sequence(Tensor([[1, 2, 3]]), Tensor([2]), 1)", "[[2 1 3]]")
 def reverse_sequence(x: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int = 0) -> Any:
     """Reverse the first `seq_lengths[b]` elements of each sequence of a batch.
 
@@ -499,10 +420,6 @@ def reverse_sequence(x: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int =
 
     Returns:
         Tensor: like `x`.
-
-    Example:
-        >>> print(reverse_sequence(Tensor([[1, 2, 3]]), Tensor([2]), 1))
-        [[2 1 3]]
     """
     if seq_dim == batch_dim:
         raise ValueError(f"reverse_sequence: the sequences and the batch cannot both be dimension {seq_dim}")
@@ -519,6 +436,7 @@ def reverse_sequence(x: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int =
     classes=(),
     samples=lambda: [Sample((A,), {"shifts": 1, "dims": 1}), Sample((A,), {"shifts": 2, "dims": None})],
 )
+@shows("roll(Tensor([1.0, 2.0, 3.0]), 1, 0)", "[3. 1. 2.]")
 def roll(input: Any, *, shifts: Any, dims: Any = None) -> Any:
     """Shift elements along dimensions; what leaves at the end enters at the start.
 
@@ -529,49 +447,30 @@ def roll(input: Any, *, shifts: Any, dims: Any = None) -> Any:
 
     Returns:
         Tensor: like `input`.
-
-    Example:
-        >>> print(roll(Tensor([1.0, 2.0, 3.0]), 1, 0))
-        [3. 1. 2.]
     """
     return jnp.roll(input, shifts, dims)
 
 
 @op("Rot90", classes=(), samples=one(A, k=1, dims=(0, 1)))
+@shows("rot90(Tensor([[1, 2], [3, 4]]), 1, (0, 1))", "[[2 4]\n [1 3]]")
 def rot90(input: Any, *, k: int = 1, dims: tuple[int, int] = (0, 1)) -> Any:
-    """Rotate by 90 degrees in the plane of two dimensions.
-
-    Example:
-        >>> print(rot90(Tensor([[1, 2], [3, 4]]), 1, (0, 1)))
-        [[2 4]
-         [1 3]]
-    """
+    """Rotate by 90 degrees in the plane of two dimensions."""
     return jnp.rot90(input, k, dims)
 
 
 @op("Tril", init="diagonal=0", samples=lambda: [Sample((A,), {"diagonal": 0}), Sample((A,), {"diagonal": 1})])
+@shows("tril(Tensor([[1, 2], [3, 4]]))", "[[1 0]\n [3 4]]")
 def tril(input: Any, *, diagonal: int = 0) -> Any:
-    """Keep the elements on and below a diagonal; the others become zero.
-
-    Example:
-        >>> print(tril(Tensor([[1, 2], [3, 4]])))
-        [[1 0]
-         [3 4]]
-    """
+    """Keep the elements on and below a diagonal; the others become zero."""
     if input.ndim < 2:
         raise ValueError(f"tril: needs at least 2 dimensions, not shape {tuple(input.shape)}")
     return jnp.tril(input, diagonal)
 
 
 @op("Triu", init="diagonal=0", samples=lambda: [Sample((A,), {"diagonal": 0}), Sample((A,), {"diagonal": 1})])
+@shows("triu(Tensor([[1, 2], [3, 4]]))", "[[1 2]\n [0 4]]")
 def triu(input: Any, *, diagonal: int = 0) -> Any:
-    """Keep the elements on and above a diagonal; the others become zero.
-
-    Example:
-        >>> print(triu(Tensor([[1, 2], [3, 4]])))
-        [[1 2]
-         [0 4]]
-    """
+    """Keep the elements on and above a diagonal; the others become zero."""
     if input.ndim < 2:
         raise ValueError(f"triu: needs at least 2 dimensions, not shape {tuple(input.shape)}")
     return jnp.triu(input, diagonal)
@@ -583,6 +482,7 @@ def triu(input: Any, *, diagonal: int = 0) -> Any:
     samples=lambda: [Sample((A,), {"offset": 0, "dim1": 0, "dim2": 1})],
     shares=views.share_diagonal,
 )
+@shows("diagonal(Tensor([[1, 2], [3, 4]]))", "[1 4]")
 def diagonal(input: Any, *, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The elements of a diagonal.
 
@@ -594,10 +494,6 @@ def diagonal(input: Any, *, offset: int = 0, dim1: int = 0, dim2: int = 1) -> An
 
     Returns:
         Tensor: the diagonal is its last dimension.
-
-    Example:
-        >>> print(diagonal(Tensor([[1, 2], [3, 4]])))
-        [1 4]
     """
     if one_axis("diagonal", dim1, input.ndim) == one_axis("diagonal", dim2, input.ndim):
         raise ValueError(f"diagonal: dim1 and dim2 must be two dimensions, not {dim1} and {dim2}")
@@ -613,20 +509,16 @@ def _diag_embed(input: Any, *, offset: int = 0) -> Any:
     return full.at[..., rows, rows + offset].set(input)
 
 
+@shows("diag_embed(Tensor([1, 2]))", "[[1 0]\n [0 2]]")
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """Matrices whose diagonals are the last dimension of a tensor.
-
-    Example:
-        >>> print(diag_embed(Tensor([1, 2])))
-        [[1 0]
-         [0 2]]
-    """
+    """Matrices whose diagonals are the last dimension of a tensor."""
     if input.ndim == 0:
         raise ValueError("diag_embed: needs a tensor of at least one dimension")
     made = _diag_embed(input, offset)
     return moveaxis(made, (-2, -1), (dim1, dim2)) if (dim1, dim2) != (-2, -1) else made
 
 
+@shows("diag(Tensor([1, 2]))", "[[1 0]\n [0 2]]")
 def diag(input: Any) -> Any:
     """The tensor of twice the dimensions with these elements on its diagonal, and zeros elsewhere.
 
@@ -635,11 +527,6 @@ def diag(input: Any) -> Any:
 
     Returns:
         Tensor: of shape (D1, ..., Dk, D1, ..., Dk); element (i1, ..., ik, i1, ..., ik) is element (i1, ..., ik).
-
-    Example:
-        >>> print(diag(Tensor([1, 2])))
-        [[1 0]
-         [0 2]]
     """
     input = tensor(input)
     made = _diag_embed(reshape(input, (-1,)), 0)
@@ -650,39 +537,28 @@ def _each(function: Any, inputs: Any) -> Any:
     return tuple([function(one) for one in inputs])
 
 
+@shows("atleast_1d(Tensor(1.0)).shape", "(1,)")
 def atleast_1d(inputs: Any) -> Any:
-    """A number becomes a vector of one element; a tuple or list of tensors gives a tuple.
-
-    Example:
-        >>> atleast_1d(Tensor(1.0)).shape
-        (1,)
-    """
+    """A number becomes a vector of one element; a tuple or list of tensors gives a tuple."""
     if isinstance(inputs, (tuple, list)):
         return _each(atleast_1d, inputs)
     inputs = tensor(inputs)
     return reshape(inputs, (1,)) if inputs.ndim == 0 else inputs
 
 
+@shows("atleast_2d(Tensor([1.0, 2.0])).shape", "(1, 2)")
 def atleast_2d(inputs: Any) -> Any:
-    """Add leading dimensions until there are two; a tuple or list of tensors gives a tuple.
-
-    Example:
-        >>> atleast_2d(Tensor([1.0, 2.0])).shape
-        (1, 2)
-    """
+    """Add leading dimensions until there are two; a tuple or list of tensors gives a tuple."""
     if isinstance(inputs, (tuple, list)):
         return _each(atleast_2d, inputs)
     inputs = tensor(inputs)
     return reshape(inputs, (1,) * (2 - inputs.ndim) + inputs.shape) if inputs.ndim < 2 else inputs
 
 
+@shows("atleast_3d(Tensor([1.0, 2.0])).shape", "(1, 2, 1)")
 def atleast_3d(inputs: Any) -> Any:
     """Add dimensions until there are three: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1);
     a tuple or list of tensors gives a tuple.
-
-    Example:
-        >>> atleast_3d(Tensor([1.0, 2.0])).shape
-        (1, 2, 1)
     """
     if isinstance(inputs, (tuple, list)):
         return _each(atleast_3d, inputs)
@@ -692,13 +568,9 @@ def atleast_3d(inputs: Any) -> Any:
 
 
 @op("ViewAsReal", classes=(), samples=one(A[:, :2].astype(np.complex64), differentiable=False))
+@shows("view_as_real(Tensor([1 + 2j])).shape", "(1, 2)")
 def view_as_real(input: Any) -> Any:
-    """A complex tensor as a real one whose last dimension holds real and imaginary part.
-
-    Example:
-        >>> view_as_real(Tensor([1 + 2j])).shape
-        (1, 2)
-    """
+    """A complex tensor as a real one whose last dimension holds real and imaginary part."""
     return jnp.stack([jnp.real(input), jnp.imag(input)], axis=-1)
 
 
@@ -706,13 +578,9 @@ _diagonal = diagonal
 movedim = moveaxis
 
 
+@shows("swapdims(Tensor([[1, 2, 3]]), 0, 1).shape", "(3, 1)")
 def swapdims(input: Any, dim0: int, dim1: int) -> Any:
-    """Exchange two dimensions; see `swapaxes`.
-
-    Example:
-        >>> swapdims(Tensor([[1, 2, 3]]), 0, 1).shape
-        (3, 1)
-    """
+    """Exchange two dimensions; see `swapaxes`."""
     return swapaxes(input, dim0, dim1)
 
 

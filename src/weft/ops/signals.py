@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import op, operator_class
+from weft import dtypes
+from weft.core.declare import as_operator, op, operator_class
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.ops import create
+from weft.ops._checks import bools, ints, one_of, reals
 from weft.ops._kinks import vector_norm
 from weft.ops._rules import numbers, one_axis
 from weft.ops.activation import glu, log_softmax
@@ -32,7 +34,8 @@ def _length(name: str, window_length: Any) -> int:
     return int(numbers(window_length)[0])
 
 
-def _blackman(window_length: Any, *, periodic: bool, dtype: Any) -> Tensor:
+@as_operator
+def BlackmanWindow(window_length: Any, *, periodic: bool = True, dtype: Any = dtypes.float32) -> Tensor:
     """The Blackman window.
 
     Args:
@@ -42,7 +45,8 @@ def _blackman(window_length: Any, *, periodic: bool, dtype: Any) -> Tensor:
     return create.blackman_window(_length("BlackmanWindow", window_length), periodic, dtype=dtype)
 
 
-def _bartlett(window_length: Any, *, periodic: bool, dtype: Any) -> Tensor:
+@as_operator
+def BartlettWindow(window_length: Any, *, periodic: bool = True, dtype: Any = dtypes.float32) -> Tensor:
     """The Bartlett window.
 
     Args:
@@ -52,7 +56,10 @@ def _bartlett(window_length: Any, *, periodic: bool, dtype: Any) -> Tensor:
     return create.bartlett_window(_length("BartlettWindow", window_length), periodic, dtype=dtype)
 
 
-def _hamming(length: Any, *, periodic: bool, alpha: float, beta: float, dtype: Any) -> Tensor:
+@as_operator
+def HammingWindow(
+    length: Any, *, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, dtype: Any = dtypes.float32
+) -> Tensor:
     """The Hamming window.
 
     Args:
@@ -64,11 +71,6 @@ def _hamming(length: Any, *, periodic: bool, alpha: float, beta: float, dtype: A
     if isinstance(length, Tensor) and length.ndim != 1:
         raise ValueError(f"HammingWindow takes a length of the shape (1,), not {length.shape}")
     return create.hamming_window(_length("HammingWindow", length), periodic, alpha, beta, dtype=dtype)
-
-
-BlackmanWindow = operator_class("BlackmanWindow", _blackman, "periodic=True, dtype=dtypes.float32")
-BartlettWindow = operator_class("BartlettWindow", _bartlett, "periodic=True, dtype=dtypes.float32")
-HammingWindow = operator_class("HammingWindow", _hamming, "periodic=True, alpha=0.54, beta=0.46, dtype=dtypes.float32")
 
 
 # -- spectra -----------------------------------------------------------------------------------------------------------
@@ -128,8 +130,16 @@ def _reals_of_fourier(
     return jnp.real(jnp.fft.ifftn(x, axes=axes, norm=norm))
 
 
-def _fft_with_size(
-    x: Tensor, *, signal_ndim: int, inverse: bool, real: bool, norm: str, onesided: bool, signal_sizes: Any
+@as_operator
+def FFTWithSize(
+    x: Tensor,
+    *,
+    signal_ndim: int,
+    inverse: bool,
+    real: bool,
+    norm: str = "backward",
+    onesided: bool = True,
+    signal_sizes: Any = (),
 ) -> Tensor:
     """Fourier transforms of the last dimensions: of complex signals, of real ones, or the inverse of either.
 
@@ -142,10 +152,8 @@ def _fft_with_size(
         signal_sizes: sizes of real signals of spectra; ``()`` for even ones.
     """
     name = "FFTWithSize"
-    if norm not in ("backward", "forward", "ortho"):
-        raise ValueError(f"{name}: norm must be 'backward', 'forward' or 'ortho', not {norm!r}")
-    if isinstance(signal_ndim, bool) or not isinstance(signal_ndim, int):
-        raise TypeError(f"{name}: signal_ndim must be an int, not {type(signal_ndim).__name__}")
+    one_of(name, ("backward", "forward", "ortho"), norm=norm)
+    ints(name, signal_ndim=signal_ndim)
     if not 1 <= signal_ndim <= 3 or x.ndim < signal_ndim:
         raise ValueError(f"{name}: a signal has 1 to 3 dimensions and not more than {x.ndim}, but not {signal_ndim}")
     axes = tuple(range(-signal_ndim, 0))
@@ -160,7 +168,8 @@ def _fft_with_size(
     return _fourier(x, axes=axes, inverse=inverse, norm=norm)
 
 
-def _stft_operator(
+@as_operator
+def STFT(
     x: Tensor, window: Tensor, *, n_fft: int, hop_length: int, win_length: int, normalized: bool, onesided: bool,
     return_complex: bool,
 ) -> Tensor:  # fmt: skip
@@ -183,16 +192,11 @@ def _stft_operator(
     return stft(x, n_fft, hop_length, win_length, window, **options)
 
 
-FFTWithSize = operator_class(
-    "FFTWithSize", _fft_with_size, "signal_ndim, inverse, real, norm='backward', onesided=True, signal_sizes=()"
-)
-STFT = operator_class("STFT", _stft_operator, "n_fft, hop_length, win_length, normalized, onesided, return_complex")
-
-
 # -- sums and norms ----------------------------------------------------------------------------------------------------
 
 
-def _cumulative_logsumexp(x: Tensor, axis: Any, *, exclusive: bool, reverse: bool) -> Tensor:
+@as_operator
+def CumulativeLogsumexp(x: Tensor, axis: Any, *, exclusive: bool = False, reverse: bool = False) -> Tensor:
     """The logarithm of the running sum of exponentials along an axis.
 
     Args:
@@ -212,7 +216,8 @@ def _cumulative_logsumexp(x: Tensor, axis: Any, *, exclusive: bool, reverse: boo
     return flip(found, (at,)) if reverse else found
 
 
-def _euclidean_norm(x: Tensor, axes: Any, *, keep_dims: bool) -> Tensor:
+@as_operator
+def EuclideanNorm(x: Tensor, axes: Any, *, keep_dims: bool = False) -> Tensor:
     """The root of the sum of squares along axes.
 
     Args:
@@ -223,15 +228,15 @@ def _euclidean_norm(x: Tensor, axes: Any, *, keep_dims: bool) -> Tensor:
     return sqrt(reduce_sum(x * x, numbers(axes), keep_dims)).astype(x.dtype)
 
 
-def _nuclear_norm(x: Tensor, *, dim: Any, keepdim: bool) -> Tensor:
+@as_operator
+def NuclearNorm(x: Tensor, *, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The sum of the singular values of matrices.
 
     Args:
         dim: the two dimensions of the matrices; None for a matrix.
         keepdim: whether they stay, of size 1.
     """
-    if not isinstance(keepdim, bool):
-        raise TypeError(f"NuclearNorm: keepdim must be a bool, not {type(keepdim).__name__}")
+    bools("NuclearNorm", keepdim=keepdim)
     axes = (0, 1) if dim is None else tuple(dim)
     if len(axes) != 2 or (dim is None and x.ndim != 2):
         raise ValueError(f"NuclearNorm takes matrices, not dimensions {dim} of a shape {x.shape}")
@@ -252,27 +257,29 @@ def _pdist(x: Any, *, p: float) -> Any:
     return vector_norm(x[..., first, :] - x[..., second, :], p, (-1,))
 
 
-def _pdist_operator(x: Tensor, *, p: float) -> Tensor:
+@as_operator
+def Pdist(x: Tensor, *, p: float = 2.0) -> Tensor:
     """The distances of each pair of rows.
 
     Args:
         p: order of the norm.
     """
-    if isinstance(p, bool) or not isinstance(p, (int, float)):
-        raise TypeError(f"Pdist: p must be a float, not {type(p).__name__}")
+    reals("Pdist", p=p)
     if p < 0 or x.ndim < 2:
         raise ValueError(f"Pdist: a norm of order {p} of rows of a shape {x.shape} does not exist")
     return _pdist(x, p=float(p))
 
 
-def _eps(x: Tensor) -> Tensor:
+@as_operator
+def Eps(x: Tensor) -> Tensor:
     """The smallest number that changes 1, in the shape and element type of a tensor."""
     if x.dtype.category != 2:
         raise TypeError(f"Eps takes floats, not {x.dtype}")
     return create.full_like(x, float(np.finfo(x.dtype.np_dtype).eps))
 
 
-def _check_numerics(x: Tensor) -> Tensor:
+@as_operator
+def CheckNumerics(x: Tensor) -> Tensor:
     """The same tensor, which has neither NaN nor infinity, or a RuntimeError."""
     if x.dtype.category != 2:
         raise TypeError(f"CheckNumerics takes floats, not {x.dtype}")
@@ -283,32 +290,27 @@ def _check_numerics(x: Tensor) -> Tensor:
     return x * 1
 
 
-def _lerp_scalar(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+@as_operator
+def LerpScalar(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """A point between two, by a number."""
     return lerp(input, end, weight)
 
 
-def _log_softmax(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
+@as_operator
+def LogSoftmaxExt(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     """The logarithms of probabilities along a dimension."""
     given = input if dtype is None else input.astype(dtype)
     axis = (0 if input.ndim in (0, 1, 3) else 1) if dim is None else dim
     return log_softmax(given, axis)
 
 
-CumulativeLogsumexp = operator_class("CumulativeLogsumexp", _cumulative_logsumexp, "exclusive=False, reverse=False")
-EuclideanNorm = operator_class("EuclideanNorm", _euclidean_norm, "keep_dims=False")
-NuclearNorm = operator_class("NuclearNorm", _nuclear_norm, "dim=None, keepdim=False")
-Pdist = operator_class("Pdist", _pdist_operator, "p=2.0")
-Eps = operator_class("Eps", _eps)
-CheckNumerics = operator_class("CheckNumerics", _check_numerics)
-LerpScalar = operator_class("LerpScalar", _lerp_scalar)
-LogSoftmaxExt = operator_class("LogSoftmaxExt", _log_softmax)
 GLU = operator_class("GLU", glu, "axis=-1")
 Roll = operator_class("Roll", roll, "shifts, dims=None")
 ComplexAbs = operator_class("ComplexAbs", absolute)
 
 
-def _assert(condition: Any, input_data: Any, *, summarize: int) -> None:
+@as_operator
+def Assert(condition: Any, input_data: Any, *, summarize: int = 3) -> None:
     """Raise a RuntimeError unless a condition holds.
 
     Args:
@@ -319,6 +321,3 @@ def _assert(condition: Any, input_data: Any, *, summarize: int) -> None:
     if not condition:
         shown = [np.asarray(each.concrete("Assert")).reshape(-1)[:summarize].tolist() for each in input_data]
         raise RuntimeError(f"assert failed: {', '.join(map(str, shown))}")
-
-
-Assert: Final = operator_class("Assert", _assert, "summarize=3")

@@ -8,9 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from weft import dtypes
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
+from weft.ops._checks import ints, one_of
 from weft.ops._rules import one_axis, tensor
 from weft.ops._samples import INTEGERS, A
 from weft.ops.gather import gather_elements
@@ -34,6 +36,7 @@ def _order(x: Any, axis: int, descending: bool) -> Any:
 
 
 @op("Sort", init="axis=-1, descending=False", multiple=True, samples=_sort_samples)
+@shows("*sort(Tensor([3, 1, 2]))", "[1 2 3] [1 2 0]")
 def sort(input_x: Any, *, axis: int = -1, descending: bool = False) -> Any:
     """Sort along an axis; equal elements keep their order.
 
@@ -47,10 +50,6 @@ def sort(input_x: Any, *, axis: int = -1, descending: bool = False) -> Any:
 
     Raises:
         ValueError: `axis` is out of range.
-
-    Example:
-        >>> print(*sort(Tensor([3, 1, 2])))
-        [1 2 3] [1 2 0]
     """
     axis = one_axis("sort", axis, input_x.ndim)
     order = _order(input_x, axis, descending)
@@ -58,6 +57,7 @@ def sort(input_x: Any, *, axis: int = -1, descending: bool = False) -> Any:
 
 
 @op("ArgSort", classes=(), no_gradient="integer result", samples=_sort_samples)
+@shows("argsort(Tensor([3, 1, 2]))", "[1 2 0]")
 def argsort(input: Any, *, axis: int = -1, descending: bool = False) -> Any:
     """Positions that sort a tensor along an axis.
 
@@ -68,21 +68,13 @@ def argsort(input: Any, *, axis: int = -1, descending: bool = False) -> Any:
 
     Returns:
         Tensor: int32.
-
-    Example:
-        >>> print(argsort(Tensor([3, 1, 2])))
-        [1 2 0]
     """
     return _order(input, one_axis("argsort", axis, input.ndim), descending).astype(jnp.int32)
 
 
+@shows("msort(Tensor([3, 1, 2]))", "[1 2 3]")
 def msort(input: Any) -> Any:
-    """Sort along the first axis.
-
-    Example:
-        >>> print(msort(Tensor([3, 1, 2])))
-        [1 2 3]
-    """
+    """Sort along the first axis."""
     return sort(input, 0)[0]
 
 
@@ -100,6 +92,7 @@ def _topk(input: Any, *, k: int, largest: bool) -> Any:
     return jnp.take_along_axis(input, order, axis=-1), order.astype(jnp.int32)
 
 
+@shows("*topk(Tensor([3, 1, 2]), 2)", "[3 2] [0 2]")
 def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True) -> Any:
     """The `k` largest elements along an axis.
 
@@ -115,10 +108,6 @@ def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorte
 
     Raises:
         ValueError: `k` is larger than the axis.
-
-    Example:
-        >>> print(*topk(Tensor([3, 1, 2]), 2))
-        [3 2] [0 2]
     """
     if input.ndim == 0:
         raise ValueError("topk: needs at least 1 dimension")
@@ -130,25 +119,16 @@ def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorte
     return swapaxes(values, axis, -1), swapaxes(positions, axis, -1)
 
 
+@shows("*top_k(Tensor([1.0, 3.0, 2.0]), 2)", "[3. 2.] [1 2]")
 def top_k(input_x: Any, k: int, sorted: bool = True) -> Any:
-    """The `k` largest elements along the last axis, and their positions.
-
-    Example:
-        >>> print(*top_k(Tensor([1.0, 3.0, 2.0]), 2))
-        [3. 2.] [1 2]
-    """
-    if isinstance(k, bool) or not isinstance(k, int):
-        raise TypeError(f"top_k: k must be an int, not {type(k).__name__}")
+    """The `k` largest elements along the last axis, and their positions."""
+    ints("top_k", k=k)
     return topk(input_x, k, sorted=sorted)
 
 
+@shows("*kthvalue(Tensor([3, 1, 2]), 2)", "2 2")
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The `k`-th smallest element along an axis (counting from 1) and its position.
-
-    Example:
-        >>> print(*kthvalue(Tensor([3, 1, 2]), 2))
-        2 2
-    """
+    """The `k`-th smallest element along an axis (counting from 1) and its position."""
     axis = one_axis("kthvalue", dim, input.ndim)
     if not 1 <= k <= input.shape[axis]:
         raise ValueError(f"kthvalue: k is {k}, but the axis has {input.shape[axis]} elements")
@@ -176,6 +156,7 @@ def _searchsorted(sorted_sequence: Any, values: Any, *, right: bool, dtype: Any)
     return jnp.stack(found).reshape(values.shape).astype(dtype.np_dtype)
 
 
+@shows("searchsorted(Tensor([1, 3, 5]), Tensor([3, 6]))", "[1 3]")
 def searchsorted(
     sorted_sequence: Any,
     values: Any,
@@ -200,13 +181,8 @@ def searchsorted(
 
     Raises:
         ValueError: `side` is another word.
-
-    Example:
-        >>> print(searchsorted(Tensor([1, 3, 5]), Tensor([3, 6])))
-        [1 3]
     """
-    if side not in (None, "left", "right"):
-        raise ValueError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
+    one_of("searchsorted", (None, "left", "right"), side=side)
     if sorter is not None:
         sorted_sequence = gather_elements(sorted_sequence, -1, tensor(sorter))
     right = right or side == "right"
@@ -215,18 +191,15 @@ def searchsorted(
     )
 
 
-def _search_operator(sorted_sequence: Any, values: Any, dtype: Any = dtypes.int64, right: bool = False) -> Any:
+@as_operator
+def SearchSorted(sorted_sequence: Any, values: Any, *, dtype: Any = dtypes.int64, right: bool = False) -> Any:
     """Where values would be inserted to keep a sequence sorted."""
     return _searchsorted(sorted_sequence, tensor(values), right=right, dtype=dtypes.of(dtype))
 
 
+@shows("bucketize(Tensor([0.5, 2.5]), [1.0, 2.0])", "[0 2]")
 def bucketize(input: Any, boundaries: Any, *, right: bool = False) -> Any:
-    """For each element the number of the bucket that it falls into.
-
-    Example:
-        >>> print(bucketize(Tensor([0.5, 2.5]), [1.0, 2.0]))
-        [0 2]
-    """
+    """For each element the number of the bucket that it falls into."""
     return searchsorted(tensor(boundaries), input, out_int32=True, right=right)
 
 
@@ -237,6 +210,7 @@ def _values(x: Tensor, use: str) -> np.ndarray[Any, Any]:
     return np.asarray(x.concrete(f"{use} (the size of its result)"))
 
 
+@shows("nonzero(Tensor([3, 0, 5]))", "[[0]\n [2]]")
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """Positions of the nonzero elements.
 
@@ -246,11 +220,6 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
 
     Returns:
         Tensor: int64, of shape (count, ndim); or a tuple of 1-D tensors.
-
-    Example:
-        >>> print(nonzero(Tensor([3, 0, 5])))
-        [[0]
-         [2]]
     """
     found = np.nonzero(np.atleast_1d(_values(tensor(input), "nonzero()")))
     if as_tuple:
@@ -258,17 +227,13 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     return Tensor(np.stack(found, axis=-1).astype(np.int64))
 
 
+@shows("argwhere(Tensor([3, 0, 5]))", "[[0]\n [2]]")
 def argwhere(input: Any) -> Any:
-    """Positions of the nonzero elements, one a row.
-
-    Example:
-        >>> print(argwhere(Tensor([3, 0, 5])))
-        [[0]
-         [2]]
-    """
+    """Positions of the nonzero elements, one a row."""
     return nonzero(input)
 
 
+@shows("masked_select(Tensor([1, 2, 3]), Tensor([True, False, True]))", "[1 3]")
 def masked_select(input: Any, mask: Any) -> Any:
     """The elements where a mask holds, in one dimension.
 
@@ -278,22 +243,14 @@ def masked_select(input: Any, mask: Any) -> Any:
 
     Returns:
         Tensor: 1-D.
-
-    Example:
-        >>> print(masked_select(Tensor([1, 2, 3]), Tensor([True, False, True])))
-        [1 3]
     """
     shape = np.broadcast_shapes(input.shape, mask.shape) or (1,)
     return getitem(broadcast_to(input, shape), broadcast_to(mask, shape))
 
 
+@shows("masked_scatter(Tensor([1, 2, 3]), Tensor([True, False, True]), Tensor([8, 9]))", "[8 2 9]")
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
-    """Replace the elements where a mask holds by the elements of another tensor, in order.
-
-    Example:
-        >>> print(masked_scatter(Tensor([1, 2, 3]), Tensor([True, False, True]), Tensor([8, 9])))
-        [8 2 9]
-    """
+    """Replace the elements where a mask holds by the elements of another tensor, in order."""
     shape = np.broadcast_shapes(input.shape, mask.shape)
     return _masked_scatter(broadcast_to(input, shape), broadcast_to(mask, shape), source)
 
@@ -306,6 +263,7 @@ def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     return jnp.where(mask, taken.astype(x.dtype), x)
 
 
+@shows("*unique(Tensor([5, 2, 5]))", "[5 2] [0 1 0]")
 def unique(input: Any) -> Any:
     """The different elements in the order in which they first come, and for each element the position of its value.
 
@@ -314,10 +272,6 @@ def unique(input: Any) -> Any:
 
     Returns:
         tuple[Tensor, Tensor]: the 1-D values, and positions in the shape of `input`: int64 for int64, else int32.
-
-    Example:
-        >>> print(*unique(Tensor([5, 2, 5])))
-        [5 2] [0 1 0]
     """
     values = _values(tensor(input), "unique()")
     found, first, inverse = np.unique(values, return_index=True, return_inverse=True)
@@ -326,6 +280,7 @@ def unique(input: Any) -> Any:
     return Tensor(found[order]), Tensor(place[inverse].reshape(values.shape))
 
 
+@shows("unique_consecutive(Tensor([1, 1, 2, 1]))", "[1 2 1]")
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -339,10 +294,6 @@ def unique_consecutive(
 
     Returns:
         Tensor, or a tuple of them.
-
-    Example:
-        >>> print(unique_consecutive(Tensor([1, 1, 2, 1])))
-        [1 2 1]
     """
     values = _values(tensor(input), "unique_consecutive()")
     moved = values.reshape(-1) if dim is None else np.moveaxis(values, dim, 0)
@@ -366,13 +317,10 @@ def unique_consecutive(
     no_gradient="chooses representatives",
     samples=lambda: [Sample((np.array([5, 2, 5, 1], np.int32), np.int32(0)))],
 )
+@shows("*unique_with_pad(Tensor([5, 2, 5]), 0)", "[5 2 0] [0 1 0]")
 def unique_with_pad(x: Any, pad_num: Any) -> Any:
     """The different elements of a vector in the order in which they first come, padded to its size, and the position of
     each element's value.
-
-    Example:
-        >>> print(*unique_with_pad(Tensor([5, 2, 5]), 0))
-        [5 2 0] [0 1 0]
     """
     found, first, inverse = jnp.unique(x, return_index=True, return_inverse=True, size=x.size, fill_value=None)
     there = jnp.arange(x.size) < jnp.max(inverse) + 1
@@ -381,13 +329,9 @@ def unique_with_pad(x: Any, pad_num: Any) -> Any:
     return padded, jnp.argsort(order)[inverse.reshape(x.shape)].astype(jnp.int32)
 
 
+@shows("bincount(Tensor([0, 1, 1, 3]))", "[1. 2. 0. 1.]")
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each number occurs in a vector of non-negative integers, as float32, or the sums of their weights.
-
-    Example:
-        >>> print(bincount(Tensor([0, 1, 1, 3])))
-        [1. 2. 0. 1.]
-    """
+    """How often each number occurs in a vector of non-negative integers, as float32, or the sums of their weights."""
     values = _values(tensor(input), "bincount()")
     if values.ndim != 1 or values.dtype.kind not in "iu":
         raise TypeError(f"bincount: needs a vector of integers, not shape {values.shape} of {input.dtype}")
@@ -410,24 +354,16 @@ def _histc(input: Any, *, bins: int, min: float, max: float) -> Any:
     return counts.astype(jnp.int32 if input.dtype == jnp.int32 else jnp.float32)
 
 
+@shows("histc(Tensor([1.0, 2.0, 1.0]), 2, 0.0, 3.0)", "[2. 1.]")
 def histc(input: Any, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Any:
-    """Counts of elements in bins of equal width between two bounds.
-
-    Example:
-        >>> print(histc(Tensor([1.0, 2.0, 1.0]), 2, 0.0, 3.0))
-        [2. 1.]
-    """
+    """Counts of elements in bins of equal width between two bounds."""
     return _histc(input, bins=bins, min=min, max=max)
 
 
 @op("Mode", classes=(), multiple=True, samples=lambda: [Sample((INTEGERS,), {"dim": 1, "keepdim": False}, False)])
+@shows("*mode(Tensor([2, 1, 2]))", "2 2")
 def mode(input: Any, *, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent element along an axis (the smallest of several), and the last position of it.
-
-    Example:
-        >>> print(*mode(Tensor([2, 1, 2])))
-        2 2
-    """
+    """The most frequent element along an axis (the smallest of several), and the last position of it."""
     axis = one_axis("mode", dim, input.ndim)
     lines = jnp.moveaxis(input, axis, -1)
     same = lines[..., :, None] == lines[..., None, :]
@@ -445,5 +381,4 @@ operator_class("TopK", top_k, "sorted=True")
 operator_class("Unique", unique)
 operator_class("NonZero", nonzero)
 operator_class("MaskedSelect", masked_select)
-operator_class("SearchSorted", _search_operator, "dtype=dtypes.int64, right=False")
 operator_class("MaskedScatter", masked_scatter)

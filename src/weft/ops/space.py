@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from weft.core.describing import shows
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import ints, lists, tensors, tuples
 from weft.ops.images import fold
 from weft.ops.joining import zero_pad
 from weft.ops.matmul import matmul
@@ -17,12 +18,7 @@ from weft.ops.shape import swapaxes
 __all__ = ["affine_grid", "batch_to_space_nd", "channel_shuffle", "col2im", "space_to_batch_nd"]
 
 
-def _a_tensor(name: str, value: Any) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(value).__name__}")
-    return value
-
-
+@shows("channel_shuffle(Tensor([[[[1]], [[2]], [[3]], [[4]]]]), 2).ravel()", "[1 3 2 4]")
 def channel_shuffle(x: Any, groups: int) -> Any:
     """Channels in another order: the first of each group, the second of each group...
 
@@ -36,21 +32,18 @@ def channel_shuffle(x: Any, groups: int) -> Any:
     Raises:
         TypeError: `x` is no tensor, or has less than 4 dimensions.
         ValueError: `groups` is no positive int that divides the number of channels.
-
-    Example:
-        >>> print(channel_shuffle(Tensor([[[[1]], [[2]], [[3]], [[4]]]]), 2).ravel())
-        [1 3 2 4]
     """
-    given = _a_tensor("channel_shuffle", x)
-    if given.ndim < 4:
-        raise TypeError(f"channel_shuffle: the input must have at least 4 dimensions, not {given.ndim}")
-    if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1 or given.shape[-3] % groups:
-        raise ValueError(f"channel_shuffle: {given.shape[-3]} channels are not {groups!r} groups")
-    *lead, channels, height, width = given.shape
-    parts = given.reshape((*lead, groups, channels // groups, height, width))
-    return swapaxes(parts, -3, -4).reshape(given.shape)
+    tensors("channel_shuffle", x=x)
+    if x.ndim < 4:
+        raise TypeError(f"channel_shuffle: the input must have at least 4 dimensions, not {x.ndim}")
+    if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1 or x.shape[-3] % groups:
+        raise ValueError(f"channel_shuffle: {x.shape[-3]} channels are not {groups!r} groups")
+    *lead, channels, height, width = x.shape
+    parts = x.reshape((*lead, groups, channels // groups, height, width))
+    return swapaxes(parts, -3, -4).reshape(x.shape)
 
 
+@shows("affine_grid(Tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2))", "[[[[-0.5  0. ]\n   [ 0.5  0. ]]]]")
 def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
     """The places that affine maps give to the pixels of images, for `grid_sample`.
 
@@ -65,27 +58,22 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
     Raises:
         TypeError: `theta` is no tensor, or `size` no tuple.
         ValueError: the shapes do not fit.
-
-    Example:
-        >>> print(affine_grid(Tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2)))
-        [[[[-0.5  0. ]
-           [ 0.5  0. ]]]]
     """
-    maps = _a_tensor("affine_grid", theta)
-    if not isinstance(size, tuple):
-        raise TypeError(f"affine_grid: size must be a tuple, not {type(size).__name__}")
+    tensors("affine_grid", theta=theta)
+    tuples("affine_grid", size=size)
     rank = len(size) - 2
-    if rank not in (2, 3) or maps.shape != (size[0], rank, rank + 1):
-        raise ValueError(f"affine_grid: maps of shape {maps.shape} are none of images of size {size}")
+    if rank not in (2, 3) or theta.shape != (size[0], rank, rank + 1):
+        raise ValueError(f"affine_grid: maps of shape {theta.shape} are none of images of size {size}")
     axes = []
     for length in size[2:]:
         places = np.linspace(-1, 1, length) if length > 1 else np.zeros(1)
         axes.append(places if align_corners else places * (length - 1) / length)
     grid = np.stack([*np.meshgrid(*axes, indexing="ij")[::-1], np.ones(size[2:])], -1)
-    base = Tensor(grid.reshape((-1, rank + 1)), maps.dtype)
-    return matmul(base, swapaxes(maps, -1, -2)).reshape((size[0], *size[2:], rank))
+    base = Tensor(grid.reshape((-1, rank + 1)), theta.dtype)
+    return matmul(base, swapaxes(theta, -1, -2)).reshape((size[0], *size[2:], rank))
 
 
+@shows("col2im(Tensor([[[[1.0, 2.0], [2.0, 3.0]]]]), Tensor([1, 3]), (1, 2), 1, 0, 1)", "[[[[1. 4. 3.]]]]")
 def col2im(input_x: Any, output_size: Any, kernel_size: Any, dilation: Any, padding_value: Any, stride: Any) -> Any:
     """The images whose patches are given; elements in several patches are added; see `fold`.
 
@@ -103,36 +91,30 @@ def col2im(input_x: Any, output_size: Any, kernel_size: Any, dilation: Any, padd
     Raises:
         TypeError: an argument is of another type.
         ValueError: the patches are not those of images of this size.
-
-    Example:
-        >>> print(col2im(Tensor([[[[1.0, 2.0], [2.0, 3.0]]]]), Tensor([1, 3]), (1, 2), 1, 0, 1))
-        [[[[1. 4. 3.]]]]
     """
-    return fold(
-        _a_tensor("col2im", input_x), _a_tensor("col2im", output_size), kernel_size, dilation, padding_value, stride
-    )
+    tensors("col2im", input_x=input_x, output_size=output_size)
+    return fold(input_x, output_size, kernel_size, dilation, padding_value, stride)
 
 
 def _blocks(name: str, x: Any, block: Any, borders: Any, what: str) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
     """The block of each dimension of space, and what is added to it or cut off on both sides."""
-    given = _a_tensor(name, x)
+    tensors(name, x=x)
     if isinstance(block, bool) or not isinstance(block, (int, list, tuple)):
         raise TypeError(f"{name}: a block must be an int, list or tuple, not {type(block).__name__}")
-    if not isinstance(borders, (list, tuple)):
-        raise TypeError(f"{name}: {what} must be a list or tuple, not {type(borders).__name__}")
+    lists(name, **{what: borders})
     sizes = tuple(block) if isinstance(block, (list, tuple)) else (block,) * len(borders)
     for size in sizes:
-        if isinstance(size, bool) or not isinstance(size, int):
-            raise TypeError(f"{name}: the size of a block must be an int, not {type(size).__name__}")
+        ints(name, block_size=size)
     if min(sizes, default=0) < 1:
         raise ValueError(f"{name}: the sizes of a block must be positive, not {block}")
     if len(borders) != len(sizes) or any(len(pair) != 2 or min(pair) < 0 for pair in borders):
         raise ValueError(f"{name}: {what} must be two numbers for each of {len(sizes)} dimensions, not {borders}")
-    if given.ndim <= len(sizes):
-        raise ValueError(f"{name}: an input of shape {given.shape} has no {len(sizes)} dimensions besides the batch")
+    if x.ndim <= len(sizes):
+        raise ValueError(f"{name}: an input of shape {x.shape} has no {len(sizes)} dimensions besides the batch")
     return sizes, [(int(low), int(high)) for low, high in borders]
 
 
+@shows("batch_to_space_nd(Tensor([[[[1]]], [[[2]]], [[[3]]], [[[4]]]]), 2, [[0, 0], [0, 0]])", "[[[[1 2]\n   [3 4]]]]")
 def batch_to_space_nd(input_x: Any, block_shape: Any, crops: Any) -> Any:
     """Examples of a batch as blocks of the last dimensions: what `space_to_batch_nd` undoes.
 
@@ -147,11 +129,6 @@ def batch_to_space_nd(input_x: Any, block_shape: Any, crops: Any) -> Any:
     Raises:
         TypeError: an argument is of another type.
         ValueError: the sizes do not fit.
-
-    Example:
-        >>> print(batch_to_space_nd(Tensor([[[[1]]], [[[2]]], [[[3]]], [[[4]]]]), 2, [[0, 0], [0, 0]]))
-        [[[[1 2]
-           [3 4]]]]
     """
     blocks, cut = _blocks("batch_to_space_nd", input_x, block_shape, crops, "crops")
     count, rank = math.prod(blocks), len(blocks)
@@ -171,6 +148,7 @@ def batch_to_space_nd(input_x: Any, block_shape: Any, crops: Any) -> Any:
     return whole[(..., *kept)] if any(map(any, cut)) else whole
 
 
+@shows("space_to_batch_nd(Tensor([[[[1, 2], [3, 4]]]]), 2, [[0, 0], [0, 0]]).ravel()", "[1 2 3 4]")
 def space_to_batch_nd(input_x: Any, block_size: Any, paddings: Any) -> Any:
     """Blocks of the last dimensions as examples of a batch.
 
@@ -186,10 +164,6 @@ def space_to_batch_nd(input_x: Any, block_size: Any, paddings: Any) -> Any:
         TypeError: an argument is of another type.
         ValueError: the sizes are not those of the last dimensions.
         RuntimeError: a dimension cannot be divided into blocks.
-
-    Example:
-        >>> print(space_to_batch_nd(Tensor([[[[1, 2], [3, 4]]]]), 2, [[0, 0], [0, 0]]).ravel())
-        [1 2 3 4]
     """
     blocks, added = _blocks("space_to_batch_nd", input_x, block_size, paddings, "paddings")
     rank = len(blocks)

@@ -9,6 +9,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import add_method, op
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
@@ -465,6 +466,7 @@ def _places_of(tensor: Tensor) -> np.ndarray[Any, Any]:
     return np.argwhere(tensor.asnumpy() != 0).astype(np.int32)
 
 
+@shows("dense_to_sparse_coo(Tensor([[0.0, 5.0]])).indices.asnumpy().tolist()", "[[0, 1]]")
 def dense_to_sparse_coo(tensor: Tensor) -> COOTensor:
     """The elements of a matrix that are not 0, with their places.
 
@@ -476,15 +478,12 @@ def dense_to_sparse_coo(tensor: Tensor) -> COOTensor:
 
     Raises:
         ValueError: it has not 2 dimensions.
-
-    Example:
-        >>> dense_to_sparse_coo(Tensor([[0.0, 5.0]])).indices.asnumpy().tolist()
-        [[0, 1]]
     """
     places = Tensor(_places_of(tensor))
     return COOTensor(places, taken(places, tensor), tensor.shape)
 
 
+@shows("dense_to_sparse_csr(Tensor([[0.0, 5.0]])).indptr.asnumpy().tolist()", "[0, 1]")
 def dense_to_sparse_csr(tensor: Tensor) -> CSRTensor:
     """The elements of a matrix that are not 0, by rows.
 
@@ -496,10 +495,6 @@ def dense_to_sparse_csr(tensor: Tensor) -> CSRTensor:
 
     Raises:
         ValueError: it has not 2 dimensions.
-
-    Example:
-        >>> dense_to_sparse_csr(Tensor([[0.0, 5.0]])).indptr.asnumpy().tolist()
-        [0, 1]
     """
     places = _places_of(tensor)
     begins = np.searchsorted(places[:, 0], np.arange(tensor.shape[0] + 1)).astype(np.int32)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from weft import dtypes
-from weft.core.describing import told
+from weft.core.describing import shows, told
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 from weft.errors import NoTensor
@@ -101,24 +102,20 @@ def csr_to_coo(tensor: CSRTensor) -> COOTensor:
         [[0 1]
          [1 2]]
     """
-    found: COOTensor = _a(CSRTensor, "csr_to_coo", tensor).to_coo()
-    return found
+    return _a(CSRTensor, "csr_to_coo", tensor).to_coo()
 
 
+@shows("csr_to_dense(CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 3)))", "[[0. 5. 0.]]")
 def csr_to_dense(csr_tensor: CSRTensor) -> Tensor:
     """A matrix by rows with its zeros.
 
     Raises:
         TypeError: it is no CSRTensor.
-
-    Example:
-        >>> print(csr_to_dense(CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 3))))
-        [[0. 5. 0.]]
     """
-    found: Tensor = _a(CSRTensor, "csr_to_dense", csr_tensor).to_dense()
-    return found
+    return _a(CSRTensor, "csr_to_dense", csr_tensor).to_dense()
 
 
+@shows("coo2csr(Tensor([0, 2, 2]), 3)", "[0 1 1 3]")
 def coo2csr(row_indices: Tensor, height: int) -> Tensor:
     """Where the elements of each row begin, of the row of each element, which ascends.
 
@@ -128,14 +125,11 @@ def coo2csr(row_indices: Tensor, height: int) -> Tensor:
 
     Returns:
         Tensor: (height + 1,).
-
-    Example:
-        >>> print(coo2csr(Tensor([0, 2, 2]), 3))
-        [0 1 1 3]
     """
     return ends_of_rows(row_indices, height)
 
 
+@shows("csr2coo(Tensor([0, 1, 1, 3]), 3)", "[0 2 2]")
 def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
     """The row of each element, of where the elements of each row begin.
 
@@ -145,10 +139,6 @@ def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
 
     Returns:
         Tensor: (nnz,).
-
-    Example:
-        >>> print(csr2coo(Tensor([0, 1, 1, 3]), 3))
-        [0 2 2]
     """
     return rows_of(indptr, nnz)
 
@@ -165,8 +155,7 @@ def csr_mv(csr_tensor: CSRTensor, dense: Tensor) -> Tensor:
         [[2.]
          [6.]]
     """
-    found: Tensor = _a(CSRTensor, "csr_mv", csr_tensor).mv(dense)
-    return found
+    return _a(CSRTensor, "csr_mv", csr_tensor).mv(dense)
 
 
 def csr_mm(
@@ -220,8 +209,7 @@ def csr_mul(x: CSRTensor, y: Any) -> CSRTensor:
         >>> print(csr_mul(matrix, Tensor([[2.0, 3.0]])).values)
         [15.]
     """
-    found: CSRTensor = _a(CSRTensor, "csr_mul", x) * y
-    return found
+    return _a(CSRTensor, "csr_mul", x) * y
 
 
 def csr_div(x: CSRTensor, y: Any) -> Tensor:
@@ -236,8 +224,7 @@ def csr_div(x: CSRTensor, y: Any) -> Tensor:
         >>> print(csr_div(matrix, Tensor([[2.0, 3.0]])))
         [2.]
     """
-    found: Tensor = (_a(CSRTensor, "csr_div", x) / y).values
-    return found
+    return (_a(CSRTensor, "csr_div", x) / y).values
 
 
 def csr_add(a: CSRTensor, b: CSRTensor, alpha: Any, beta: Any) -> CSRTensor:
@@ -248,19 +235,13 @@ def csr_add(a: CSRTensor, b: CSRTensor, alpha: Any, beta: Any) -> CSRTensor:
         >>> print(csr_add(matrix, matrix, Tensor(2.0), Tensor(1.0)).values)
         [15.]
     """
-    found: CSRTensor = _a(CSRTensor, "csr_add", a).add(_a(CSRTensor, "csr_add", b), alpha, beta)
-    return found
+    return _a(CSRTensor, "csr_add", a).add(_a(CSRTensor, "csr_add", b), alpha, beta)
 
 
+@shows("csr_reduce_sum(CSRTensor(Tensor([0, 2]), Tensor([0, 1]), Tensor([5.0, 6.0]), (1, 2)), 1)", "[[11.]]")
 def csr_reduce_sum(csr_tensor: CSRTensor, axis: int) -> Tensor:
-    """The sums of rows or columns, see `CSRTensor.sum`.
-
-    Example:
-        >>> print(csr_reduce_sum(CSRTensor(Tensor([0, 2]), Tensor([0, 1]), Tensor([5.0, 6.0]), (1, 2)), 1))
-        [[11.]]
-    """
-    found: Tensor = _a(CSRTensor, "csr_reduce_sum", csr_tensor).sum(axis)
-    return found
+    """The sums of rows or columns, see `CSRTensor.sum`."""
+    return _a(CSRTensor, "csr_reduce_sum", csr_tensor).sum(axis)
 
 
 def csr_softmax(logits: CSRTensor, dtype: Any) -> CSRTensor:
@@ -292,6 +273,7 @@ def _softmax(matrix: CSRTensor, values: Tensor) -> CSRTensor:
     )
 
 
+@shows("csr_gather(Tensor([0, 1, 2]), Tensor([1, 0]), Tensor([[1.0, 2.0], [3.0, 4.0]]), (2, 2))", "[2. 3.]")
 def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: tuple[int, ...]) -> Tensor:
     """The elements of a tensor at the places of a matrix by rows.
 
@@ -303,10 +285,6 @@ def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: tup
 
     Returns:
         Tensor: one element for each column.
-
-    Example:
-        >>> print(csr_gather(Tensor([0, 1, 2]), Tensor([1, 0]), Tensor([[1.0, 2.0], [3.0, 4.0]]), (2, 2)))
-        [2. 3.]
     """
     dense = dense.broadcast_to((*sparse_shape[:2], *dense.shape[2:]))
     return taken(stack((rows_of(indptr.astype(indices.dtype), indices.shape[0]), indices), -1), dense)
@@ -323,8 +301,7 @@ def coo_add(x1: COOTensor, x2: COOTensor, thresh: Any) -> COOTensor:
         >>> print(coo_add(matrix, matrix, Tensor(0.0)).values)
         [10.]
     """
-    found: COOTensor = _a(COOTensor, "coo_add", x1).add(_a(COOTensor, "coo_add", x2), thresh)
-    return found
+    return _a(COOTensor, "coo_add", x1).add(_a(COOTensor, "coo_add", x2), thresh)
 
 
 def coo_concat(sp_input: Any, concat_dim: int = 0) -> COOTensor:
@@ -367,93 +344,61 @@ def coo_concat(sp_input: Any, concat_dim: int = 0) -> COOTensor:
 # -- parts ------------------------------------------------------------------------------------------------------
 
 
+@shows("make_coo_tensor(Tensor([[0, 1]]), Tensor([5.0]), (1, 2)).shape", "(1, 2)")
 def make_coo_tensor(indices: Tensor, values: Tensor, dense_shape: tuple[int, ...]) -> COOTensor:
-    """A matrix by places, see `COOTensor`.
-
-    Example:
-        >>> make_coo_tensor(Tensor([[0, 1]]), Tensor([5.0]), (1, 2)).shape
-        (1, 2)
-    """
+    """A matrix by places, see `COOTensor`."""
     return COOTensor(indices, values, dense_shape)
 
 
+@shows("make_sparse_tensor(Tensor([[0, 1]]), Tensor([5.0]), (1, 2)).shape", "(1, 2)")
 def make_sparse_tensor(indices: Tensor, values: Tensor, dense_shape: tuple[int, ...]) -> COOTensor:
-    """A matrix by places, see `COOTensor`.
-
-    Example:
-        >>> make_sparse_tensor(Tensor([[0, 1]]), Tensor([5.0]), (1, 2)).shape
-        (1, 2)
-    """
+    """A matrix by places, see `COOTensor`."""
     return COOTensor(indices, values, dense_shape)
 
 
+@shows("make_csr_tensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 2)).shape", "(1, 2)")
 def make_csr_tensor(indptr: Tensor, indices: Tensor, values: Tensor, dense_shape: tuple[int, ...]) -> CSRTensor:
-    """A matrix by rows, see `CSRTensor`.
-
-    Example:
-        >>> make_csr_tensor(Tensor([0, 1]), Tensor([1]), Tensor([5.0]), (1, 2)).shape
-        (1, 2)
-    """
+    """A matrix by rows, see `CSRTensor`."""
     return CSRTensor(indptr, indices, values, dense_shape)
 
 
+@shows("make_row_tensor(Tensor([0]), Tensor([[5.0, 6.0]]), (2, 2)).dense_shape", "(2, 2)")
 def make_row_tensor(indices: Tensor, values: Tensor, dense_shape: tuple[int, ...]) -> RowTensor:
-    """Some rows of a tensor, see `RowTensor`.
-
-    Example:
-        >>> make_row_tensor(Tensor([0]), Tensor([[5.0, 6.0]]), (2, 2)).dense_shape
-        (2, 2)
-    """
+    """Some rows of a tensor, see `RowTensor`."""
     return RowTensor(indices, values, dense_shape)
 
 
-def _coo_part(part: str, sentence: str, printed: str, attribute: str = "") -> Callable[[COOTensor], Any]:
-    """The function that gives a part of a COOTensor."""
-    name = f"coo_tensor_get_{part}"
+def _part(kind: type, named: str, part: str, sentence: str, printed: str, attribute: str = "") -> Callable[[Any], Any]:
+    """The function that gives a part of a sparse tensor of a kind, under the name that the parameter has."""
+    name = f"{named}_get_{part}"
 
-    def get(coo_tensor: COOTensor) -> Any:
-        return getattr(_a(COOTensor, name, coo_tensor), attribute or part)
+    def get(sparse: Any) -> Any:
+        return getattr(_a(kind, name, sparse), attribute or part)
 
-    shown = f"    >>> print({name}(Tensor([[0, 5]]).to_coo()))\n    {printed}"
-    return told(get, name, f"{sentence}\n\nExample:\n{shown}")
-
-
-coo_tensor_get_indices = _coo_part("indices", "The places of the elements.", "[[0 1]]")
-coo_tensor_get_values = _coo_part("values", "The elements.", "[5]")
-coo_tensor_get_dense_shape = _coo_part("dense_shape", "The shape of a matrix by places.", "(1, 2)", "shape")
+    get.__code__ = get.__code__.replace(co_varnames=(named,))
+    get.__annotations__ = {named: kind.__name__, "return": "Any"}
+    return told(get, name, f"{sentence}\n\nExample:\n    >>> print({name}({_SPARSE[named]}))\n    {printed}")
 
 
-def _csr_part(part: str, sentence: str, printed: str, attribute: str = "") -> Callable[[CSRTensor], Any]:
-    """The function that gives a part of a CSRTensor."""
-    name = f"csr_tensor_get_{part}"
-
-    def get(csr_tensor: CSRTensor) -> Any:
-        return getattr(_a(CSRTensor, name, csr_tensor), attribute or part)
-
-    shown = f"    >>> print({name}(Tensor([[0.0, 5.0]]).to_csr()))\n    {printed}"
-    return told(get, name, f"{sentence}\n\nExample:\n{shown}")
-
-
-csr_tensor_get_indptr = _csr_part("indptr", "Where the elements of each row begin.", "[0 1]")
-csr_tensor_get_indices = _csr_part("indices", "The columns of the elements.", "[1]")
-csr_tensor_get_values = _csr_part("values", "The elements.", "[5.]")
-csr_tensor_get_dense_shape = _csr_part("dense_shape", "The shape of a matrix by rows.", "(1, 2)", "shape")
-
-
-def _row_part(part: str, sentence: str, printed: str) -> Callable[[RowTensor], Any]:
-    """The function that gives a part of a RowTensor."""
-    name = f"row_tensor_get_{part}"
-
-    def get(row_tensor: RowTensor) -> Any:
-        return getattr(_a(RowTensor, name, row_tensor), part)
-
-    shown = f"    >>> print({name}(RowTensor(Tensor([1]), Tensor([[5, 6]]), (2, 2))))\n    {printed}"
-    return told(get, name, f"{sentence}\n\nExample:\n{shown}")
-
-
-row_tensor_get_indices = _row_part("indices", "Which rows there are.", "[1]")
-row_tensor_get_values = _row_part("values", "The rows.", "[[5 6]]")
-row_tensor_get_dense_shape = _row_part("dense_shape", "The shape of the whole tensor.", "(2, 2)")
+#: what the examples are given
+_SPARSE: Final = {
+    "coo_tensor": "Tensor([[0, 5]]).to_coo()",
+    "csr_tensor": "Tensor([[0.0, 5.0]]).to_csr()",
+    "row_tensor": "RowTensor(Tensor([1]), Tensor([[5, 6]]), (2, 2))",
+}
+_coo, _csr, _row = (
+    partial(_part, kind, named) for kind, named in zip((COOTensor, CSRTensor, RowTensor), _SPARSE, strict=True)
+)
+coo_tensor_get_indices = _coo("indices", "The places of the elements.", "[[0 1]]")
+coo_tensor_get_values = _coo("values", "The elements.", "[5]")
+coo_tensor_get_dense_shape = _coo("dense_shape", "The shape of a matrix by places.", "(1, 2)", "shape")
+csr_tensor_get_indptr = _csr("indptr", "Where the elements of each row begin.", "[0 1]")
+csr_tensor_get_indices = _csr("indices", "The columns of the elements.", "[1]")
+csr_tensor_get_values = _csr("values", "The elements.", "[5.]")
+csr_tensor_get_dense_shape = _csr("dense_shape", "The shape of a matrix by rows.", "(1, 2)", "shape")
+row_tensor_get_indices = _row("indices", "Which rows there are.", "[1]")
+row_tensor_get_values = _row("values", "The rows.", "[[5 6]]")
+row_tensor_get_dense_shape = _row("dense_shape", "The shape of the whole tensor.", "(2, 2)")
 
 
 # every function reads attributes of what it is given: captures enter it

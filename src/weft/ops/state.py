@@ -9,7 +9,8 @@ import numpy as np
 
 from weft import dtypes
 from weft.core import trace as trace_module
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
+from weft.core.describing import shows
 from weft.core.dispatch import CAST, apply, separate
 from weft.core.primitive import Primitive
 from weft.core.tape import SYMBOL
@@ -119,13 +120,9 @@ def assign_sub(variable: Any, value: Any) -> Any:
 # -- identity, casts, order ----------------------------------------------------------------------------------
 
 
+@shows("identity(Tensor([1.0]))", "[1.]")
 def identity(x: Any) -> Any:
-    """The same elements as a new tensor; anything else as it is.
-
-    Example:
-        >>> print(identity(Tensor([1.0])))
-        [1.]
-    """
+    """The same elements as a new tensor; anything else as it is."""
     return apply(Primitive.table["Identity"], (x,)) if isinstance(x, Tensor) else x
 
 
@@ -135,6 +132,7 @@ def _stop_gradient(value: Any) -> Any:
     return value
 
 
+@shows("stop_gradient(Tensor([1.0]))", "[1.]")
 def stop_gradient(value: Any) -> Any:
     """The tensor, as a constant for every gradient.
 
@@ -143,10 +141,6 @@ def stop_gradient(value: Any) -> Any:
 
     Returns:
         Tensor: the same elements, without gradient history.
-
-    Example:
-        >>> print(stop_gradient(Tensor([1.0])))
-        [1.]
     """
     if isinstance(value, (tuple, list)):
         return type(value)([stop_gradient(item) for item in value])
@@ -157,6 +151,7 @@ def stop_gradient(value: Any) -> Any:
     return _stop_gradient(value)
 
 
+@shows('cast(Tensor([1.7]), "int32")', "[1]")
 def cast(input: Any, dtype: Any) -> Any:
     """Convert to an element type.
 
@@ -169,10 +164,6 @@ def cast(input: Any, dtype: Any) -> Any:
 
     Raises:
         TypeError: `dtype` names no element type.
-
-    Example:
-        >>> print(cast(Tensor([1.7]), "int32"))
-        [1]
     """
     wanted = dtypes.of(dtype)
     if not isinstance(input, Tensor):
@@ -182,36 +173,25 @@ def cast(input: Any, dtype: Any) -> Any:
     return apply(CAST, (input,), (wanted,))
 
 
+@shows("deepcopy(Tensor([1.0]))", "[1.]")
 def deepcopy(input_x: Any) -> Any:
-    """A tensor of the same elements that later writes to the original do not change.
-
-    Example:
-        >>> print(deepcopy(Tensor([1.0])))
-        [1.]
-    """
+    """A tensor of the same elements that later writes to the original do not change."""
     return separate(tensor(input_x))
 
 
+@shows("load(Tensor([1.0]))", "[1.]")
 def load(variable: Any, monad: Any = None) -> Any:
-    """The current value of a parameter.
-
-    Example:
-        >>> print(load(Tensor([1.0])))
-        [1.]
-    """
+    """The current value of a parameter."""
     return current_value(variable)
 
 
+@shows("tensor_move(Tensor([1.0]))", "[1.]")
 def tensor_move(x: Any) -> Any:
-    """Same as `deepcopy`.
-
-    Example:
-        >>> print(tensor_move(Tensor([1.0])))
-        [1.]
-    """
+    """Same as `deepcopy`."""
     return deepcopy(x)
 
 
+@shows("depend(Tensor([1.0]), Tensor([2.0]))", "[1.]")
 def depend(value: Any, *expressions: Any) -> Any:
     """The value, after the expressions are computed.
 
@@ -226,10 +206,6 @@ def depend(value: Any, *expressions: Any) -> Any:
 
     Raises:
         TypeError: no expression is given.
-
-    Example:
-        >>> print(depend(Tensor([1.0]), Tensor([2.0])))
-        [1.]
     """
     if not expressions:
         raise TypeError("depend needs the value and what it depends on: depend(value, expr)")
@@ -239,23 +215,15 @@ def depend(value: Any, *expressions: Any) -> Any:
 # -- facts ---------------------------------------------------------------------------------------------------
 
 
+@shows("shape(Tensor([[1, 2]]))", "(1, 2)")
 def shape(input_x: Any) -> tuple[int, ...]:
-    """Dimensions of a tensor.
-
-    Example:
-        >>> shape(Tensor([[1, 2]]))
-        (1, 2)
-    """
+    """Dimensions of a tensor."""
     return tensor(input_x).shape
 
 
+@shows("dyn_shape(Tensor([[1, 2]]))", "[1 2]")
 def dyn_shape(input_x: Any) -> Any:
-    """Dimensions of a tensor as an int64 tensor.
-
-    Example:
-        >>> print(dyn_shape(Tensor([[1, 2]])))
-        [1 2]
-    """
+    """Dimensions of a tensor as an int64 tensor."""
     return Tensor(np.asarray(input_x.shape, np.int64))
 
 
@@ -269,56 +237,37 @@ def dtype(x: Any) -> Any:
     return tensor(x).dtype
 
 
+@shows("rank(Tensor([[1, 2]]))", "2")
 def rank(input_x: Any) -> int:
-    """Number of dimensions.
-
-    Example:
-        >>> rank(Tensor([[1, 2]]))
-        2
-    """
+    """Number of dimensions."""
     return tensor(input_x).ndim
 
 
+@shows("size(Tensor([[1, 2]]))", "2")
 def size(input_x: Any) -> int:
-    """Number of elements.
-
-    Example:
-        >>> size(Tensor([[1, 2]]))
-        2
-    """
+    """Number of elements."""
     return tensor(input_x).size
 
 
+@shows("is_tensor(1)", "False")
 def is_tensor(obj: Any) -> bool:
-    """Whether an object is a tensor.
-
-    Example:
-        >>> is_tensor(1)
-        False
-    """
+    """Whether an object is a tensor."""
     return isinstance(obj, Tensor)
 
 
+@shows("is_nonzero(Tensor([2]))", "True")
 def is_nonzero(input: Any) -> bool:
     """Whether the only element of a tensor is not zero.
 
     Raises:
         ValueError: more than one element.
-
-    Example:
-        >>> is_nonzero(Tensor([2]))
-        True
     """
     return bool(tensor(input))
 
 
+@shows("population_count(Tensor([3, 8]))", "[2 1]")
 def population_count(input_x: Any) -> Any:
-    """Number of bits that are set in each integer.
-
-    Example:
-        >>> print(population_count(Tensor([3, 8])))
-        [2 1]
-    """
+    """Number of bits that are set in each integer."""
     return _population_count(input_x)
 
 
@@ -328,16 +277,13 @@ def _population_count(input_x: Any) -> Any:
     return jnp.bitwise_count(input_x).astype(jnp.uint8)
 
 
+@shows("same_type_shape(Tensor([1]), Tensor([2]))", "[1]")
 def same_type_shape(x: Any, y: Any) -> Any:
     """The first tensor, after checking that both have the same element type and shape.
 
     Raises:
         TypeError: the element types differ.
         ValueError: the shapes differ.
-
-    Example:
-        >>> print(same_type_shape(Tensor([1]), Tensor([2])))
-        [1]
     """
     if x.dtype is not y.dtype:
         raise TypeError(f"same_type_shape: element types {x.dtype} and {y.dtype} differ")
@@ -349,17 +295,20 @@ def same_type_shape(x: Any, y: Any) -> Any:
 # -- overflow flags of other devices ---------------------------------------------------------------------------
 
 
-def _alloc_float_status() -> Any:
+@as_operator
+def NPUAllocFloatStatus() -> Any:
     """A cleared overflow flag; operations here never set one."""
     return Tensor(np.zeros(8, np.float32))
 
 
-def _get_float_status(x: Any) -> Any:
+@as_operator
+def NPUGetFloatStatus(x: Any) -> Any:
     """The overflow flag."""
     return current_value(x)
 
 
-def _clear_float_status(x: Any) -> Any:
+@as_operator
+def NPUClearFloatStatus(x: Any) -> Any:
     """The cleared overflow flag."""
     return zeros_of(x)
 
@@ -381,7 +330,4 @@ operator_class("DType", dtype)
 operator_class("Rank", rank)
 operator_class("Size", size)
 operator_class("SameTypeShape", same_type_shape)
-operator_class("NPUAllocFloatStatus", _alloc_float_status)
-operator_class("NPUGetFloatStatus", _get_float_status)
-operator_class("NPUClearFloatStatus", _clear_float_status)
 operator_class("StopGradient", stop_gradient)

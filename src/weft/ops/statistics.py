@@ -12,6 +12,7 @@ from jax import lax
 
 from weft import dtypes
 from weft.core.declare import op, operator_class
+from weft.core.describing import shows
 from weft.core.primitive import Sample
 from weft.ops._kinks import magnitude, vector_norm
 from weft.ops._rules import all_axes, floating, mean_of, one_axis
@@ -35,6 +36,7 @@ def _ddof_samples() -> list[Sample]:
 
 
 @op("Variance", classes=(), samples=_ddof_samples)
+@shows("var(Tensor([1.0, 3.0]))", "1.0")
 def var(input: Any, *, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
     """Variance over axes.
 
@@ -46,10 +48,6 @@ def var(input: Any, *, axis: Any = None, ddof: Any = 0, keepdims: bool = False) 
 
     Returns:
         Tensor: floating point; of integers, around their mean as an integer (see `ops.mean`).
-
-    Example:
-        >>> print(var(Tensor([1.0, 3.0])))
-        1.0
     """
     axes = all_axes("var", axis, input.ndim)
     if not jnp.issubdtype(input.dtype, jnp.integer):
@@ -58,33 +56,21 @@ def var(input: Any, *, axis: Any = None, ddof: Any = 0, keepdims: bool = False) 
     return jnp.sum(distances, axes, keepdims=keepdims) / (math.prod(input.shape[each] for each in axes) - int(ddof))
 
 
+@shows("std(Tensor([1.0, 3.0]))", "1.0")
 def std(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
-    """Standard deviation over axes; see `var`.
-
-    Example:
-        >>> print(std(Tensor([1.0, 3.0])))
-        1.0
-    """
+    """Standard deviation over axes; see `var`."""
     return norm_root(var(input, axis, ddof, keepdims))
 
 
+@shows("*var_mean(Tensor([1.0, 3.0]))", "1.0 2.0")
 def var_mean(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
-    """Variance and mean over axes.
-
-    Example:
-        >>> print(*var_mean(Tensor([1.0, 3.0])))
-        1.0 2.0
-    """
+    """Variance and mean over axes."""
     return var(input, axis, ddof, keepdims), reduce_mean(input, axis, keepdims)
 
 
+@shows("*std_mean(Tensor([1.0, 3.0]))", "1.0 2.0")
 def std_mean(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
-    """Standard deviation and mean over axes.
-
-    Example:
-        >>> print(*std_mean(Tensor([1.0, 3.0])))
-        1.0 2.0
-    """
+    """Standard deviation and mean over axes."""
     return std(input, axis, ddof, keepdims), reduce_mean(input, axis, keepdims)
 
 
@@ -93,13 +79,9 @@ def std_mean(input: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False
     classes=(),
     samples=lambda: [Sample((A,), {"dim": 1, "keepdim": False}), Sample((A,), {"dim": None, "keepdim": True})],
 )
+@shows("logsumexp(Tensor([1000.0]), 0)", "1000.0")
 def logsumexp(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
-    """Logarithm of the sum of exponentials over axes, without overflow.
-
-    Example:
-        >>> print(logsumexp(Tensor([1000.0]), 0))
-        1000.0
-    """
+    """Logarithm of the sum of exponentials over axes, without overflow."""
     axes = all_axes("logsumexp", dim, input.ndim)
     return jax.nn.logsumexp(floating(input), axis=axes, keepdims=keepdim)
 
@@ -127,13 +109,9 @@ def _median(x: Any, *, global_median: bool = False, axis: int = 0, keep_dims: bo
     return value, index
 
 
+@shows("*median(Tensor([3.0, 1.0, 2.0]))", "2.0 2")
 def median(input: Any, axis: int = -1, keepdims: bool = False) -> Any:
-    """The median along an axis (the lower one of two), and its position.
-
-    Example:
-        >>> print(*median(Tensor([3.0, 1.0, 2.0])))
-        2.0 2
-    """
+    """The median along an axis (the lower one of two), and its position."""
     return _median(input, input.ndim == 0, axis, keepdims)
 
 
@@ -148,6 +126,7 @@ def _quantile(input: Any, q: Any, *, axis: Any, keepdims: bool, ignore_nan: bool
     return (jnp.nanquantile if ignore_nan else jnp.quantile)(input, q.astype(input.dtype), axis=axes, keepdims=keepdims)
 
 
+@shows("quantile(Tensor([1.0, 2.0, 3.0]), 0.5)", "2.0")
 def quantile(input: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Quantiles along an axis, interpolating linearly.
 
@@ -159,52 +138,32 @@ def quantile(input: Any, q: Any, axis: Any = None, keepdims: bool = False) -> An
 
     Returns:
         Tensor: with the dimension of `q`, if any, first.
-
-    Example:
-        >>> print(quantile(Tensor([1.0, 2.0, 3.0]), 0.5))
-        2.0
     """
     return _quantile(input, q, axis=axis, keepdims=keepdims, ignore_nan=False)
 
 
+@shows('nanquantile(Tensor([1.0, float("nan"), 3.0]), 0.5)', "2.0")
 def nanquantile(input: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Quantiles along an axis, ignoring NaN.
-
-    Example:
-        >>> print(nanquantile(Tensor([1.0, float("nan"), 3.0]), 0.5))
-        2.0
-    """
+    """Quantiles along an axis, ignoring NaN."""
     return _quantile(input, q, axis=axis, keepdims=keepdims, ignore_nan=True)
 
 
+@shows('nansum(Tensor([1.0, float("nan")]))', "1.0")
 def nansum(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
-    """Sum over axes, NaN counting as zero.
-
-    Example:
-        >>> print(nansum(Tensor([1.0, float("nan")])))
-        1.0
-    """
+    """Sum over axes, NaN counting as zero."""
     return sum(input.masked_fill(input.isnan(), 0), axis, keepdims, dtype=dtype)
 
 
+@shows('nanmean(Tensor([1.0, float("nan"), 3.0]))', "2.0")
 def nanmean(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Any:
-    """Mean over axes, ignoring NaN.
-
-    Example:
-        >>> print(nanmean(Tensor([1.0, float("nan"), 3.0])))
-        2.0
-    """
+    """Mean over axes, ignoring NaN."""
     total = nansum(input, axis, keepdims, dtype=dtype)
     return typed_div(total, sum(input.isnan().logical_not(), axis, keepdims, dtype=total.dtype))
 
 
+@shows('nanmedian(Tensor([1.0, float("nan"), 3.0]))[0]', "1.0")
 def nanmedian(input: Any, axis: int = -1, keepdims: bool = False) -> Any:
-    """The lower median along an axis, ignoring NaN, and its position.
-
-    Example:
-        >>> print(nanmedian(Tensor([1.0, float("nan"), 3.0]))[0])
-        1.0
-    """
+    """The lower median along an axis, ignoring NaN, and its position."""
     return _nanmedian(input, axis=axis, keepdims=keepdims)
 
 
@@ -243,6 +202,7 @@ def _norm(A: Any, *, ord: Any = None, dim: Any = None, keepdim: bool = False) ->
     return found if keepdim else jnp.squeeze(found, axes)
 
 
+@shows("norm(Tensor([3.0, 4.0]))", "5.0")
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Vector or matrix norm.
 
@@ -255,10 +215,6 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
 
     Returns:
         Tensor: floating point.
-
-    Example:
-        >>> print(norm(Tensor([3.0, 4.0])))
-        5.0
     """
     return _norm(A if dtype is None else A.astype(dtype), ord, dim, keepdim)
 
@@ -269,17 +225,14 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
     no_gradient="integer result",
     samples=lambda: [Sample((INTEGERS,), {"axis": (0,), "keep_dims": False, "dtype": dtypes.int32})],
 )
+@shows("count_nonzero(Tensor([0, 1, 2]))", "2")
 def count_nonzero(x: Any, *, axis: Any = (), keep_dims: bool = False, dtype: Any = dtypes.int32) -> Any:
-    """Number of nonzero elements over axes.
-
-    Example:
-        >>> print(count_nonzero(Tensor([0, 1, 2])))
-        2
-    """
+    """Number of nonzero elements over axes."""
     axes = all_axes("count_nonzero", axis, x.ndim)
     return jnp.sum(x != 0, axes, dtype=dtype.np_dtype, keepdims=keep_dims)
 
 
+@shows("cov(Tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))", "[[ 1. -1.]\n [-1.  1.]]")
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """Covariance of variables, one a row, with observations in the columns.
 
@@ -291,11 +244,6 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
 
     Returns:
         Tensor: square, or 0-D for one variable.
-
-    Example:
-        >>> print(cov(Tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])))
-        [[ 1. -1.]
-         [-1.  1.]]
     """
     rows = reshape(input, (1, -1)) if input.ndim < 2 else input
     rows = rows.astype(dtypes.promote(rows.dtype, dtypes.float32))
@@ -317,36 +265,23 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     return reshape(result, ()) if input.ndim < 2 else result
 
 
+@shows("renorm(Tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1.0)", "[[0.6 0.8]\n [0.  1. ]]")
 def renorm(input: Any, p: float, axis: int, maxnorm: float) -> Any:
-    """Scale the slices along an axis down so that the norm of each is at most `maxnorm`.
-
-    Example:
-        >>> print(renorm(Tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1.0))
-        [[0.6 0.8]
-         [0.  1. ]]
-    """
+    """Scale the slices along an axis down so that the norm of each is at most `maxnorm`."""
     axis = one_axis("renorm", axis, input.ndim)
     others = tuple(i for i in range(input.ndim) if i != axis)
     return scaled_down(input, norm_root(sum_of_powers(input, order=float(p), axis=others), order=float(p)), maxnorm)
 
 
+@shows("l2_loss(Tensor([3.0, 4.0]))", "12.5")
 def l2_loss(x: Any) -> Any:
-    """Half the sum of squares.
-
-    Example:
-        >>> print(l2_loss(Tensor([3.0, 4.0])))
-        12.5
-    """
+    """Half the sum of squares."""
     return mul(reduce_sum(mul(x, x)), 0.5)
 
 
+@shows("*square_sum_all(Tensor([3.0]), Tensor([2.0]))", "9.0 4.0")
 def square_sum_all(x: Any, y: Any) -> Any:
-    """The sums of squares of two tensors.
-
-    Example:
-        >>> print(*square_sum_all(Tensor([3.0]), Tensor([2.0])))
-        9.0 4.0
-    """
+    """The sums of squares of two tensors."""
     return reduce_sum(mul(x, x)), reduce_sum(mul(y, y))
 
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from weft.core import trace as trace_module
 from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.tensor import Tensor, data_of, wrap
-from weft.errors import NoTensor
+from weft.ops._checks import strings, tensors
 from weft.ops.host import host_call
 
 __all__ = [
@@ -76,12 +76,10 @@ class _Summary(Operator):
         self.fixed = {}
 
     def __call__(self, name: str, value: Tensor) -> None:
-        if not isinstance(name, str):
-            raise TypeError(f"{self.name}: name must be a string, not {type(name).__name__}")
+        strings(f"{self.name}", name=name)
         if not name:
             raise ValueError(f"{self.name}: name is empty")
-        if not isinstance(value, Tensor):
-            raise NoTensor(f"{self.name}: value must be a Tensor, not {type(value).__name__}")
+        tensors(f"{self.name}", value=value)
         least, most = self.dimensions
         if not least <= value.ndim <= most:
             wanted = f"{least}" if least == most else f"{least} or more" if most >= 1 << 31 else f"{least} to {most}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from weft import lazily
 from weft.core.declare import op
+from weft.core.describing import shows
 from weft.ops._rows import of_floats, row
 from weft.ops._rules import floating
 from weft.ops._samples import POSITIVE, one, positive, unary, unit
@@ -89,13 +90,9 @@ lgamma = _special(
 
 
 @op("Digamma", method="digamma", samples=positive(), elementwise=True)
+@shows("digamma(Tensor([1.0])).shape", "(1,)")
 def digamma(input: Any) -> Any:
-    """Derivative of `lgamma` at each element.
-
-    Example:
-        >>> digamma(Tensor([1.0])).shape
-        (1,)
-    """
+    """Derivative of `lgamma` at each element."""
     return special.digamma(floating(input))
 
 
@@ -122,25 +119,17 @@ bessel_i1e = _row(
 
 
 @op("Polygamma", classes=("Polygamma",), samples=one(np.array([1, 1, 2], np.int32), POSITIVE), elementwise=True)
+@shows("polygamma(Tensor(1), Tensor([1.0])).shape", "(1,)")
 def polygamma(n: Any, input: Any) -> Any:
-    """Derivative of order `n` of `digamma` at each element.
-
-    Example:
-        >>> polygamma(Tensor(1), Tensor([1.0])).shape
-        (1,)
-    """
+    """Derivative of order `n` of `digamma` at each element."""
     input = floating(input)
     return special.polygamma(n, input)
 
 
 @op("Zeta", samples=one(_ABOVE_ONE, POSITIVE), promotes=True, elementwise=True)
+@shows("zeta(Tensor([2.0]), Tensor([1.0])).shape", "(1,)")
 def zeta(input: Any, other: Any) -> Any:
-    """Hurwitz zeta function.
-
-    Example:
-        >>> zeta(Tensor([2.0]), Tensor([1.0])).shape
-        (1,)
-    """
+    """Hurwitz zeta function."""
     return special.zeta(floating(input), floating(other))
 
 
@@ -157,23 +146,15 @@ igammac = _row(
 
 
 @op("Mvlgamma", init="p", method="mvlgamma", samples=unary(_ABOVE_ONE, p=2))
+@shows("mvlgamma(Tensor([1.0]), 1).round(decimals=4)", "[0.]")
 def mvlgamma(input: Any, *, p: int) -> Any:
-    """Logarithm of the multivariate gamma function of dimension `p`.
-
-    Example:
-        >>> print(mvlgamma(Tensor([1.0]), 1).round(decimals=4))
-        [0.]
-    """
+    """Logarithm of the multivariate gamma function of dimension `p`."""
     return special.multigammaln(floating(input), p)
 
 
+@shows("gammaln(Tensor([1.0])).round(decimals=4)", "[0.]")
 def gammaln(input: Any) -> Any:
-    """Same as `lgamma`.
-
-    Example:
-        >>> print(gammaln(Tensor([1.0])).round(decimals=4))
-        [0.]
-    """
+    """Same as `lgamma`."""
     return lgamma(input)
 
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.declare import op
-from weft.core.describing import described, told
+from weft.core.describing import described, shows, told
 from weft.core.dispatch import apply
 from weft.core.primitive import Sample
 from weft.core.tensor import Tensor
-from weft.errors import NoTensor
+from weft.ops._checks import bools, floats, reals, tensors
 from weft.ops._kinks import root
 from weft.ops.conv import per_dimension
 from weft.ops.create import zeros
@@ -30,8 +30,7 @@ __all__ = [
 
 
 def _a_tensor(name: str, value: Any, ranks: tuple[int, ...]) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise NoTensor(f"{name}: the input must be a Tensor, not {type(value).__name__}")
+    tensors(name, input=value)
     if value.ndim not in ranks:
         wanted = " or ".join(map(str, ranks))
         raise ValueError(f"{name}: the input must have {wanted} dimensions, not shape {value.shape}")
@@ -54,12 +53,10 @@ def _root(x: Any, *, p: float) -> Any:
 
 def _power_pool(rank: int, x: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: Any) -> Tensor:
     name = f"lp_pool{rank}d"
-    if isinstance(norm_type, bool) or not isinstance(norm_type, (int, float)):
-        raise TypeError(f"{name}: norm_type must be a number, not {type(norm_type).__name__}")
+    reals(name, norm_type=norm_type)
     if norm_type == 0:
         raise ValueError(f"{name}: norm_type must not be 0")
-    if not isinstance(ceil_mode, bool):
-        raise TypeError(f"{name}: ceil_mode must be a bool, not {type(ceil_mode).__name__}")
+    bools(name, ceil_mode=ceil_mode)
     given = _a_tensor(name, x, (rank + 1, rank + 2))
     given = given if given.dtype.is_floating else given.astype(dtypes.float32)
     kernel = per_dimension(name, "kernel_size", kernel_size, rank)
@@ -241,8 +238,7 @@ def _fractional_pool(
     if output_size is None:
         ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * rank
         for ratio in ratios:
-            if not isinstance(ratio, float):
-                raise TypeError(f"{name}: output_ratio must be a float, not {type(ratio).__name__}")
+            floats(name, output_ratio=ratio)
             if not 0 < ratio < 1:
                 raise ValueError(f"{name}: output_ratio must be between 0 and 1, not {ratio}")
         if len(ratios) != rank:
@@ -308,6 +304,7 @@ fractional_max_pool3d = _fractional(
 )
 
 
+@shows("adaptive_max_pool3d(Tensor([[[[[1.0], [2.0]]]]]), 1)", "[[[[[2.]]]]]")
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima of as many windows as wanted over the last three dimensions.
 
@@ -322,10 +319,6 @@ def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = Fal
     Raises:
         TypeError: `input` is no tensor.
         ValueError: `output_size` does not fit.
-
-    Example:
-        >>> print(adaptive_max_pool3d(Tensor([[[[[1.0], [2.0]]]]]), 1))
-        [[[[[2.]]]]]
     """
     found = apply(ADAPTIVE_MAX_POOL, (input,), (_adaptive("adaptive_max_pool3d", 3, input, output_size),))
     return (found[0], found[1].astype(dtypes.int32)) if return_indices else found[0]

@@ -8,7 +8,7 @@ from typing import Any, Final
 import jax.numpy as jnp
 import numpy as np
 
-from weft.core.declare import operator_class
+from weft.core.declare import as_operator, operator_class
 from weft.core.describing import completed, indent_of
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
@@ -406,9 +406,10 @@ _LARS: Final = Primitive(
 )
 
 
-def _lars_operator(
+@as_operator
+def LARSUpdate(
     weight: Any, gradient: Any, norm_weight: Any, norm_gradient: Any, weight_decay: Any, learning_rate: Any, *,
-    epsilon: float, hyperpara: float, use_clip: bool,
+    epsilon: float = 1e-05, hyperpara: float = 0.001, use_clip: bool = False,
 ) -> Any:  # fmt: skip
     """A gradient scaled by the ratio of the norms of a weight and its gradient.
 
@@ -419,6 +420,3 @@ def _lars_operator(
     """
     operands = (weight, gradient, norm_weight, norm_gradient, weight_decay, learning_rate)
     return apply(_LARS, operands, (float(epsilon), float(hyperpara), bool(use_clip)))
-
-
-LARSUpdate = operator_class("LARSUpdate", _lars_operator, "epsilon=1e-05, hyperpara=0.001, use_clip=False")

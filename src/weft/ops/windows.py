@@ -10,11 +10,12 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.bounds import check_bounds
-from weft.core.declare import op, operator_class
+from weft.core.declare import as_operator, op, operator_class
 from weft.core.dispatch import apply
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
 from weft.ops import pool
+from weft.ops._checks import tuples
 from weft.ops._rules import numbers
 from weft.ops.random import rand
 from weft.ops.unpooling import fractional_maxima
@@ -31,8 +32,16 @@ def _spread(name: str, what: str, value: Any, rank: int) -> tuple[int, ...]:
     return found
 
 
-def _max_pool_v2(
-    x: Tensor, *, kernel_size: Any, strides: Any, pads: Any, dilation: Any, ceil_mode: bool, argmax_type: Any
+@as_operator
+def MaxPoolWithArgmaxV2(
+    x: Tensor,
+    *,
+    kernel_size: Any,
+    strides: Any = None,
+    pads: Any = 0,
+    dilation: Any = (1, 1),
+    ceil_mode: bool = False,
+    argmax_type: Any = dtypes.int64,
 ) -> Any:
     """Maxima of windows over the last two dimensions, and their flat positions.
 
@@ -50,9 +59,10 @@ def _max_pool_v2(
     return found, places.astype(_positions_type("MaxPoolWithArgmaxV2", argmax_type))
 
 
-def _max_pool_3d(
-    x: Tensor, *, ksize: Any, strides: Any, pads: Any, dilation: Any, ceil_mode: bool, data_format: str,
-    argmax_type: Any,
+@as_operator
+def MaxPool3DWithArgmax(
+    x: Tensor, *, ksize: Any, strides: Any, pads: Any, dilation: Any = (1, 1, 1), ceil_mode: bool = False,
+    data_format: str = "NCDHW", argmax_type: Any = dtypes.int64,
 ) -> Any:  # fmt: skip
     """Maxima of windows over the last three dimensions, and their flat positions.
 
@@ -123,8 +133,7 @@ def _max_unpool(
         for length, step, edge, window in zip(spatial, steps, border, kernel, strict=True)
     )
     if output_shape:
-        if not isinstance(output_shape, tuple):
-            raise TypeError(f"{name}: output_shape must be a tuple, not {type(output_shape).__name__}")
+        tuples(name, output_shape=output_shape)
         if len(output_shape) != x.ndim or output_shape[: x.ndim - rank] != x.shape[: x.ndim - rank]:
             raise ValueError(f"{name}: output_shape {output_shape} does not fit maxima of shape {x.shape}")
         size = output_shape[x.ndim - rank :]
@@ -156,7 +165,8 @@ def _unpooling(rank: int, dimensions: str, layout: str) -> Any:
 # -- as many windows as wanted -----------------------------------------------------------------------------------------
 
 
-def _adaptive_max_2d(input: Tensor, *, output_size: Any) -> Any:
+@as_operator
+def AdaptiveMaxPool2D(input: Tensor, *, output_size: Any) -> Any:
     """Maxima of as many windows as wanted over the last two dimensions, and their flat positions.
 
     Args:
@@ -167,7 +177,8 @@ def _adaptive_max_2d(input: Tensor, *, output_size: Any) -> Any:
     return pool.adaptive_max_pool2d(input, output_size, True)
 
 
-def _adaptive_max_3d(x: Tensor, output_size: Any) -> Any:
+@as_operator
+def AdaptiveMaxPool3D(x: Tensor, output_size: Any) -> Any:
     """Maxima of as many windows as wanted over the last three dimensions, and their int32 flat positions."""
     size = numbers(output_size)
     if len(size) != 3 or min(size) < 1 or x.ndim not in (4, 5):
@@ -176,7 +187,8 @@ def _adaptive_max_3d(x: Tensor, output_size: Any) -> Any:
     return found, places.astype(dtypes.int32)
 
 
-def _adaptive_avg_3d(x: Tensor, *, output_size: Any) -> Tensor:
+@as_operator
+def AdaptiveAvgPool3D(x: Tensor, *, output_size: Any) -> Tensor:
     """Means of as many windows as wanted over the last three dimensions.
 
     Args:
@@ -205,8 +217,9 @@ def _fractional(name: str, rank: int, x: Tensor, random: Tensor, ksize: Any, out
     return values.squeeze(0), positions.squeeze(0)
 
 
-def _fractional_fixed_2d(
-    input_x: Tensor, random_samples: Tensor, *, ksize: Any, output_shape: Any, data_format: str
+@as_operator
+def FractionalMaxPoolWithFixedKsize(
+    input_x: Tensor, random_samples: Tensor, *, ksize: Any, output_shape: Any, data_format: str = "NCHW"
 ) -> Any:
     """Maxima of windows at random distances over two dimensions, and their flat positions.
 
@@ -219,7 +232,10 @@ def _fractional_fixed_2d(
     return _fractional("FractionalMaxPoolWithFixedKsize", 2, input_x, random_samples, ksize, output_shape)
 
 
-def _fractional_fixed_3d(x: Tensor, random_samples: Tensor, *, ksize: Any, output_shape: Any, data_format: str) -> Any:
+@as_operator
+def FractionalMaxPool3DWithFixedKsize(
+    x: Tensor, random_samples: Tensor, *, ksize: Any, output_shape: Any, data_format: str = "NCDHW"
+) -> Any:
     """Maxima of windows at random distances over three dimensions, and their flat positions.
 
     Args:
@@ -384,7 +400,10 @@ def _dilated(x: Any, filter: Any, *, stride: Any, dilation: Any, pads: Any) -> A
     return jnp.take_along_axis(every, jnp.argmax(every, axis=0)[None], axis=0)[0]
 
 
-def _dilation(x: Tensor, filter: Tensor, *, stride: Any, dilation: Any, pad_mode: str, data_format: str) -> Tensor:
+@as_operator
+def Dilation2D(
+    x: Tensor, filter: Tensor, *, stride: Any, dilation: Any, pad_mode: str = "SAME", data_format: str = "NCHW"
+) -> Tensor:
     """The maxima over windows of images (N, C, H, W) of what is there and in a filter (C, KH, KW), added.
 
     Args:
@@ -408,26 +427,6 @@ def _dilation(x: Tensor, filter: Tensor, *, stride: Any, dilation: Any, pad_mode
     return _dilated(x, filter, stride=steps, dilation=holes, pads=tuple(pads))
 
 
-MaxPoolWithArgmaxV2 = operator_class(
-    "MaxPoolWithArgmaxV2",
-    _max_pool_v2,
-    "kernel_size, strides=None, pads=0, dilation=(1, 1), ceil_mode=False, argmax_type=dtypes.int64",
-)
-MaxPool3DWithArgmax = operator_class(
-    "MaxPool3DWithArgmax",
-    _max_pool_3d,
-    "ksize, strides, pads, dilation=(1, 1, 1), ceil_mode=False, data_format='NCDHW', argmax_type=dtypes.int64",
-)
 MaxUnpool2D, MaxUnpool3D = _unpooling(2, "two", "NCHW"), _unpooling(3, "three", "NCDHW")
-AdaptiveMaxPool2D = operator_class("AdaptiveMaxPool2D", _adaptive_max_2d, "output_size")
-AdaptiveMaxPool3D = operator_class("AdaptiveMaxPool3D", _adaptive_max_3d)
-AdaptiveAvgPool3D = operator_class("AdaptiveAvgPool3D", _adaptive_avg_3d, "output_size")
-FractionalMaxPoolWithFixedKsize = operator_class(
-    "FractionalMaxPoolWithFixedKsize", _fractional_fixed_2d, "ksize, output_shape, data_format='NCHW'"
-)
-FractionalMaxPool3DWithFixedKsize = operator_class(
-    "FractionalMaxPool3DWithFixedKsize", _fractional_fixed_3d, "ksize, output_shape, data_format='NCDHW'"
-)
 FractionalMaxPool = _fractional_cells("FractionalMaxPool", "Maxima", mean=False)
 FractionalAvgPool = _fractional_cells("FractionalAvgPool", "Means", mean=True)
-Dilation2D = operator_class("Dilation2D", _dilation, "stride, dilation, pad_mode='SAME', data_format='NCHW'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from weft.core.describing import shows
 from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import Applied, Described, declared, flag, real
@@ -280,6 +281,7 @@ _BY_NAME: Final[dict[str, type[Cell]]] = {
 }  # fmt: skip
 
 
+@shows('get_activation("relu")', "ReLU()")
 def get_activation(name: str | None, prim_name: str = "") -> Cell | None:
     """An activation cell by name.
 
@@ -289,10 +291,6 @@ def get_activation(name: str | None, prim_name: str = "") -> Cell | None:
 
     Raises:
         KeyError: the name is unknown.
-
-    Example:
-        >>> get_activation("relu")
-        ReLU()
     """
     if not name:
         return None

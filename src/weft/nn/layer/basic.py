@@ -12,6 +12,7 @@ from weft.nn.declared import Described, declared, integer, positive_int, with_op
 from weft.nn.initializer import HeUniform, Uniform, Zero, initializer
 from weft.nn.layer.activation import get_activation
 from weft.ops import operations
+from weft.ops._checks import one_of
 from weft.ops.dropout import dropout, dropout1d, dropout2d, dropout3d
 from weft.ops.embedding import one_hot
 from weft.ops.linear import dense
@@ -253,8 +254,7 @@ class Pad(_Basic, shows=("Pad(((1, 2),))(weft.Tensor([1.0]))", "[0. 1. 0. 0.]"))
 
     def __init__(self, paddings: tuple[tuple[int, int], ...], mode: str = "CONSTANT") -> None:
         super().__init__()
-        if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
-            raise ValueError(f"Pad: mode must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', not {mode!r}")
+        one_of("Pad", ("CONSTANT", "REFLECT", "SYMMETRIC"), mode=mode)
         if not isinstance(paddings, tuple):
             raise TypeError(f"Pad: paddings must be a tuple of (before, after) pairs, not {type(paddings).__name__}")
         if any(len(pair) != 2 for pair in paddings):

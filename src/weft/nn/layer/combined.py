@@ -12,6 +12,7 @@ from weft.nn.layer.activation import LeakyReLU, get_activation
 from weft.nn.layer.basic import Dense
 from weft.nn.layer.conv import Conv2d
 from weft.nn.layer.normalization import BatchNorm1d, BatchNorm2d
+from weft.ops._checks import bools
 
 
 class _NormalisedAndActivated(Described, Cell):
@@ -29,8 +30,7 @@ class _NormalisedAndActivated(Described, Cell):
     """
 
     def _follow(self, norm: type, channels: int, has_bn: bool, momentum: float, eps: float) -> None:
-        if not isinstance(has_bn, bool):
-            raise TypeError(f"{type(self).__name__}: has_bn must be a bool, not {type(has_bn).__name__}")
+        bools(type(self).__name__, has_bn=has_bn)
         self.has_bn = has_bn
         if has_bn:
             self.batchnorm = norm(channels, eps, momentum)

@@ -11,6 +11,7 @@ from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import positive_int
 from weft.nn.initializer import initializer
+from weft.ops._checks import one_of
 from weft.ops.embedding import embedding, one_hot
 from weft.ops.matmul import matmul
 
@@ -109,8 +110,7 @@ class EmbeddingLookup(Cell):
         dtype: Any = dtypes.float32,
     ) -> None:
         super().__init__()
-        if target not in ("CPU", "DEVICE"):
-            raise ValueError(f"EmbeddingLookup: target must be 'CPU' or 'DEVICE', not {target!r}")
+        one_of("EmbeddingLookup", ("CPU", "DEVICE"), target=target)
         modes = (self.BATCH_SLICE, self.FIELD_SLICE, self.TABLE_ROW_SLICE, self.TABLE_COLUMN_SLICE)
         if slice_mode not in modes:
             raise ValueError(f"EmbeddingLookup: slice_mode must be one of {modes}, not {slice_mode!r}")

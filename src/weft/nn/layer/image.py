@@ -10,6 +10,7 @@ import numpy as np
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import Described
+from weft.ops._checks import lists, reals
 from weft.ops.conv import conv2d
 from weft.ops.elementwise import log
 from weft.ops.images import unfold
@@ -35,8 +36,7 @@ class PSNR(Cell):
 
     def __init__(self, max_val: Any = 1.0) -> None:
         super().__init__()
-        if isinstance(max_val, bool) or not isinstance(max_val, (int, float)):
-            raise TypeError(f"PSNR: max_val must be a number, not {type(max_val).__name__}")
+        reals("PSNR", max_val=max_val)
         if max_val <= 0:
             raise ValueError(f"PSNR: max_val must be positive, not {max_val}")
         self.max_val = max_val
@@ -158,8 +158,7 @@ class MSSSIM(SSIM):
         k2: float = 0.03,
     ) -> None:
         super().__init__(max_val, filter_size, filter_sigma, k1, k2)
-        if not isinstance(power_factors, (tuple, list)):
-            raise TypeError(f"MSSSIM: power_factors must be a tuple or list, not {type(power_factors).__name__}")
+        lists("MSSSIM", power_factors=power_factors)
         self.power_factors = tuple(float(each) for each in power_factors)
 
     def construct(self, img1: Tensor, img2: Tensor) -> Tensor:

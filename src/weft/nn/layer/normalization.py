@@ -10,6 +10,7 @@ from weft.nn.cell import Cell
 from weft.nn.declared import Described, positive_int, with_operators
 from weft.nn.initializer import initializer
 from weft.ops import operations
+from weft.ops._checks import one_of
 from weft.ops.norm import LayerNorm as LayerNormOperator
 from weft.ops.norm import batch_norm, group_norm, instance_norm
 
@@ -66,8 +67,7 @@ class _BatchNorm(Described, Cell):
             raise ValueError(f"{name}: eps must be positive, not {eps!r}")
         if use_batch_statistics is not None and not isinstance(use_batch_statistics, bool):
             raise TypeError(f"{name}: use_batch_statistics must be a bool or None, not {use_batch_statistics!r}")
-        if data_format not in ("NCHW", "NHWC", "NCDHW"):
-            raise ValueError(f"{name}: data_format must be 'NCHW', 'NHWC' or 'NCDHW', not {data_format!r}")
+        one_of(name, ("NCHW", "NHWC", "NCDHW"), data_format=data_format)
         self.eps = float(eps)
         self.momentum = float(momentum)
         self.use_batch_statistics = use_batch_statistics

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, declared, positive_int
+from weft.ops._checks import reals
 from weft.ops.images import pixel_shuffle, pixel_unshuffle
 from weft.ops.padding import pad
 
@@ -92,8 +93,7 @@ class _Constant(_Border):
 
     def __init__(self, padding: Any, value: Any) -> None:
         super().__init__(padding)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise TypeError(f"{type(self).__name__}: value must be a number, not {type(value).__name__}")
+        reals(type(self).__name__, value=value)
         self.value = value
 
     def construct(self, x: Tensor) -> Tensor:

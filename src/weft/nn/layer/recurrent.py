@@ -11,6 +11,7 @@ from weft.core.tensor import Parameter, Tensor
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, positive_int
 from weft.nn.initializer import Uniform, initializer
+from weft.ops._checks import one_of
 from weft.ops.create import zeros
 from weft.ops.dropout import dropout
 from weft.ops.joining import concat, stack
@@ -159,8 +160,7 @@ class RNN(_Recurrent):
         dtype: Any = dtypes.float32,
     ) -> None:
         super().__init__(input_size, hidden_size, num_layers, has_bias, batch_first, dropout, bidirectional, dtype)
-        if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"RNN: nonlinearity must be 'tanh' or 'relu', not {nonlinearity!r}")
+        one_of("RNN", ("tanh", "relu"), nonlinearity=nonlinearity)
         self._kind = nonlinearity
 
 
@@ -255,8 +255,7 @@ class RNNCell(RecurrentCell):
         dtype: Any = dtypes.float32,
     ) -> None:
         super().__init__(input_size, hidden_size, has_bias, dtype)
-        if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"RNNCell: nonlinearity must be 'tanh' or 'relu', not {nonlinearity!r}")
+        one_of("RNNCell", ("tanh", "relu"), nonlinearity=nonlinearity)
         self._kind = nonlinearity
 
     def construct(self, x: Tensor, hx: Tensor) -> Any:

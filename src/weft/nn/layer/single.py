@@ -11,6 +11,7 @@ from weft.nn.cell import Cell
 from weft.nn.declared import Applied, Shown, declared, positive_int
 from weft.nn.initializer import Uniform
 from weft.nn.layer.basic import make_weight
+from weft.ops._checks import floats, reals
 from weft.ops.matmul import matmul
 from weft.ops.norm import lrn
 from weft.ops.padding import interpolate
@@ -108,8 +109,7 @@ class CentralCrop(Cell):
 
     def __init__(self, central_fraction: float) -> None:
         super().__init__()
-        if not isinstance(central_fraction, float):
-            raise TypeError(f"CentralCrop: central_fraction must be a float, not {type(central_fraction).__name__}")
+        floats("CentralCrop", central_fraction=central_fraction)
         if not 0 < central_fraction <= 1:
             raise ValueError(f"CentralCrop: central_fraction must be above 0 and at most 1, not {central_fraction}")
         self.central_fraction = central_fraction
@@ -164,8 +164,7 @@ class L1Regularizer(Shown, shows=("L1Regularizer(0.5)(Tensor([1.0, -3.0]))", "2.
 
     def __init__(self, scale: float) -> None:
         super().__init__()
-        if isinstance(scale, bool) or not isinstance(scale, (int, float)):
-            raise TypeError(f"L1Regularizer: scale must be a number, not {type(scale).__name__}")
+        reals("L1Regularizer", scale=scale)
         if scale <= 0 or math.isinf(scale) or math.isnan(scale):
             raise ValueError(f"L1Regularizer: scale must be a finite number above 0, not {scale}")
         self.scale = scale

@@ -21,8 +21,7 @@ class SparseToDense(Cell):
 
     def construct(self, sparse_tensor: Any) -> Tensor:
         """The matrix."""
-        found: Tensor = sparse_tensor.to_dense()
-        return found
+        return sparse_tensor.to_dense()
 
 
 class SparseTensorDenseMatmul(Cell):
@@ -56,5 +55,4 @@ class SparseTensorDenseMatmul(Cell):
             dense: the second matrix.
         """
         product = ops.SparseTensorDenseMatmul(self.adjoint_st, self.adjoint_dt)
-        found: Tensor = product(indices, values, sparse_shape, dense)
-        return found
+        return product(indices, values, sparse_shape, dense)

@@ -392,5 +392,4 @@ class Transformer(_OfAttention):
             raise ValueError(f"Transformer: {src.shape} and {tgt.shape} must end with d_model = {self.d_model}")
         memory = self.encoder(src, src_mask, src_key_padding_mask)
         masks = tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
-        found: Tensor = self.decoder(tgt, memory, *masks)
-        return found
+        return self.decoder(tgt, memory, *masks)

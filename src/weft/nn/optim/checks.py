@@ -7,6 +7,7 @@ from typing import Any, ClassVar, ParamSpec
 
 from weft.nn.declared import Check, Described, constructor, keep
 from weft.nn.optim.optimizer import Optimizer
+from weft.ops._checks import reals
 
 _P = ParamSpec("_P")
 
@@ -23,8 +24,7 @@ def number(optimizer: str, what: str, value: Any) -> float:
         TypeError: it is no number.
         ValueError: it is out of range.
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{optimizer}: {what} must be a float, not {type(value).__name__}")
+    reals(optimizer, **{what: value})
     if value < 0:
         raise ValueError(f"{optimizer}: {what} must not be negative, got {value}")
     return float(value)

@@ -13,6 +13,7 @@ from weft.core.tensor import Parameter, Tensor
 from weft.nn.declared import declared, flag, like
 from weft.nn.optim.adam import Adam
 from weft.nn.optim.checks import DeclaredOptimizer, declares, number
+from weft.ops._checks import floats
 from weft.ops.create import zeros
 
 
@@ -22,8 +23,7 @@ def _float(optimizer: str, what: str, value: Any) -> float:
     Raises:
         TypeError: it is none.
     """
-    if not isinstance(value, float):
-        raise TypeError(f"{optimizer}: {what} must be a float, not {type(value).__name__}")
+    floats(optimizer, **{what: value})
     return value
 
 

@@ -10,6 +10,7 @@ from weft import dtypes
 from weft.core.describing import described
 from weft.core.tensor import Tensor
 from weft.nn.cell import Cell
+from weft.ops._checks import strings
 from weft.ops.elementwise import exp, log
 
 _FUNCTIONS = (
@@ -53,8 +54,7 @@ class Distribution(Cell):
 
     def __init__(self, seed: Any = None, dtype: Any = None, name: str = "Distribution", param: Any = None) -> None:
         super().__init__()
-        if not isinstance(name, str):
-            raise TypeError(f"{type(self).__name__}: name must be a str, not {type(name).__name__}")
+        strings(type(self).__name__, name=name)
         self.seed = 0 if seed is None else seed
         self.dtype = dtypes.float32 if dtype is None else dtype
         self.distribution_name = name

@@ -104,10 +104,10 @@ def assemble(
         held = [f"array{i}" for i in range(len(datas))]
         arrays, call = ("arrays", "call(arrays)") if donatable else (f"({', '.join(held)},)", f"run({', '.join(held)})")
 
-        def read(texts: list[str]) -> str:
+        def reading(texts: list[str]) -> str:
             return f"arrays = [{', '.join(texts)}]" if donatable else "; ".join(map("{} = {}".format, held, texts))
 
-        body += [f"try: {read(datas)}", "except AttributeError:", f"    {read(looked)}"]
+        body += [f"try: {reading(datas)}", "except AttributeError:", f"    {reading(looked)}"]
         body += [f"try: outs = {call}", "except Exception:"]
         body += [f"    if not is_put_back(({', '.join(tensors)},), {arrays}): raise"]
         body += [f"    return entry({', '.join(parameters)})"]

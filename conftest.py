@@ -12,7 +12,7 @@ import weft
 
 #: the operator classes carry the docstrings of their functions, whose examples run where the functions are; the
 #: programs have objects that answer whatever the collection of examples asks
-collect_ignore = ["src/weft/ops/operations.py", "tests/capture/object_programs.py"]
+collect_ignore = ["src/weft/ops/operations.py", "tests/capture/object_programs.py", "tests/parallel/programs"]
 
 
 @pytest.fixture(autouse=True)

@@ -111,6 +111,8 @@ OWN = {
     "weft.context",
     "weft.core",
     "weft.mindir.exporting:_stablehlo",
+    "weft.parallel.attendance:_on_abort",
+    "weft.parallel.exchange",
     "weft.mindir.graph_cell:_check_conditions",
     "weft.mindir.reading:_check_operations",
     "weft.mint.extended",

@@ -21,6 +21,9 @@ else:
     )
 
 with _importing():
+    from weft.parallel.processes import join as _join
+
+    _join()
     from weft import nn, ops
     from weft.autodiff.grad import grad, jvp, value_and_grad, vjp
     from weft.autodiff.jacobian import jacfwd, jacrev

@@ -18,7 +18,7 @@ import jax
 import jax.monitoring
 import jaxlib.version
 import numpy as np
-from jax._src import compilation_cache, dispatch, pjit  # noqa: TID251  what this module is for
+from jax._src import compilation_cache, dispatch, distributed, pjit  # noqa: TID251  what this module is for
 from jax._src import config as jax_config  # noqa: TID251
 from jax._src import core as jax_core  # noqa: TID251
 from jax._src import tree_util as jax_tree  # noqa: TID251
@@ -293,7 +293,9 @@ def compiler_settings() -> str:
     """The settings of JAX and XLA on which depends what a function is compiled to."""
     states = {name: value for name, value in jax.config.values.items() if name not in _OF_THE_CACHE}
     within = _ADDRESS.sub("", repr(jax_config.trace_context()))
-    return f"{sorted(states.items())} {within} {os.environ.get('XLA_FLAGS')}"
+    among = distributed.global_state  # programs of several processes are compiled for the device of one of them
+    place = (among.process_id, among.num_processes)
+    return f"{sorted(states.items())} {within} {place} {os.environ.get('XLA_FLAGS')}"
 
 
 @contextlib.contextmanager
@@ -478,6 +480,49 @@ def compiled_programs(function: Any) -> int:
     """For how many shapes and dtypes a function made by `jax.jit` holds compiled code."""
     count: int = function._cache_size()
     return count
+
+
+def coordinator(address: str, members: int) -> Any:
+    """Begin to coordinate processes; it ends when nothing refers to what this returns.
+
+    Args:
+        address: host and port that members connect to.
+        members: how many of them there are. One that is gone does not end the others.
+    """
+    bound = f"[::]:{address.rpartition(':')[2]}"
+    return _jax.get_distributed_runtime_service(bound, members, shutdown_timeout=1, recoverable=True)
+
+
+def member(address: str, number: int, seconds: int) -> Any:
+    """Connect to a coordinator; returns when all members are connected. The process aborts when it loses it.
+
+    Args:
+        address: host and port of the coordinator.
+        number: which member this is.
+        seconds: how long to wait for the others.
+
+    Returns:
+        the store of texts that all members read and write.
+    """
+    client = _jax.get_distributed_runtime_client(
+        address, number, init_timeout=seconds, shutdown_timeout=1, shutdown_on_destruction=False, use_compression=True
+    )
+    client.connect()
+    return client
+
+
+def compute_among(client: Any, address: str, rank: int, count: int) -> None:
+    """Let the devices of several processes be those of one program, before the first computation.
+
+    Args:
+        client: the connection to the coordinator.
+        address: its host and port.
+        rank: number of this process.
+        count: number of processes.
+    """
+    state = distributed.global_state
+    state.client, state.coordinator_address = client, address
+    state.process_id, state.num_processes = rank, count
 
 
 def default_platform() -> str:

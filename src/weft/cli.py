@@ -1,9 +1,10 @@
-"""The command line: `weft run`, `weft explain`, `weft cache`, `weft demo`, `weft --version`."""
+"""The command line: `weft run`, `weft launch`, `weft explain`, `weft cache`, `weft demo`, `weft --version`."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
@@ -18,16 +19,44 @@ from weft.context import GRAPH_MODE, PYNATIVE_MODE, pin
 from weft.explain.recorder import Recorder
 from weft.explain.report import Report
 from weft.mindspore.run import CannotRun, run_module, run_script
+from weft.parallel import attendance
+from weft.parallel import launch as launching
 
 INTERRUPTED: Final = 130
 _RUN_USAGE: Final = "weft run [-h] [--mode MODE] [--device TARGET] (SCRIPT | -m MODULE) [ARGUMENT ...]"
 _EXPLAIN_USAGE: Final = (
     "weft explain [-h] [--html FILE] [--json FILE] [--mode MODE] [--device TARGET] (SCRIPT | -m MODULE) [ARGUMENT ...]"
 )
+_LAUNCH_USAGE: Final = "weft launch --workers N [options] (SCRIPT | -m MODULE) [ARGUMENT ...]"
 _MODES: Final = {"graph": GRAPH_MODE, "pynative": PYNATIVE_MODE}
 #: commands that run a program, with those of their options that take a value
 _SETTINGS: Final = ("--mode", "--device")
-_RUNNERS: Final = {"run": _SETTINGS, "explain": ("--html", "--json", *_SETTINGS)}
+#: options of `weft launch`, those of MindSpore's `msrun` among them: what is kept, and how it is read
+_LAUNCH: Final[dict[str, tuple[str, Any]]] = {
+    "--workers": ("workers", int), "--worker_num": ("workers", int), "--local-workers": ("local_workers", int),
+    "--local_worker_num": ("local_workers", int), "--node-rank": ("node_rank", int), "--node_rank": ("node_rank", int),
+    "--master-addr": ("master_addr", str), "--master_addr": ("master_addr", str), "--master-port": ("master_port", int),
+    "--master_port": ("master_port", int), "--log-dir": ("log_dir", str), "--log_dir": ("log_dir", str),
+    "--restarts": ("restarts", int), "--show": ("show", str), "--timeout": ("timeout", float),
+    "--cluster_time_out": ("cluster_time_out", str), "--join": ("join", str), "--bind_core": ("bind_core", str),
+    "--worker_log_name": ("worker_log_name", str), "--tail_worker_log": ("show", str),
+}  # fmt: skip
+_RUNNERS: Final = {
+    "run": _SETTINGS, "explain": ("--html", "--json", *_SETTINGS), "launch": (*_LAUNCH, *_SETTINGS)
+}  # fmt: skip
+
+
+_LAUNCH_HELP: Final = {
+    "--workers": "number of processes, on all machines together",
+    "--local-workers": "number of processes on this machine (all)",
+    "--node-rank": "number of this machine (0)",
+    "--master-addr": "the first machine (this one)",
+    "--master-port": "a port of it (a free one)",
+    "--log-dir": "folder of the logs, one for each process (logs)",
+    "--restarts": "how many times the program is started again after it failed (0)",
+    "--show": "ranks whose output is shown, as 0,3 or all (0)",
+    "--timeout": "seconds that a process may do nothing while others wait for it (10)",
+}
 
 
 def version() -> str:
@@ -73,6 +102,18 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     _add_program(run)
+
+    launch = commands.add_parser(
+        "launch",
+        usage=_LAUNCH_USAGE,
+        help="run a Python script as several processes that work together",
+        description="Run a Python script as `weft run` does, as several processes, and end all when one fails. Options "
+        "of msrun are accepted; those that weft has no use for are ignored.",
+        allow_abbrev=False,
+    )
+    for name, (kept, kind) in _LAUNCH.items():
+        launch.add_argument(name, dest=kept, type=kind, help=_LAUNCH_HELP.get(name, argparse.SUPPRESS))
+    _add_program(launch)
 
     explain = commands.add_parser(
         "explain",
@@ -148,6 +189,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command == "run":
             return _run(options, rest)
+        if options.command == "launch":
+            return _launch(options, rest)
         if options.command == "explain":
             return _explain(options, rest)
         if options.command == "cache":
@@ -169,6 +212,37 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
         print(f"weft: --device {options.device}: {error}", file=sys.stderr)
         return 2
     return (run_module if options.module else run_script)(options.program, rest)
+
+
+def _launch(options: argparse.Namespace, rest: list[str]) -> int:
+    """Start the processes of this machine, and wait for them."""
+    workers = options.workers or 1
+    here = options.local_workers or workers
+    first = (options.node_rank or 0) * here
+    if workers < 1 or here < 1 or first + here > workers:
+        print(f"weft launch: ranks {first} to {first + here - 1} are not among {workers} processes", file=sys.stderr)
+        return 2
+    if here < workers and not (options.master_addr and options.master_port):
+        print("weft launch: several machines need --master-addr and --master-port", file=sys.stderr)
+        return 2
+    address = ""
+    if options.master_port:
+        address = f"{options.master_addr or '127.0.0.1'}:{options.master_port}"
+    shown = options.show or "0"
+    try:
+        show = frozenset(range(workers)) if shown in ("all", "-1") else frozenset(map(int, shown.split(",")))
+    except ValueError:
+        print(f"weft launch: --show {shown}: not ranks, as 0,3 or all", file=sys.stderr)
+        return 2
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # XLA's notes on how the processes are coordinated
+    if options.timeout:
+        os.environ[attendance.IDLE] = str(options.timeout)
+    settings = [f"--{name}={value}" for name in ("mode", "device") if (value := getattr(options, name))]
+    command = [sys.executable, "-m", "weft", "run", *settings, *(["-m"] if options.module else []), options.program]
+    log_dir = Path(options.log_dir or "logs")
+    return launching.launch(
+        launching.Plan([*command, *rest], workers, here, first, address, log_dir, options.restarts or 0, show)
+    )
 
 
 def _explain(options: argparse.Namespace, rest: list[str]) -> int:

@@ -6,6 +6,7 @@ value changes nothing and says what is allowed. Threads see the same settings.
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import os
 import re
@@ -635,6 +636,35 @@ def _note_settings(store: Store) -> None:
 # -- parallel programs: settings that are stored for the code that spreads networks over devices -------------------
 
 
+#: the modes in which the framework spreads what it computes
+_SPREAD: Final = (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
+
+
+def set_processes(count: int, rank: int) -> None:
+    """Let the settings say how many processes the program has.
+
+    Args:
+        count: number of processes.
+        rank: number of this one.
+    """
+    for key, value in (("device_num", count), ("global_rank", rank)):
+        PARALLEL_SETTINGS[key] = dataclasses.replace(PARALLEL_SETTINGS[key], default=value)
+        _parallel.values[key] = value
+
+
+def _refuse_spreading(asked: Mapping[str, Any]) -> None:
+    """Refuse, in a program of several processes, what would be computed on each as if it were alone."""
+    count = PARALLEL_SETTINGS["device_num"].default
+    if count == 1:
+        return
+    if asked.get("parallel_mode") in _SPREAD or asked.get("pipeline_stages", 1) > 1:
+        wanted = ", ".join(f"{key}={asked[key]!r}" for key in ("parallel_mode", "pipeline_stages") if key in asked)
+        raise RuntimeError(
+            f"{wanted}: over several processes ({count} here) weft has data parallelism and collectives so far, and "
+            "does not spread operators, parameters or stages"
+        )
+
+
 def set_auto_parallel_context(**kwargs: Any) -> None:
     """Change the settings of parallel programs.
 
@@ -644,6 +674,7 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
     Raises:
         ValueError: a setting is unknown or a value is not allowed.
         TypeError: a value has the wrong type.
+        RuntimeError: operators, parameters or stages are to be spread over several processes.
 
     Example:
         >>> set_auto_parallel_context(parallel_mode=ParallelMode.DATA_PARALLEL)
@@ -651,6 +682,7 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
         'data_parallel'
         >>> reset_auto_parallel_context()
     """
+    _refuse_spreading(_parallel.checked(kwargs))
     _parallel.set(kwargs)
     _note_settings(_parallel)
 

@@ -17,7 +17,7 @@ from weft.autodiff.structure import VARIANTS, describe, habit_of, key_of
 from weft.autodiff.whole import Beginning, Pass
 from weft.cache.programs import compiled
 from weft.core import trace as trace_module
-from weft.core.primitive import Primitive
+from weft.core.primitive import ACROSS, Primitive
 from weft.core.recording import GraphNode, KnownNode, PrimitiveNode, Recording
 from weft.core.tape import RELEASED, SPLITS, SYMBOL, ConditionalNode, Edge, Hooks, TapeNode
 from weft.core.tensor import Tensor, data_of, wrap
@@ -256,7 +256,8 @@ class Walk:
                 self.position -= 1
                 continue
             given, present = arrived(douts)
-            if compiled and node.__class__ is PrimitiveNode and node.level is None:
+            alone = node.__class__ is PrimitiveNode and node.primitive.effect != ACROSS
+            if compiled and alone and node.level is None:
                 gradients: Sequence[Gradient] = pull_compiled(node, given, needs)
             else:
                 gradients = pull(node, given, needs, record)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from weft.core.primitive import Primitive
+from weft.core.primitive import ACROSS, Primitive
 from weft.core.recording import Form, GraphNode, PrimitiveNode
 from weft.core.tape import TapeNode
 from weft.core.tensor import data_of
@@ -66,7 +66,7 @@ def habit_of(order: Sequence[TapeNode], form: Form | None) -> Habit | None:
         if node.hooks or node.level is not None:
             return None
         if node.__class__ is PrimitiveNode:
-            if node.primitive.asks:
+            if node.primitive.asks or node.primitive.effect == ACROSS:
                 return None
             rules.append(node.primitive)
         elif form is not None and node.__class__ is GraphNode and node.recording is not None:

@@ -21,7 +21,7 @@ from weft.compile.known_sizes import with_sizes
 from weft.compile.lower import function_name, lower
 from weft.compile.padding import Extent, PaddedProgram, Refused, padded
 from weft.core.control import CALL, effect_of
-from weft.core.primitive import IO
+from weft.core.primitive import ACROSS, IO
 from weft.core.threads import others_run
 from weft.ir.graph import Graph
 from weft.ir.sizes import constrained, evaluated
@@ -101,7 +101,7 @@ class PaddedGraph:
         except Exception as error:  # facts that JAX does not understand
             raise Refused(self.graph.name, f"{type(error).__name__}: {error}") from error
         kinds = [param.type for param in graph.params]
-        if any(effect_of(node) == IO or node.op is CALL for node in graph.nodes):
+        if any(effect_of(node) in (IO, ACROSS) or node.op is CALL for node in graph.nodes):
             raise Refused(graph.name, "it calls the host")
         if not all(isinstance(kind, TensorType) for kind in kinds):
             raise Refused(graph.name, "it has effects")

@@ -14,6 +14,7 @@ from weft.cache.programs import compiled
 from weft.compile.listing import known_digest
 from weft.compile.lower import Lowered, embedded, function_name, lower
 from weft.core.control import CALL, REPEAT
+from weft.core.primitive import ACROSS
 from weft.core.trace import CONSTANT
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TensorType
@@ -80,7 +81,7 @@ class Parts:
         if isinstance(graph, KeptGraph):
             self.names.add(function_name(graph))
             return compiled(_lowered_later(graph), lambda: graph.digest, donated)
-        if any(node.op is CALL for node in graph.nodes):
+        if is_chain(graph):
             return _chain(graph, donated, self)
         function = self._lowered.get(id(graph))
         if function is None:
@@ -130,6 +131,11 @@ def _sharing(graph: Graph, size: int) -> ShareRepeats | None:
     return None
 
 
+def is_chain(graph: Graph) -> bool:
+    """Whether a graph is compiled in several parts: it has calls, or meets other processes."""
+    return any(node.op is CALL or node.op.effect == ACROSS for node in graph.nodes)
+
+
 def _chain(graph: Graph, donated: tuple[int, ...], parts: Parts) -> Callable[..., Any]:
     """A graph with calls as a function that runs one executable after the other."""
     pieces = _pieces(graph)
@@ -144,10 +150,15 @@ def _chain(graph: Graph, donated: tuple[int, ...], parts: Parts) -> Callable[...
     last: dict[Value, int] = {value: i for i, piece in enumerate(pieces) for value in (*piece.inputs, *piece.outputs)}
     given = {graph.params[i] for i in donated if graph.params[i] not in graph.outputs}
     steps: list[_Step] = []
+    # nothing is given away before all other processes were met: what one of them fails in leaves everything as it was
+    met = max((i for i, piece in enumerate(pieces) if _meets(piece.graph)), default=-1)
     for position, piece in enumerate(pieces):
         used = piece.inputs
         ends = [i for i, v in enumerate(used) if v in given and last[v] == position and used.count(v) == 1]
-        run = parts.compiled(piece.graph, fitting(piece.graph, ends))
+        if isinstance(piece.graph, Graph):
+            run = parts.compiled(piece.graph, fitting(piece.graph, ends) if position > met else ())
+        else:
+            run = piece.graph
         dead = {slots[value] for value in (*used, *piece.outputs) if last[value] == position} - kept
         steps.append((run, tuple([slots[v] for v in used]), tuple([slots[v] for v in piece.outputs]), tuple(dead)))
     return _function(
@@ -178,15 +189,15 @@ class _Piece:
     """What one executable computes.
 
     Args:
-        graph: a callee, or a stretch between calls.
+        graph: a callee, a stretch between calls, or the operation that meets other processes.
         inputs: values of the whole graph, one for each parameter.
         outputs: values of the whole graph, one for each output.
     """
 
     __slots__ = ("graph", "inputs", "outputs")
 
-    def __init__(self, graph: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> None:
-        self.graph = graph
+    def __init__(self, graph: Any, inputs: Sequence[Value], outputs: Sequence[Value]) -> None:
+        self.graph: Graph | Callable[..., Any] = graph
         self.inputs = inputs
         self.outputs = outputs
 
@@ -207,14 +218,27 @@ def _pieces(graph: Graph) -> list[_Piece]:
             waiting.clear()
 
     for node in graph.nodes:
-        if node.op is CALL:
+        across = node.op.effect == ACROSS
+        if node.op is CALL or across:
             if any(value is not None and value.node in waiting for value in node.inputs):
                 cut()
-            pieces.append(_Piece(node.regions[0], node.inputs, node.outputs))  # type: ignore[arg-type]
+            pieces.append(_Piece(_met(node) if across else node.regions[0], node.inputs, node.outputs))  # type: ignore[arg-type]
         elif node.op is not CONSTANT:
             waiting[node] = None
     cut()
     return pieces
+
+
+def _meets(graph: Graph | Callable[..., Any]) -> bool:
+    """Whether a piece meets other processes."""
+    return not isinstance(graph, Graph) or any(node.op.effect == ACROSS for node in graph.walk())
+
+
+def _met(node: Node) -> Callable[..., Any]:
+    """An operation that meets other processes as a function that gives a tuple."""
+    op: Any = node.op
+    run = op.executable(node.attrs)
+    return run if op.multiple else lambda *arrays: (run(*arrays),)
 
 
 def _stretch(graph: Graph, nodes: Sequence[Node], outputs: Sequence[Value], number: int) -> _Piece:

@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from weft._jax_compat import copied
 from weft.compile.carried import expose, supplied
-from weft.compile.chain import KeptGraph, Parts, compact, fitting
+from weft.compile.chain import KeptGraph, Parts, compact, fitting, is_chain
 from weft.compile.compilations import IN_PLACE, RUN, Compilations, compiling
 from weft.compile.host_calls import with_host_calls
-from weft.core.control import CALL, effect_of
+from weft.core.control import effect_of
 from weft.core.garbage import freed_after
 from weft.core.primitive import IO
 from weft.core.threads import others_run
@@ -162,7 +162,7 @@ class Executable:
         made of several executables.
         """
         graph = self.prepared
-        if graph is None or any(node.op is CALL for node in graph.nodes):
+        if graph is None or is_chain(graph):
             return None
         return self._preparation.parts.compiled(graph)
 

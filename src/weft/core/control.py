@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
 from weft import dtypes
-from weft.core.primitive import IO, PURE, Primitive
+from weft.core.primitive import ACROSS, IO, PURE, Primitive
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TensorType
 
@@ -50,13 +50,14 @@ CONDITION: Final = TensorType.of(dtypes.bool_, ())
 
 
 def effect_of(node: Node) -> str:
-    """The effect of a node, that of its regions included: `IO`, the operation's own, or `PURE`."""
+    """The effect of a node, that of its regions included: `IO`, `ACROSS`, the operation's own, or `PURE`."""
     effect = node.op.effect
     if effect == IO or not node.regions:
         return effect
     effects = {inner.op.effect for region in node.regions for inner in region.walk()}
-    if IO in effects:
-        return IO
+    for ordered in (IO, ACROSS):
+        if ordered in effects:
+            return ordered
     return next(iter(effects - {PURE}), effect)
 
 

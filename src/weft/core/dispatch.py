@@ -19,7 +19,7 @@ from weft._jax_compat import Array, to_device
 from weft.context import GRADIENTS
 from weft.core import trace as trace_module
 from weft.core.conversion import converted
-from weft.core.primitive import IO, PACKED, PURE, Primitive, exact
+from weft.core.primitive import ACROSS, IO, PACKED, PURE, Primitive, exact
 from weft.core.recording import PrimitiveNode, recorded
 from weft.core.run_number import RunNumber, attributes
 from weft.core.tape import SYMBOL, Edge, TapeNode
@@ -176,7 +176,7 @@ def _apply_general(primitive: Primitive, inputs: tuple[Any, ...], attrs: tuple[A
 
 def _needs_graph(trace: Trace, primitive: Primitive, inputs: tuple[Any, ...]) -> bool:
     """Whether concrete operands must still be read by the graph at run time."""
-    if primitive.effect == IO:
+    if primitive.effect in (IO, ACROSS):
         return True
     created = trace.created
     return any(t is not None and id(t) not in created and type(t) is not LiteralTensor for t in inputs)
@@ -184,6 +184,12 @@ def _needs_graph(trace: Trace, primitive: Primitive, inputs: tuple[Any, ...]) ->
 
 def append(trace: Trace, primitive: Primitive, inputs: Sequence[Tensor | None], attrs: tuple[Any, ...]) -> Any:
     """Append a primitive to the graph under construction; returns its values (a tuple)."""
+    if primitive.effect == ACROSS and trace.graph is not trace.root:
+        raise Unsupported(
+            Refusal.TENSOR_CONDITION,
+            f"{primitive.name} meets other processes, which must come to it as often as this one",
+            "take it out of the branch, loop or mapped function",
+        )
     if primitive.asks:
         refuse_in_regions(
             trace, getattr(attrs[0] if attrs else None, "label", "") or f"the derivative of {primitive.name}"

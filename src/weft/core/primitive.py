@@ -25,6 +25,7 @@ PURE = "pure"
 RANDOM = "random"  # reads and advances the random stream
 READ = "read"  # depends on what lies outside when the graph runs
 IO = "io"  # visible outside the program, ordered: takes a token first and gives one first
+ACROSS = "across"  # meets other processes, which come to the same ones in the same order
 
 #: version of the marshal format whose bytes depend on values only (later ones note shared objects)
 PACKED: Final = 2
@@ -114,7 +115,7 @@ class Primitive:
         implementation: JAX function; arrays positional, attributes keyword.
         attr_names: names of the static attributes, in the order of the attribute tuple.
         outputs: None for a single array, else the implementation returns a tuple.
-        effect: `PURE`, `RANDOM`, `READ` or `IO`.
+        effect: `PURE`, `RANDOM`, `READ`, `IO` or `ACROSS`.
         promotes: whether a Python number among the operands takes the tensors' dtype; where False it
             becomes a tensor by itself.
         commutative: whether the operands may be swapped.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from weft.context import GRADIENTS as PAUSE
-from weft.core.primitive import Primitive
+from weft.core.primitive import ACROSS, Primitive
 from weft.core.tape import GRADIENTS, SYMBOL, Edge, TapeNode, next_sequence
 from weft.core.tensor import LiteralTensor, Tensor, tracked
 from weft.ir.types import TensorType
@@ -247,7 +247,7 @@ def recorded(
     node.operands = operands
     node.results = results
     if ours and form is not None:
-        if primitive.asks:  # code of the program's takes part
+        if primitive.asks or primitive.effect == ACROSS:  # code of the program's, or other processes, take part
             recording.form = None
         else:
             what = tuple(described)

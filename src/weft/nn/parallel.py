@@ -1,4 +1,4 @@
-"""Cells of parallel programs, as one process computes them: gradients stay, micro batches are added up."""
+"""Cells of parallel programs: gradients of all processes are reduced, micro batches are added up."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import Any
 from weft import dtypes
 from weft.context import get_auto_parallel_context
 from weft.core.describing import shows
+from weft.core.dispatch import apply
 from weft.core.tensor import Tensor
 from weft.core.transparency import keeps
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, declared
 from weft.nn.layer.normalization import _BatchNorm
 from weft.ops._checks import strings
-from weft.ops.collectives import AllReduce
+from weft.ops.across import ALL_REDUCE_EACH, BROADCAST, ReduceOp
+from weft.ops.state import assign
 from weft.parallel.layout import Layout
-from weft.parallel.world import HCCL_WORLD_COMM_GROUP, SeveralProcesses, rank_id
+from weft.parallel.processes import processes
+from weft.parallel.world import HCCL_WORLD_COMM_GROUP, SeveralProcesses, members_of, rank_id
 
 __all__ = [
     "AutoParallel", "DistributedGradReducer", "GradAccumulation", "MicroBatchInterleaved", "Pipeline",
@@ -25,17 +28,17 @@ __all__ = [
 
 
 class DistributedGradReducer(Cell):
-    """The gradients of all processes, added up or averaged: in one process, its own.
+    """The gradients of all processes, added up or averaged, in one exchange.
 
     Args:
         parameters: what the gradients belong to.
         mean: whether gradients are averaged; None for what the settings of parallel programs say.
-        degree: number of processes: 1, or None.
+        degree: number of processes; None for those of the group.
         fusion_type: accepted.
         group: the processes.
 
     Raises:
-        RuntimeError: other processes are asked for.
+        RuntimeError: there are other processes than the degree says.
 
     Example:
         >>> reduce = DistributedGradReducer([])
@@ -57,15 +60,38 @@ class DistributedGradReducer(Cell):
             raise TypeError(f"DistributedGradReducer: mean must be a bool, not {type(mean).__name__}")
         if degree is not None and rank_id("DistributedGradReducer", "degree", degree) < 1:
             raise ValueError(f"DistributedGradReducer: degree must be positive, not {degree}")
+        count = len(members_of("DistributedGradReducer", group))
         devices = get_auto_parallel_context("device_num") if degree is None else degree
-        if devices != 1:
+        if devices != count:
             raise SeveralProcesses(f"DistributedGradReducer: gradients of {devices} devices")
-        self.mean = mean
-        self.degree = 1
-        self.all_reduce = AllReduce(group=group)
+        self.mean = bool(get_auto_parallel_context("gradients_mean")) if mean is None else mean
+        self.degree = count
+        self.group = group
 
     def construct(self, grads: Any) -> Any:
-        return tuple([self.all_reduce(grad) if isinstance(grad, Tensor) else grad for grad in grads])
+        ranks = members_of("DistributedGradReducer", self.group)
+        places = [i for i, grad in enumerate(grads) if isinstance(grad, Tensor)]
+        if len(ranks) == 1 or not places:
+            return tuple(grads)
+        op = ReduceOp.AVG if self.mean else ReduceOp.SUM
+        reduced = apply(ALL_REDUCE_EACH, tuple([grads[i] for i in places]), (op, ranks))
+        found = list(grads)
+        for place, grad in zip(places, reduced, strict=True):
+            found[place] = grad
+        return tuple(found)
+
+
+def broadcast_parameters(network: Cell, root: int = 0) -> None:
+    """Give the parameters of one process to all.
+
+    Args:
+        network: whose parameters.
+        root: the process.
+    """
+    ranks = members_of("broadcast_parameters", "")
+    if len(ranks) > 1:
+        for param in network.get_parameters():
+            param.set_data(apply(BROADCAST, (param,), (root, ranks)))
 
 
 class _Batches(Described, Cell):
@@ -175,13 +201,13 @@ class PipelineGradReducer(Cell):
 
 
 class SyncBatchNorm(_BatchNorm, dimensions=(2, 4), shows=("2", "[[[[1.0]], [[2.0]]]]", "(1, 2, 1, 1)")):
-    """Batch normalisation over the batches of all processes: in one process, over its own.
+    """Batch normalisation over the batches of all processes of a group, which have the same size.
 
     Args:
-        process_groups: processes that share statistics: ``[[0]]``, or None for all.
+        process_groups: lists of the ranks that share statistics; None for all.
 
     Raises:
-        RuntimeError: other processes are asked for.
+        RuntimeError: this process is in none of the groups.
     """
 
     @declared()
@@ -201,8 +227,28 @@ class SyncBatchNorm(_BatchNorm, dimensions=(2, 4), shows=("2", "[[[[1.0]], [[2.0
     ) -> None: ...
 
     def _made(self) -> None:
-        if self.process_groups is not None and [list(group) for group in self.process_groups] != [[0]]:
+        here = processes()
+        groups = [range(here.count)] if self.process_groups is None else self.process_groups
+        found = [tuple(group) for group in groups if here.rank in group]
+        if len(found) != 1 or not set(found[0]).issubset(range(here.count)):
             raise SeveralProcesses(f"SyncBatchNorm: process_groups={self.process_groups}")
+        self._ranks = found[0]
+
+    def construct(self, x: Any) -> Any:
+        chosen = self.use_batch_statistics
+        if len(self._ranks) == 1 or not (self.training if chosen is None else chosen):
+            return super().construct(x)
+        axes, shape = (0, *range(2, x.ndim)), (1, -1, *[1] * (x.ndim - 2))
+        wide = x.astype(dtypes.float32)
+        sums = apply(ALL_REDUCE_EACH, (wide.mean(axes), (wide * wide).mean(axes)), (ReduceOp.AVG, self._ranks))
+        mean, variance = sums[0], sums[1] - sums[0] * sums[0]
+        count = x.size // x.shape[1] * len(self._ranks)
+        for moving, new in (
+            (self.moving_mean, mean), (self.moving_variance, variance * (count / max(count - 1, 1)))
+        ):  # fmt: skip
+            assign(moving, (moving * self.momentum + new * (1 - self.momentum)).astype(moving.dtype))
+        normal = (wide - mean.reshape(shape)) / (variance.reshape(shape) + self.eps).sqrt()
+        return (normal * self.gamma.reshape(shape) + self.beta.reshape(shape)).astype(x.dtype)
 
 
 class AutoParallel(Cell):

@@ -6,11 +6,12 @@ from typing import Any
 
 from weft import dtypes
 from weft.autodiff.grad import GradFunction, GradOperation
-from weft.context import get_auto_parallel_context
+from weft.context import ParallelMode, get_auto_parallel_context
 from weft.core.parameters import ParameterTuple
 from weft.core.tensor import Parameter, Tensor
 from weft.core.transparency import transparent
 from weft.nn.cell import Cell
+from weft.nn.parallel import DistributedGradReducer
 from weft.ops._checks import bools
 from weft.ops.state import assign
 
@@ -201,10 +202,10 @@ class TrainOneStepCell(Cell):
         self.grad_no_sens = GradOperation(get_by_list=True)
         self.sens = 1.0 if sens is None else float(sens)
         self.return_grad = bool(return_grad)
-        self.grad_reducer: Any = _same
-        self.reducer_flag = False
         self.sense_flag = False
         self.parallel_mode = get_auto_parallel_context("parallel_mode")
+        self.reducer_flag = self.parallel_mode in (ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL)
+        self.grad_reducer: Any = DistributedGradReducer(self.weights) if self.reducer_flag else _same
 
     def construct(self, *inputs: Any) -> Any:
         loss, grads = loss_and_gradients(self.network, self.weights, inputs, self.sens)

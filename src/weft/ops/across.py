@@ -147,6 +147,16 @@ def _reduce_rule(x: Tensor, out: Tensor, dout: Tensor, *, op: str, root: int, ra
     return (gradient if ranks[root] == processes().rank else gradient + dout,)
 
 
+def _all_reduce_each(*xs: Any, op: str, ranks: tuple[int, ...]) -> tuple[Any, ...]:
+    return tuple([_reduced(x, op, ranks) for x in xs])
+
+
+def _all_reduce_each_rule(*given: Any, op: str, ranks: tuple[int, ...]) -> tuple[Any, ...]:
+    *xs, outs, douts = given
+    totals = apply(ALL_REDUCE_EACH, tuple(douts), (ReduceOp.SUM, ranks))
+    return tuple([_through(x, out, total, op, ranks) for x, out, total in zip(xs, outs, totals, strict=True)])
+
+
 def _all_gather_rule(x: Tensor, out: Tensor, dout: Tensor, *, ranks: tuple[int, ...]) -> tuple[Any]:
     del x, out
     return (apply(REDUCE_SCATTER, (dout,), (ReduceOp.SUM, ranks)),)
@@ -188,11 +198,16 @@ def _transfer_rule(x: Tensor, out: Tensor, dout: Tensor, *, ranks: tuple[int, ..
     return (dout + back if sends else dout * 0,)
 
 
-def _exchange(name: str, implementation: Callable[..., Any], rule: Any, *attributes: str) -> Exchange:
-    return Exchange(f"{name}Across", implementation, attr_names=(*attributes, "ranks"), derivative=rule)
+def _exchange(
+    name: str, implementation: Callable[..., Any], rule: Any, *attributes: str, multiple: bool = False
+) -> Exchange:
+    names = (*attributes, "ranks")
+    return Exchange(f"{name}Across", implementation, attr_names=names, derivative=rule, multiple=multiple)
 
 
 ALL_REDUCE: Final = _exchange("AllReduce", _all_reduce, _all_reduce_rule, "op")
+#: several tensors in one exchange
+ALL_REDUCE_EACH: Final = _exchange("AllReduceEach", _all_reduce_each, _all_reduce_each_rule, "op", multiple=True)
 REDUCE: Final = _exchange("Reduce", _reduce, _reduce_rule, "op", "root")
 ALL_GATHER: Final = _exchange("AllGather", _all_gather, _all_gather_rule)
 REDUCE_SCATTER: Final = _exchange("ReduceScatter", _reduce_scatter, _reduce_scatter_rule, "op")

@@ -1,92 +1,62 @@
-"""Collectives: what processes exchange. A program is one process, which keeps what it sends to all.
+"""Collectives: what the processes of a group exchange. A process alone keeps what it sends to all.
 
-The operators check their arguments as with many processes. What only another process could do is refused.
+Each has a primitive for one process, which gives what it gets, and one for several, of `weft.ops.across`.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from weft import dtypes
 from weft.core.describing import Described
 from weft.core.dispatch import apply
 from weft.core.operators import OPERATOR_CLASSES, Operator
 from weft.core.primitive import Primitive, Sample
 from weft.core.tensor import Tensor
+from weft.ops import across
 from weft.ops._samples import A
-from weft.parallel.world import HCCL_WORLD_COMM_GROUP, SeveralProcesses, rank_id, ranks_of, text
+from weft.ops.across import REDUCTIONS, ReduceOp
+from weft.parallel.processes import processes
+from weft.parallel.world import (
+    HCCL_WORLD_COMM_GROUP,
+    SeveralProcesses,
+    known_rank,
+    members_of,
+    one_for_each,
+    position_in,
+    rank_id,
+    text,
+)
 
 __all__ = ["ReduceOp"]
 
-
-class ReduceOp:
-    """How values of processes become one.
-
-    Example:
-        >>> ReduceOp.SUM
-        'sum'
-    """
-
-    SUM: Final = "sum"
-    MAX: Final = "max"
-    MIN: Final = "min"
-    PROD: Final = "prod"
-    AVG: Final = "avg"
-
-
-_REDUCTIONS: Final = (ReduceOp.SUM, ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PROD, ReduceOp.AVG)
-
-
-def _primitive(name: str, *attributes: Any) -> Primitive:
-    """A collective of one tensor, which one process keeps as it is."""
-
-    def kept(x: Any, **given: Any) -> Any:
-        del given
-        return x
-
-    names, values = [pair[0] for pair in attributes], dict(attributes)
-    return Primitive(name, kept, attr_names=(*names, "group"), samples=[Sample((A,), {**values, "group": _WORLD})])
-
-
 _WORLD: Final = HCCL_WORLD_COMM_GROUP
-ALL_REDUCE: Final = _primitive("AllReduce", ("op", ReduceOp.SUM))
-REDUCE: Final = _primitive("Reduce", ("dest_rank", 0), ("op", ReduceOp.SUM))
-ALL_GATHER: Final = _primitive("AllGather")
-REDUCE_SCATTER: Final = _primitive("ReduceScatter", ("op", ReduceOp.SUM))
-GATHER: Final = _primitive("CollectiveGather", ("dest_rank", 0))
-SCATTER: Final = _primitive("CollectiveScatter", ("src_rank", 0))
-ALL_TO_ALL: Final = _primitive("AlltoAll", ("split_count", 1), ("split_dim", 0), ("concat_dim", 0))
 
 
-def _kept_all(*xs: Any, **given: Any) -> tuple[Any, ...]:
-    del given
-    return xs
+def _alone(name: str, multiple: bool = False) -> Primitive:
+    """A collective in one process, which keeps what it has."""
+
+    def kept(*xs: Any) -> Any:
+        return xs if multiple else xs[0]
+
+    inputs = (A, np.array([2.0, 3.0], np.float32)) if multiple else (A,)
+    return Primitive(name, kept, multiple=multiple, samples=[Sample(inputs)])
 
 
-BROADCAST: Final = Primitive(
-    "Broadcast",
-    _kept_all,
-    attr_names=("root_rank", "group"),
-    multiple=True,
-    samples=[Sample((A, np.array([2.0, 3.0], np.float32)), {"root_rank": 0, "group": _WORLD})],
-)
-EXCHANGE: Final = Primitive(
-    "NeighborExchange",
-    _kept_all,
-    attr_names=("group",),
-    multiple=True,
-    samples=[Sample((A, np.array([2.0, 3.0], np.float32)), {"group": _WORLD})],
-)
-
-
-def rank(who: str, what: str, value: Any) -> int:
-    """A process that takes part: number 0."""
-    if rank_id(who, what, value) != 0:
-        raise SeveralProcesses(f"{who}: {what}={value} is another process")
-    return 0
+_ALL_REDUCE: Final = _alone("AllReduce")
+_REDUCE: Final = _alone("Reduce")
+_ALL_GATHER: Final = _alone("AllGather")
+_REDUCE_SCATTER: Final = _alone("ReduceScatter")
+_GATHER: Final = _alone("CollectiveGather")
+_SCATTER: Final = _alone("CollectiveScatter")
+_ALL_TO_ALL: Final = _alone("AlltoAll")
+_BROADCAST: Final = _alone("Broadcast", multiple=True)
+_NEIGHBOURS: Final = _alone("NeighborExchange", multiple=True)
 
 
 def tensor(who: str, value: Any) -> Tensor:
@@ -113,71 +83,104 @@ class _Collective(Described, Operator):
         src_rank: which one.
     """
 
-    _primitive: ClassVar[Any] = None
+    _alone: ClassVar[Any] = None
+    _across: ClassVar[Any] = None
     #: whether the processes get parts of a tensor, or give some
     _parts: ClassVar[bool] = False
 
     def _keep(self, **fixed: Any) -> None:
         name = type(self).__name__
         text(name, "group", fixed["group"])
-        if "op" in fixed and text(name, "op", fixed["op"]) not in _REDUCTIONS:
-            raise ValueError(f"{name}: op must be one of {', '.join(map(repr, _REDUCTIONS))}, not {fixed['op']!r}")
+        if "op" in fixed and text(name, "op", fixed["op"]) not in REDUCTIONS:
+            raise ValueError(f"{name}: op must be one of {', '.join(map(repr, REDUCTIONS))}, not {fixed['op']!r}")
         self.fixed = fixed
         self.__dict__.update(fixed)
 
-    def _here(self) -> None:
-        """Refuse a group that the program did not make."""
-        ranks_of(self.name, self.fixed["group"])
+    def _ranks(self) -> tuple[int, ...]:
+        """The ranks in the group, this process's among them."""
+        return members_of(self.name, self.fixed["group"])
 
-    def _apply(self, primitive: Primitive, *inputs: Any) -> Any:
-        self._here()
-        return apply(primitive, inputs, tuple([self.fixed[name] for name in primitive.attr_names]))
+    def _attributes(self, ranks: tuple[int, ...]) -> tuple[Any, ...]:
+        """What the primitive is told besides the ranks."""
+        del ranks
+        return (self.fixed["op"],) if "op" in self.fixed else ()
 
     def __call__(self, input_x: Any) -> Any:
-        check = parted if self._parts else tensor
-        return self._apply(self._primitive, check(self.name, input_x))
+        (parted if self._parts else tensor)(self.name, input_x)
+        ranks = self._ranks()
+        if len(ranks) == 1:
+            self._attributes(ranks)
+            return apply(self._alone, (input_x,))
+        return self._exchanged(input_x, ranks)
+
+    def _exchanged(self, x: Any, ranks: tuple[int, ...]) -> Any:
+        return apply(self._across, (x,), (*self._attributes(ranks), ranks))
+
+    def _equal_parts(self, x: Any, ranks: tuple[int, ...]) -> None:
+        """Refuse a tensor that has not as many equal parts as there are processes."""
+        if x.shape[0] % len(ranks):
+            raise ValueError(
+                f"{self.name}: a tensor of shape {tuple(x.shape)} has not {len(ranks)} equal parts of rows"
+            )
 
 
-class AllReduce(_Collective, primitive=ALL_REDUCE):
+class AllReduce(_Collective, alone=_ALL_REDUCE, across=across.ALL_REDUCE):
     """Every process gets the reduction of all tensors."""
 
     def __init__(self, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
         self._keep(op=op, group=group)
 
 
-class Reduce(_Collective, primitive=REDUCE):
-    """One process gets the reduction of all tensors."""
+class Reduce(_Collective, alone=_REDUCE, across=across.REDUCE):
+    """One process gets the reduction of all tensors, the others keep theirs."""
 
     def __init__(self, dest_rank: int, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
-        self._keep(dest_rank=rank("Reduce", "dest_rank", dest_rank), op=op, group=group)
+        self._keep(dest_rank=known_rank("Reduce", "dest_rank", dest_rank), op=op, group=group)
+
+    def _attributes(self, ranks: tuple[int, ...]) -> tuple[Any, ...]:
+        return self.fixed["op"], position_in("Reduce", "dest_rank", self.fixed["dest_rank"], range(len(ranks)))
 
 
-class AllGather(_Collective, primitive=ALL_GATHER, parts=True):
+class AllGather(_Collective, alone=_ALL_GATHER, across=across.ALL_GATHER, parts=True):
     """Every process gets the tensors of all, one after the other along the first dimension."""
 
     def __init__(self, group: str = _WORLD) -> None:
         self._keep(group=group)
 
 
-class ReduceScatter(_Collective, primitive=REDUCE_SCATTER, parts=True):
+class ReduceScatter(_Collective, alone=_REDUCE_SCATTER, across=across.REDUCE_SCATTER, parts=True):
     """Every process gets its part of the reduction of all tensors, cut along the first dimension."""
 
     def __init__(self, op: str = ReduceOp.SUM, group: str = _WORLD) -> None:
         self._keep(op=op, group=group)
 
+    def _exchanged(self, x: Any, ranks: tuple[int, ...]) -> Any:
+        self._equal_parts(x, ranks)
+        return super()._exchanged(x, ranks)
 
-class CollectiveGather(_Collective, primitive=GATHER, parts=True):
-    """One process gets the tensors of all, one after the other along the first dimension."""
+
+class CollectiveGather(_Collective, alone=_GATHER, across=across.GATHER, parts=True):
+    """One process gets the tensors of all, one after the other along the first dimension, the others get zeros."""
 
     def __init__(self, dest_rank: int, group: str = _WORLD) -> None:
-        self._keep(dest_rank=rank("CollectiveGather", "dest_rank", dest_rank), group=group)
+        self._keep(dest_rank=known_rank("CollectiveGather", "dest_rank", dest_rank), group=group)
+
+    def _attributes(self, ranks: tuple[int, ...]) -> tuple[Any, ...]:
+        return (position_in("CollectiveGather", "dest_rank", self.fixed["dest_rank"], ranks),)
 
 
-class CollectiveScatter(_Collective, primitive=SCATTER, parts=True):
+class CollectiveScatter(_Collective, alone=_SCATTER, across=across.SCATTER, parts=True):
     """Every process gets its part of the tensor of one, cut along the first dimension."""
 
     def __init__(self, src_rank: int = 0, group: str = _WORLD) -> None:
-        self._keep(src_rank=rank("CollectiveScatter", "src_rank", src_rank), group=group)
+        self._keep(src_rank=known_rank("CollectiveScatter", "src_rank", src_rank), group=group)
+
+    def _attributes(self, ranks: tuple[int, ...]) -> tuple[Any, ...]:
+        return (position_in("CollectiveScatter", "src_rank", self.fixed["src_rank"], ranks),)
+
+    def _exchanged(self, x: Any, ranks: tuple[int, ...]) -> Any:
+        self._equal_parts(x, ranks)
+        return super()._exchanged(x, ranks)
 
 
 class Broadcast(_Collective):
@@ -191,11 +194,15 @@ class Broadcast(_Collective):
     """
 
     def __init__(self, root_rank: int, group: str = _WORLD) -> None:
-        self._keep(root_rank=rank("Broadcast", "root_rank", root_rank), group=group)
+        self._keep(root_rank=known_rank("Broadcast", "root_rank", root_rank), group=group)
 
     def __call__(self, input_x: Any) -> Any:
-        given = input_x if isinstance(input_x, (tuple, list)) else (input_x,)
-        return tuple(self._apply(BROADCAST, *[tensor(self.name, x) for x in given])) if given else ()
+        given = tuple([tensor(self.name, x) for x in (input_x if isinstance(input_x, (tuple, list)) else (input_x,))])
+        ranks = self._ranks()
+        root = position_in("Broadcast", "root_rank", self.fixed["root_rank"], ranks)
+        if len(ranks) == 1:
+            return tuple(apply(_BROADCAST, given)) if given else ()
+        return tuple([apply(across.BROADCAST, (x,), (root, ranks)) for x in given])
 
 
 class AlltoAll(_Collective):
@@ -212,7 +219,7 @@ class AlltoAll(_Collective):
             rank_id("AlltoAll", what, value)
         if split_count < 1:
             raise ValueError(f"AlltoAll: split_count must be positive, not {split_count}")
-        if split_count != 1:
+        if split_count > processes().count:
             raise SeveralProcesses(f"AlltoAll: split_count={split_count} needs as many processes")
         self._keep(split_count=split_count, split_dim=split_dim, concat_dim=concat_dim, group=group)
 
@@ -221,7 +228,55 @@ class AlltoAll(_Collective):
         for what in ("split_dim", "concat_dim"):
             if not -dims <= self.fixed[what] < dims:
                 raise ValueError(f"AlltoAll: {what}={self.fixed[what]} is no dimension of shape {input_x.shape}")
-        return self._apply(ALL_TO_ALL, input_x)
+        ranks, count = self._ranks(), self.fixed["split_count"]
+        one_for_each("AlltoAll", "parts (split_count)", count, ranks)
+        if count == 1:
+            return apply(_ALL_TO_ALL, (input_x,))
+        split, concat = self.fixed["split_dim"] % dims, self.fixed["concat_dim"] % dims
+        if input_x.shape[split] % count:
+            raise ValueError(f"AlltoAll: dimension {split} of shape {input_x.shape} has not {count} equal parts")
+        return apply(across.ALL_TO_ALL, (input_x,), (split, concat, ranks))
+
+
+def swapped(
+    who: str, parts: Sequence[Tensor], wanted: Sequence[tuple[int, ...]] | None, ranks: tuple[int, ...]
+) -> list[Tensor]:
+    """A tensor from each process, for one that this one sends to each; of any shapes.
+
+    Args:
+        who: the function that asks, for messages.
+        parts: what is sent, all of one element type.
+        wanted: shapes that are expected of each process; None for what comes.
+        ranks: the processes.
+
+    Raises:
+        ValueError: a tensor of another shape comes.
+    """
+    sent: list[Any] = [list(part.shape) for part in parts]
+    every = [sent]
+    if len(ranks) > 1:
+        attendance = processes().attendance
+        assert attendance is not None
+        every = attendance.meet(ranks, f"{who}: shapes", sent)
+    here = ranks.index(processes().rank)
+    coming = [tuple(row[here]) for row in every]
+    if wanted is not None and list(wanted) != coming:
+        raise ValueError(f"{who}: tensors of shapes {coming} come from the ranks {list(ranks)}, not {list(wanted)}")
+    if len(ranks) == 1:
+        return [apply(_ALL_TO_ALL, (parts[0],))]
+    width = max(1, *[math.prod(shape) for row in every for shape in row])
+    rows = _joined([_padded(part.reshape(-1), width) for part in parts])
+    found = apply(across.ALL_TO_ALL, (rows,), (0, 0, ranks))
+    return [found[i * width : i * width + math.prod(shape)].reshape(shape) for i, shape in enumerate(coming)]
+
+
+def _padded(x: Tensor, width: int) -> Tensor:
+    left = width - x.shape[0]
+    return _joined([x, Tensor(np.zeros(left, x.dtype.np_dtype))]) if left else x
+
+
+def _joined(parts: Sequence[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else apply(Primitive.table["Concat"], tuple(parts), (0,))
 
 
 class AlltoAllV(_Collective):
@@ -240,14 +295,20 @@ class AlltoAllV(_Collective):
         self._keep(group=group, block_size=block_size)
 
     def __call__(self, input_x: Any, send_numel_list: Any, recv_numel_list: Any) -> Any:  # type: ignore[override]
-        size = math.prod(tensor(self.name, input_x).shape)
-        for what, counts in (("send_numel_list", send_numel_list), ("recv_numel_list", recv_numel_list)):
-            found = counts.tolist() if isinstance(counts, Tensor) else list(counts)
-            if len(found) != 1:
-                raise SeveralProcesses(f"AlltoAllV: {what} has {len(found)} entries, one for each process")
-            if found[0] * self.fixed["block_size"] != size:
-                raise ValueError(f"AlltoAllV: {what}={found} does not fit the {size} elements of the tensor")
-        return apply(ALL_GATHER, (input_x.reshape(-1),), (self.fixed["group"],))
+        size, ranks = math.prod(tensor(self.name, input_x).shape), self._ranks()
+        counts: list[list[int]] = []
+        for what, given in (("send_numel_list", send_numel_list), ("recv_numel_list", recv_numel_list)):
+            found = given.tolist() if isinstance(given, Tensor) else list(given)
+            one_for_each("AlltoAllV", f"entries of {what}", len(found), ranks)
+            counts.append([count * self.fixed["block_size"] for count in found])
+        sent, wanted = counts
+        if sum(sent) != size or (len(ranks) == 1 and wanted != sent):
+            raise ValueError(
+                f"AlltoAllV: {sent} elements to send and {wanted} to get do not fit the {size} of the tensor"
+            )
+        flat, starts = input_x.reshape(-1), np.cumsum([0, *sent]).tolist()
+        parts = [flat[start:end] for start, end in itertools.pairwise(starts)]
+        return _joined(swapped("AlltoAllV", parts, [(count,) for count in wanted], ranks))
 
 
 class NeighborExchange(_Collective):
@@ -277,18 +338,29 @@ class NeighborExchange(_Collective):
             if not isinstance(ids, (list, tuple)):
                 raise TypeError(f"NeighborExchange: {what} must be a list, not {type(ids).__name__}")
             for one in ids:
-                rank("NeighborExchange", what, one)
-        if len(send_rank_ids) != len(recv_rank_ids):
-            raise ValueError("NeighborExchange: one process gets as many tensors as it sends")
+                known_rank("NeighborExchange", what, one)
+            if len(set(ids)) != len(ids):
+                raise ValueError(f"NeighborExchange: {what} must be different ranks, not {list(ids)}")
         self._keep(
             send_rank_ids=send_rank_ids, recv_rank_ids=recv_rank_ids, recv_shapes=recv_shapes, send_shapes=send_shapes,
             recv_type=recv_type, group=group,
         )  # fmt: skip
 
     def __call__(self, inputs: Any) -> Any:
-        if len(inputs) != len(self.fixed["send_rank_ids"]):
-            raise ValueError(f"NeighborExchange: {len(inputs)} tensors for {len(self.fixed['send_rank_ids'])} ranks")
-        return tuple(self._apply(EXCHANGE, *[tensor(self.name, x) for x in inputs])) if inputs else ()
+        to, come, ranks = self.fixed["send_rank_ids"], self.fixed["recv_rank_ids"], self._ranks()
+        if len(inputs) != len(to):
+            raise ValueError(f"NeighborExchange: {len(inputs)} tensors for {len(to)} ranks")
+        places = [position_in("NeighborExchange", "send_rank_ids", r, ranks) for r in to]
+        given = {place: tensor(self.name, x) for place, x in zip(places, inputs, strict=True)}
+        wanted = [position_in("NeighborExchange", "recv_rank_ids", r, ranks) for r in come]
+        if len(ranks) == 1:
+            return tuple(apply(_NEIGHBOURS, tuple(inputs))) if inputs else ()
+        kind = dtypes.of(self.fixed["recv_type"])
+        nothing = Tensor(np.zeros(0, kind.np_dtype))
+        parts = [given.get(i, nothing) for i in range(len(ranks))]
+        shapes = dict(zip(wanted, map(tuple, self.fixed["recv_shapes"]), strict=True))
+        found = swapped("NeighborExchange", parts, [shapes.get(i, (0,)) for i in range(len(ranks))], ranks)
+        return tuple([found[i] for i in wanted])
 
 
 class Barrier(_Collective):
@@ -298,29 +370,46 @@ class Barrier(_Collective):
         self._keep(group=group)
 
     def __call__(self) -> None:  # type: ignore[override]
-        self._here()
+        ranks = self._ranks()
+        if len(ranks) > 1:
+            apply(across.BARRIER, (Tensor(np.zeros((), np.int32)),), (ranks,))
 
 
-class Send(_Collective):
-    """Send a tensor to another process, which does not exist.
+class _Message(_Collective):
+    """A tensor of one process for another."""
+
+    def _passed(self, x: Tensor, source: Any, target: Any) -> Tensor:
+        """The tensor for the process that gets it, and for the one that sends it."""
+        ranks = self._ranks()
+        for what, peer in (("src_rank", source), ("dest_rank", target)):
+            position_in(self.name, what, peer, ranks)
+        if source == target:
+            raise ValueError(f"{self.name}: rank {source} cannot send a tensor to itself")
+        return apply(across.TRANSFER, (x,), ((source, target),))
+
+
+class Send(_Message):
+    """Send a tensor to another process.
 
     Args:
         sr_tag: number of the message.
         dest_rank: to whom.
         group_back: those of the gradient.
+
+    Returns:
+        Tensor: the tensor, after it was received.
     """
 
     def __init__(self, sr_tag: int, dest_rank: int, group: str = _WORLD, group_back: str = _WORLD) -> None:
-        rank_id("Send", "dest_rank", dest_rank)
+        known_rank("Send", "dest_rank", dest_rank)
         self._keep(sr_tag=sr_tag, dest_rank=dest_rank, group=group, group_back=group_back)
 
     def __call__(self, input_x: Any) -> Any:
-        del input_x
-        raise SeveralProcesses("Send: there is no other process to send a tensor to")
+        return self._passed(tensor("Send", input_x), processes().rank, self.fixed["dest_rank"])
 
 
-class Receive(_Collective):
-    """Get a tensor from another process, which does not exist.
+class Receive(_Message):
+    """Get a tensor from another process.
 
     Args:
         sr_tag: number of the message.
@@ -328,17 +417,22 @@ class Receive(_Collective):
         shape: of the tensor.
         dtype: of the tensor.
         group_back: those of the gradient.
+
+    Returns:
+        Tensor: the tensor; its gradient goes back where the operator was called with a tensor that gradients follow.
     """
 
     def __init__(
         self, sr_tag: int, src_rank: int, shape: Any, dtype: Any, group: str = _WORLD, group_back: str = _WORLD
     ) -> None:
-        rank_id("Receive", "src_rank", src_rank)
+        known_rank("Receive", "src_rank", src_rank)
         self._keep(sr_tag=sr_tag, src_rank=src_rank, shape=shape, dtype=dtype, group=group, group_back=group_back)
 
     def __call__(self, input_x: Any = None) -> Any:
-        del input_x
-        raise SeveralProcesses("Receive: there is no other process to get a tensor from")
+        place = Tensor(np.zeros(tuple(self.fixed["shape"]), dtypes.of(self.fixed["dtype"]).np_dtype))
+        if isinstance(input_x, Tensor):
+            place = place + (input_x.sum() * 0).astype(place.dtype)
+        return self._passed(place, self.fixed["src_rank"], processes().rank)
 
 
 _CLASSES: Final[tuple[Callable[..., Any], ...]] = (

@@ -5,14 +5,37 @@ They return a handle to wait for where they are asynchronous, else None. A group
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 from weft.ops import exchanges
-from weft.ops.collectives import AllReduce, ReduceOp, rank
-from weft.ops.exchanges import CommHandle, P2POp, batch_isend_irecv, exchanged, handle, one_part
+from weft.ops.collectives import ReduceOp, swapped
+from weft.ops.exchanges import (
+    CommHandle,
+    P2POp,
+    batch_isend_irecv,
+    exchanged,
+    exchanged_rows,
+    handle,
+    joined_rows,
+    row_counts,
+)
 from weft.parallel import communication, world
-from weft.parallel.world import HCCL_WORLD_COMM_GROUP, GlobalComm, SeveralProcesses, ranks_of
+from weft.parallel.processes import processes
+from weft.parallel.world import (
+    HCCL_WORLD_COMM_GROUP,
+    GlobalComm,
+    SeveralProcesses,
+    known_rank,
+    members_of,
+    one_for_each,
+    position_in,
+)
 
 __all__ = [
     "P2POp", "all_gather", "all_gather_into_tensor", "all_gather_into_tensor_uneven", "all_gather_object", "all_reduce",
@@ -50,8 +73,8 @@ def init_process_group(
         backend: see `mindspore.communication.init`.
         init_method: accepted.
         timeout: accepted.
-        world_size: number of processes: 1, or -1 for what the environment says.
-        rank: number of this process: 0, or -1 for what the environment says.
+        world_size: number of processes, as the launcher says, or -1.
+        rank: number of this process, as the launcher says, or -1.
         store: accepted.
         group_name: accepted.
         pg_options: accepted.
@@ -61,7 +84,8 @@ def init_process_group(
         RuntimeError: other processes are asked for.
     """
     del init_method, timeout, store, group_name, pg_options, device_id
-    if world_size not in (-1, 1) or rank not in (-1, 0):
+    here = processes()
+    if world_size not in (-1, here.count) or rank not in (-1, here.rank):
         raise SeveralProcesses(f"init_process_group: rank {rank} of {world_size} processes")
     world.begin(backend)
 
@@ -79,12 +103,12 @@ def destroy_process_group(group: str | None = None) -> None:
 
 
 def get_rank(group: str | None = None) -> int:
-    """The number of this process in a group: 0."""
+    """The number of this process in a group."""
     return communication.get_rank(group or _WORLD)
 
 
 def get_world_size(group: str | None = None) -> int:
-    """The number of processes in a group: 1."""
+    """The number of processes in a group."""
     return communication.get_group_size(group or _WORLD)
 
 
@@ -170,15 +194,17 @@ def barrier(group: str | None = None, async_op: bool = False, device_ids: Any = 
 
 
 @transparent
-def _written(who: str, outputs: Any, inputs: Any, group: str | None) -> None:
-    """Write what this process sends to itself into what it gets."""
-    outputs[0].copy_(exchanged(who, outputs, inputs, group))
+def _write(outputs: Any, found: Any) -> None:
+    """Write what came into the tensors for it."""
+    for out, value in zip(outputs, found, strict=True):
+        out.copy_(value)
 
 
 @transparent
 def all_gather(tensor_list: Any, tensor: Any, group: str | None = None, async_op: bool = False) -> CommHandle | None:
     """Write the tensors of all processes into those of a list."""
-    _written("all_gather", tensor_list, [tensor], group)
+    count = len(members_of("all_gather", group or _WORLD))
+    _write(tensor_list, exchanged("all_gather", tensor_list, [tensor] * count, group))
     return handle(async_op)
 
 
@@ -187,7 +213,7 @@ def all_gather_into_tensor(
     output_tensor: Any, input_tensor: Any, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write the tensors of all processes, one after the other, into a tensor."""
-    _written("all_gather_into_tensor", [output_tensor], [input_tensor], group)
+    _write([output_tensor], [exchanges.all_gather_into_tensor(input_tensor, group or _WORLD)[0]])
     return handle(async_op)
 
 
@@ -196,8 +222,10 @@ def all_gather_into_tensor_uneven(
     output: Any, input: Any, output_split_sizes: Any = None, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write the tensors of all processes, of different sizes, one after the other into a tensor."""
-    one_part("all_gather_into_tensor_uneven", output_split_sizes, output)
-    _written("all_gather_into_tensor_uneven", [output], [input], group)
+    who = "all_gather_into_tensor_uneven"
+    count = len(members_of(who, group or _WORLD))
+    shapes = [(rows, *output.shape[1:]) for rows in row_counts(who, output_split_sizes, output.shape[0], count)]
+    _write([output], [joined_rows(exchanged(who, shapes, [input] * count, group))])
     return handle(async_op)
 
 
@@ -206,8 +234,11 @@ def reduce_scatter(
     output: Any, input_list: Any, op: str = ReduceOp.SUM, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write this process's part of the reduction of the lists of all processes into a tensor."""
-    AllReduce(op, group or _WORLD)
-    _written("reduce_scatter", [output], input_list, group)
+    ranks = members_of("reduce_scatter", group or _WORLD)
+    one_for_each("reduce_scatter", "tensors", len(input_list), ranks)
+    here = ranks.index(get_rank())
+    found = [exchanges.all_reduce(x, op, group or _WORLD)[0] for x in input_list]
+    _write([output], [found[here]])
     return handle(async_op)
 
 
@@ -216,7 +247,8 @@ def reduce_scatter_tensor(
     output: Any, input: Any, op: str = ReduceOp.SUM, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write this process's part of the reduction of the tensors of all processes into a tensor."""
-    return reduce_scatter(output, [input], op, group, async_op)
+    _write([output], [exchanges.reduce_scatter_tensor(input, op, group or _WORLD)[0]])
+    return handle(async_op)
 
 
 @transparent
@@ -229,8 +261,14 @@ def reduce_scatter_tensor_uneven(
     async_op: bool = False,
 ) -> CommHandle | None:
     """Write this process's part, of a size of its own, of the reduction of the tensors of all into a tensor."""
-    one_part("reduce_scatter_tensor_uneven", input_split_sizes, input)
-    return reduce_scatter(output, [input], op, group, async_op)
+    who = "reduce_scatter_tensor_uneven"
+    ranks = members_of(who, group or _WORLD)
+    sizes = row_counts(who, input_split_sizes, input.shape[0], len(ranks))
+    here = ranks.index(get_rank())
+    start = sum(sizes[:here])
+    whole = exchanges.all_reduce(input, op, group or _WORLD)[0]
+    _write([output], [whole[start : start + sizes[here]]])
+    return handle(async_op)
 
 
 @transparent
@@ -238,7 +276,7 @@ def all_to_all(
     output_tensor_list: Any, input_tensor_list: Any, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write a tensor from each process into those of a list, for one that was sent to each."""
-    _written("all_to_all", output_tensor_list, input_tensor_list, group)
+    _write(output_tensor_list, exchanged("all_to_all", output_tensor_list, input_tensor_list, group))
     return handle(async_op)
 
 
@@ -252,9 +290,11 @@ def all_to_all_single(
     async_op: bool = False,
 ) -> CommHandle | None:
     """Write a part of a tensor of each process into a tensor, for one that was sent to each."""
-    one_part("all_to_all_single", output_split_sizes, output)
-    one_part("all_to_all_single", input_split_sizes, input)
-    _written("all_to_all_single", [output], [input], group)
+    shape = tuple(output.shape)
+    _write(
+        [output],
+        [exchanged_rows("all_to_all_single", shape, input, output_split_sizes, input_split_sizes, group)],
+    )
     return handle(async_op)
 
 
@@ -263,8 +303,13 @@ def gather(
     tensor: Any, gather_list: Any, dst: int = 0, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write the tensors of all processes into those of a list of one."""
-    rank("gather", "dst", dst)
-    _written("gather", gather_list, [tensor], group)
+    ranks = members_of("gather", group or _WORLD)
+    here = position_in("gather", "dst", dst, ranks) == ranks.index(get_rank())
+    if here:
+        one_for_each("gather", "tensors", len(gather_list), ranks)
+    found = exchanges.gather_into_tensor(tensor.reshape(1, *tensor.shape), dst, group or _WORLD)
+    if here:
+        _write(gather_list, [found[i] for i in range(len(ranks))])
     return handle(async_op)
 
 
@@ -273,23 +318,33 @@ def scatter(
     tensor: Any, scatter_list: Any, src: int = 0, group: str | None = None, async_op: bool = False
 ) -> CommHandle | None:
     """Write this process's tensor of a list of one process into a tensor."""
-    rank("scatter", "src", src)
-    _written("scatter", [tensor], scatter_list, group)
+    ranks = members_of("scatter", group or _WORLD)
+    here = position_in("scatter", "src", src, ranks) == ranks.index(get_rank())
+    if here:
+        one_for_each("scatter", "tensors", len(scatter_list), ranks)
+    given = scatter_list if here else [tensor] * len(ranks)
+    rows = joined_rows([x.reshape(1, *x.shape) for x in given])
+    _write([tensor], [exchanges.scatter_tensor(rows, src, group or _WORLD).reshape(tensor.shape)])
     return handle(async_op)
 
 
-@transparent
-def _placed(who: str, objects: Any, obj: Any, group: str | None) -> None:
-    """Put an object into a list that has a place for each process."""
-    ranks_of(who, group or _WORLD)
-    if len(objects) != 1:
-        raise SeveralProcesses(f"{who}: {len(objects)} places are for as many processes")
-    objects[0] = obj
+def _objects(who: str, obj: Any, group: str | None) -> list[Any]:
+    """The objects of all processes."""
+    ranks = members_of(who, group or _WORLD)
+    if len(ranks) == 1:
+        return [obj]
+    sent = Tensor(np.frombuffer(pickle.dumps(obj), np.uint8).copy())
+    return [pickle.loads(x.asnumpy().tobytes()) for x in swapped(who, [sent] * len(ranks), None, ranks)]
 
 
-@transparent
+def _place(who: str, objects: list[Any], found: Sequence[Any]) -> None:
+    """Put objects into a list that has a place for each."""
+    one_for_each(who, "places", len(objects), range(len(found)))
+    objects[:] = found
+
+
 def all_gather_object(object_list: list[Any], obj: Any, group: str | None = None) -> None:
-    """Put the objects of all processes into a list.
+    """Put the objects of all processes into a list; they must be ones that `pickle` can write.
 
     Example:
         >>> found = [None]
@@ -297,62 +352,83 @@ def all_gather_object(object_list: list[Any], obj: Any, group: str | None = None
         >>> found
         [{'a': 1}]
     """
-    _placed("all_gather_object", object_list, obj, group)
+    _place("all_gather_object", object_list, _objects("all_gather_object", obj, group))
 
 
-@transparent
 def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: int = 0, group: str | None = None
 ) -> None:
     """Put the objects of all processes into a list of one."""
-    rank("gather_object", "dst", dst)
-    if object_gather_list is None:
+    ranks = members_of("gather_object", group or _WORLD)
+    here = ranks[position_in("gather_object", "dst", dst, ranks)] == get_rank()
+    if here and object_gather_list is None:
         raise TypeError("gather_object: object_gather_list must be a list, on the process that gathers")
-    _placed("gather_object", object_gather_list, obj, group)
+    found = _objects("gather_object", obj, group)
+    if here and object_gather_list is not None:
+        _place("gather_object", object_gather_list, found)
 
 
-@transparent
 def scatter_object_list(
     scatter_object_output_list: list[Any], scatter_object_input_list: list[Any], src: int = 0, group: str | None = None
 ) -> None:
     """Put this process's object of a list of one process into a list."""
-    rank("scatter_object_list", "src", src)
-    if len(scatter_object_input_list) != 1:
-        raise SeveralProcesses(
-            f"scatter_object_list: {len(scatter_object_input_list)} objects are for as many processes"
-        )
-    _placed("scatter_object_list", scatter_object_output_list, scatter_object_input_list[0], group)
+    ranks = members_of("scatter_object_list", group or _WORLD)
+    place = position_in("scatter_object_list", "src", src, ranks)
+    here = ranks.index(get_rank())
+    given = scatter_object_input_list if here == place else []
+    if here == place:
+        one_for_each("scatter_object_list", "objects", len(given), ranks)
+    scatter_object_output_list[0] = _objects("scatter_object_list", given, group)[place][here]
 
 
-@transparent
 def broadcast_object_list(object_list: list[Any], src: int = 0, group: str | None = None, device: Any = None) -> None:
     """Give the objects of one process to all."""
-    del object_list, device
-    rank("broadcast_object_list", "src", src)
-    ranks_of("broadcast_object_list", group or _WORLD)
+    del device
+    ranks = members_of("broadcast_object_list", group or _WORLD)
+    place = position_in("broadcast_object_list", "src", src, ranks)
+    given = list(object_list) if ranks[place] == get_rank() else None
+    _place("broadcast_object_list", object_list, _objects("broadcast_object_list", given, group)[place])
 
 
 def send(tensor: Any, dst: int = 0, group: str | None = None, tag: int = 0) -> None:
-    """Send a tensor to another process, which does not exist."""
+    """Send a tensor to another process, and wait until it has it."""
     exchanges.send(tensor, dst, group, tag)
 
 
-def recv(tensor: Any, src: int = 0, group: str | None = None, tag: int = 0) -> Any:
-    """Get a tensor from another process, which does not exist."""
-    return exchanges.recv(tensor, src, group, tag)
+def recv(tensor: Any, src: int = 0, group: str | None = None, tag: int = 0) -> int:
+    """Write a tensor from another process into a tensor; returns that process."""
+    tensor.copy_(exchanges.recv(tensor, src, group, tag))
+    return src
 
 
-isend = send
-irecv = recv
+def isend(tensor: Any, dst: int = 0, group: str | None = None, tag: int = 0) -> CommHandle:
+    """As `send`, without waiting; see `CommHandle`."""
+    return exchanges.isend(tensor, dst, group, tag)
+
+
+def irecv(tensor: Any, src: int = 0, group: str | None = None, tag: int = 0) -> CommHandle:
+    """As `recv`, without waiting; see `CommHandle`."""
+    return exchanges.irecv(tensor, src, group, tag)[1]
 
 
 def send_object_list(object_list: list[Any], dst: int, group: str | None = None, device: Any = None) -> None:
-    """Send objects to another process, which does not exist."""
-    del object_list, dst, group, device
-    raise SeveralProcesses("send_object_list: there is no other process to send objects to")
+    """Send objects to another process."""
+    del device
+    for part in _packed(object_list):
+        exchanges.send(part, dst, group)
 
 
-def recv_object_list(object_list: list[Any], src: int = 0, group: str | None = None, device: Any = None) -> None:
-    """Get objects from another process, which does not exist."""
-    del object_list, src, group, device
-    raise SeveralProcesses("recv_object_list: there is no other process to get objects from")
+def recv_object_list(object_list: list[Any], src: int = 0, group: str | None = None, device: Any = None) -> int:
+    """Put objects from another process into a list; returns that process."""
+    del device
+    known_rank("recv_object_list", "src", src)
+    size = int(exchanges.recv(Tensor(np.zeros((), np.int64)), src, group).item())
+    content = exchanges.recv(Tensor(np.zeros(size, np.uint8)), src, group)
+    _place("recv_object_list", object_list, pickle.loads(content.asnumpy().tobytes()))
+    return src
+
+
+def _packed(objects: Any) -> tuple[Tensor, Tensor]:
+    """Objects as a number of bytes, and the bytes."""
+    content = np.frombuffer(pickle.dumps(list(objects)), np.uint8).copy()
+    return Tensor(np.asarray(content.size, np.int64)), Tensor(content)

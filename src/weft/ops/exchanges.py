@@ -1,29 +1,44 @@
 """Collectives as functions that return what they get: `mindspore.communication.comm_func`.
 
-Those that may be asynchronous return a pair of the tensor and a handle to wait for it, None if they are not.
+Those that may be asynchronous return a pair of the tensor and a handle to wait for it, None if they are not. What is
+asynchronous is done when the function returns, except messages between two processes.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from weft import lazily
 from weft.core.describing import shows
 from weft.core.tensor import Tensor
 from weft.ops.collectives import (
     AllGather,
     AllReduce,
-    AlltoAll,
     Barrier,
     Broadcast,
     CollectiveGather,
     CollectiveScatter,
+    Receive,
     Reduce,
     ReduceOp,
     ReduceScatter,
     Send,
+    swapped,
     tensor,
 )
-from weft.parallel.world import HCCL_WORLD_COMM_GROUP, SeveralProcesses, ranks_of
+from weft.ops.joining import cat
+from weft.parallel.processes import processes
+from weft.parallel.world import HCCL_WORLD_COMM_GROUP, known_rank, members_of, one_for_each, position_in
+
+if TYPE_CHECKING:
+    from concurrent import futures
+else:
+    futures = lazily.deferred("concurrent.futures")
 
 __all__ = [
     "CommHandle", "P2POp", "ReduceOp", "all_gather_into_tensor", "all_reduce", "all_to_all_single_with_output_shape",
@@ -35,18 +50,56 @@ _WORLD = HCCL_WORLD_COMM_GROUP
 
 
 class CommHandle:
-    """What an asynchronous exchange gives to wait for; in one process there is nothing to wait for."""
+    """What an asynchronous exchange gives to wait for.
+
+    Args:
+        job: what is done meanwhile; None if all is done.
+        line: messages of one line arrive in the order in which they were sent.
+        finish: called with what the job gives when it is waited for.
+    """
+
+    def __init__(
+        self,
+        job: Callable[[], Any] | None = None,
+        line: tuple[int, int] = (0, 0),
+        finish: Callable[[Any], None] | None = None,
+    ) -> None:
+        self._finish = finish
+        self._future: futures.Future[Any] | None = None
+        if job is not None:
+            self._future = _line(*line).submit(job)
 
     def wait(self) -> None:
-        """Wait until the exchange is done."""
+        """Wait until the exchange is done.
+
+        Raises:
+            RuntimeError: a process of the exchange failed.
+        """
+        if self._future is None:
+            return
+        found, finish = self._future.result(), self._finish
+        self._finish = None
+        if finish is not None:
+            finish(found)
 
     def is_completed(self) -> bool:
         """Whether it is done."""
-        return True
+        return self._future is None or self._future.done()
+
+
+@functools.cache
+def _line(source: int, target: int) -> futures.ThreadPoolExecutor:
+    """The thread for messages from one process to another."""
+    return futures.ThreadPoolExecutor(1, f"weft-messages-{source}-{target}")
+
+
+def _after_others(source: int, target: int) -> None:
+    """Wait until the messages under way on a line have arrived."""
+    _line(source, target).submit(lambda: None).result()
 
 
 def handle(async_op: Any) -> CommHandle | None:
-    """The handle of an exchange."""
+    """The handle of an exchange that is done."""
     if not isinstance(async_op, bool):
         raise TypeError(f"async_op must be a bool, not {type(async_op).__name__}")
     return CommHandle() if async_op else None
@@ -97,19 +150,28 @@ def all_to_all_with_output_shape(
         ValueError: a shape is not that of what is received.
         RuntimeError: there are not as many processes as tensors.
     """
-    received = exchanged("all_to_all_with_output_shape", output_shape_list, input_tensor_list, group)
-    return (received,), handle(async_op)
+    return tuple(exchanged("all_to_all_with_output_shape", output_shape_list, input_tensor_list, group)), handle(
+        async_op
+    )
 
 
-def exchanged(who: str, outputs: Any, inputs: Any, group: str | None) -> Any:
-    """What this process sends to itself, checked against what it expects."""
-    ranks_of(who, group or _WORLD)
-    if len(outputs) != 1 or len(inputs) != 1:
-        raise SeveralProcesses(f"{who}: {len(inputs)} tensors are for as many processes")
-    wanted = tuple(outputs[0].shape if isinstance(outputs[0], Tensor) else outputs[0])
-    if wanted != tuple(tensor(who, inputs[0]).shape):
-        raise ValueError(f"{who}: a tensor of shape {tuple(inputs[0].shape)} is received as one of shape {wanted}")
-    return AllReduce(ReduceOp.SUM, group or _WORLD)(inputs[0])
+def exchanged(who: str, outputs: Any, inputs: Any, group: str | None) -> list[Any]:
+    """What comes from each process, for what this one sends to each, in the expected shapes.
+
+    Args:
+        who: the function that asks, for messages.
+        outputs: the shapes, or tensors of these shapes.
+        inputs: what is sent.
+        group: the processes.
+    """
+    ranks = members_of(who, group or _WORLD)
+    one_for_each(who, "tensors to send", len(inputs), ranks)
+    one_for_each(who, "tensors to get", len(outputs), ranks)
+    shapes = [tuple(out.shape if isinstance(out, Tensor) else out) for out in outputs]
+    kinds = {tensor(who, x).dtype for x in inputs}
+    if len(kinds) > 1:
+        raise TypeError(f"{who}: the tensors must have one element type, not {', '.join(sorted(map(str, kinds)))}")
+    return swapped(who, inputs, shapes, ranks)
 
 
 def all_to_all_single_with_output_shape(
@@ -121,20 +183,56 @@ def all_to_all_single_with_output_shape(
     async_op: bool = False,
 ) -> tuple[Any, CommHandle | None]:
     """A part of a tensor of each process, for one that was sent to each; see `all_to_all_with_output_shape`."""
-    for sizes in (output_split_sizes, input_split_sizes):
-        one_part("all_to_all_single_with_output_shape", sizes, tensor)
-    received = exchanged("all_to_all_single_with_output_shape", [output_shape], [tensor], group)
-    return AlltoAll(1, 0, 0, group or _WORLD)(received), handle(async_op)
+    shape = tuple(output_shape.shape if isinstance(output_shape, Tensor) else output_shape)
+    found = exchanged_rows(
+        "all_to_all_single_with_output_shape", shape, tensor, output_split_sizes, input_split_sizes, group
+    )
+    return found, handle(async_op)
 
 
-def one_part(who: str, sizes: Any, x: Any) -> None:
-    """Check that the sizes of parts say that there is one, the tensor."""
+def exchanged_rows(who: str, shape: tuple[int, ...], x: Any, wanted: Any, sent: Any, group: str | None) -> Any:
+    """Rows from each process, one after the other, for rows that this one sends to each.
+
+    Args:
+        who: the function that asks, for messages.
+        shape: of all that comes.
+        x: the tensor whose rows are sent.
+        wanted: rows from each process; None for equal parts.
+        sent: rows for each process; None for equal parts.
+        group: the processes.
+    """
+    count = len(members_of(who, group or _WORLD))
+    wanted, sent = row_counts(who, wanted, shape[0], count), row_counts(who, sent, tensor(who, x).shape[0], count)
+    starts = np.cumsum([0, *sent]).tolist()
+    parts = [x[start:end] for start, end in itertools.pairwise(starts)]
+    return joined_rows(exchanged(who, [(rows, *shape[1:]) for rows in wanted], parts, group))
+
+
+def row_counts(who: str, sizes: Any, rows: int, count: int) -> list[int]:
+    """Rows of the parts of a tensor.
+
+    Args:
+        who: the function that asks, for messages.
+        sizes: as given; empty or None for equal parts.
+        rows: of all parts.
+        count: number of parts.
+
+    Raises:
+        ValueError: the sizes do not fit.
+    """
     if not sizes:
-        return
-    if len(sizes) != 1:
-        raise SeveralProcesses(f"{who}: {len(sizes)} parts are for as many processes")
-    if sizes[0] != tensor(who, x).shape[0]:
-        raise ValueError(f"{who}: a part of {sizes[0]} is not the whole tensor of shape {tuple(x.shape)}")
+        if rows % count:
+            raise ValueError(f"{who}: {rows} rows have not {count} equal parts")
+        return [rows // count] * count
+    one_for_each(who, "parts", len(sizes), range(count))
+    if sum(sizes) != rows:
+        raise ValueError(f"{who}: parts of {list(sizes)} rows are not {count} that make {rows}")
+    return list(sizes)
+
+
+def joined_rows(parts: Sequence[Any]) -> Any:
+    """Tensors one after the other along the first dimension."""
+    return parts[0] if len(parts) == 1 else cat(tuple(parts), 0)
 
 
 def barrier(group: str = _WORLD) -> None:
@@ -162,7 +260,8 @@ def reduce(tensor: Any, dst: int, op: str = ReduceOp.SUM, group: str = _WORLD) -
         op: how, see `ReduceOp`.
         group: the processes.
     """
-    return Reduce(dst, op, group or _WORLD)(tensor)
+    place = position_in("reduce", "dst", dst, members_of("reduce", group or _WORLD))
+    return Reduce(place, op, group or _WORLD)(tensor)
 
 
 def gather_into_tensor(tensor: Any, dst: int = 0, group: str = _WORLD) -> Any:
@@ -176,26 +275,42 @@ def scatter_tensor(tensor: Any, src: int = 0, group: str = _WORLD) -> Any:
 
 
 def send(tensor: Any, dst: int = 0, group: str | None = _WORLD, tag: int = 0) -> None:
-    """Send a tensor to another process, which does not exist.
+    """Send a tensor to another process, and wait until it has it.
 
-    Raises:
-        RuntimeError: always.
+    Args:
+        tensor: what is sent.
+        dst: the other process.
+        group: the processes.
+        tag: number of the message.
     """
+    _after_others(processes().rank, known_rank("send", "dst", dst))
     Send(tag, dst, group or _WORLD)(tensor)
 
 
 def recv(tensor: Any, src: int = 0, group: str | None = _WORLD, tag: int = 0) -> Any:
-    """Get a tensor from another process, which does not exist.
+    """Get a tensor from another process.
 
-    Raises:
-        RuntimeError: always.
+    Args:
+        tensor: of the shape and element type of what comes.
+        src: the other process.
+        group: the processes.
+        tag: number of the message.
     """
-    del tensor, src, group, tag
-    raise SeveralProcesses("recv: there is no other process to get a tensor from")
+    _after_others(known_rank("recv", "src", src), processes().rank)
+    return Receive(tag, src, tensor.shape, tensor.dtype, group or _WORLD)()
 
 
-isend = send
-irecv = recv
+def isend(tensor: Any, dst: int = 0, group: str | None = _WORLD, tag: int = 0) -> CommHandle:
+    """As `send`, without waiting; see `CommHandle`."""
+    message = Send(tag, dst, group or _WORLD)
+    sent = tensor.copy()
+    return CommHandle(lambda: message(sent), (processes().rank, dst))
+
+
+def irecv(tensor: Any, src: int = 0, group: str | None = _WORLD, tag: int = 0) -> tuple[Any, CommHandle]:
+    """As `recv`, without waiting: the tensor has what came when the handle was waited for."""
+    message = Receive(tag, src, tensor.shape, tensor.dtype, group or _WORLD)
+    return tensor, CommHandle(message, (src, processes().rank), tensor.copy_)
 
 
 class P2POp:
@@ -218,14 +333,18 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Any) -> list[CommHandle]:
-    """Send and get several messages.
+    """Send and get several messages, which are under way at once.
 
     Args:
-        p2p_op_list: the messages.
+        p2p_op_list: the messages, each a `P2POp`.
 
-    Raises:
-        RuntimeError: there are any.
+    Returns:
+        list: a handle for each.
     """
-    if p2p_op_list:
-        raise SeveralProcesses("batch_isend_irecv: there is no other process")
-    return []
+    handles = []
+    for message in p2p_op_list:
+        sends = message.op == "isend" or getattr(message.op, "__name__", "") == "isend"
+        begin = isend if sends else irecv
+        begun: Any = begin(message.tensor, message.peer, message.group)
+        handles.append(begun if sends else begun[1])
+    return handles

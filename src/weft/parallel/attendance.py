@@ -8,17 +8,19 @@ all of them: nothing waits for ever, and no numbers are added that do not belong
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import json
 import os
 import queue
 import signal
 import sys
+import sysconfig
 import threading
 import time
 import types
 from collections import Counter
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from weft.core.tracebacks import WEFT
 
@@ -35,6 +37,8 @@ _LAST: Final = 3.0
 #: processor time in a second that counts as doing something
 _BUSY: Final = 0.05
 _ENDED: Final = "ended"
+#: how the names of files begin that are not the program's
+_LIBRARY: Final = (WEFT, sysconfig.get_path("stdlib"), "<frozen", "<weft")
 
 
 class ProcessFault(RuntimeError):
@@ -71,7 +75,7 @@ class Attendance:
 
     # what this process says of itself
 
-    def begin(self, address: str, errors: TextIO) -> None:
+    def begin(self, address: str) -> None:
         """Begin to give signs of life, and to look for those of the others."""
         threading.Thread(target=self._beat, name="weft-attendance", daemon=True).start()
         hook = sys.excepthook
@@ -107,7 +111,7 @@ class Attendance:
     def place(self) -> str:
         """Where the program's main thread is, in code that is not weft's."""
         frame = sys._current_frames().get(self._main or 0)
-        while frame is not None and frame.f_code.co_filename.startswith((WEFT, "<frozen", "<weft")):
+        while frame is not None and frame.f_code.co_filename.startswith(_LIBRARY):
             frame = frame.f_back
         return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
@@ -131,10 +135,8 @@ class Attendance:
         try:
             self.store.key_value_set("weft/fault", fault)
         except Exception:
-            try:
+            with contextlib.suppress(Exception):
                 fault = self._get("weft/fault") or fault
-            except Exception:
-                pass
         self._note(fault)
         return self.fault or fault
 
@@ -155,10 +157,8 @@ class Attendance:
     def stop(self, message: str) -> None:
         """End the process at once with a message."""
         for stream in (sys.stdout, sys.stderr):
-            try:
+            with contextlib.suppress(Exception):
                 stream.flush()
-            except Exception:
-                pass
         os.write(2, f"weft.parallel.ProcessFault: {message}\n".encode())
         os._exit(1)
 
@@ -278,7 +278,7 @@ def _where(error: BaseException) -> str:
     traceback = error.__traceback__
     while traceback is not None:
         file = traceback.tb_frame.f_code.co_filename
-        if not file.startswith((WEFT, "<frozen")):
+        if not file.startswith(_LIBRARY):
             found = f"{file}:{traceback.tb_lineno}"
         traceback = traceback.tb_next
     return found

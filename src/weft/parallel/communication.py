@@ -1,4 +1,4 @@
-"""`mindspore.communication`: who takes part, who this process is, and groups, in a program of one process.
+"""`mindspore.communication`: who takes part, who this process is, and groups.
 
 Example:
     >>> init()
@@ -15,12 +15,14 @@ from __future__ import annotations
 from typing import Any
 
 from weft.parallel import world
+from weft.parallel.processes import processes
 from weft.parallel.world import (
     HCCL_WORLD_COMM_GROUP,
     MCCL_WORLD_COMM_GROUP,
     NCCL_WORLD_COMM_GROUP,
     GlobalComm,
     SeveralProcesses,
+    members_of,
     need_begun,
     rank_id,
     ranks_of,
@@ -59,36 +61,36 @@ def is_initialized() -> bool:
 
 
 def _ranks(who: str, group: Any) -> tuple[int, ...]:
-    """The ranks of a group; before `init` every group is this process."""
-    return ranks_of(who, group) if GlobalComm.INITED or not text(who, "group", group) else (0,)
+    """The ranks of a group; before `init` every group is all processes."""
+    return ranks_of(who, group if GlobalComm.INITED or not text(who, "group", group) else "")
 
 
 def get_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:
-    """The number of this process in a group: 0.
+    """The number of this process in a group.
 
     Args:
         group: name of the group.
 
     Raises:
         TypeError: the name is no string.
-        RuntimeError: there is no such group.
+        RuntimeError: there is no such group, or this process is not in it.
     """
     _ranks("get_rank", group)
-    return 0
+    return members_of("get_rank", group if GlobalComm.INITED else "").index(processes().rank)
 
 
 def get_local_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:
-    """The number of this process among those of a group on this machine: 0.
+    """The number of this process among those of its machine.
 
     Args:
         group: name of the group.
     """
     _ranks("get_local_rank", group)
-    return 0
+    return processes().local_rank
 
 
 def get_group_size(group: str = HCCL_WORLD_COMM_GROUP) -> int:
-    """How many processes are in a group: 1.
+    """How many processes are in a group.
 
     Args:
         group: name of the group.
@@ -97,12 +99,12 @@ def get_group_size(group: str = HCCL_WORLD_COMM_GROUP) -> int:
 
 
 def get_local_rank_size(group: str = HCCL_WORLD_COMM_GROUP) -> int:
-    """How many processes of a group are on this machine: 1.
+    """How many processes are on this machine, at most as many as are in a group.
 
     Args:
         group: name of the group.
     """
-    return len(_ranks("get_local_rank_size", group))
+    return min(len(_ranks("get_local_rank_size", group)), processes().local_count)
 
 
 def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
@@ -152,7 +154,7 @@ def create_group(group: str, rank_ids: list[int], options: Any = None) -> None:
 
     Args:
         group: its name.
-        rank_ids: their numbers; in one process, ``[0]``.
+        rank_ids: their numbers.
         options: accepted.
 
     Raises:

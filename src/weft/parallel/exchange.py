@@ -1,7 +1,7 @@
 """What several processes compute together: an operation that each runs on its own arrays and that exchanges them.
 
-It is one XLA program over the devices of a group, one of each process. All come to it with the same operation, types and
-attributes, which is made sure of before each run (see `weft.parallel.attendance`).
+It is one XLA program over the devices of a group, one of each process. All come to it with the same operation, types
+and attributes, which is made sure of before each run (see `weft.parallel.attendance`).
 """
 
 from __future__ import annotations
@@ -77,22 +77,24 @@ class Together:
     def __call__(self, *arrays: Any) -> Any:
         attendance = processes().attendance
         assert attendance is not None
-        attendance.meet(self.group, self._said(arrays))
+        name = self.primitive.name.removesuffix("Across")
+        attendance.meet(self.group, self._said(name, arrays))
         mesh = _mesh(self.group)
         if self._compiled is None:
             self._compiled = jax.jit(over(self.primitive.bound(self.attrs), mesh))
         results: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        _worker().put((functools.partial(_run, self._compiled, arrays, NamedSharding(mesh, PartitionSpec())), results))
+        job = functools.partial(_run, self._compiled, arrays, NamedSharding(mesh, PartitionSpec()))
+        _worker(self.group).put((job, results))
         value, error = attendance.wait(results)
         if error is not None:
-            attendance.declare(f"{self.primitive.name} failed on rank {attendance.rank}: {error}")
+            attendance.declare(f"{name} failed on rank {attendance.rank}: {error}")
             attendance.raise_fault()
         return value
 
-    def _said(self, arrays: Sequence[Any]) -> str:
+    def _said(self, name: str, arrays: Sequence[Any]) -> str:
         types = ", ".join(f"{array.dtype}{list(array.shape)}" for array in arrays)
-        named = zip(self.primitive.attr_names[:-1], self.attrs[:-1], strict=True)
-        return f"{self.primitive.name}({types})" + "".join(f" {name}={value}" for name, value in named)
+        attributes = zip(self.primitive.attr_names[:-1], self.attrs[:-1], strict=True)
+        return f"{name}({types})" + "".join(f" {what}={value}" for what, value in attributes)
 
     def clear_cache(self) -> None:
         """Drop what was compiled."""
@@ -108,18 +110,20 @@ def _run(function: Callable[..., Any], arrays: Sequence[Any], sharding: Any) -> 
 
 
 @functools.cache
-def _worker() -> queue.SimpleQueue[Any]:
-    """A thread for what may wait for other processes, so that the thread that asks for it can be told of a fault."""
+def _worker(group: tuple[int, ...]) -> queue.SimpleQueue[Any]:
+    """A thread for what may wait for other processes of a group, so that the thread that asks for it can be told of a
+    fault. Each group has one of its own: messages on their way do not wait for each other.
+    """
+    del group
     jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def work() -> None:
         while True:
             job, results = jobs.get()
             try:
-                found = job(), None
+                results.put((job(), None))
             except BaseException as error:
-                found = None, error
-            results.put(found)
+                results.put((None, error))
 
     threading.Thread(target=work, name="weft-exchange", daemon=True).start()
     return jobs

@@ -1,18 +1,18 @@
 """The processes of a program: one by itself, or as many as a launcher started, each with a rank.
 
-A launcher says by environment variables how many there are. They are connected when weft is imported, before anything is
-computed, since the devices of all of them are those of one program from then on.
+A launcher says by environment variables how many there are. They are connected when weft is imported, before anything
+is computed, since the devices of all of them are those of one program from then on.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from weft import _jax_compat
+from weft.context import set_processes
 from weft.parallel.attendance import Attendance
 
 #: the address of the coordinator that `weft launch` runs
@@ -104,4 +104,5 @@ def join() -> None:
     _processes = Processes(
         rank, count, _number(os.environ, _LOCAL_RANKS, rank), _number(os.environ, _LOCAL_COUNTS, count), attendance
     )
-    attendance.begin(address, sys.stderr)
+    set_processes(rank=rank, count=count)
+    attendance.begin(address)

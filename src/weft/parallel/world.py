@@ -1,4 +1,4 @@
-"""Who takes part in a program: one process, rank 0 of 1, and the groups of it that the program names."""
+"""Who takes part in a program: its processes, and the groups of them that the program names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 from weft.context import get_context, note
+from weft.parallel.processes import count_by, processes
 
 HCCL_WORLD_COMM_GROUP: Final = "hccl_world_group"
 NCCL_WORLD_COMM_GROUP: Final = "nccl_world_group"
@@ -15,20 +16,17 @@ MCCL_WORLD_COMM_GROUP: Final = "mccl_world_group"
 WORLD_GROUPS: Final = (HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP)
 #: names of the libraries that exchange data, each with that of its group of all processes
 BACKENDS: Final = {"hccl": HCCL_WORLD_COMM_GROUP, "nccl": NCCL_WORLD_COMM_GROUP, "mccl": MCCL_WORLD_COMM_GROUP}
-#: environment variables by which launchers tell a process how many there are
-_COUNTS: Final = ("RANK_SIZE", "WORLD_SIZE", "MS_WORKER_NUM", "OMPI_COMM_WORLD_SIZE")
 #: the library that MindSpore chooses for a device target
 _BACKEND_OF: Final = {"Ascend": "hccl", "GPU": "nccl"}
 
 
 class SeveralProcesses(RuntimeError):
-    """A program asked for something that takes more than one process."""
+    """A program asked for more processes than it has."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(
-            f"{what}; weft runs a program in one process, rank 0 of 1: start it once, and leave the number of "
-            "processes and devices at 1"
-        )
+        count = processes().count
+        has = "one process, rank 0 of 1" if count == 1 else f"{count} processes"
+        super().__init__(f"{what}; this program runs in {has}: `weft launch --workers N SCRIPT` starts N")
 
 
 class GlobalComm:
@@ -62,7 +60,7 @@ def begin(backend: str | None) -> None:
     Raises:
         TypeError: the name is no string.
         RuntimeError: there is no such library.
-        SeveralProcesses: the environment says that there are other processes.
+        SeveralProcesses: the environment says that there are other processes, but not where they meet.
     """
     if backend is None:
         backend = _BACKEND_OF.get(get_context("device_target"), "mccl")
@@ -70,10 +68,11 @@ def begin(backend: str | None) -> None:
         raise TypeError(f"init: backend_name must be a str, not {type(backend).__name__}")
     if backend not in BACKENDS:
         raise RuntimeError(f"init: backend_name must be one of 'hccl', 'nccl', 'mccl', not {backend!r}")
-    for name in _COUNTS:
-        count = os.environ.get(name, "").strip()
-        if count.isdecimal() and int(count) > 1:
-            raise SeveralProcesses(f"the environment variable {name} says that {count} processes take part")
+    name, count = count_by(os.environ)
+    if count > 1 and processes().count == 1:
+        raise SeveralProcesses(
+            f"the environment variable {name} says that {count} processes take part, but not where they meet"
+        )
     GlobalComm.BACKEND = backend
     GlobalComm.WORLD_COMM_GROUP = BACKENDS[backend]
     GlobalComm.INITED = True
@@ -128,11 +127,70 @@ def ranks_of(who: str, group: Any) -> tuple[int, ...]:
         RuntimeError: there is no such group.
     """
     if text(who, "group", group) in WORLD_GROUPS or not group:
-        return (0,)
+        return tuple(range(processes().count))
     if group not in _groups:
         known = ", ".join(map(repr, [GlobalComm.WORLD_COMM_GROUP, *_groups]))
         raise RuntimeError(f"{who}: there is no group {group!r}; there are {known}")
     return _groups[group]
+
+
+def members_of(who: str, group: Any) -> tuple[int, ...]:
+    """The ranks in a group that this process is in.
+
+    Args:
+        who: the function that asks, for messages.
+        group: name of the group; "" for that of all processes.
+
+    Raises:
+        RuntimeError: there is no such group, or this process is not in it.
+    """
+    ranks = ranks_of(who, group)
+    if processes().rank not in ranks:
+        raise RuntimeError(f"{who}: rank {processes().rank} is not in group {group!r} of the ranks {list(ranks)}")
+    return ranks
+
+
+def known_rank(who: str, what: str, value: Any) -> int:
+    """An argument that is the number of a process that there is.
+
+    Raises:
+        TypeError: it is no int.
+        SeveralProcesses: there is no such process.
+    """
+    return position_in(who, what, rank_id(who, what, value), range(processes().count))
+
+
+def one_for_each(who: str, what: str, given: int, ranks: Sequence[int]) -> None:
+    """Refuse other numbers of things than one for each process.
+
+    Args:
+        who: the function that asks, for messages.
+        what: the things.
+        given: how many there are.
+        ranks: the processes.
+
+    Raises:
+        SeveralProcesses: it is another number.
+    """
+    if given != len(ranks):
+        raise SeveralProcesses(f"{who}: {given} {what} are for as many processes, not for {list(ranks)}")
+
+
+def position_in(who: str, what: str, rank: int, ranks: Sequence[int]) -> int:
+    """The place of a rank among others.
+
+    Args:
+        who: the function that asks, for messages.
+        what: the argument.
+        rank: the rank.
+        ranks: the others.
+
+    Raises:
+        SeveralProcesses: it is not among them.
+    """
+    if rank not in ranks:
+        raise SeveralProcesses(f"{who}: {what}={rank} is not one of the ranks {list(ranks)}")
+    return ranks.index(rank)
 
 
 def add_group(group: Any, ranks: Sequence[int]) -> None:
@@ -145,14 +203,14 @@ def add_group(group: Any, ranks: Sequence[int]) -> None:
     Raises:
         TypeError: an argument has the wrong type.
         ValueError: nobody is in it, one rank is in it twice, or there is another group of that name.
-        SeveralProcesses: a rank other than 0 is in it.
+        SeveralProcesses: a rank is in it that there is not.
     """
     if not isinstance(ranks, (list, tuple)):
         raise TypeError(f"create_group: rank_ids must be a list, not {type(ranks).__name__}")
     chosen = tuple([rank_id("create_group", "each of rank_ids", rank) for rank in ranks])
     if not chosen or len(set(chosen)) != len(chosen):
         raise ValueError(f"create_group: rank_ids must hold different ranks, and at least one; not {list(chosen)}")
-    if chosen != (0,):
+    if not set(chosen).issubset(range(processes().count)):
         raise SeveralProcesses(f"create_group: a group of the ranks {list(chosen)} needs other processes")
     if group in WORLD_GROUPS:
         raise ValueError(f"create_group: {group!r} is the group of all processes")

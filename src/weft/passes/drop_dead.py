@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from weft.core.control import IF, WHILE
+from weft.core.control import IF, WHILE, effect_of
+from weft.core.primitive import ACROSS
 from weft.ir.graph import Graph, Node, Value
 from weft.passes.base import Pass
 from weft.passes.rewrite import renumber, replace
@@ -36,7 +37,7 @@ def _sweep(graph: Graph, done: set[int]) -> None:
     live: set[Value | None] = set(graph.outputs)
     kept = []
     for node in reversed(graph.nodes):
-        if live.isdisjoint(node.outputs):
+        if live.isdisjoint(node.outputs) and effect_of(node) != ACROSS:  # other processes wait for what nobody reads
             continue
         if node.regions:
             if node.op is IF:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from weft.core.control import IF, WHILE, effect_of
-from weft.core.primitive import IO, exact
+from weft.core.primitive import ACROSS, IO, exact
 from weft.ir.graph import Graph, Node, Value
 from weft.passes.base import Pass
 from weft.passes.rewrite import graphs_of, rewrite
@@ -19,8 +19,8 @@ class MergeEqual(Pass):
 
     ``%1 = Mul(%a, %b)``, ``%2 = Mul(%b, %a)``  ->  ``%1``
 
-    A random operation is a function of its key, so it may be merged; IO never is. Operands of commutative operations
-    count in any order.
+    A random operation is a function of its key, so it may be merged; what is ordered never is. Operands of commutative
+    operations count in any order.
     """
 
     name: ClassVar[str] = "merge-equal"
@@ -37,9 +37,9 @@ class MergeEqual(Pass):
             op = node.op
             inputs: Any = node.inputs
             if node.regions:
-                if op is IF or op is WHILE or effect_of(node) == IO:
+                if op is IF or op is WHILE or effect_of(node) in (IO, ACROSS):
                     return None
-            elif op.effect == IO:
+            elif op.effect in (IO, ACROSS):
                 return None
             elif len(inputs) == 2 and getattr(op, "commutative", False) and id(inputs[0]) > id(inputs[1]):
                 inputs = (inputs[1], inputs[0])

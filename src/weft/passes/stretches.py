@@ -14,7 +14,7 @@ import numpy as np
 
 from weft.core.control import CALL, effect_of
 from weft.core.dispatch import IDENTITY
-from weft.core.primitive import IO, PURE, READ, exact
+from weft.core.primitive import ACROSS, IO, PURE, READ, exact
 from weft.core.trace import CONSTANT
 from weft.ir.graph import Graph, Node, Value
 from weft.passes.rewrite import structure
@@ -51,7 +51,7 @@ def without_identity(node: Node) -> Sequence[Value] | None:
 
 def content_of(node: Node) -> Hashable:
     """What a node computes of what kinds of values; None for what is not to be shared."""
-    if node.op is CONSTANT or effect_of(node) in (IO, READ):
+    if node.op is CONSTANT or effect_of(node) in (IO, ACROSS, READ):
         return None
     regions: Any = node.regions if node.op is CALL else tuple([structure(region) for region in node.regions])
     kinds = tuple([None if value is None else value.type for value in node.inputs])

@@ -9,8 +9,9 @@ from typing import Any
 
 from weft.nn.cell import Cell
 from weft.nn.loss_scale import TrainOneStepWithLossScaleCell
+from weft.nn.parallel import broadcast_parameters
 from weft.nn.wrap import WithEvalCell, WithLossCell
-from weft.parallel.modes import get_parallel_mode, is_in_auto_parallel_mode
+from weft.parallel.modes import get_device_num, get_parallel_mode, get_parameter_broadcast, is_in_auto_parallel_mode
 from weft.train.amp import auto_mixed_precision, training_step
 from weft.train.callback import Callback, RunContext
 from weft.train.feeding import Epochs
@@ -247,6 +248,8 @@ class Model:
     ) -> None:
         network = self.train_network
         network.set_train()
+        if get_parameter_broadcast():
+            broadcast_parameters(network)
         epochs = Epochs(dataset)
         facts = self._facts("train", network, dataset, listed)
         if sink_size != -1:
@@ -301,8 +304,8 @@ class Model:
             list_callback=callbacks,
             train_dataset=dataset if mode == "train" else None,
             valid_dataset=dataset if mode == "eval" else None,
-            parallel_mode="stand_alone",
-            device_number=1,
+            parallel_mode=get_parallel_mode(),
+            device_number=get_device_num(),
             dataset_sink_mode=False,
         )
 

@@ -1,0 +1,110 @@
+"""Programs of several processes: collectives, data parallel training, and what happens when a process fails."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+#: seconds within which all processes of a program that fails must be gone, start included
+_SOON = 60.0
+
+
+def launched(
+    tmp_path: Path, workers: int, program: str, *arguments: str, options: tuple[str, ...] = ()
+) -> tuple[int, list[str], str]:
+    """Run a program as several processes; the exit status, the log of each, and what the launcher said."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("RANK_SIZE", "WORLD_SIZE")}
+    command = [sys.executable, "-m", "weft"]
+    if workers > 1:
+        command += ["launch", "--workers", str(workers), "--log-dir", str(tmp_path / "logs"), *options]
+    else:
+        command += ["run"]
+    command += [str(PROGRAMS / f"{program}.py"), *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    logs = [(tmp_path / "logs" / f"worker_{rank}.log") for rank in range(workers if workers > 1 else 0)]
+    return done.returncode, [log.read_text() for log in logs], done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("workers", "sequences"), [(3, 30), pytest.param(4, 200, marks=pytest.mark.slow)])
+def test_collectives_are_as_numpy_computes_them(tmp_path: Path, workers: int, sequences: int) -> None:
+    status, logs, said = launched(tmp_path, workers, "collectives", str(sequences))
+    assert status == 0, said
+    assert all("all agree" in log for log in logs)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "cell_graph_norm",
+        "hand_jit",
+        pytest.param("cell", marks=pytest.mark.slow),
+        pytest.param("hand_norm", marks=pytest.mark.slow),
+        pytest.param("model_adam", marks=pytest.mark.slow),
+        pytest.param("model_graph_adam_norm", marks=pytest.mark.slow),
+    ],
+)
+def test_data_parallel_steps_equal_those_on_whole_batches(tmp_path: Path, kind: str) -> None:
+    status, _, said = launched(tmp_path, 1, "training", kind, str(tmp_path / "alone"))
+    assert status == 0, said
+    status, _, said = launched(tmp_path, 2, "training", kind, str(tmp_path / "two"))
+    assert status == 0, said
+    alone = np.load(tmp_path / "alone_0.npz")
+    found = [np.load(tmp_path / f"two_{rank}.npz") for rank in range(2)]
+    for name in alone:
+        np.testing.assert_array_equal(found[0][name], found[1][name], err_msg=name)
+        np.testing.assert_allclose(found[0][name], alone[name], atol=1e-5, err_msg=name)
+
+
+FAULTS = {
+    "killed": ("rank 1 was ended by SIGKILL", 137),
+    "raises": ("rank 1 raised ValueError: bad data", 1),
+    "ends": ("rank 1 has ended", 1),
+    "status": ("rank 1 ended with status 3", 3),
+    "sleeps": ("rank 1 does nothing since", 1),
+    "shape": ("AllReduce(float32[5])", 1),
+    "other": ("AllGather(float32[4])", 1),
+    "skips": ("rank 1 has ended", 1),
+    "launcher": ("has lost the coordinator", -9),
+}
+
+
+@pytest.mark.parametrize("how", FAULTS)
+def test_a_process_that_fails_is_a_named_error_on_all(tmp_path: Path, how: str) -> None:
+    began = time.monotonic()
+    status, logs, said = launched(tmp_path, 3, "faults", how, options=("--timeout", "3"))
+    words, wanted = FAULTS[how]
+    assert status == wanted, said
+    until = time.monotonic() + 15
+    while how == "launcher" and not all("lost" in log for log in logs) and time.monotonic() < until:
+        time.sleep(0.2)
+        logs = [path.read_text() for path in sorted((tmp_path / "logs").iterdir())]
+    for rank, log in enumerate(logs):
+        if rank != 1 or how in ("shape", "other", "launcher"):
+            assert words in log, (rank, log)
+            assert "ProcessFault" in log
+            assert "faults.py" in log
+    assert time.monotonic() - began < _SOON
+
+
+def test_the_page_for_newcomers(tmp_path: Path) -> None:
+    """The program of `docs/processes.md`, alone and as four processes: all print the same weights."""
+    page = (Path(__file__).parents[2] / "docs" / "processes.md").read_text()
+    script = tmp_path / "train.py"
+    script.write_text(page.partition("```python\n")[2].partition("```")[0])
+    commands = (["run", str(script)], ["launch", "--workers", "4", "--show", "all", str(script)])
+    found: list[str] = []
+    for command in commands:
+        line = [sys.executable, "-m", "weft", *command]
+        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stderr
+        found += [line for line in done.stdout.splitlines() if line.startswith("rank ")]
+    assert len(found) == 5
+    shown = [line for line in page.splitlines() if line.startswith("rank ")]
+    assert sorted(found) == sorted(shown)

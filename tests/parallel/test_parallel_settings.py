@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import weft
+from weft import context
 from weft.context import get_auto_parallel_context, reset_auto_parallel_context, set_auto_parallel_context
 from weft.errors import Unsupported
 from weft.parallel import algorithms, modes
@@ -147,3 +148,21 @@ def test_compiled_functions_change_no_settings() -> None:
     with pytest.raises(Unsupported, match="change settings outside"):
         change(weft.Tensor([1.0]))
     assert not get_auto_parallel_context("gradients_mean")
+
+
+def test_what_would_not_be_spread_over_processes_is_refused() -> None:
+    context.set_processes(2, 1)
+    try:
+        assert context.get_auto_parallel_context("device_num") == 2
+        assert context.get_auto_parallel_context("global_rank") == 1
+        for wrong in (
+            {"parallel_mode": "semi_auto_parallel"},
+            {"parallel_mode": "auto_parallel"},
+            {"pipeline_stages": 2},
+        ):
+            with pytest.raises(RuntimeError, match=r"over several processes \(2 here\)"):
+                context.set_auto_parallel_context(**wrong)
+        context.set_auto_parallel_context(parallel_mode="data_parallel")
+    finally:
+        context.set_processes(1, 0)
+        context.reset_auto_parallel_context()

@@ -39,6 +39,12 @@ def test_collectives_are_as_numpy_computes_them(tmp_path: Path, workers: int, se
     assert all("all agree" in log for log in logs)
 
 
+def test_graphs_with_exchanges(tmp_path: Path) -> None:
+    status, logs, said = launched(tmp_path, 2, "refusals")
+    assert status == 0, said
+    assert all("all agree" in log for log in logs)
+
+
 @pytest.mark.parametrize(
     "kind",
     [

@@ -18,7 +18,8 @@ from weft._jax_compat import to_device
 from weft.compile.overlapping import apart, overlapping
 from weft.compile.straight import Straight
 from weft.core.control import CALL, IF, REPEAT, WHILE, effect_of
-from weft.core.primitive import IO, exact
+from weft.core.dispatch import meets_others
+from weft.core.primitive import ACROSS, IO, exact
 from weft.core.trace import CONSTANT
 from weft.errors import GraphError
 from weft.ir.graph import Graph, Node, Value
@@ -169,6 +170,8 @@ def _resolve(node: Node, callees: dict[int, Lowered]) -> tuple[_Run, bool]:
         return _callee(node.regions[0], callees), True
     if op is REPEAT:
         return _repeat(node, callees), True
+    if op.effect == ACROSS:
+        raise meets_others(op)
     if not hasattr(op, "implementation"):
         raise GraphError(f"operation {op.name!r} has no implementation, so it cannot run")
     return op.bound(node.attrs), op.multiple

@@ -185,11 +185,7 @@ def _needs_graph(trace: Trace, primitive: Primitive, inputs: tuple[Any, ...]) ->
 def append(trace: Trace, primitive: Primitive, inputs: Sequence[Tensor | None], attrs: tuple[Any, ...]) -> Any:
     """Append a primitive to the graph under construction; returns its values (a tuple)."""
     if primitive.effect == ACROSS and trace.graph is not trace.root:
-        raise Unsupported(
-            Refusal.TENSOR_CONDITION,
-            f"{primitive.name} meets other processes, which must come to it as often as this one",
-            "take it out of the branch, loop or mapped function",
-        )
+        raise meets_others(primitive)
     if primitive.asks:
         refuse_in_regions(
             trace, getattr(attrs[0] if attrs else None, "label", "") or f"the derivative of {primitive.name}"
@@ -211,6 +207,15 @@ def append(trace: Trace, primitive: Primitive, inputs: Sequence[Tensor | None], 
         ])  # fmt: skip
         results = primitive.infer(attrs, types)
     return trace.append(primitive, values, attrs, results)
+
+
+def meets_others(primitive: Any) -> Unsupported:
+    """The refusal of an operation that meets other processes where it may run otherwise than once."""
+    return Unsupported(
+        Refusal.TENSOR_CONDITION,
+        f"{primitive.name.removesuffix('Across')} meets other processes, which must come to it as often as this one",
+        "take it out of the branch, loop or mapped function",
+    )
 
 
 def refuse_in_regions(trace: Trace, what: str) -> None:

@@ -91,14 +91,14 @@ def _use_and_drop() -> tuple[int, weakref.ref[Any]]:
 
 @row("executables left by a deleted jitted function", 0.0)
 def freeing(repeat: int) -> Result:
-    _use_and_drop()  # leaves the executables of single operations, which stay
-    # a single operation may be compiled again if JAX's memory of tracing is just emptied: the least of several counts
-    left, made = min(_left_and_made() for _ in range(3))
+    # in a process of its own: in this one, programs of earlier rows are let go of at any time
+    left, made = map(int, printed("from bench.process import left_and_made; left_and_made()").split())
     return Result(float(left), f"{left} left", f"{made} made")
 
 
-def _left_and_made() -> tuple[int, int]:
-    gc.collect()  # what earlier rows left in cycles
+def left_and_made() -> None:
+    """Print how many executables a deleted function leaves, and how many it had."""
+    _use_and_drop()  # leaves the executables of single operations, which stay
     before = live_executables()
     during, function = _use_and_drop()
-    return live_executables() - before + (function() is not None), during - before
+    print(live_executables() - before + (function() is not None), during - before)

@@ -189,7 +189,10 @@ class Attendance:
         number = self.met[group]
         room = f"weft/meet/{'-'.join(map(str, group))}"
         place = self.place()
-        self.store.key_value_set(f"{room}/{number}/{self.rank}", json.dumps([what, place, details]))
+        try:
+            self.store.key_value_set(f"{room}/{number}/{self.rank}", json.dumps([what, place, details]))
+        except Exception as error:
+            self._lose(error)
         found = {self.rank: [what, place, details]}
         for other in group:
             if other != self.rank:
@@ -212,7 +215,7 @@ class Attendance:
                 return json.loads(self.store.blocking_key_value_get(key, slice_ms))
             except Exception as error:
                 if "DEADLINE_EXCEEDED" not in str(error):
-                    self.declare(f"the coordinator cannot be reached ({str(error).splitlines()[0]})")
+                    self._lose(error)
             self.raise_fault()
             now = time.monotonic()
             ended = self._get(f"weft/{_ENDED}/{other}")
@@ -232,6 +235,11 @@ class Attendance:
             elif now - began > self._limit:
                 self.declare(f"rank {other} does not come since {now - began:.0f} s, it is at {sign['at']}; {waited}")
             self.raise_fault()
+
+    def _lose(self, error: Exception) -> None:
+        """Raise that the coordinator is gone."""
+        self.declare(f"the coordinator cannot be reached ({str(error).splitlines()[0]})")
+        self.raise_fault()
 
     def wait(self, results: queue.SimpleQueue[Any]) -> Any:
         """What comes into a queue, or the error if something is wrong before."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.autodiff.custom import Hole, detached_all, emptied, fitted, may_follow, objects_in, on_tensors
+from weft.autodiff.custom import Hole, detached_all, emptied, fitted, may_follow, objects_in, on_objects, on_tensors
 from weft.autodiff.marks import Rule, mark
 from weft.autodiff.session import cut, stopped
 from weft.autodiff.tree import map_tensors, tensors_of
@@ -265,7 +265,17 @@ class FunctionRule(Rule):
 
     @keeps
     def user_code(self) -> tuple[Any, ...]:
-        return (self.function.backward, *objects_in(self.args), *objects_in(self.out), *objects_in(self.state))
+        return (self.function.backward, *self.objects())
+
+    @keeps
+    def objects(self) -> tuple[Any, ...]:
+        return (*objects_in(self.args), *objects_in(self.out), *objects_in(self.state))
+
+    @keeps
+    def on(self, change: Callable[[Any], Any], memo: dict[int, Any]) -> Rule:
+        del memo
+        args, out, state = [on_objects(held, change) for held in (self.args, self.out, self.state)]
+        return FunctionRule(self.function, args, out, state, self.needs, self.counts)
 
     def renewed(self, edges: Sequence[Any] | None, memo: dict[int, Any]) -> Rule:
         del memo

@@ -1,0 +1,120 @@
+"""What the rules of a graph are given by each call: the objects of the program that backward passes after it need.
+
+A finished graph holds no object in the place of which the next call may bring another. In its rules `Handed` stands for
+it, and the entry loads the object, or makes it anew, in each call that a gradient follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from weft.autodiff import session
+from weft.autodiff.marks import MARK, Handed, Rule, is_free, made_by_the_call, parts_of
+from weft.capture.sources.sources import Sources
+from weft.capture.writing.writer import Writer
+from weft.errors import Unsupported
+from weft.ir.graph import Graph
+
+
+class Handing:
+    """What an entry gives to the rules of its graph.
+
+    Args:
+        clock: the step that runs.
+    """
+
+    __slots__ = ("expressions", "lines", "scope", "refused", "_clock", "_depth", "_noted", "_places")
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        #: what loads the objects, or makes them, after the statements
+        self.expressions: list[str] = []
+        self.lines: list[str] = []
+        #: what these use besides outside objects
+        self.scope: dict[str, Any] = {}
+        #: why backward passes after the call cannot have the objects; None if they can
+        self.refused: Unsupported | None = None
+        self._clock = clock
+        self._depth = session.depth()
+        #: objects that rules hold, with the step that put the rule into the graph, and whether that was inside of a
+        #: gradient in progress, by id
+        self._noted: dict[int, tuple[Any, int, bool]] = {}
+        self._places: dict[int, Handed] = {}
+
+    def note(self, objects: Sequence[Any]) -> None:
+        """A rule that is put into the graph holds some objects."""
+        for obj in objects:
+            self._noted.setdefault(id(obj), (obj, self._clock(), session.depth() > self._depth))
+
+    def finish(self, graph: Graph, sources: Sources, writer: Writer) -> None:
+        """Take the objects out of the rules of a complete graph.
+
+        Args:
+            graph: the graph.
+            sources: guards what cannot be taken out.
+            writer: writes the statements of the entry.
+
+        Raises:
+            Unsupported: an object has to be guarded, and was another one in each of the last calls.
+        """
+        for rule in _rules_inside(graph, False):
+            for obj in rule.objects():
+                for part in parts_of(obj):
+                    try:
+                        sources.identity(part)
+                    except Unsupported as refusal:
+                        raise self._placed(refusal, obj) from None
+        memo: dict[int, Any] = {}
+        for node in graph.walk():
+            if node.op is MARK:
+                rule, results = node.attrs
+                node.attrs = (rule.on(lambda obj: self._handed(writer, obj), memo), results)
+        writer.load_first()
+        self.lines, self.scope = writer.lines, writer.scope
+        self._noted.clear()
+
+    def _handed(self, writer: Writer, obj: Any) -> Any:
+        """What stands for an object in the finished graph."""
+        if is_free(obj) and id(obj) in writer.created:
+            return obj  # it is made of nothing that belongs to the call
+        found = self._places.get(id(obj))
+        if found is None:
+            label = str(getattr(obj, "__qualname__", type(obj).__name__))
+            found = self._places[id(obj)] = Handed(len(self._places), label)
+            if self.refused is None:
+                self._write(writer, obj, label)
+        return found
+
+    def _write(self, writer: Writer, obj: Any, label: str) -> None:
+        """Write how a call has an object."""
+        if any(id(part) in writer.created for part in parts_of(obj)):
+            self.refused = self._placed(made_by_the_call(label), obj)
+            return
+        try:
+            self.expressions.append(writer.expression(obj))
+        except Unsupported as refusal:
+            self.refused = self._placed(refusal, obj)
+        if writer.outputs:  # it is bound to what the graph computes
+            self.refused = self._placed(made_by_the_call(label), obj)
+
+    def _placed(self, refusal: Unsupported, obj: Any) -> Unsupported:
+        """A refusal of the step that put an object into the graph."""
+        if id(obj) in self._noted:
+            _, refusal.step, refusal.in_callback = self._noted[id(obj)]
+        return refusal
+
+
+def _rules_inside(graph: Graph, inside: bool) -> list[Rule]:
+    """The rules in graphs that operations hold, such as mapped functions: nobody hands objects over to them."""
+    found: list[Rule] = []
+    for node in graph.walk():
+        if inside and node.op is MARK:
+            found.append(node.attrs[0])
+        for attribute in node.attrs:
+            held = getattr(attribute, "graph", None)
+            if isinstance(held, Graph):
+                found += _rules_inside(held, True)
+    return found
+
+
+__all__: Final = ["Handing"]

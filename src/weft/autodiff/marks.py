@@ -59,8 +59,8 @@ class Run:
 class Rule:
     """How gradients pass a mark.
 
-    A rule does not hold tensors of the program: it is part of graphs, which outlive them. Nor do the rules of a finished
-    capture hold other objects that the next call may bring others for: `Handed` stands there for each.
+    A rule does not hold tensors of the program: it is part of graphs, which outlive them. Nor do the rules of a graph
+    that is captured hold other objects, in the place of which the next call may bring others: `Handed` stands there.
     """
 
     __slots__ = ()
@@ -237,6 +237,17 @@ def is_free(part: Any) -> bool:
 
 
 def parts_of(function: Any) -> list[Any]:
-    """A callable and what it is made of."""
-    parts = (function, getattr(function, "__func__", None), getattr(function, "__self__", None))
+    """A callable and what it is made of; nothing of the program's is asked."""
+    if type(function) not in _BOUND:
+        return [function]
+    parts = (function, getattr(function, "__func__", None), function.__self__)
     return [part for part in parts if part is not None]
+
+
+_BOUND = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)
+
+
+def name_of(obj: Any) -> str:
+    """A name for an object in graph listings and messages; nothing of the program's is asked."""
+    kind = type(obj)
+    return str(obj.__qualname__ if kind in _BOUND or kind is types.FunctionType else kind.__name__)

@@ -188,7 +188,9 @@ class Attempt:
                     writer.output(trace.use(trace.token))
                 for condition, unless in conditions_of(trace):
                     writer.conditions[writer.output(trace.use(condition))] = unless
+                self.begin_steps()  # what is guarded for the graph belongs to the steps that put it there
                 self.handing.finish(trace.root, sources, self._writer())
+                sources.restless = ()
             except Unsupported as refusal:
                 refusal.in_callback = refusal.in_callback or session.depth() > gradients
                 raise

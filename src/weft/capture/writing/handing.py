@@ -1,20 +1,25 @@
-"""What the rules of a graph are given by each call: the objects of the program that backward passes after it need.
+"""Objects of the program that a finished graph holds: what each call gives to its rules, and what is guarded.
 
-A finished graph holds no object in the place of which the next call may bring another. In its rules `Handed` stands for
-it, and the entry loads the object, or makes it anew, in each call that a gradient follows.
+A finished graph holds no object in the place of which the next call may bring another. In its rules, which backward
+passes after the call need, `Handed` stands for it, and the entry loads the object, or makes it anew, in each call that
+a gradient follows. Whatever else operations hold is guarded to be this object.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from weft.autodiff import session
-from weft.autodiff.marks import MARK, Handed, Rule, is_free, made_by_the_call, parts_of
+from weft.autodiff.marks import MARK, Handed, Rule, is_free, made_by_the_call, name_of, parts_of
+from weft.capture.python.packages import module_of
 from weft.capture.sources.sources import Sources
 from weft.capture.writing.writer import Writer
 from weft.errors import Unsupported
 from weft.ir.graph import Graph
+from weft.ops.host import HostCall
+from weft.ops.host_functions import HostFunction
 
 
 class Handing:
@@ -57,21 +62,25 @@ class Handing:
         Raises:
             Unsupported: an object has to be guarded, and was another one in each of the last calls.
         """
-        for rule in _rules_inside(graph, False):
-            for obj in rule.objects():
-                for part in parts_of(obj):
-                    try:
-                        sources.identity(part)
-                    except Unsupported as refusal:
-                        raise self._placed(refusal, obj) from None
         memo: dict[int, Any] = {}
         for node in graph.walk():
             if node.op is MARK:
                 rule, results = node.attrs
                 node.attrs = (rule.on(lambda obj: self._handed(writer, obj), memo), results)
+            else:
+                for obj in _held_by(node.attrs):
+                    self._guard(sources, obj)
         writer.load_first()
         self.lines, self.scope = writer.lines, writer.scope
         self._noted.clear()
+
+    def _guard(self, sources: Sources, obj: Any) -> None:
+        """Guard that the next call has the same object."""
+        for part in _made_of(obj):
+            try:
+                sources.identity(part)
+            except Unsupported as refusal:
+                raise self._placed(refusal, obj) from None
 
     def _handed(self, writer: Writer, obj: Any) -> Any:
         """What stands for an object in the finished graph."""
@@ -79,7 +88,7 @@ class Handing:
             return obj  # it is made of nothing that belongs to the call
         found = self._places.get(id(obj))
         if found is None:
-            label = str(getattr(obj, "__qualname__", type(obj).__name__))
+            label = name_of(obj)
             found = self._places[id(obj)] = Handed(len(self._places), label)
             if self.refused is None:
                 self._write(writer, obj, label)
@@ -104,17 +113,36 @@ class Handing:
         return refusal
 
 
-def _rules_inside(graph: Graph, inside: bool) -> list[Rule]:
-    """The rules in graphs that operations hold, such as mapped functions: nobody hands objects over to them."""
-    found: list[Rule] = []
-    for node in graph.walk():
-        if inside and node.op is MARK:
-            found.append(node.attrs[0])
-        for attribute in node.attrs:
-            held = getattr(attribute, "graph", None)
-            if isinstance(held, Graph):
-                found += _rules_inside(held, True)
-    return found
+def _held_by(attribute: Any) -> Iterator[Any]:
+    """The objects that an attribute of an operation holds, or the one that it is."""
+    kind = type(attribute)
+    if kind in _PLAIN:
+        return
+    if kind is tuple:
+        for part in attribute:
+            yield from _held_by(part)
+    elif kind in (HostCall, HostFunction) or issubclass(kind, Rule):
+        yield from attribute.objects()
+    elif module_of(kind).partition(".")[0] == "weft":
+        graph = getattr(attribute, "graph", None)
+        if isinstance(graph, Graph):  # of a mapped function: nobody hands anything over to the rules in it
+            for node in graph.walk():
+                yield from _held_by(node.attrs)
+    else:
+        yield attribute
+
+
+_PLAIN: Final = frozenset({int, bool, float, complex, str, type(None)})
+
+
+def _made_of(obj: Any) -> list[Any]:
+    """What is the same in the next call if that has the same object, or one that is made anew of the same."""
+    kind = type(obj)
+    if kind in (tuple, frozenset):
+        return [part for item in obj for part in _made_of(item)]
+    if kind is functools.partial:
+        return [part for item in (obj.func, *obj.args, *obj.keywords.values()) for part in _made_of(item)]
+    return parts_of(obj)[1:] or [obj]
 
 
 __all__: Final = ["Handing"]

@@ -243,25 +243,26 @@ class FunctionRule(Rule):
 
     @transparent
     def pull(self, operands: Any, results: Any, douts: Any) -> Sequence[Any]:
-        ctx, gradients = self.prepared(operands, results, douts)
+        saved, kept, gradients = self.prepared(operands, results, douts)
+        ctx = FunctionContext(self.needs)
+        ctx._saved = saved
+        vars(ctx).update(kept)
         return fitted(self.function.backward(ctx, *gradients), self.args, operands, self.label)
 
     @keeps
-    def prepared(self, operands: Sequence[Tensor], results: Sequence[Tensor], douts: Any) -> tuple[Any, Sequence[Any]]:
-        """The context, and the gradients of the results."""
+    def prepared(self, operands: Sequence[Tensor], results: Sequence[Tensor], douts: Any) -> tuple[Any, ...]:
+        """What was saved, the attributes of the context, and the gradients of the results: containers are new ones."""
         first, others = self.counts
         found = {"input": operands[:first], "other": operands[first : first + others], "result": results}
-        ctx = FunctionContext(self.needs)
 
         def filled(place: Any) -> Tensor:
             return found[place.kind][place.index]
 
-        ctx._saved, kept = map_tensors(filled, self.state)
-        vars(ctx).update(kept)
+        saved, kept = map_tensors(filled, self.state)
         gradients = on_tensors(self.out, douts)
         if isinstance(gradients, (tuple, list)):
-            return ctx, [part if tensors_of(part) else None for part in gradients]
-        return ctx, [gradients]
+            return saved, kept, [part if tensors_of(part) else None for part in gradients]
+        return saved, kept, [gradients]
 
     @keeps
     def user_code(self) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ import gc
 import types
 import weakref
 
+import numpy as np
 import pytest
 
 import weft.mindspore
@@ -420,3 +421,51 @@ def test_host_calls_of_one_object_need_one_graph():
     with assert_compiles(max=0):
         for _ in range(5):
             f(X, noting.note)
+
+
+AROUND = {
+    "mapped": lambda f: lambda x, h: grad(lambda x: vmap(lambda z: f(z, h))(x).sum())(x),
+    "recomputed": lambda f: lambda x, h: grad(lambda x: ms.recompute(lambda z: f(z, h), x).sum())(x),
+    "third derivative": lambda f: (
+        lambda x, h: grad(lambda x: grad(lambda x: grad(lambda x: f(x, h).sum())(x).sum())(x).sum())(x)
+    ),
+    "other sizes": lambda f: lambda x, h: [grad(lambda x: f(x, h).sum())(ops.ones(n)) for n in (2, 3, 4, 5)],
+}
+
+
+@pytest.mark.parametrize("way", AROUND)
+@pytest.mark.parametrize("function", [hooked, kept], ids=lambda f: f.__name__)
+def test_hooks_of_calls_inside_of_transforms(function, way):
+    eager, compiled = AROUND[way](function), AROUND[way](jit(function))
+    for name in ("closure", "method"):
+        for k in (1.0, 10.0, 3.0):
+            hook = HOOKS[name](k)
+            assert str(compiled(X, hook)) == str(eager(X, hook)), (name, k)
+
+
+def test_functions_of_the_host_are_those_of_the_call():
+    class Times:
+        def __init__(self, k):
+            self.k = k
+
+        def compute(self, a):
+            return a * np.float32(self.k)
+
+        def bprop(self, x, out, dout):
+            return (dout * self.k,)
+
+    def f(x, times):
+        made = ops.Custom(times.compute, lambda a: a, lambda a: a, bprop=times.bprop, func_type="pyfunc")
+        return made(x).sum()
+
+    def of_global(x, times):
+        return custom(x).sum()
+
+    global custom
+    for function in (f, of_global):
+        compiled = jit(function)
+        for k in (1.0, 10.0, 3.0):
+            times = Times(k)
+            custom = ops.Custom(times.compute, lambda a: a, lambda a: a, bprop=times.bprop, func_type="pyfunc")
+            assert str(compiled(X, times)) == str(function(X, times))
+            assert str(grad(compiled)(X, times)) == str(grad(function)(X, times))

@@ -192,7 +192,7 @@ class Attempt:
                 self.handing.finish(trace.root, sources, self._writer())
                 sources.restless = ()
             except Unsupported as refusal:
-                refusal.in_callback = refusal.in_callback or session.depth() > gradients
+                refusal.in_callback = session.depth() > gradients
                 raise
             finally:
                 interpreter.frame = None  # type: ignore[assignment]
@@ -213,8 +213,8 @@ class Attempt:
         if self.point is not None:
             self.point.counts = self.continuation is None or bool(graph.nodes) or not self._goes_on(self.point)
         owner, handing = self.owner, self.handing
-        if handing.refused is not None and trace.followed:
-            raise handing.refused
+        if handing.unguarded is not None or (handing.refused is not None and trace.followed):
+            raise handing.unguarded or handing.refused  # type: ignore[misc]
         trace.unrepeatable = trace.unrepeatable or handing.refused is not None
         refused = owner.note_followed if trace.unrepeatable else None
         return assemble(graph, handles, self.numbers, writer, self.parameters, stored, computes, refused, handing)

@@ -140,8 +140,8 @@ def assemble(
     needs = {*needed, *sources.of_process, *(name for name in _LEAVING if name in source)}
     if handing is not None and handing.expressions:
         needs.add("handed")
-    read = (obj for obj, _ in sources.known.values() if id(obj) not in sources.pending)
-    if any(map(_is_ordered_by_hash, (*writer.created.values(), *read))):
+    others = (obj for obj, _ in sources.known.values() if id(obj) not in sources.pending)
+    if any(map(_is_ordered_by_hash, (*writer.created.values(), *others))):
         needs.add("the order of a set")
     code = Code(source, parameters, frozenset(needs), bool(writer.conditions))
     names = dict(sources.scope, Tensor=Tensor)

@@ -29,7 +29,7 @@ class Handing:
         clock: the step that runs.
     """
 
-    __slots__ = ("expressions", "lines", "scope", "refused", "_clock", "_depth", "_noted", "_places")
+    __slots__ = ("expressions", "lines", "scope", "refused", "unguarded", "_clock", "_depth", "_noted", "_places")
 
     def __init__(self, clock: Callable[[], int]) -> None:
         #: what loads the objects, or makes them, after the statements
@@ -39,6 +39,8 @@ class Handing:
         self.scope: dict[str, Any] = {}
         #: why backward passes after the call cannot have the objects; None if they can
         self.refused: Unsupported | None = None
+        #: why an object cannot be guarded: it was another one in each of the last calls; None if all could be
+        self.unguarded: Unsupported | None = None
         self._clock = clock
         self._depth = session.depth()
         #: objects that rules hold, with the step that put the rule into the graph, and whether that was inside of a
@@ -58,9 +60,6 @@ class Handing:
             graph: the graph.
             sources: guards what cannot be taken out.
             writer: writes the statements of the entry.
-
-        Raises:
-            Unsupported: an object has to be guarded, and was another one in each of the last calls.
         """
         memo: dict[int, Any] = {}
         for node in graph.walk():
@@ -80,7 +79,7 @@ class Handing:
             try:
                 sources.identity(part)
             except Unsupported as refusal:
-                raise self._placed(refusal, obj) from None
+                self.unguarded = self._placed(refusal, obj)
 
     def _handed(self, writer: Writer, obj: Any) -> Any:
         """What stands for an object in the finished graph."""

@@ -102,6 +102,11 @@ HOST = {"weft.ops.host:HostCall.perform", "weft.ops.host:host_call"}
 #: modules and functions that call functions of the library only
 OWN = {
     "weft._jax_compat",
+    "weft.autodiff.custom:BpropRule.on",
+    "weft.autodiff.custom:CellRule.on",
+    "weft.autodiff.custom:HookRule.on",
+    "weft.autodiff.custom:TensorHookRule.on",
+    "weft.autodiff.custom:on_objects.<locals>.<lambda>",
     "weft.autodiff.recompute:Recomputed.pull",
     "weft.autodiff.recompute:_Operations.__call__",
     "weft.autodiff.rules:GraphRule.gradients",

@@ -21,7 +21,7 @@ from typing import Any
 
 from weft.autodiff.backward import replaced
 from weft.autodiff.histories import keep_history, passed_by_all
-from weft.autodiff.marks import MARK, Rule, mark, refuse_unwatched
+from weft.autodiff.marks import MARK, Handed, Rule, mark, refuse_unwatched
 from weft.autodiff.rules import fit
 from weft.autodiff.session import HANDLE_HOOKS, cut, stopped, zeros_like
 from weft.autodiff.tree import map_tensors, tensors_of
@@ -79,6 +79,8 @@ HOLE._data = HOLE._node = HOLE._type = HOLE._member = None
 
 
 def _label(function: Any) -> str:
+    if type(function) is Handed:
+        return function.label
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
@@ -142,14 +144,32 @@ class BpropRule(Rule):
 
     @keeps
     def user_code(self) -> tuple[Any, ...]:
+        return self.objects()
+
+    @keeps
+    def objects(self) -> tuple[Any, ...]:
         return (self.bprop, *objects_in(self.args), *objects_in(self.out))
+
+    @keeps
+    def on(self, change: Callable[[Any], Any], memo: dict[int, Any]) -> Rule:
+        del memo
+        return BpropRule(change(self.bprop), on_objects(self.args, change), on_objects(self.out, change))
 
 
 def objects_in(value: Any) -> list[Any]:
     """What a structure holds besides tensors and values that cannot change."""
     found: list[Any] = []
     map_tensors(lambda _: None, value, found.append)
-    return [part for part in found if not isinstance(part, (type(None), bool, int, float, complex, str))]
+    return [part for part in found if not isinstance(part, _VALUES)]
+
+
+#: what cannot change and is told apart by nothing but its value
+_VALUES = (type(None), bool, int, float, complex, str)
+
+
+def on_objects(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A structure with others in the place of what `objects_in` finds."""
+    return map_tensors(lambda hole: hole, value, lambda part: part if isinstance(part, _VALUES) else change(part))
 
 
 @keeps
@@ -279,7 +299,16 @@ class HookRule(Rule):
 
     @keeps
     def user_code(self) -> tuple[Any, ...]:
+        return self.objects()
+
+    @keeps
+    def objects(self) -> tuple[Any, ...]:
         return (self.hook,)
+
+    @keeps
+    def on(self, change: Callable[[Any], Any], memo: dict[int, Any]) -> Rule:
+        del memo
+        return HookRule(change(self.hook))
 
 
 @keeps
@@ -301,7 +330,16 @@ class TensorHookRule(Rule):
 
     @keeps
     def user_code(self) -> tuple[Any, ...]:
+        return self.objects()
+
+    @keeps
+    def objects(self) -> tuple[Any, ...]:
         return tuple([hook for _, hook in self.hooks])
+
+    @keeps
+    def on(self, change: Callable[[Any], Any], memo: dict[int, Any]) -> Rule:
+        del memo
+        return TensorHookRule([(index, change(hook)) for index, hook in self.hooks])
 
 
 @keeps
@@ -403,7 +441,7 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
         raise refused
     node = tensor._node
     rule = next((attr for attr in value.node.attrs if isinstance(attr, TensorHookRule)), None)
-    refuse_unwatched(trace, (entry[1],), _label(entry[1]))
+    refuse_unwatched(trace, TensorHookRule([entry]))
     if rule is not None:  # hooks of one tensor run in the order in which they were registered
         rule.hooks.append(entry)
         return HookHandle(rule.hooks, entry)
@@ -595,6 +633,20 @@ class CellRule(Rule):
     @keeps
     def user_code(self) -> tuple[Any, ...]:
         return (*self.watch.hooks, *self.watch.pre_hooks)
+
+    @keeps
+    def objects(self) -> tuple[Any, ...]:
+        return (self.watch.cell, *self.watch.hooks, *self.watch.pre_hooks)
+
+    @keeps
+    def on(self, change: Callable[[Any], Any], memo: dict[int, Any]) -> Rule:
+        old = self.watch
+        watch: Any = memo.get(id(old))
+        if watch is None:
+            hooks = tuple(map(change, old.hooks)), tuple(map(change, old.pre_hooks))
+            watch = memo[id(old)] = CellWatch(change(old.cell), *hooks)
+            watch.input_count, watch.inputs_followed = old.input_count, old.inputs_followed
+        return CellRule(watch, self.first)
 
     def renewed(self, edges: Sequence[Any] | None, memo: dict[int, Any]) -> Rule:
         watch: Any = memo.get(id(self.watch))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.autodiff.custom import Hole, detached_all, emptied, fitted, may_follow, objects_in, on_tensors
+from weft.autodiff.custom import Hole, detached_all, emptied, fitted, may_follow, objects_in, on_objects, on_tensors
 from weft.autodiff.marks import Rule, mark
 from weft.autodiff.session import cut, stopped
 from weft.autodiff.tree import map_tensors, tensors_of
@@ -243,29 +243,40 @@ class FunctionRule(Rule):
 
     @transparent
     def pull(self, operands: Any, results: Any, douts: Any) -> Sequence[Any]:
-        ctx, gradients = self.prepared(operands, results, douts)
+        saved, kept, gradients = self.prepared(operands, results, douts)
+        ctx = FunctionContext(self.needs)
+        ctx._saved = saved
+        vars(ctx).update(kept)
         return fitted(self.function.backward(ctx, *gradients), self.args, operands, self.label)
 
     @keeps
-    def prepared(self, operands: Sequence[Tensor], results: Sequence[Tensor], douts: Any) -> tuple[Any, Sequence[Any]]:
-        """The context, and the gradients of the results."""
+    def prepared(self, operands: Sequence[Tensor], results: Sequence[Tensor], douts: Any) -> tuple[Any, ...]:
+        """What was saved, the attributes of the context, and the gradients of the results: containers are new ones."""
         first, others = self.counts
         found = {"input": operands[:first], "other": operands[first : first + others], "result": results}
-        ctx = FunctionContext(self.needs)
 
         def filled(place: Any) -> Tensor:
             return found[place.kind][place.index]
 
-        ctx._saved, kept = map_tensors(filled, self.state)
-        vars(ctx).update(kept)
+        saved, kept = map_tensors(filled, self.state)
         gradients = on_tensors(self.out, douts)
         if isinstance(gradients, (tuple, list)):
-            return ctx, [part if tensors_of(part) else None for part in gradients]
-        return ctx, [gradients]
+            return saved, kept, [part if tensors_of(part) else None for part in gradients]
+        return saved, kept, [gradients]
 
     @keeps
     def user_code(self) -> tuple[Any, ...]:
-        return (self.function.backward, *objects_in(self.args), *objects_in(self.out), *objects_in(self.state))
+        return (self.function.backward, *self.objects())
+
+    @keeps
+    def objects(self) -> tuple[Any, ...]:
+        return (*objects_in(self.args), *objects_in(self.out), *objects_in(self.state))
+
+    @keeps
+    def on(self, change: Callable[[Any], Any], memo: dict[int, Any]) -> Rule:
+        del memo
+        args, out, state = [on_objects(held, change) for held in (self.args, self.out, self.state)]
+        return FunctionRule(self.function, args, out, state, self.needs, self.counts)
 
     def renewed(self, edges: Sequence[Any] | None, memo: dict[int, Any]) -> Rule:
         del memo

@@ -22,10 +22,45 @@ from weft.ir.graph import Node
 from weft.ir.types import TensorType
 
 
+class Handed:
+    """Stands in the rules of a finished graph for an object of the program, which each run of the graph is given.
+
+    Args:
+        place: its number among what a run is given.
+        label: shown in graph listings.
+    """
+
+    __slots__ = ("place", "label")
+
+    def __init__(self, place: int, label: str) -> None:
+        self.place = place
+        self.label = label
+
+
+class Run:
+    """What the rules of a graph have in common in one run of it.
+
+    Args:
+        handed: the objects of the program for which `Handed` stands.
+    """
+
+    __slots__ = ("handed", "memo")
+
+    def __init__(self, handed: Sequence[Any] = ()) -> None:
+        self.handed = handed
+        #: what was renewed for this run, by id
+        self.memo: dict[int, Any] = {}
+
+    def given(self, obj: Any) -> Any:
+        """An object of a rule, as this run is given it."""
+        return self.handed[obj.place] if obj.__class__ is Handed else obj
+
+
 class Rule:
     """How gradients pass a mark.
 
-    A rule does not hold tensors of the program: it is part of graphs, which outlive them.
+    A rule does not hold tensors of the program: it is part of graphs, which outlive them. Nor do the rules of a graph
+    that is captured hold other objects, in the place of which the next call may bring others: `Handed` stands there.
     """
 
     __slots__ = ()
@@ -46,6 +81,19 @@ class Rule:
 
     def user_code(self) -> tuple[Any, ...]:
         """The functions of the user's that the rule calls."""
+        raise NotImplementedError
+
+    def objects(self) -> tuple[Any, ...]:
+        """The objects of the program that the rule holds."""
+        raise NotImplementedError
+
+    def on(self, change: Callable[[Any], Any], memo: dict[int, Any]) -> Rule:
+        """The rule on other objects.
+
+        Args:
+            change: gives what takes the place of an object of the program.
+            memo: what was changed along with other rules of the graph, by id.
+        """
         raise NotImplementedError
 
     def renewed(self, edges: Sequence[Any] | None, memo: dict[int, Any]) -> Rule:
@@ -111,7 +159,7 @@ def mark(operands: Sequence[Tensor], results: int, rule: Rule) -> tuple[Tensor, 
     trace = trace_module.current()
     if trace is None:
         return enter(rule, inputs, [data_of(t) for t in inputs[len(inputs) - results :]], None)
-    refuse_unwatched(trace, rule.user_code(), rule.label)
+    refuse_unwatched(trace, rule)
     return enter(rule, inputs, append(trace, MARK, inputs, (rule, results)), trace.graph)
 
 
@@ -145,35 +193,43 @@ def enter(rule: Rule, inputs: Sequence[Any], marked: Sequence[Any], level: Any) 
     return (tracked(marked[0], node, 0),)
 
 
-def renewed(node: Node, operands: Sequence[Any], level: Any, memo: dict[int, Any]) -> tuple[Rule, int]:
+def renewed(node: Node, operands: Sequence[Any], level: Any, run: Run) -> tuple[Rule, int]:
     """The attributes of a mark of a graph for another run of it.
 
     Args:
         node: the mark.
         operands: its operands in that run.
         level: the graph under construction that the run is part of, None in eager code.
-        memo: what was renewed for this run, by id.
+        run: what the rules have in common in that run.
     """
     rule, results = node.attrs
-    return rule.renewed(edges_of(operands, level), memo), results
+    if run.handed:
+        rule = rule.on(run.given, run.memo)
+    return rule.renewed(edges_of(operands, level), run.memo), results
 
 
-def refuse_unwatched(trace: trace_module.Trace, functions: Sequence[Callable[..., Any]], label: str) -> None:
+def refuse_unwatched(trace: trace_module.Trace, rule: Rule) -> None:
     """Refuse a rule of the user's that only holds for the call, where backward passes after the call will need it."""
     if not trace.watched:
         return
-    made = any(trace.is_made(part) and not _is_free(part) for function in functions for part in parts_of(function))
+    trace.holds_objects(rule.objects())
+    made = any(trace.is_made(part) and not is_free(part) for code in rule.user_code() for part in parts_of(code))
     if made and not trace.followed:
         trace.unrepeatable = True
     elif made:
-        raise Unsupported(
-            Refusal.IMPURE_CALL,
-            f"{label} is made by this call and runs in a backward pass after it",
-            "define it outside the compiled function",
-        )
+        raise made_by_the_call(rule.label)
 
 
-def _is_free(part: Any) -> bool:
+def made_by_the_call(what: str) -> Unsupported:
+    """The refusal of a rule that only holds for the call."""
+    return Unsupported(
+        Refusal.IMPURE_CALL,
+        f"{what} is made by this call and runs in a backward pass after it",
+        "define it outside the compiled function",
+    )
+
+
+def is_free(part: Any) -> bool:
     """Whether an object is a function that depends on nothing but its globals."""
     if not isinstance(part, types.FunctionType):
         return False
@@ -181,6 +237,17 @@ def _is_free(part: Any) -> bool:
 
 
 def parts_of(function: Any) -> list[Any]:
-    """A callable and what it is made of."""
-    parts = (function, getattr(function, "__func__", None), getattr(function, "__self__", None))
+    """A callable and what it is made of; nothing of the program's is asked."""
+    if type(function) not in _BOUND:
+        return [function]
+    parts = (function, getattr(function, "__func__", None), function.__self__)
     return [part for part in parts if part is not None]
+
+
+_BOUND = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)
+
+
+def name_of(obj: Any) -> str:
+    """A name for an object in graph listings and messages; nothing of the program's is asked."""
+    kind = type(obj)
+    return str(obj.__qualname__ if kind in _BOUND or kind is types.FunctionType else kind.__name__)

@@ -23,6 +23,7 @@ from weft.capture.state.events import BreakSite
 from weft.capture.state.frame import Exit, Lazy, Return, Suspend, Yield
 from weft.capture.state.journal import restore
 from weft.capture.writing.assemble import assemble, drop_unused, keep_params, keep_where_it_fails, kept_apart
+from weft.capture.writing.handing import Handing
 from weft.capture.writing.writer import Writer
 from weft.capture.writing.writes import Stored, Writes
 from weft.core import trace as trace_module
@@ -111,6 +112,8 @@ class Attempt:
         self.trace.leaves_checks = owner.leaves_checks
         self.trace.followed = owner.followed
         self.interpreter = Interpreter(self.trace, self.sources, None if end is None else end.step)
+        self.handing = Handing(self.interpreter.journal.clock)
+        self.trace.holds_objects = self.handing.note
         #: whether the entry is for this call only, which loads nothing again: other threads change what it reads
         self.once = owner.once
         self.interpreter.journal.shared = not owner.is_strict() and others_run()
@@ -185,6 +188,9 @@ class Attempt:
                     writer.output(trace.use(trace.token))
                 for condition, unless in conditions_of(trace):
                     writer.conditions[writer.output(trace.use(condition))] = unless
+                self.begin_steps()  # what is guarded for the graph belongs to the steps that put it there
+                self.handing.finish(trace.root, sources, self._writer())
+                sources.restless = ()
             except Unsupported as refusal:
                 refusal.in_callback = session.depth() > gradients
                 raise
@@ -206,9 +212,12 @@ class Attempt:
             graph.captured = lambda: captured
         if self.point is not None:
             self.point.counts = self.continuation is None or bool(graph.nodes) or not self._goes_on(self.point)
-        owner = self.owner
+        owner, handing = self.owner, self.handing
+        if handing.unguarded is not None or (handing.refused is not None and trace.followed):
+            raise handing.unguarded or handing.refused  # type: ignore[misc]
+        trace.unrepeatable = trace.unrepeatable or handing.refused is not None
         refused = owner.note_followed if trace.unrepeatable else None
-        return assemble(graph, handles, self.numbers, writer, self.parameters, stored, computes, refused)
+        return assemble(graph, handles, self.numbers, writer, self.parameters, stored, computes, refused, handing)
 
     def _is_tensorless(self, writer: Writer) -> bool:
         """Whether the call computes nothing with tensors."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from weft.autodiff.custom import TensorHookRule
-from weft.autodiff.marks import MARK, mark, renewed
+from weft.autodiff.marks import MARK, Run, mark, renewed
 from weft.core.control import CALL, IF, WHILE
 from weft.core.dispatch import apply
 from weft.core.tensor import Tensor, view
@@ -20,7 +20,7 @@ from weft.ir.graph import Graph, Node, Value
 from weft.passes.rewrite import part, silenced
 
 #: what runs a compiled stretch on tensors that a gradient may follow
-Run = Callable[[Sequence[Tensor | None]], Sequence[Tensor | None]]
+Follow = Callable[[Sequence[Tensor | None]], Sequence[Tensor | None]]
 
 
 def asks(graph: Graph) -> bool:
@@ -46,7 +46,7 @@ class _Stretch:
 
     __slots__ = ("run", "inputs", "outputs")
 
-    def __init__(self, run: Run, inputs: list[Value], outputs: list[Value]) -> None:
+    def __init__(self, run: Follow, inputs: list[Value], outputs: list[Value]) -> None:
         self.run = run
         self.inputs = inputs
         self.outputs = outputs
@@ -60,7 +60,7 @@ class Pieces:
         compiled: makes what runs a stretch.
     """
 
-    def __init__(self, graph: Graph, compiled: Callable[[Graph], Run]) -> None:
+    def __init__(self, graph: Graph, compiled: Callable[[Graph], Follow]) -> None:
         self.graph = graph
         self.compiled = compiled
         self.pieces: list[_Stretch | Node] = []
@@ -86,14 +86,14 @@ class Pieces:
         stretch = part(f"{self.graph.name}_{len(self.pieces)}", self.graph, list(needed), nodes, outputs)
         self.pieces.append(_Stretch(self.compiled(stretch), list(needed), outputs))
 
-    def run(self, inputs: Sequence[Tensor | None], memo: dict[int, Any] | None = None) -> list[Tensor | None]:
+    def run(self, inputs: Sequence[Tensor | None], together: Run | None = None) -> list[Tensor | None]:
         """Compute the outputs; the results carry the entries of all pieces. A token is None.
 
         Args:
             inputs: one tensor for each parameter.
-            memo: what rules have in common in this run, by id.
+            together: what rules have in common in this run.
         """
-        memo = {} if memo is None else memo
+        together = Run() if together is None else together
         env: dict[Any, Tensor | None] = {None: None}
         for value, tensor in zip(self.graph.params, inputs, strict=True):
             env[value] = None if tensor is None else view(tensor)
@@ -102,26 +102,26 @@ class Pieces:
                 env.update(zip(piece.outputs, piece.run([env[value] for value in piece.inputs]), strict=True))
             else:
                 operands = [env[value] for value in piece.inputs]
-                env.update(zip(piece.outputs, self._run_node(piece, operands, memo), strict=True))
+                env.update(zip(piece.outputs, self._run_node(piece, operands, together), strict=True))
         found = [env[value] for value in self.graph.outputs]
         return [None if tensor is None else view(tensor) for tensor in found]
 
-    def _run_node(self, node: Node, operands: list[Any], memo: dict[int, Any]) -> Sequence[Tensor | None]:
+    def _run_node(self, node: Node, operands: list[Any], together: Run) -> Sequence[Tensor | None]:
         op: Any = node.op
         if op is MARK:
-            rule, results = renewed(node, operands, None, memo)
+            rule, results = renewed(node, operands, None, together)
             return mark(operands, results, rule)
         if op is IF:
             chosen = node.regions[0 if _truth(operands[0]) else 1]
-            return self._inside(chosen).run(operands[1:], memo)
+            return self._inside(chosen).run(operands[1:], together)
         if op is WHILE:
             count = node.attrs[0]
             carry, body = operands[:count], self._inside(node.regions[0])
             while _truth(carry[0]):
-                carry = body.run([*carry, *operands[count:]], memo)
+                carry = body.run([*carry, *operands[count:]], together)
             return carry
         if op is CALL:
-            return self._inside(node.regions[0]).run(operands, memo)
+            return self._inside(node.regions[0]).run(operands, together)
         found = apply(op, tuple(operands), node.attrs)
         return found if op.multiple else (found,)
 
@@ -137,7 +137,7 @@ def as_captured(graph: Graph) -> Graph:
     return graph if graph.captured is None else graph.captured()
 
 
-def cut_behind(graph: Graph, place: int, compiled: Callable[[Graph], Run], unsure: bool) -> Pieces | None:
+def cut_behind(graph: Graph, place: int, compiled: Callable[[Graph], Follow], unsure: bool) -> Pieces | None:
     """A graph in pieces of which one ends with an output, so that all that is computed with it passes its tape entry.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from weft.autodiff.marks import MARK, enter, renewed
+from weft.autodiff.marks import MARK, Run, enter, renewed
 from weft.core.control import CALL
 from weft.core.dispatch import append, record
 from weft.core.primitive import IO
@@ -30,7 +30,7 @@ def replay(trace: Trace, graph: Graph, inputs: Sequence[Tensor]) -> list[Tensor]
     """
     env: dict[Value, Tensor] = dict(zip(graph.params, inputs, strict=True))
     outer = trace.location
-    memo: dict[int, Any] = {}
+    run = Run()
     try:
         for node in graph.nodes:
             location = node.location
@@ -50,7 +50,7 @@ def replay(trace: Trace, graph: Graph, inputs: Sequence[Tensor]) -> list[Tensor]
                 results = [wrap(value) for value in trace.append(node.op, used, node.attrs, types)]
             else:
                 op: Any = node.op
-                attrs = renewed(node, operands, trace.graph, memo) if op is MARK else node.attrs
+                attrs = renewed(node, operands, trace.graph, run) if op is MARK else node.attrs
                 values = append(trace, op, operands, attrs)
                 if op is MARK:
                     results = enter(attrs[0], operands, values, trace.graph)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.autodiff.marks import Run
 from weft.autodiff.perhaps import Gradient, Pattern, Perhaps, Place, gradient_at, operands_for, pattern_of
 from weft.autodiff.rules import GraphRule
 from weft.compile.chain import KeptGraph
@@ -64,8 +65,13 @@ class Segment:
             self._graph = self._graph()
         return self._graph
 
-    def follow(self, inputs: Sequence[Tensor | None]) -> list[Any]:
-        """Run on tensors of which some are followed by a gradient; the results carry one tape entry."""
+    def follow(self, inputs: Sequence[Tensor | None], handed: Sequence[Any] = ()) -> list[Any]:
+        """Run on tensors of which some are followed by a gradient; the results carry one tape entry.
+
+        Args:
+            inputs: one tensor for each parameter, None for a token.
+            handed: the objects of the program that rules of the graph are given, see `weft.autodiff.marks.Handed`.
+        """
         arrays = [() if t is None else settled(t) for t in inputs]
         followed = tuple(
             t is not None and t._node is not None and t._node is not SYMBOL and t._node.level is None for t in inputs
@@ -75,7 +81,7 @@ class Segment:
                 self.executable.run(*arrays), self.graph.outputs, strict=True)]  # fmt: skip
         pieces = self.pieces()
         if pieces is not None:
-            return pieces.run(inputs)
+            return pieces.run(inputs, Run(handed))
         return self.derivative(followed).forward(list(inputs), arrays)
 
     def pieces(self) -> Pieces | None:

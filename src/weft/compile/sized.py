@@ -166,24 +166,24 @@ class SizedSegment:
             return bucket
         return None
 
-    def follow(self, inputs: Sequence[Tensor | None]) -> list[Any]:
+    def follow(self, inputs: Sequence[Tensor | None], handed: Sequence[Any] = ()) -> list[Any]:
         """Run on tensors of which some are followed by a gradient, see `Segment.follow`."""
         arrays = [() if t is None else data_of(t) for t in inputs]
         key = self.key_of(arrays)
         with self._lock:
             bucket = self._bucket(key)
         if bucket is None:
-            return self.exact(key).follow(inputs)
+            return self.exact(key).follow(inputs, handed)
         followed = tuple([t is not None and t._node is not None for t in inputs])
         derivative = self._derivative(followed)
         if derivative is None or asks(self.graph):
-            return self.exact(key).follow(inputs)
+            return self.exact(key).follow(inputs, handed)
         try:
             return derivative.at(key, bucket, self.exact).forward(list(inputs), arrays)
         except Refused as refused:
             logger.info("%s: each size is compiled for itself where a gradient follows: %s", self.name, refused)
             self._derivatives[followed, Primitive.rules_epoch] = None
-            return self.exact(key).follow(inputs)
+            return self.exact(key).follow(inputs, handed)
 
     def _derivative(self, followed: tuple[bool, ...]) -> SizedDerivative | None:
         """The derivative for all sizes; None if there is none but for each alone."""

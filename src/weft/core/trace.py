@@ -165,6 +165,8 @@ class Trace:
         self.unrepeatable = False
         #: whether an object was made during this capture
         self.is_made: Callable[[Any], bool] = lambda obj: False
+        #: told of objects of the program that a rule in the graph holds, which later backward passes need
+        self.holds_objects: Callable[[Sequence[Any]], None] = lambda objects: None
         #: id of a tensor -> itself, and the handle of the hooks that it got where no gradient followed it: they are to
         #: run in each gradient that starts at it
         self.hooked: dict[int, tuple[Tensor, Any]] = {}

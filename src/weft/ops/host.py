@@ -109,6 +109,10 @@ class HostCall:
         args, kwargs = _filled(self.args, values), _filled(self.kwargs, values)
         self.function(*args, **kwargs)
 
+    def objects(self) -> list[Any]:
+        """The objects that the call holds."""
+        return [self.function, *_held(self.args), *_held(self.kwargs)]
+
     def __repr__(self) -> str:
         return f"<{getattr(self.function, '__qualname__', 'call')}>"
 
@@ -174,6 +178,13 @@ def _filled(template: Any, arrays: Iterator[Any]) -> Any:
     if template.__class__ is _Parts:
         return template.make([_filled(part, arrays) for part in template.parts])
     return template
+
+
+def _held(template: Any) -> list[Any]:
+    """The objects in a template that are passed as they are."""
+    if template.__class__ is _Parts:
+        return [obj for part in template.parts for obj in _held(part)]
+    return [] if template.__class__ is _Hole else [template]
 
 
 def _template(trace: Trace, value: Any, tensors: list[Tensor], around: tuple[int, ...] = ()) -> Any:
@@ -272,6 +283,7 @@ def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     tensors: list[Tensor] = []
     location = None if trace.location is None else trace.location()
     call = HostCall(function, _template(trace, args, tensors), _template(trace, kwargs, tensors), location)
+    trace.holds_objects(call.objects())
     token = trace.io_token()
     inputs = (trace.use(token), *[trace.use(tensor) for tensor in tensors])
     token.rebind(wrap(trace.append(HOST_CALL, inputs, (call,), (TOKEN,))[0]))

@@ -91,6 +91,10 @@ class HostFunction:
         """Raise what the call raised when the graph made it."""
         raise arrays[0]
 
+    def objects(self) -> list[Any]:
+        """The objects that the call holds."""
+        return [self.function, *self.args]
+
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
@@ -147,6 +151,7 @@ def call_on_host(function: Callable[..., Any], args: Sequence[Any], types: Any, 
                 "take it out of the branch, loop or mapped function",
             )
         call.location = None if trace.location is None else trace.location()
+        trace.holds_objects(call.objects())
         token = trace.io_token()
         inputs = (trace.use(token), *[trace.use(tensor) for tensor in tensors])
         values = trace.append(HOST_FUNCTION, inputs, (call,), (TOKEN, *call.types))

@@ -37,6 +37,7 @@ _WHY: Final = {
     "left_to_python": "the call is left to Python",
     "calling_back": "a function that the library calls back breaks",
     "refuse": "rules or hooks of the program run in the backward pass",
+    "handed": "rules or hooks of the program run in the backward pass",
     "hash": "it asks for a hash, which is another one in each process",
     "the order of a set": "it reads or makes a set, whose order is another one in each process",
 }

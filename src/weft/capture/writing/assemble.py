@@ -13,6 +13,7 @@ from weft.capture.leaving.steps import raised_again
 from weft.capture.leaving.suspension import Suspension, drive
 from weft.capture.sources.sources import Sources
 from weft.capture.state.guards import Guard, check_lines
+from weft.capture.writing.handing import Handing
 from weft.capture.writing.writer import Writer
 from weft.capture.writing.writes import Stored
 from weft.compile.executable import Executable
@@ -40,6 +41,7 @@ def assemble(
     stored: Stored,
     computes: bool = True,
     refused_if_followed: Callable[[], None] | None = None,
+    handing: Handing | None = None,
 ) -> Entry:
     """Compile the entry's code: guards, inputs, the executable's call, results.
 
@@ -52,6 +54,7 @@ def assemble(
         stored: the outside tensors that are always written.
         computes: whether something is computed with tensors.
         refused_if_followed: told of a call that a gradient follows, which the entry is not for; None if it is.
+        handing: what such a call gives to the rules of the graph.
     """
     sources = writer.sources
     needed = dict(writer.scope)
@@ -94,7 +97,13 @@ def assemble(
         if refused_if_followed is not None:
             needed["refuse"] = refused_if_followed
             body += [f"if {followed}:", "    refuse()", "    return MISS"]
-        body += [f"if {followed}:", f"    return rebuild(segment.follow(({inputs})), {taken})"]
+        elif handing is not None and handing.expressions:
+            needed |= handing.scope
+            handed = "".join(f"{text}, " for text in handing.expressions)
+            body += [f"if {followed}:", *(f"    {line}" for line in handing.lines)]
+            body += [f"    return rebuild(segment.follow(({inputs}), ({handed})), {taken})"]
+        else:
+            body += [f"if {followed}:", f"    return rebuild(segment.follow(({inputs})), {taken})"]
     if not graph.outputs:
         body.append("outs = ()")
     elif not tensors:
@@ -129,8 +138,10 @@ def assemble(
         source += "    def number(position): return outs[position].item()\n"
     source += "".join(f"    {line}\n" for line in writer.lines)
     needs = {*needed, *sources.of_process, *(name for name in _LEAVING if name in source)}
-    read = (obj for obj, _ in sources.known.values() if id(obj) not in sources.pending)
-    if any(map(_is_ordered_by_hash, (*writer.created.values(), *read))):
+    if handing is not None and handing.expressions:
+        needs.add("handed")
+    others = (obj for obj, _ in sources.known.values() if id(obj) not in sources.pending)
+    if any(map(_is_ordered_by_hash, (*writer.created.values(), *others))):
         needs.add("the order of a set")
     code = Code(source, parameters, frozenset(needs), bool(writer.conditions))
     names = dict(sources.scope, Tensor=Tensor)

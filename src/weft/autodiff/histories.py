@@ -64,10 +64,10 @@ def _split(node: GraphNode, index: int) -> bool:
             stack += [edge[0] for edge in made.edges if edge is not None]
     if not stays:
         node.hooks = None
-    for place, hook in () if stays else hooks or ():
+    for place, those in () if stays else hooks or ():
         edge = node.edges[place]
         if edge is not None:
-            edge[0].add_hook((edge[1], hook))
+            edge[0].add_hooks(edge[1], those)
     return True
 
 

@@ -113,3 +113,28 @@ def add_repeat(
     operands = (*carry, *[stack for stack, _, _ in stacks], *invariants)
     attrs = (count, len(carry), reads, unroll)
     return graph.add_node(REPEAT, operands, attrs, tuple(results), (body,), location).outputs
+
+
+def comes_out(value: Value) -> bool:
+    """Whether a value is what a branch or loop left: a tensor made in it, or one from before it."""
+    return value.node is not None and value.node.op in (IF, WHILE)
+
+
+def has_other_uses(value: Value) -> bool:
+    """Whether more may be computed with the tensor that a value is than what is computed with the value.
+
+    A tensor that comes out of a branch or a loop may be one from before it, with which all was computed that was
+    computed with that one; and a tensor that is made in it may be used there.
+    """
+    node = value.node
+    if node is None or node.op is WHILE:
+        return True
+    if node.op is not IF:
+        return False
+    return any(_is_used_in(region, region.outputs[value.index]) for region in node.regions)
+
+
+def _is_used_in(region: Graph, value: Value) -> bool:
+    """Whether more may be computed with the tensor that a region gives than what is computed with the result."""
+    used = region.outputs.count(value) > 1 or any(value in node.inputs for node in region.nodes)
+    return used or has_other_uses(value)

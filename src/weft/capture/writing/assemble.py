@@ -18,6 +18,7 @@ from weft.capture.writing.writes import Stored
 from weft.compile.executable import Executable
 from weft.compile.segment import Segment
 from weft.compile.sized import SizedExecutable, SizedSegment, segment_of
+from weft.core.control import comes_out
 from weft.core.frames import PASSED_OVER
 from weft.core.primitive import Primitive
 from weft.core.sharing import share, spread
@@ -224,11 +225,12 @@ def drop_unused(graph: Graph) -> None:
 
 
 def kept_apart(graph: Graph) -> Graph | None:
-    """A copy of a graph before passes, if a program may register hooks on several results: those that passes find to be
-    equal have hooks of their own.
+    """A copy of a graph before passes, if a program may register hooks on several results, or on one that comes out of
+    a branch or loop: tensors that passes find to be equal have hooks of their own.
     """
     kinds = [value.type for value in graph.outputs]
-    if sum(isinstance(kind, TensorType) and kind.dtype.category >= 2 for kind in kinds) < 2:
+    count = sum(isinstance(kind, TensorType) and kind.dtype.category >= 2 for kind in kinds)
+    if count == 0 or (count == 1 and not any(map(comes_out, graph.outputs))):
         return None
     return DropDead().apply(copy_graph(graph))
 

@@ -30,7 +30,7 @@ from weft.ir.graph import Graph
 select: Any = None
 #: ``either(trace, condition, ones, others)``: tensors that are the ones where the condition holds, else the others, as
 #: they come out of a branch; installed by `weft.compile.control`
-either: Callable[[Trace, Tensor, list[Tensor], list[Tensor]], list[Tensor]]
+either: Any = None
 #: a condition that only the running graph knows, or what computes one in the current graph
 Condition = Tensor | Callable[[], Tensor]
 _next_serial = itertools.count(1).__next__

@@ -1,4 +1,4 @@
-"""A hook on a tensor that comes out of a branch or loop gets the whole gradient of the tensor that it is in that run."""
+"""A hook on a tensor that comes out of a branch or loop gets the whole gradient of the tensor that it is in a run."""
 
 from __future__ import annotations
 
@@ -98,6 +98,21 @@ FORMS = {
     "none": "p = None\nif c: p = t * 2\nif p is None: p = t\np.register_hook(hook)",
     "twice": "t.register_hook(hook)\nif c: t = t * 2\nt.register_hook(hook)",
     "twice, written": "t.register_hook(hook)\nif c: t.mul_(2.)\nt.register_hook(hook)",
+    "twice, written through a view": (
+        "v = t[1:]\nt.register_hook(hook)\nif c: v.mul_(2.)\nt.register_hook(hook)\nu = u + v"
+    ),
+    "written through a view after a break": (
+        "v = t[1:]\nz = v * t.sum()\nfloat(x.sum().asnumpy())\nif c: v.mul_(2.)\nv.register_hook(hook)\nu = u + v * z"
+    ),
+    "written after a break": (
+        "v = t[1:]\nz = v * t.sum()\nfloat(x.sum().asnumpy())\nif c: t.mul_(2.)\nt.register_hook(hook)\nu = u + v * z"
+    ),
+    "written in a loop after a break": (
+        "v = t[1:]\nz = v * 3\nfloat(x[0].asnumpy())\nwhile v.sum() > 0: v.sub_(3.)\nt.register_hook(hook)\nu = u + v * z"
+    ),
+    "written without a gradient": (
+        "k = y * 2\nv = k[1:]\nfloat(x.sum().asnumpy())\nif c: v.mul_(2.)\nk.register_hook(hook)\nu = u + v * k"
+    ),
     "again": "if c: t = t * 2\nt.register_hook(hook)\nw = t * 3\nif d: t = t * .5\nt.register_hook(hook)\nu = u + w",
     "beside another": "s.register_hook(hook)\nwhile t.sum() > 0: t.sub_(3.)\nt.register_hook(hook)",
     "argument": "z = x * x\nif c: x.mul_(2.)\nx.register_hook(hook)\nu = u + z",

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from weft.autodiff.histories import is_left_alone
 from weft.capture.leaving.entry import MISS, Code, Entry, Failed
 from weft.capture.leaving.generators import Yielded
 from weft.capture.leaving.steps import raised_again
@@ -16,6 +17,7 @@ from weft.capture.state.guards import Guard, check_lines
 from weft.capture.writing.writer import Writer
 from weft.capture.writing.writes import Stored
 from weft.compile.executable import Executable
+from weft.compile.pieces import as_captured
 from weft.compile.segment import Segment
 from weft.compile.sized import SizedExecutable, SizedSegment, segment_of
 from weft.core.control import comes_out
@@ -125,13 +127,17 @@ def assemble(
     signature = ", ".join(parameters)
     source = f"def entry({signature}):\n" + "".join(f"    {line}\n" for line in body)
     source += f"def rebuild(outs, {taken}):\n    leaf = outs.__getitem__\n"
-    source += "    def store(handle, position, region): handle.rebind(outs[position], region)\n"
+    source += "    def store(handle, position, region):\n"
+    behind = tuple([position for position, value in enumerate(as_captured(graph).outputs) if comes_out(value)])
+    if behind and any("store(" in line for line in writer.lines):
+        source += f"        if position in {behind} and is_left_alone(handle, outs[position]): return\n"
+    source += "        handle.rebind(outs[position], region)\n"
     if any("number(" in line for line in writer.lines):
         source += "    def number(position): return outs[position].item()\n"
     source += "".join(f"    {line}\n" for line in writer.lines)
     needs = {*needed, *sources.of_process, *(name for name in _LEAVING if name in source)}
-    read = (obj for obj, _ in sources.known.values() if id(obj) not in sources.pending)
-    if any(map(_is_ordered_by_hash, (*writer.created.values(), *read))):
+    met = (obj for obj, _ in sources.known.values() if id(obj) not in sources.pending)
+    if any(map(_is_ordered_by_hash, (*writer.created.values(), *met))):
         needs.add("the order of a set")
     code = Code(source, parameters, frozenset(needs), bool(writer.conditions))
     names = dict(sources.scope, Tensor=Tensor)
@@ -208,7 +214,7 @@ def entry_of(
 _ALWAYS: Final[dict[str, Any]] = {
     "Tensor": Tensor, "new": object.__new__, "MISS": MISS, "copy": view, "again": raised_again, "leaf_of": wrap,
     "Suspension": Suspension, "drive": drive, "Yielded": Yielded, "share": share, "spread": spread,
-    "data_of": data_of, "is_put_back": is_put_back,
+    "data_of": data_of, "is_put_back": is_put_back, "is_left_alone": is_left_alone,
 }  # fmt: skip
 #: among it, what leaves a call half way
 _LEAVING: Final = ("Suspension(", "Yielded(", "again(")

@@ -108,7 +108,7 @@ FORMS = {
         "v = t[1:]\nz = v * t.sum()\nfloat(x.sum().asnumpy())\nif c: t.mul_(2.)\nt.register_hook(hook)\nu = u + v * z"
     ),
     "written in a loop after a break": (
-        "v = t[1:]\nz = v * 3\nfloat(x[0].asnumpy())\nwhile v.sum() > 0: v.sub_(3.)\nt.register_hook(hook)\nu = u + v * z"
+        "v = t[1:]\nz = v * 3\nx[0].asnumpy()\nwhile v.sum() > 0: v.sub_(3.)\nt.register_hook(hook)\nu = u + v * z"
     ),
     "written without a gradient": (
         "k = y * 2\nv = k[1:]\nfloat(x.sum().asnumpy())\nif c: v.mul_(2.)\nk.register_hook(hook)\nu = u + v * k"

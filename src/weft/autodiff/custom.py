@@ -405,7 +405,7 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
     node = tensor._node
     rule = next((attr for attr in value.node.attrs if isinstance(attr, TensorHookRule)), None)
     refuse_unwatched(trace, (entry[1],), _label(entry[1]))
-    if rule is None and has_other_uses(value):
+    if rule is None and trace.used_on_sides.get(value, has_other_uses(value)):
         raise Unsupported(
             Refusal.TENSOR_CONDITION,
             "a hook is registered on a tensor that comes out of a branch or a loop, and whether more was computed with "

@@ -129,9 +129,12 @@ def has_other_uses(value: Value) -> bool:
     node = value.node
     if node is None or node.op is WHILE:
         return True
-    if node.op is not IF:
-        return False
-    return any(_is_used_in(region, region.outputs[value.index]) for region in node.regions)
+    return node.op is IF and is_used_on_sides(node.regions, value.index)
+
+
+def is_used_on_sides(regions: Sequence[Graph], place: int) -> bool:
+    """Whether more may be computed with the tensor that a result of a branch is: on a side, or before the branch."""
+    return any(_is_used_in(region, region.outputs[place]) for region in regions)
 
 
 def _is_used_in(region: Graph, value: Value) -> bool:

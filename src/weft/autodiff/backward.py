@@ -299,10 +299,11 @@ def _leads(producer: Edge, relevant: set[TapeNode]) -> bool:
 
 
 def _one_by_one(node: TapeNode) -> tuple[tuple[int, Any], ...]:
-    """The hooks of an entry, those in lists among them, in the order in which they run."""
-    found: list[tuple[int, Any]] = []
-    for index, hook in node.hooks or ():
-        found += [(index, inner) for _, inner in hook] if isinstance(hook, list) else [(index, hook)]
+    """The hooks of an entry, with the numbers of their outputs, in the order in which they run."""
+    hooks = node.hooks or ()
+    if hooks.__class__ is not Hooks:
+        return tuple(hooks)
+    found = [(index, hook) for index, registered in hooks for _, hook in registered]
     if node.__class__ is GraphNode and len({index for index, _ in found}) > 1:
         found.sort(key=lambda entry: -node.age(entry[0]))
     return tuple(found)

@@ -27,6 +27,7 @@ from weft.autodiff.session import HANDLE_HOOKS, cut, stopped, zeros_like
 from weft.autodiff.tree import map_tensors, tensors_of
 from weft.core import trace as trace_module
 from weft.core.choice import Choice, refuse
+from weft.core.control import has_other_uses
 from weft.core.declare import add_method
 from weft.core.dispatch import edges_of, refuse_in_regions
 from weft.core.operators import install
@@ -412,10 +413,10 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     )
     if isinstance(node, TapeNode) and keep_history(tensor):
         node, index = passed_by_all(node, tensor._index)
-        entry = (index, hook)
-        handle = HookHandle(node.add_hook(entry), entry)
+        registered = [entry]
+        node.add_hooks(index, registered)
         renew_views(None, tensor)
-        return handle
+        return HookHandle(registered, entry)
     key = id(tensor)
     if key not in HANDLE_HOOKS:
         HANDLE_HOOKS[key] = []
@@ -442,6 +443,13 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
     node = tensor._node
     rule = next((attr for attr in value.node.attrs if isinstance(attr, TensorHookRule)), None)
     refuse_unwatched(trace, TensorHookRule([entry]))
+    if rule is None and trace.used_on_sides.get(value, has_other_uses(value)):
+        raise Unsupported(
+            Refusal.TENSOR_CONDITION,
+            "a hook is registered on a tensor that comes out of a branch or a loop, and whether more was computed with "
+            "it depends on a condition that only the running graph knows",
+            "register the hook where the tensor is made",
+        )
     if rule is not None:  # hooks of one tensor run in the order in which they were registered
         rule.hooks.append(entry)
         return HookHandle(rule.hooks, entry)
@@ -449,7 +457,7 @@ def _hook_in_graph(trace: Trace, tensor: Tensor, entry: tuple[int, Any]) -> Hook
     made = trace.graph.insert_behind(value, MARK, (rule, 1), None if trace.location is None else trace.location())
     handle = HookHandle(rule.hooks, entry)
     if isinstance(node, TapeNode):
-        node.add_hook((tensor._index, rule.hooks))
+        node.add_hooks(tensor._index, rule.hooks)
         if isinstance(node, PrimitiveNode):
             node.results = [made if result is value else result for result in node.results]
     else:

@@ -12,7 +12,7 @@ from typing import Any
 from weft.autodiff.session import cut, followed
 from weft.core.dispatch import pass_on
 from weft.core.recording import GraphNode
-from weft.core.tape import GRADIENTS, SPLITS, UNSURE, Hooks, TapeNode, next_sequence
+from weft.core.tape import GRADIENTS, SPLITS, UNSURE, Edge, Hooks, TapeNode, next_sequence
 from weft.core.tensor import Tensor
 
 
@@ -28,6 +28,29 @@ def passed_by_all(node: TapeNode, index: int) -> tuple[TapeNode, int]:
             break
         node, index = edge
     return node, index
+
+
+def is_left_alone(tensor: Tensor, given: Tensor) -> bool:
+    """Whether what a graph gives as the new value of a tensor is the tensor as it was, which this run did not write.
+
+    It matters where the tensor shares elements with others: a write would give those new values too. It is known where
+    a gradient follows the tensor.
+    """
+    node: Any = given._node
+    if tensor._member is None or not isinstance(node, GraphNode) or not (node.pieces or _split(node, given._index)):
+        return False
+    found = _in_pieces(node, given._index)
+    return found is not None and found == _in_pieces(tensor._node, getattr(tensor, "_index", 0))
+
+
+def _in_pieces(node: Any, index: int) -> Edge:
+    """The entry of an output, past those of graphs that gave way to pieces; None if it has none."""
+    while isinstance(node, GraphNode) and node.pieces:
+        edge = node.edges[index]
+        if edge is None:
+            return None
+        node, index = edge
+    return None if node is None else (node, index)
 
 
 def _split(node: GraphNode, index: int) -> bool:
@@ -64,10 +87,10 @@ def _split(node: GraphNode, index: int) -> bool:
             stack += [edge[0] for edge in made.edges if edge is not None]
     if not stays:
         node.hooks = None
-    for place, hook in () if stays else hooks or ():
+    for place, those in () if stays else hooks or ():
         edge = node.edges[place]
         if edge is not None:
-            edge[0].add_hook((edge[1], hook))
+            edge[0].add_hooks(edge[1], those)
     return True
 
 

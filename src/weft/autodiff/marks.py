@@ -15,7 +15,7 @@ from weft.core import trace as trace_module
 from weft.core.dispatch import append, edges_of, note_edges, pass_on, record
 from weft.core.primitive import Primitive
 from weft.core.tape import UNSURE, TapeNode
-from weft.core.tensor import Tensor, data_of, present, tracked, view, wrap
+from weft.core.tensor import Tensor, data_of, present, tracked, wrap
 from weft.core.transparency import keeps, transparent
 from weft.errors import Refusal, Unsupported
 from weft.ir.graph import Node
@@ -181,13 +181,8 @@ def enter(rule: Rule, inputs: Sequence[Any], marked: Sequence[Any], level: Any) 
     edges = edges_of(inputs, level)
     if edges is None:
         return (wrap(marked[0]),)
-    maker = edges[0]
-    if level is None and maker is not None and maker[0].pullback is pass_on and maker[0].hooks:
-        # a tensor with hooks that a branch left as it was: all its hooks run in the order of their registration
-        maker[0].add_hook((maker[1], rule.hooks))
-        return (view(inputs[0]),)
     node = TapeNode(edges, 1, pass_on, level)
-    node.hooks = [(0, rule.hooks)]
+    node.hooks = rule.hooks
     if level is not None:
         note_edges(node, marked)
     return (tracked(marked[0], node, 0),)

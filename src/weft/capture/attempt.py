@@ -203,9 +203,9 @@ class Attempt:
             writer.lines = [f"return {self.whole_call}"]  # what Python does is Python's own
         graph.outputs = list(writer.outputs)
         handles = {param: handle for handle, param in trace.externals.values()}
+        captured, params = kept_apart(graph), list(graph.params)
         if writer.conditions:
             keep_where_it_fails(graph, writer, stored, trace.externals)
-        captured, params = kept_apart(graph), list(graph.params)
         optimize(graph, passes=OPEN if graph.is_open else PIPELINE)
         drop_unused(graph)
         if captured is not None and keep_params(captured, [params.index(param) for param in graph.params]):

@@ -13,7 +13,7 @@ from weft.autodiff.perhaps import Gradient, Perhaps, operands_for, pattern_of
 from weft.compile.differentiate import differentiate, joint_graph
 from weft.compile.presence import filled
 from weft.compile.regions import active, as_kind, owned, reached, takes_gradient, type_of, with_entry
-from weft.core.control import IF
+from weft.core.control import IF, is_used_on_sides
 from weft.core.dispatch import edges_of
 from weft.core.tensor import Tensor, wrap
 from weft.core.trace import Trace
@@ -44,17 +44,19 @@ def apply_if(trace: Trace, condition: Tensor, operands: Sequence[Tensor], region
     followed = tuple([edge is not None for edge in edges])
     trace.partly_followed |= reached(then, followed) != reached(orelse, followed)
     pullbacks = [differentiate(region, followed) for region in (then, orelse)]
-    saved = [[v.type for v in p.forward.outputs[len(then.outputs) :]] for p in pullbacks]
+    count = len(then.outputs)
+    saved = [[v.type for v in p.forward.outputs[count:]] for p in pullbacks]
     sides = []
     for number, pullback in enumerate(pullbacks):
         region = copy_graph(pullback.forward, trace.graph)
-        kept_here = region.outputs[len(then.outputs) :]
+        kept_here = region.outputs[count:]
         blank = [filled(region, kind, 0) for kind in saved[1 - number]]
-        region.outputs[len(then.outputs) :] = [*kept_here, *blank] if number == 0 else [*blank, *kept_here]
+        region.outputs[count:] = [*kept_here, *blank] if number == 0 else [*blank, *kept_here]
         sides.append(region)
     types = tuple([output.type for output in sides[0].outputs])
     results = trace.append(IF, (used, *values), (), types, (sides[0], sides[1]))
-    outputs, kept = results[: len(then.outputs)], [wrap(v) for v in results[len(then.outputs) :]]
+    trace.used_on_sides.update((value, is_used_on_sides((then, orelse), i)) for i, value in enumerate(results[:count]))
+    outputs, kept = results[:count], [wrap(v) for v in results[count:]]
     kinds = [value.type for value in outputs if value.type is not TOKEN]
 
     def pull(douts: list[Any], needs: list[bool], record: bool) -> list[Gradient]:

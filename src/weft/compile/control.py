@@ -9,9 +9,10 @@ from weft.compile.branch import apply_if
 from weft.compile.regions import operands_of
 from weft.compile.replay import HANDLERS
 from weft.compile.while_loop import apply_while
+from weft.core import choice
 from weft.core.control import IF, WHILE
 from weft.core.tape import SYMBOL
-from weft.core.tensor import Tensor, data_of
+from weft.core.tensor import Tensor, data_of, wrap
 from weft.core.trace import Trace
 from weft.ir.graph import Graph, Value
 
@@ -37,6 +38,21 @@ def emit_while(trace: Trace, carry: Sequence[Value], body: Graph, slots: Sequenc
     invariants = [trace.tensor_of(value) for value in operands_of(trace, (body,), len(carry))]
     initial = [trace.tensor_of(value) for value in carry]
     _at(trace, location, slots, lambda: apply_while(trace, initial, invariants, body))
+
+
+def _either(trace: Trace, condition: Tensor, ones: list[Tensor], others: list[Tensor]) -> list[Tensor]:
+    """Tensors that are the ones where a condition holds, else the others; see `weft.core.choice`."""
+    regions = []
+    for name, given in (("then", ones), ("else", others)):
+        with trace.region(name) as region:
+            region.outputs = [trace.use(tensor) for tensor in given]
+            regions.append(region)
+    slots = [wrap(None) for _ in ones]
+    emit_if(trace, condition, (regions[0], regions[1]), slots, None if trace.location is None else trace.location())
+    return slots
+
+
+choice.either = _either
 
 
 def _at(trace: Trace, location: Any, slots: Sequence[Tensor], emit: Callable[[], Sequence[Tensor]]) -> None:

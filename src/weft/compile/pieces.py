@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from weft.autodiff.custom import TensorHookRule
 from weft.autodiff.marks import MARK, Run, mark, renewed
-from weft.core.control import CALL, IF, WHILE
+from weft.core.control import CALL, IF, WHILE, comes_out, has_other_uses
 from weft.core.dispatch import apply
 from weft.core.tensor import Tensor, view
 from weft.ir.graph import Graph, Node, Value
@@ -150,10 +150,14 @@ def cut_behind(graph: Graph, place: int, compiled: Callable[[Graph], Follow], un
         Pieces: None if the entry of the whole graph does as well: nothing else is computed with the output.
     """
     value = graph.outputs[place]
-    if value.node is None or not (unsure or any(value in node.inputs for node in graph.nodes)):
+    if value.node is None:
+        return None
+    used = any(value in node.inputs for node in graph.nodes)
+    if not (unsure or used or has_other_uses(value)):
         return None
     again = silenced(graph)
-    again.insert_behind(again.outputs[place], MARK, (TensorHookRule([]), 1))
+    if not comes_out(value):  # what a branch or loop leaves has the entry of the tensor that it is
+        again.insert_behind(again.outputs[place], MARK, (TensorHookRule([]), 1))
     return Pieces(again, compiled)
 
 

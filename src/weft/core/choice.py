@@ -10,6 +10,7 @@ is refused.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 import types
@@ -27,6 +28,9 @@ from weft.ir.graph import Graph
 
 #: `where(condition, a, b)`, installed by `weft.ops.select`
 select: Any = None
+#: ``either(trace, condition, ones, others)``: tensors that are the ones where the condition holds, else the others, as
+#: they come out of a branch; installed by `weft.compile.control`
+either: Any = None
 #: a condition that only the running graph knows, or what computes one in the current graph
 Condition = Tensor | Callable[[], Tensor]
 _next_serial = itertools.count(1).__next__
@@ -60,6 +64,41 @@ class Case:
             return new
         found = _value(self.condition)
         return select(found, new, old) if self.when else select(found, old, new)
+
+    def write(self, trace: Trace, writes: Callable[[], Any]) -> None:
+        """Write tensors where the case holds.
+
+        Where it does not hold they are what they were before, as behind a branch of the program: gradients pass them
+        as if nothing had been written.
+
+        Args:
+            trace: the active trace.
+            writes: writes them.
+        """
+        if self.condition is None:
+            writes()
+            return
+        before: dict[int, tuple[Tensor, Tensor]] = {}
+        told = trace.on_write
+
+        def note(tensor: Tensor) -> None:
+            if told is not None:
+                told(tensor)
+            if id(tensor) not in before:
+                before[id(tensor)] = tensor, trace.present(tensor)
+
+        trace.on_write = note
+        try:
+            writes()
+        finally:
+            trace.on_write = told
+        if not before:
+            return
+        handles = [tensor for tensor, _ in before.values()]
+        new, old = [trace.present(tensor) for tensor in handles], [was for _, was in before.values()]
+        sides = (new, old) if self.when else (old, new)
+        for handle, merged in zip(handles, either(trace, _value(self.condition), *sides), strict=True):
+            _take(handle, merged)
 
 
 def _value(condition: Condition) -> Tensor:
@@ -245,7 +284,7 @@ def _spread(trace: Trace, tensor: Tensor, source: Tensor) -> None:
         busy.add(id(tensor))
         try:
             for case in tensor.cases:
-                case.handle.rebind(case.pick(source, case.handle))
+                case.write(trace, functools.partial(case.handle.rebind, source))
         finally:
             busy.discard(id(tensor))
     _reach(trace, tensor, source)
@@ -257,12 +296,16 @@ def _reach(trace: Trace, tensor: Tensor, source: Tensor) -> None:
             continue
         if has_another_type(choice, source):
             refuse("it gets a value of another shape or type")
-        new = case.pick(source, choice)
-        if trace.on_write is not None:
-            trace.on_write(choice)
-        _reach(trace, choice, new)
-        _take(choice, new)
-        sharing.renew_views(trace, choice)
+        case.write(trace, functools.partial(_become, trace, choice, source))
+
+
+def _become(trace: Trace, choice: Choice, source: Tensor) -> None:
+    """A candidate that a choice is was written."""
+    if trace.on_write is not None:
+        trace.on_write(choice)
+    _reach(trace, choice, source)
+    _take(choice, source)
+    sharing.renew_views(trace, choice)
 
 
 def _exchange(state: Any) -> Any:

@@ -114,3 +114,31 @@ def add_repeat(
     operands = (*carry, *[stack for stack, _, _ in stacks], *invariants)
     attrs = (count, len(carry), reads, unroll)
     return graph.add_node(REPEAT, operands, attrs, tuple(results), (body,), location).outputs
+
+
+def comes_out(value: Value) -> bool:
+    """Whether a value is what a branch or loop left: a tensor made in it, or one from before it."""
+    return value.node is not None and value.node.op in (IF, WHILE)
+
+
+def has_other_uses(value: Value) -> bool:
+    """Whether more may be computed with the tensor that a value is than what is computed with the value.
+
+    A tensor that comes out of a branch or a loop may be one from before it, with which all was computed that was
+    computed with that one; and a tensor that is made in it may be used there.
+    """
+    node = value.node
+    if node is None or node.op is WHILE:
+        return True
+    return node.op is IF and is_used_on_sides(node.regions, value.index)
+
+
+def is_used_on_sides(regions: Sequence[Graph], place: int) -> bool:
+    """Whether more may be computed with the tensor that a result of a branch is: on a side, or before the branch."""
+    return any(_is_used_in(region, region.outputs[place]) for region in regions)
+
+
+def _is_used_in(region: Graph, value: Value) -> bool:
+    """Whether more may be computed with the tensor that a region gives than what is computed with the result."""
+    used = region.outputs.count(value) > 1 or any(value in node.inputs for node in region.nodes)
+    return used or has_other_uses(value)

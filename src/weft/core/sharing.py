@@ -391,7 +391,7 @@ def _renew(trace: Trace | None, storage: Storage, base: Tensor, tensor: Tensor |
         if trace is not None and is_around(trace, one.home) and id(one.view) not in trace.spreading:
             trace.spreading.add(id(one.view))
             try:
-                one.view.rebind(one.case.pick(read(base, one.way), one.view))
+                one.case.write(trace, lambda one=one: one.view.rebind(read(base, one.way)))
             finally:
                 trace.spreading.discard(id(one.view))
 
@@ -405,7 +405,7 @@ def _spread_to_alternatives(trace: Trace, tensor: Tensor, alternatives: Sequence
         for one in alternatives:
             if is_around(trace, one.home):
                 base = one.case.handle
-                base.rebind(one.case.pick(written(base, one.way, tensor), base))
+                one.case.write(trace, lambda base=base, way=one.way: base.rebind(written(base, way, tensor)))
     finally:
         trace.spreading.discard(id(tensor))
 

@@ -45,24 +45,26 @@ class TapeNode:
         self.output_count = output_count
         self.pullback = pullback
         self.level = level
-        #: the number of an output, and a hook or a list of hooks that were registered where it was made
+        #: the hooks of its only output; or `Hooks`, those of several registrations
         self.hooks: list[tuple[int, Any]] | None = None
         #: the recording of a tape whose form this entry is part of
         self.recording: Any = None
 
-    def add_hook(self, entry: tuple[int, Any]) -> list[tuple[int, Any]]:
-        """Add a hook, or a list of hooks, to an output; all hooks of the entry."""
+    def add_hooks(self, index: int, hooks: list[tuple[int, Any]]) -> None:
+        """Add a list of hooks to an output.
+
+        The list goes wherever the hooks go, so that whoever holds it can take a hook back.
+        """
         if self.recording is not None:
             self.recording.form = None
-        if self.hooks.__class__ is not Hooks:
-            self.hooks = Hooks(self.hooks or ())  # those of a leaf are of the tensor at which it starts
+        if self.hooks.__class__ is not Hooks:  # those of a leaf are of the tensor at which it starts: they stay its own
+            self.hooks = Hooks(() if self.hooks is None else [(0, self.hooks)])
         assert self.hooks is not None
-        self.hooks.append(entry)
-        return self.hooks
+        self.hooks.append((index, hooks))
 
 
 class Hooks(list[tuple[int, Any]]):
-    """The hooks of an entry that computes something: the number of an output with a hook or a list of hooks.
+    """The hooks of an entry that computes something: the number of an output with a list of hooks, each with a 0.
 
     Attributes:
         past: stands for the entry where its own rule computes with its results: gradients that arrive there do not pass

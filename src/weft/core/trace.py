@@ -157,6 +157,9 @@ class Trace:
         self.edges: dict[Value, tuple[Any, int]] = {}
         #: returns the items of a tuple, which are read one by one where paths meet and where iterations are compared
         self.items_of: Callable[[tuple[Any, ...]], Sequence[Any]] = lambda obj: [*tuple.__iter__(obj)]
+        #: result of a branch -> whether more may be computed with the tensor that it is, where the sides besides keep
+        #: what the gradient needs; see `weft.core.control.is_used_on_sides`
+        self.used_on_sides: dict[Value, bool] = {}
         #: whether code of the user's that it meets is watched: this is a capture
         self.watched = False
         #: whether a gradient will follow the finished graph, so that rules in it run in later backward passes

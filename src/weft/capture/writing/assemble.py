@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from weft.autodiff.histories import is_left_alone
 from weft.capture.leaving.entry import MISS, Code, Entry, Failed
 from weft.capture.leaving.generators import Yielded
 from weft.capture.leaving.steps import raised_again
@@ -17,8 +18,10 @@ from weft.capture.writing.handing import Handing
 from weft.capture.writing.writer import Writer
 from weft.capture.writing.writes import Stored
 from weft.compile.executable import Executable
+from weft.compile.pieces import as_captured
 from weft.compile.segment import Segment
 from weft.compile.sized import SizedExecutable, SizedSegment, segment_of
+from weft.core.control import comes_out
 from weft.core.frames import PASSED_OVER
 from weft.core.primitive import Primitive
 from weft.core.sharing import share, spread
@@ -133,7 +136,11 @@ def assemble(
     signature = ", ".join(parameters)
     source = f"def entry({signature}):\n" + "".join(f"    {line}\n" for line in body)
     source += f"def rebuild(outs, {taken}):\n    leaf = outs.__getitem__\n"
-    source += "    def store(handle, position, region): handle.rebind(outs[position], region)\n"
+    source += "    def store(handle, position, region):\n"
+    behind = tuple([position for position, value in enumerate(as_captured(graph).outputs) if comes_out(value)])
+    if behind and any("store(" in line for line in writer.lines):
+        source += f"        if position in {behind} and is_left_alone(handle, outs[position]): return\n"
+    source += "        handle.rebind(outs[position], region)\n"
     if any("number(" in line for line in writer.lines):
         source += "    def number(position): return outs[position].item()\n"
     source += "".join(f"    {line}\n" for line in writer.lines)
@@ -218,7 +225,7 @@ def entry_of(
 _ALWAYS: Final[dict[str, Any]] = {
     "Tensor": Tensor, "new": object.__new__, "MISS": MISS, "copy": view, "again": raised_again, "leaf_of": wrap,
     "Suspension": Suspension, "drive": drive, "Yielded": Yielded, "share": share, "spread": spread,
-    "data_of": data_of, "is_put_back": is_put_back,
+    "data_of": data_of, "is_put_back": is_put_back, "is_left_alone": is_left_alone,
 }  # fmt: skip
 #: among it, what leaves a call half way
 _LEAVING: Final = ("Suspension(", "Yielded(", "again(")
@@ -235,11 +242,12 @@ def drop_unused(graph: Graph) -> None:
 
 
 def kept_apart(graph: Graph) -> Graph | None:
-    """A copy of a graph before passes, if a program may register hooks on several results: those that passes find to be
-    equal have hooks of their own.
+    """A copy of a graph before passes, if a program may register hooks on several results, or on one that comes out of
+    a branch or loop: tensors that passes find to be equal have hooks of their own.
     """
     kinds = [value.type for value in graph.outputs]
-    if sum(isinstance(kind, TensorType) and kind.dtype.category >= 2 for kind in kinds) < 2:
+    count = sum(isinstance(kind, TensorType) and kind.dtype.category >= 2 for kind in kinds)
+    if count == 0 or (count == 1 and not any(map(comes_out, graph.outputs))):
         return None
     return DropDead().apply(copy_graph(graph))
 

@@ -198,9 +198,11 @@ class Derivative:
             back = self._conditional.where(pattern)
             graph = optimize(back.graph, passes=self._passes)
             executable = self._compiled(graph, BACKWARD)
-            # what needs more than its arguments is lowered as a whole, if it is ever used within others
-            run = executable.plain or (lambda *arrays: lower(graph)(*arrays))
-            found = self._backward[pattern] = executable, back.gradients, run
+
+            def whole(*arrays: Any) -> Any:  # only what is used within others needs to be lowered as a whole
+                return lower(graph)(*arrays)
+
+            found = self._backward[pattern] = executable, back.gradients, executable.plain or whole
         return found
 
     def _rule_for(self, pattern: Pattern) -> tuple[Callable[..., Any], tuple[Place, ...]]:

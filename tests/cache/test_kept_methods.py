@@ -279,7 +279,10 @@ cell = Twice()
 """
 #: programs whose graphs are not kept: source, the arguments of `f`, and what the log says
 UNKEPT: dict[str, tuple[str, str]] = {
-    "rule of the program": (_RULE + "def f(x): return cell(x)\n", "code of the program takes part in its operations"),
+    "rule of the program": (
+        _RULE + "def f(x): return cell(x)\n",
+        "rules or hooks of the program run in the backward pass",
+    ),
     "rule of the program, mapped": (_RULE + "def f(x): return vmap(lambda v: cell(v))(x)\n", "the call breaks"),
     "break": ("def f(x):\n    y = x * 2\n    open('/dev/null').close()\n    return y + 1\n", "the call breaks"),
     "after a break": (

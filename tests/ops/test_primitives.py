@@ -36,6 +36,11 @@ WITHOUT_SAMPLES = {
     "StackRead": "the stack of a differentiated loop; tests/autodiff/test_symbolic.py",
     "StackWrite": "the stack of a differentiated loop; tests/autodiff/test_symbolic.py",
     "Vmap": "maps a graph; tests/test_vectorize.py",
+    **{
+        name: "meets other processes; tests/parallel/test_processes.py"
+        for name in Primitive.table
+        if name.endswith("Across")
+    },
 }
 
 CASES = [(name, number) for name in TABLE for number in range(len(samples_of(name)))]

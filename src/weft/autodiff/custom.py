@@ -417,6 +417,12 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
         node.add_hooks(index, registered)
         renew_views(None, tensor)
         return HookHandle(registered, entry)
+    if tensor.is_symbolic:
+        raise Unsupported(
+            Refusal.IMPURE_CALL,
+            "a hook is registered on an argument of a mapped function, and the gradient is taken outside of it",
+            "register it on a tensor that the function computes, as x * 1, or map the gradient: vmap(grad(function))",
+        )
     key = id(tensor)
     if key not in HANDLE_HOOKS:
         HANDLE_HOOKS[key] = []

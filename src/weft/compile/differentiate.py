@@ -10,6 +10,7 @@ conditions become constants (`Conditional.where`).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -170,11 +171,22 @@ def _differentiated(graph: Graph, followed: Sequence[bool], pattern: Pattern) ->
         raise Unsupported(Refusal.DYNAMIC_SHAPE, why, "compile for one size") from error
 
 
+def _refuse_outside(trace: Trace, tensor: Tensor) -> None:
+    """Refuse a write of a hook or rule of the program to a tensor that stays when the graph is made."""
+    if not tensor.is_symbolic and id(tensor) not in trace.created:
+        raise Unsupported(
+            Refusal.IMPURE_CALL,
+            "a hook or rule of a mapped function writes to a tensor outside of it, and the gradient is taken outside",
+            "map the gradient: vmap(grad(function)), or write what it returns",
+        )
+
+
 def _derived(graph: Graph, followed: Sequence[bool], pattern: Pattern) -> tuple[Graph, list[bool | None]]:
     """A graph that computes what another does and then its gradients, each followed by its condition if it has one; and
     for each parameter whether its gradient has one, None where there is no gradient.
     """
     with trace_module.suspended(), trace_module.tracing(Trace(f"{graph.name}_gradient")) as trace:
+        trace.on_write = functools.partial(_refuse_outside, trace)
         root = trace.root
         root.reuses_blocks = graph.reuses_blocks
         inputs: list[Tensor] = []

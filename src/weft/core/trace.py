@@ -315,13 +315,11 @@ class Trace:
         found = captures.get(value)
         if found is None:
             if graph.parent is None:
-                if self.watched:
-                    raise Unsupported(
-                        Refusal.OUTPUT,
-                        "a value of one example is read outside of the function that vmap maps",
-                        "return it from the mapped function",
-                    )
-                raise AssertionError(f"{value!r} does not belong to this trace")
+                raise Unsupported(
+                    Refusal.OUTPUT,
+                    "a value of one example is read outside of the function that vmap maps",
+                    "return it from the mapped function; where a hook reads it, map the gradient: vmap(grad(f))",
+                )
             self.lift(value, graph.parent)
             found = captures[value] = graph.add_param(value.type, value.name)
         return found

@@ -1,4 +1,4 @@
-"""Hooks and rules of a function that `vmap` maps, with the gradient taken outside of it: right, or refused with the way out."""
+"""Hooks and rules of mapped functions with the gradient taken outside: right, or refused with the way out."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def rule_writes(x: Any) -> Any:
 @pytest.mark.parametrize("mapped", [vmap, lambda f: jit(vmap(f)), lambda f: vmap(jit(f))])
 def test_what_cannot_be_is_refused_and_loses_nothing(function: Callable[..., Any], mapped: Callable[..., Any]) -> None:
     before = WEIGHT.asnumpy().copy()
-    with pytest.raises(Unsupported, match="mapped function|vmap"):
+    with pytest.raises(Unsupported, match=r"mapped function|vmap"):
         grad(lambda rows: mapped(function)(rows).sum())(ROWS)
     np.testing.assert_array_equal(WEIGHT.asnumpy(), before)
 

@@ -489,7 +489,8 @@ def coordinator(address: str, members: int) -> Any:
         address: host and port that members connect to.
         members: how many of them there are. One that is gone does not end the others.
     """
-    bound = f"[::]:{address.rpartition(':')[2]}"
+    host, _, port = address.rpartition(":")
+    bound = address if host in ("127.0.0.1", "localhost") else f"[::]:{port}"
     return _jax.get_distributed_runtime_service(bound, members, shutdown_timeout=1, recoverable=True)
 
 

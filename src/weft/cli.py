@@ -234,7 +234,6 @@ def _launch(options: argparse.Namespace, rest: list[str]) -> int:
     except ValueError:
         print(f"weft launch: --show {shown}: not ranks, as 0,3 or all", file=sys.stderr)
         return 2
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # XLA's notes on how the processes are coordinated
     if options.timeout:
         os.environ[attendance.IDLE] = str(options.timeout)
     settings = [f"--{name}={value}" for name in ("mode", "device") if (value := getattr(options, name))]

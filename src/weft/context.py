@@ -637,7 +637,7 @@ def _note_settings(store: Store) -> None:
 
 
 #: the modes in which the framework spreads what it computes
-_SPREAD: Final = (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
+SPREAD_MODES: Final = (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
 
 
 def set_processes(count: int, rank: int) -> None:
@@ -657,7 +657,7 @@ def _refuse_spreading(asked: Mapping[str, Any]) -> None:
     count = PARALLEL_SETTINGS["device_num"].default
     if count == 1:
         return
-    if asked.get("parallel_mode") in _SPREAD or asked.get("pipeline_stages", 1) > 1:
+    if asked.get("parallel_mode") in SPREAD_MODES or asked.get("pipeline_stages", 1) > 1:
         wanted = ", ".join(f"{key}={asked[key]!r}" for key in ("parallel_mode", "pipeline_stages") if key in asked)
         raise RuntimeError(
             f"{wanted}: over several processes ({count} here) weft has data parallelism and collectives so far, and "

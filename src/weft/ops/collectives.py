@@ -265,17 +265,18 @@ def swapped(
     if len(ranks) == 1:
         return [apply(_ALL_TO_ALL, (parts[0],))]
     width = max(1, *[math.prod(shape) for row in every for shape in row])
-    rows = _joined([_padded(part.reshape(-1), width) for part in parts])
+    rows = joined([_padded(part.reshape(-1), width) for part in parts])
     found = apply(across.ALL_TO_ALL, (rows,), (0, 0, ranks))
     return [found[i * width : i * width + math.prod(shape)].reshape(shape) for i, shape in enumerate(coming)]
 
 
 def _padded(x: Tensor, width: int) -> Tensor:
     left = width - x.shape[0]
-    return _joined([x, Tensor(np.zeros(left, x.dtype.np_dtype))]) if left else x
+    return joined([x, Tensor(np.zeros(left, x.dtype.np_dtype))]) if left else x
 
 
-def _joined(parts: Sequence[Tensor]) -> Tensor:
+def joined(parts: Sequence[Tensor]) -> Tensor:
+    """Tensors one after the other along the first dimension."""
     return parts[0] if len(parts) == 1 else apply(Primitive.table["Concat"], tuple(parts), (0,))
 
 
@@ -308,7 +309,7 @@ class AlltoAllV(_Collective):
             )
         flat, starts = input_x.reshape(-1), np.cumsum([0, *sent]).tolist()
         parts = [flat[start:end] for start, end in itertools.pairwise(starts)]
-        return _joined(swapped("AlltoAllV", parts, [(count,) for count in wanted], ranks))
+        return joined(swapped("AlltoAllV", parts, [(count,) for count in wanted], ranks))
 
 
 class NeighborExchange(_Collective):

@@ -14,7 +14,7 @@ import numpy as np
 from weft.core.tensor import Tensor
 from weft.core.transparency import transparent
 from weft.ops import exchanges
-from weft.ops.collectives import ReduceOp, swapped
+from weft.ops.collectives import ReduceOp, joined, swapped
 from weft.ops.exchanges import (
     CommHandle,
     P2POp,
@@ -22,7 +22,6 @@ from weft.ops.exchanges import (
     exchanged,
     exchanged_rows,
     handle,
-    joined_rows,
     row_counts,
 )
 from weft.parallel import communication, world
@@ -225,7 +224,7 @@ def all_gather_into_tensor_uneven(
     who = "all_gather_into_tensor_uneven"
     count = len(members_of(who, group or _WORLD))
     shapes = [(rows, *output.shape[1:]) for rows in row_counts(who, output_split_sizes, output.shape[0], count)]
-    _write([output], [joined_rows(exchanged(who, shapes, [input] * count, group))])
+    _write([output], [joined(exchanged(who, shapes, [input] * count, group))])
     return handle(async_op)
 
 
@@ -236,9 +235,8 @@ def reduce_scatter(
     """Write this process's part of the reduction of the lists of all processes into a tensor."""
     ranks = members_of("reduce_scatter", group or _WORLD)
     one_for_each("reduce_scatter", "tensors", len(input_list), ranks)
-    here = ranks.index(get_rank())
-    found = [exchanges.all_reduce(x, op, group or _WORLD)[0] for x in input_list]
-    _write([output], [found[here]])
+    rows = joined([x.reshape(1, *x.shape) for x in input_list])
+    _write([output], [exchanges.reduce_scatter_tensor(rows, op, group or _WORLD)[0][0]])
     return handle(async_op)
 
 
@@ -323,7 +321,7 @@ def scatter(
     if here:
         one_for_each("scatter", "tensors", len(scatter_list), ranks)
     given = scatter_list if here else [tensor] * len(ranks)
-    rows = joined_rows([x.reshape(1, *x.shape) for x in given])
+    rows = joined([x.reshape(1, *x.shape) for x in given])
     _write([tensor], [exchanges.scatter_tensor(rows, src, group or _WORLD).reshape(tensor.shape)])
     return handle(async_op)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,10 +28,10 @@ from weft.ops.collectives import (
     ReduceOp,
     ReduceScatter,
     Send,
+    joined,
     swapped,
     tensor,
 )
-from weft.ops.joining import cat
 from weft.parallel.processes import processes
 from weft.parallel.world import HCCL_WORLD_COMM_GROUP, known_rank, members_of, one_for_each, position_in
 
@@ -205,7 +205,7 @@ def exchanged_rows(who: str, shape: tuple[int, ...], x: Any, wanted: Any, sent: 
     wanted, sent = row_counts(who, wanted, shape[0], count), row_counts(who, sent, tensor(who, x).shape[0], count)
     starts = np.cumsum([0, *sent]).tolist()
     parts = [x[start:end] for start, end in itertools.pairwise(starts)]
-    return joined_rows(exchanged(who, [(rows, *shape[1:]) for rows in wanted], parts, group))
+    return joined(exchanged(who, [(rows, *shape[1:]) for rows in wanted], parts, group))
 
 
 def row_counts(who: str, sizes: Any, rows: int, count: int) -> list[int]:
@@ -228,11 +228,6 @@ def row_counts(who: str, sizes: Any, rows: int, count: int) -> list[int]:
     if sum(sizes) != rows:
         raise ValueError(f"{who}: parts of {list(sizes)} rows are not {count} that make {rows}")
     return list(sizes)
-
-
-def joined_rows(parts: Sequence[Any]) -> Any:
-    """Tensors one after the other along the first dimension."""
-    return parts[0] if len(parts) == 1 else cat(tuple(parts), 0)
 
 
 def barrier(group: str = _WORLD) -> None:

@@ -20,7 +20,7 @@ import threading
 import time
 import types
 from collections import Counter
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from weft.core.tracebacks import WEFT
 
@@ -126,19 +126,14 @@ class Attendance:
 
     # faults
 
-    def declare(self, fault: str) -> str:
-        """Tell all processes what is wrong; the first to do so is believed.
-
-        Returns:
-            what all are told.
-        """
+    def declare(self, fault: str) -> None:
+        """Tell all processes what is wrong; the first to do so is believed."""
         try:
             self.store.key_value_set("weft/fault", fault)
         except Exception:
             with contextlib.suppress(Exception):
                 fault = self._get("weft/fault") or fault
         self._note(fault)
-        return self.fault or fault
 
     def _note(self, fault: str) -> None:
         if self.fault is not None:
@@ -156,11 +151,7 @@ class Attendance:
 
     def stop(self, message: str) -> None:
         """End the process at once with a message."""
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):
-                stream.flush()
-        os.write(2, f"weft.parallel.ProcessFault: {message}\n".encode())
-        os._exit(1)
+        _leave(f"weft.parallel.ProcessFault: {message}\n")
 
     def raise_fault(self) -> None:
         """Raise what is wrong, if anything is."""
@@ -270,14 +261,21 @@ class Attendance:
             pass
         self._ended = True
         if self.fault is not None:  # threads may wait for ever for what does not come
-            for stream in (sys.stdout, sys.stderr):
-                stream.flush()
-            os._exit(1)
+            _leave()
 
     def _await_others(self) -> None:
         for other in range(self.count):
             while other != self.rank and self._get(f"weft/{_ENDED}/{other}") is None and self.fault is None:
                 time.sleep(_BEAT / 5)
+
+
+def _leave(message: str = "") -> NoReturn:
+    """End the process at once, with what it has printed and a message after it."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os.write(2, message.encode())
+    os._exit(1)
 
 
 def _where(error: BaseException) -> str:

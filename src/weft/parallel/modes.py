@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.context import ParallelMode, get_auto_parallel_context
-
-_PARALLEL = (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
+from weft.context import SPREAD_MODES, ParallelMode, get_auto_parallel_context
 
 
 def get_device_num() -> int:
@@ -76,7 +74,7 @@ def get_stage_device_num() -> int:
 
 def is_in_auto_parallel_mode() -> bool:
     """Whether operators are spread by strategies."""
-    return get_parallel_mode() in _PARALLEL
+    return get_parallel_mode() in SPREAD_MODES
 
 
 def is_in_data_parallel_mode() -> bool:

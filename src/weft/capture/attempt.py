@@ -22,7 +22,14 @@ from weft.capture.sources.sources import Sources
 from weft.capture.state.events import BreakSite
 from weft.capture.state.frame import Exit, Lazy, Return, Suspend, Yield
 from weft.capture.state.journal import restore
-from weft.capture.writing.assemble import assemble, drop_unused, keep_params, keep_where_it_fails, kept_apart
+from weft.capture.writing.assemble import (
+    assemble,
+    drop_unused,
+    keep_params,
+    keep_where_it_fails,
+    kept_apart,
+    uses_results,
+)
 from weft.capture.writing.handing import Handing
 from weft.capture.writing.writer import Writer
 from weft.capture.writing.writes import Stored, Writes
@@ -208,6 +215,8 @@ class Attempt:
             keep_where_it_fails(graph, writer, stored, trace.externals)
         optimize(graph, passes=OPEN if graph.is_open else PIPELINE)
         drop_unused(graph)
+        if captured is not None and not (uses_results(captured) or uses_results(graph)):
+            captured = None  # hooks on results are told the same by both
         if captured is not None and keep_params(captured, [params.index(param) for param in graph.params]):
             graph.captured = lambda: captured
         if self.point is not None:

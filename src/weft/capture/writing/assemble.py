@@ -252,6 +252,14 @@ def kept_apart(graph: Graph) -> Graph | None:
     return DropDead().apply(copy_graph(graph))
 
 
+def uses_results(graph: Graph) -> bool:
+    """Whether more than a result itself leads a gradient to it: then a hook on it asks which results are one value."""
+    results = set(graph.outputs)
+    if len(results) < len(graph.outputs) or any(value.node is None or comes_out(value) for value in results):
+        return True
+    return any(not results.isdisjoint(node.inputs) for node in graph.nodes)
+
+
 def keep_params(graph: Graph, numbers: Sequence[int]) -> bool:
     """Keep some of a graph's parameters; False if it needs more.
 

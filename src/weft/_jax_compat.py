@@ -50,6 +50,23 @@ Array = jax.Array
 Tracer = jax.core.Tracer
 
 
+def simulate_devices(count: int) -> None:
+    """Let the processor stand for several devices; to be called before the first device is used.
+
+    Args:
+        count: how many.
+    """
+    jax.config.update("jax_num_cpu_devices", count)
+
+
+#: how many devices the processor stands for
+_SIMULATED: Final = os.environ.get("WEFT_DEVICES", "")
+if _SIMULATED:
+    if not _SIMULATED.isdecimal() or int(_SIMULATED) < 1:
+        raise ValueError(f"WEFT_DEVICES={_SIMULATED!r} is no number of devices")
+    simulate_devices(int(_SIMULATED))
+
+
 def compute_on_host_only() -> None:
     """Leave accelerators to other processes; to be called before the first device is used."""
     jax.config.update("jax_platforms", "cpu")
@@ -352,8 +369,12 @@ def loading(
 
 
 def _program(key: str, result: Any, fast: Any) -> Program | None:
-    """What to know of a program that JAX has just compiled; None if it is more than an executable on arrays."""
+    """What to know of a program that JAX has just compiled; None if it is more than an executable on arrays of one
+    device.
+    """
     if fast is None or fast.const_args or any(layout is not None for layout in fast.in_device_local_layouts):
+        return None
+    if len(fast.xla_executable.local_devices()) > 1:  # it is spread: where its arrays lie is not in their types
         return None
     arrays: list[Any] = []
     outputs = _numbered(result, arrays)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from weft import __version__
+from weft._jax_compat import simulate_devices
 from weft.cache import executables
 from weft.cache.files import Files
 from weft.cache.folder import Unusable, opened
@@ -23,14 +24,15 @@ from weft.parallel import attendance
 from weft.parallel import launch as launching
 
 INTERRUPTED: Final = 130
-_RUN_USAGE: Final = "weft run [-h] [--mode MODE] [--device TARGET] (SCRIPT | -m MODULE) [ARGUMENT ...]"
+_RUN_USAGE: Final = "weft run [-h] [--mode MODE] [--device TARGET] [--devices N] (SCRIPT | -m MODULE) [ARGUMENT ...]"
 _EXPLAIN_USAGE: Final = (
-    "weft explain [-h] [--html FILE] [--json FILE] [--mode MODE] [--device TARGET] (SCRIPT | -m MODULE) [ARGUMENT ...]"
+    "weft explain [-h] [--html FILE] [--json FILE] [--mode MODE] [--device TARGET] [--devices N] (SCRIPT | -m MODULE) "
+    "[ARGUMENT ...]"
 )
 _LAUNCH_USAGE: Final = "weft launch --workers N [options] (SCRIPT | -m MODULE) [ARGUMENT ...]"
 _MODES: Final = {"graph": GRAPH_MODE, "pynative": PYNATIVE_MODE}
 #: commands that run a program, with those of their options that take a value
-_SETTINGS: Final = ("--mode", "--device")
+_SETTINGS: Final = ("--mode", "--device", "--devices")
 #: options of `weft launch`, those of MindSpore's `msrun` among them: what is kept, and how it is read
 _LAUNCH: Final[dict[str, tuple[str, Any]]] = {
     "--workers": ("workers", int), "--worker_num": ("workers", int), "--local-workers": ("local_workers", int),
@@ -161,6 +163,9 @@ def _add_program(command: argparse.ArgumentParser) -> None:
         "--mode", choices=tuple(_MODES), help="the mode, in place of the one that the program sets (%(choices)s)"
     )
     command.add_argument("--device", metavar="TARGET", help="the device target, in place of the program's; e.g. CPU")
+    command.add_argument(
+        "--devices", type=_positive(int), metavar="N", help="let the processor stand for so many devices"
+    )
     command.add_argument("-m", dest="module", action="store_true", help="the program is a module, as in `python -m`")
     command.add_argument("program", metavar="SCRIPT", help="file to run, or module with -m")
 
@@ -205,6 +210,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace, rest: list[str]) -> int:
+    if options.devices is not None:
+        simulate_devices(options.devices)
     chosen = {"mode": _MODES.get(options.mode), "device_target": options.device}
     try:
         pin(**{name: value for name, value in chosen.items() if value is not None})

@@ -30,7 +30,10 @@ def keep_in(store: Store | None) -> None:
 
 
 def compiled(
-    function: Callable[..., Any], text: Callable[[], str | None], donated: Sequence[int] = ()
+    function: Callable[..., Any],
+    text: Callable[[], str | None],
+    donated: Sequence[int] = (),
+    laid_out: tuple[Any, ...] | None = None,
 ) -> Callable[..., Any]:
     """`jax.jit` of a function, which JAX traces only where no earlier process has compiled it.
 
@@ -39,6 +42,7 @@ def compiled(
         text: says what it computes, so that functions with the same text are the same; None for one that has no such
             text. It is asked for when the function is first called.
         donated: operands whose memory results may take over.
+        laid_out: for each result where it lies, None for wherever the compiler puts it; None for all of them.
 
     Example:
         >>> import numpy as np
@@ -46,7 +50,7 @@ def compiled(
         >>> double(np.float32(2.5)).item()
         5.0
     """
-    jitted = jax.jit(function, donate_argnums=tuple(donated))
+    jitted = jax.jit(function, donate_argnums=tuple(donated), out_shardings=laid_out)
     known: list[str | None] = []
 
     def key(types: str) -> str | None:

@@ -18,6 +18,7 @@ from weft.core.primitive import ACROSS
 from weft.core.trace import CONSTANT
 from weft.ir.graph import Graph, Node, Value
 from weft.ir.types import TensorType
+from weft.parallel.placement import CONSTRAINT, Place, sharding
 from weft.passes.drop_dead import DropDead
 from weft.passes.position_operands import PositionOperands
 from weft.passes.rewrite import copy_graph, part
@@ -87,7 +88,16 @@ class Parts:
         if function is None:
             function = self._lowered[id(graph)] = lower(graph)
         self.names.add(function.__name__)
-        return compiled(function, lambda: known_digest(graph), donated)
+        return compiled(function, lambda: known_digest(graph), donated, _laid_out(graph))
+
+
+def _laid_out(graph: Graph) -> tuple[Any, ...] | None:
+    """Where the outputs of a graph lie that are in a place, None for the others; None if none is. XLA takes a wish at
+    the end of a program for a proposal.
+    """
+    nodes = [value.node for value in graph.outputs]
+    found = [sharding(Place(*node.attrs)) if node and node.op is CONSTRAINT else None for node in nodes]
+    return None if all(where is None for where in found) else tuple(found)
 
 
 #: nodes from which on stretches that repeat are looked for unasked: smaller graphs run faster as one executable, and

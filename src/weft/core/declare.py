@@ -12,7 +12,7 @@ import numpy as np
 
 from weft import dtypes
 from weft.core.dispatch import apply, binary_method, reflected_method
-from weft.core.operators import OPERATOR_CLASSES, Operator
+from weft.core.operators import OPERATOR_CLASSES, Operator, spread_call
 from weft.core.primitive import PURE, Primitive, Sample
 from weft.core.tensor import Tensor
 from weft.core.tracebacks import hide_operation
@@ -397,6 +397,8 @@ def constructor_template(positional: int, keyword: int, body: str) -> CodeType:
 
 def _call(function: Callable[..., Any]) -> Callable[..., Any]:
     def __call__(self: Operator, *args: Any, **kwargs: Any) -> Any:
+        if self._strategy is not None:
+            return spread_call(self, function, args, kwargs)
         return function(*args, **kwargs)
 
     return __call__
@@ -404,6 +406,8 @@ def _call(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _call_with_fixed(function: Callable[..., Any]) -> Callable[..., Any]:
     def __call__(self: Operator, *args: Any, **kwargs: Any) -> Any:
+        if self._strategy is not None:
+            return spread_call(self, function, args, {**self.fixed, **kwargs})
         return function(*args, **self.fixed, **kwargs)
 
     return __call__

@@ -48,6 +48,8 @@ class Operator:
     #: the name that was given, "" for that of the class
     _name = ""
     _instance_name = ""
+    #: how inputs and results are spread over devices, None where nothing is said
+    _strategy: tuple[Any, Any] | None = None
 
     @transparent
     def __init__(self, name: str) -> None:
@@ -193,8 +195,18 @@ class Operator:
 
     @transparent
     def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Self:
-        """Record a sharding strategy (used by parallel programs)."""
-        return self.add_prim_attr("strategy", (in_strategy, out_strategy))
+        """Say how the inputs and results are spread over devices, in the parallel modes for it.
+
+        Args:
+            in_strategy: for each input, into how many parts each dimension is cut, or its `Layout`.
+            out_strategy: the same for each result.
+
+        Returns:
+            The operator.
+        """
+        self._strategy = None if in_strategy is None and out_strategy is None else (in_strategy, out_strategy)
+        self.add_prim_attr("in_strategy", in_strategy)
+        return self.add_prim_attr("out_strategy", out_strategy)
 
     @transparent
     def recompute(self, mode: bool = True) -> Self:
@@ -221,6 +233,12 @@ class Operator:
         known = self.check_inputs(args)
         if known is not None:
             return known
+        if self._strategy is not None:
+            return spread_call(self, self._computed, args, {})
+        return self._computed(*args)
+
+    @transparent
+    def _computed(self, *args: Any) -> Any:
         implementation = _implementation(self)
         if _getter_of(self) is None:
             return implementation(*args)
@@ -275,6 +293,24 @@ def differentiated(rule: Callable[..., Any], function: Callable[..., Any], args:
     if _differentiated is None:
         return function(*args)
     return _differentiated(rule, function, args)
+
+
+#: calls an operator that has a strategy: operator, function, arguments, arguments by name
+_spread_call: Callable[..., Any] | None = None
+
+
+@transparent
+def spread_call(operator: Operator, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call an operator whose inputs and results may be spread over devices."""
+    if _spread_call is None:
+        return function(*args, **kwargs)
+    return _spread_call(operator, function, args, kwargs)
+
+
+def spread_by(call: Callable[..., Any]) -> None:
+    """Set what calls an operator that has a strategy."""
+    global _spread_call
+    _spread_call = call
 
 
 def install(call: Callable[..., Any]) -> None:

@@ -415,6 +415,8 @@ class LiteralTensor(Tensor):
 
 #: makes an initial value from an initializer or its name; installed by `weft.nn`
 make_initial: Any = None
+#: gives a tensor in another place, for parameters that have one; see `weft.parallel.placement`
+put_in_place: Any = None
 
 
 class _ParameterClass(type):
@@ -453,6 +455,7 @@ class Parameter(Tensor, metaclass=_ParameterClass):
     sliced: bool = False
     inited_param: Parameter | None = None
     init_finished: bool = True
+    place: Any = None  # where all of its values lie; None for where they come from
 
     name: str
     requires_grad: bool
@@ -489,6 +492,9 @@ class Parameter(Tensor, metaclass=_ParameterClass):
         self.requires_grad = requires_grad
         self.layerwise_parallel = layerwise_parallel
         self.parallel_optimizer = parallel_optimizer
+
+    def rebind(self, source: Tensor, region: Any = None) -> Tensor:
+        return super().rebind(source if self.place is None else put_in_place(source, self.place), region)
 
     @property
     def param_info(self) -> Parameter:
@@ -586,7 +592,9 @@ class Parameter(Tensor, metaclass=_ParameterClass):
             assert make_initial is not None  # weft.nn.initializer is part of the package
             initial = make_initial(init, self.shape, self.dtype)
         copy = Parameter(initial, name=self.name, requires_grad=self.requires_grad)
-        copy.has_name = self.has_name
+        copy.has_name, copy.place = self.has_name, self.place
+        if copy.place is not None:
+            copy.rebind(view(copy))
         return copy
 
     def __repr__(self) -> str:

@@ -395,6 +395,8 @@ _ROWS: Final[dict[str, dict[str, str]]] = (
         "mindspore.parallel.nn": {
             "weft.nn.parallel": f"{_PARALLEL_CELLS.replace('SyncBatchNorm ', '')} Pipeline GradAccumulation"
         },
+        "mindspore.parallel.function": {"weft.parallel.layout": "reshard"},
+        "mindspore.parallel.function.reshard": {"weft.parallel.layout": "*"},
         "mindspore.parallel.shard": {"weft.parallel.layout": "*", "weft.nn.parallel": "shard"},
         "mindspore.parallel._auto_parallel_context": _PARALLEL_CONTEXT,
         "mindspore.parallel._ps_context": {

@@ -13,7 +13,7 @@ import inspect
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from weft import context
 from weft.capture.python.namespaces import set_state
@@ -627,6 +627,7 @@ class Cell(State, Remarks):
             or self._cast_type is not None
             or self._init_args
             or self._settings.get("recompute")
+            or self._settings.get("shard")
             or self._forward_pre_hooks
             or self._forward_hooks
             or self._backward_pre_hooks
@@ -662,6 +663,11 @@ class Cell(State, Remarks):
         for path, cell in self.cells_and_names():
             if path:
                 cell.__dict__["_scope"] = path
+
+    def _note(self, name: str, value: Any) -> Self:
+        super()._note(name, value)
+        self._refresh_extras()
+        return self
 
     def recompute(self, mode: bool = True, **kwargs: Any) -> None:
         """Have backward passes compute again what this cell computes on the way, see `weft.autodiff.recompute`.

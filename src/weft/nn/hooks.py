@@ -12,6 +12,7 @@ from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.trace import reuse_blocks
 from weft.core.transparency import transparent
 from weft.dtypes import DType
+from weft.parallel.strategies import spread_around
 
 
 class Hooked(Protocol):
@@ -105,6 +106,14 @@ def call_with_extras(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 @transparent
 def _compute(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if cell._settings.get("shard"):
+        inside, outside, _ = cell._settings["shard"]
+        return spread_around(lambda *inputs: _compute_here(cell, inputs, kwargs), args, {}, inside, outside)
+    return _compute_here(cell, args, kwargs)
+
+
+@transparent
+def _compute_here(cell: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if cell._settings.get("recompute"):
         return recompute(_compute_once, cell, args, kwargs)
     return _compute_once(cell, args, kwargs)

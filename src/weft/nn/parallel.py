@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from weft import dtypes
-from weft.context import get_auto_parallel_context
+from weft.context import ParallelMode, get_auto_parallel_context, set_auto_parallel_context
 from weft.core.describing import shows
 from weft.core.dispatch import apply
 from weft.core.tensor import Tensor
-from weft.core.transparency import keeps
+from weft.core.transparency import keeps, transparent
 from weft.nn.cell import Cell
 from weft.nn.declared import Described, declared
 from weft.nn.layer.normalization import _BatchNorm
@@ -18,7 +18,9 @@ from weft.ops._checks import strings
 from weft.ops.across import ALL_REDUCE_EACH, BROADCAST, ReduceOp
 from weft.ops.state import assign
 from weft.parallel.layout import Layout
+from weft.parallel.placement import adopt, count
 from weft.parallel.processes import processes
+from weft.parallel.strategies import places, spread_around
 from weft.parallel.world import HCCL_WORLD_COMM_GROUP, SeveralProcesses, members_of, rank_id
 
 __all__ = [
@@ -252,9 +254,10 @@ class SyncBatchNorm(_BatchNorm, dimensions=(2, 4), shows=("2", "[[[[1.0]], [[2.0
 
 
 class AutoParallel(Cell):
-    """A network that devices share: in one process, the network.
+    """A network that devices share.
 
-    Its methods check their arguments and keep them as attributes.
+    It is the network, and it and its methods change the settings of parallel programs (`set_auto_parallel_context`),
+    which are those of the whole program; what has no setting is checked and kept.
 
     Args:
         network: the network.
@@ -278,6 +281,9 @@ class AutoParallel(Cell):
             raise ValueError(f"AutoParallel: parallel_mode must be one of {modes}, not {parallel_mode!r}")
         self.network = network
         self.chosen: dict[str, Any] = {"parallel_mode": parallel_mode, "stages": 1}
+        searched = {} if parallel_mode == "semi_auto" else {"search_mode": parallel_mode}
+        mode = ParallelMode.AUTO_PARALLEL if searched else ParallelMode.SEMI_AUTO_PARALLEL
+        set_auto_parallel_context(parallel_mode=mode, **searched)
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         return self.network(*args, **kwargs)
@@ -289,10 +295,11 @@ class AutoParallel(Cell):
         if not isinstance(config, (str, tuple, Layout)):
             raise TypeError(f"AutoParallel: the strategy must be a str or a tuple, not {type(config).__name__}")
         self.chosen["dataset_strategy"] = config
+        set_auto_parallel_context(dataset_strategy=(config,) if isinstance(config, Layout) else config)
 
     def hsdp(self, shard_size: int = -1, threshold: int = 64, optimizer_level: str = "level1") -> None:
         """How the optimizer's state is spread."""
-        if shard_size not in (-1, 1):
+        if shard_size not in (-1, 1) and count() % shard_size:
             raise SeveralProcesses(f"AutoParallel.hsdp: shard_size={shard_size}")
         if threshold < 0:
             raise ValueError(f"AutoParallel.hsdp: threshold must not be negative, not {threshold}")
@@ -301,6 +308,12 @@ class AutoParallel(Cell):
                 f"AutoParallel.hsdp: optimizer_level must be 'level1' to 'level3', not {optimizer_level!r}"
             )
         self.chosen["hsdp"] = (shard_size, threshold, optimizer_level)
+        config = {
+            "optimizer_weight_shard_size": shard_size,
+            "parallel_optimizer_threshold": threshold,
+            "optimizer_level": optimizer_level,
+        }
+        set_auto_parallel_context(enable_parallel_optimizer=True, parallel_optimizer_config=config)
 
     def pipeline(
         self, stages: int = 1, output_broadcast: bool = False, interleave: bool = False, scheduler: str = "1f1b"
@@ -363,13 +376,13 @@ class AutoParallel(Cell):
 @keeps
 @shows("shard(lambda x: x + 1, in_strategy=((1,),))(Tensor([1.0]))", "[2.]")
 def shard(fn: Any, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None) -> Any:
-    """A function whose inputs devices share: in one process, the function.
+    """A function whose inputs and results are spread over devices; what it computes stays the same.
 
     Args:
         fn: the function or Cell.
         in_strategy: how each input is cut, or its `Layout`.
         out_strategy: how each output is cut.
-        parameter_plan: how parameters are cut.
+        parameter_plan: for parameters of a Cell by name, how each is cut.
 
     Raises:
         TypeError: an argument has the wrong type.
@@ -383,4 +396,19 @@ def shard(fn: Any, in_strategy: Any, out_strategy: Any = None, parameter_plan: A
     ):
         if value is not None and not isinstance(value, kind):
             raise TypeError(f"shard: {what} must be a {kind.__name__}, not {type(value).__name__}")
-    return fn
+    for name, param in fn.parameters_and_names() if parameter_plan and isinstance(fn, Cell) else ():
+        if param.name in parameter_plan or name in parameter_plan:
+            chosen = parameter_plan[param.name if param.name in parameter_plan else name]
+            adopt(param, places("shard", [chosen], [param])[0])
+    return _Sharded(fn, in_strategy, out_strategy)
+
+
+class _Sharded:
+    """A function whose inputs and results are spread over devices."""
+
+    def __init__(self, fn: Callable[..., Any], inside: Any, outside: Any) -> None:
+        self.fn, self.inside, self.outside = fn, inside, outside
+
+    @transparent
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return spread_around(self.fn, args, kwargs, self.inside, self.outside)

@@ -1,4 +1,4 @@
-"""What programs say about a Cell besides what it computes: kept and given back, and nothing else follows from it."""
+"""What programs say about a Cell besides what it computes."""
 
 from __future__ import annotations
 
@@ -72,12 +72,15 @@ class Remarks:
         return self._note("boost", boost_type)
 
     def shard(self, in_strategy: Any, out_strategy: Any = None, **kwargs: Any) -> Self:
-        """Record a sharding of inputs and outputs (used by parallel programs).
+        """Spread inputs and outputs over devices; what the Cell computes stays the same.
 
         Args:
-            in_strategy: for the inputs.
-            out_strategy: for the outputs.
+            in_strategy: for each input, into how many parts each dimension is cut, or its `Layout`.
+            out_strategy: the same for each output.
             kwargs: further settings, kept.
+
+        Returns:
+            The Cell.
         """
         return self._note("shard", (in_strategy, out_strategy, kwargs))
 

@@ -14,6 +14,7 @@ from weft.nn.cell import Cell
 from weft.nn.parallel import DistributedGradReducer
 from weft.ops._checks import bools
 from weft.ops.state import assign
+from weft.parallel.spreading import batch, keep_whole
 
 
 def _check_network(cell: str, network: Any, what: str = "network") -> None:
@@ -202,6 +203,8 @@ class TrainOneStepCell(Cell):
         self.grad_no_sens = GradOperation(get_by_list=True)
         self.sens = 1.0 if sens is None else float(sens)
         self.return_grad = bool(return_grad)
+        trained = {id(param) for param in self.weights}
+        self._untrained = tuple([param for param in network.get_parameters() if id(param) not in trained])
         self.sense_flag = False
         self.parallel_mode = get_auto_parallel_context("parallel_mode")
         self.reducer_flag = self.parallel_mode in (ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL)
@@ -209,6 +212,7 @@ class TrainOneStepCell(Cell):
 
     def construct(self, *inputs: Any) -> Any:
         loss, grads = loss_and_gradients(self.network, self.weights, inputs, self.sens)
+        keep_whole(self._untrained)
         grads = self.grad_reducer(grads)
         self.optimizer(grads)
         if self.return_grad:
@@ -226,7 +230,7 @@ def loss_and_gradients(network: Any, weights: Any, inputs: tuple[Any, ...], scal
         inputs: the network's inputs.
         scale: a number, or a tensor.
     """
-    weights = tuple(weights)
+    weights, inputs = tuple(weights), batch(inputs)
     if scale.__class__ is float and scale == 1.0:
         return GradFunction(network, None, False, weights, with_value=True)(*inputs)
 

@@ -209,7 +209,11 @@ def EditDistance(
     "RepeatedStretches",
     classes=(),
     samples=lambda: [
-        Sample((np.array([[[1, 2, 1, 2, 1]]], np.int32), np.array([[[0.5, 1.0, -1.0, 2.0]]], np.float32)), {"size": 2})
+        Sample(
+            (np.array([[[1, 2, 1, 2, 1]]], np.int32), np.array([[[0.5, 1.0, -1.0, 2.0]]], np.float32)),
+            {"size": 2},
+            differentiable=False,
+        )
     ],
 )
 def _without_repeats(state_seq: Any, log_probs: Any, *, size: int) -> Any:

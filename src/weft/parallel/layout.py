@@ -6,7 +6,11 @@ import copy
 import math
 from typing import Any
 
-__all__ = ["Layout"]
+from weft.core.tensor import Parameter, Tensor
+from weft.parallel import placement
+from weft.parallel.placement import Place
+
+__all__ = ["Layout", "layout_of", "place", "reshard"]
 
 
 class Layout:
@@ -71,6 +75,35 @@ class Layout:
             raise ValueError(f"Layout: there is no axis {axis!r} among {self._names}")
         return len(self._names) - 1 - self._names.index(axis)
 
+    def place(self, who: str, shape: tuple[int, ...]) -> Place:
+        """Where a tensor of a shape lies; dimensions that the layout does not name are not cut.
+
+        Args:
+            who: the function that asks, for messages.
+            shape: of the tensor.
+
+        Raises:
+            ValueError: no dimensions were named, or the tensor cannot be cut like this.
+        """
+        if "interleaved_parallel" in self._names:
+            raise ValueError(f"{who}: an axis 'interleaved_parallel' is not one of devices")
+        self.to_dict()  # raises if there are no dimensions
+        axes = [() if name == "None" else name if isinstance(name, tuple) else (name,) for name in self._named()]
+        return Place(self._shape, self._names, tuple(self._ranks), tuple(axes)).checked(who, shape)
+
+    def __repr__(self) -> str:
+        of = "" if self._map is None else f"({', '.join(map(repr, self._named()))})"
+        return f"Layout({self._shape}, {self._names}){of}"
+
+    def _named(self) -> list[Any]:
+        """For each dimension the axis that cuts it, several in a tuple, or "None"."""
+        found = []
+        for entry in self._map or ():
+            axes = [entry] if isinstance(entry, int) else entry
+            names = tuple([self._names[-1 - axis] for axis in axes if axis != -1])
+            found.append(names if len(names) > 1 else names[0] if names else "None")
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """The layout as a dictionary.
 
@@ -86,3 +119,85 @@ class Layout:
             "alias_name": self._names,
             "rank_list": self._ranks,
         }
+
+
+def reshard(tensor: Tensor, layout: Layout) -> Tensor:
+    """The same elements, laid out over devices.
+
+    Eagerly they are moved; in a graph the compiler lays them out like this there, and what it computes with them
+    follows. The gradient has the same layout. On one device the layout is checked and nothing else happens.
+
+    Args:
+        tensor: the tensor.
+        layout: for its dimensions; those that it does not name are not cut.
+
+    Returns:
+        Tensor: with the values of `tensor`.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: a dimension cannot be cut like this, or there are other devices than those of the layout.
+
+    Example:
+        >>> print(reshard(Tensor([[1.0], [2.0]]), Layout((2, 1), ("dp", "mp"))("dp", "None")))
+        [[1.]
+         [2.]]
+    """
+    found = _place("reshard", tensor, layout)
+    return placement.constrained(tensor, found) if placement.is_here(found) else tensor
+
+
+def place(parameter: Parameter, layout: Layout | None) -> Parameter:
+    """Lay a Parameter out over devices, now and whatever is written to it later.
+
+    Args:
+        parameter: the Parameter.
+        layout: for its dimensions; None lets later values lie where they come from.
+
+    Returns:
+        Parameter: the same one.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        ValueError: a dimension cannot be cut like this, or there are other devices than those of the layout.
+
+    Example:
+        >>> weight = Parameter(Tensor([[1.0], [2.0]]), name="weight")
+        >>> print(place(weight, Layout((2,), ("mp",))("mp")).value())
+        [[1.]
+         [2.]]
+    """
+    if not isinstance(parameter, Parameter):
+        raise TypeError(f"place: parameter must be a Parameter, not {type(parameter).__name__}")
+    found = None if layout is None else _place("place", parameter, layout)
+    if found is None or placement.is_here(found):
+        placement.keep_in(parameter, found)
+    return parameter
+
+
+def layout_of(tensor: Tensor) -> Layout | None:
+    """How a tensor is laid out over devices; None where it lies on one, or only the running graph knows.
+
+    Args:
+        tensor: the tensor.
+
+    Example:
+        >>> layout_of(Tensor([1.0])) is None
+        True
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"layout_of: tensor must be a Tensor, not {type(tensor).__name__}")
+    found = placement.place_of(tensor)
+    if found is None:
+        return None
+    laid = Layout(found.sizes, found.names, list(found.ranks))
+    laid._map = tuple([laid._position(axes if len(axes) > 1 else axes[0] if axes else None) for axes in found.dims])
+    return laid
+
+
+def _place(who: str, tensor: Any, layout: Any) -> Place:
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{who}: tensor must be a Tensor, not {type(tensor).__name__}")
+    if not isinstance(layout, Layout):
+        raise TypeError(f"{who}: layout must be a Layout, not {type(layout).__name__}")
+    return layout.place(who, tensor.shape)

@@ -31,6 +31,7 @@ from weft.ir.graph import Graph, Value
 from weft.ir.types import TOKEN, TensorType
 from weft.ops.random import draws_in_turn, random_state
 from weft.ops.select import WHERE
+from weft.parallel.placement import CONSTRAINT
 from weft.passes.drop_dead import DropDead
 from weft.passes.rewrite import copy_graph, renumber
 
@@ -181,6 +182,9 @@ def keep_where_it_fails(
             continue
         if value is not param:
             value = graph.add_node(WHERE, (holds, value, param), (), (value.type,)).outputs[0]
+            place = getattr(handle, "place", None)
+            if place is not None:
+                value = graph.add_node(CONSTRAINT, (value,), tuple(place), (value.type,)).outputs[0]
             graph.outputs[position] = value
         writer.unchanged[param] = position
 

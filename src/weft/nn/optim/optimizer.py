@@ -25,6 +25,7 @@ from weft.core.transparency import transparent
 from weft.nn.cell import Cell
 from weft.nn.learning_rate_schedule import LearningRateSchedule
 from weft.ops.state import assign_add
+from weft.parallel.spreading import arrange
 
 _GROUP_KEYS = frozenset({"params", "lr", "weight_decay", "grad_centralization", "order_params"})
 
@@ -379,6 +380,9 @@ class Optimizer(Cell):
         count = self.param_length
         if len(gradients) != count:
             raise ValueError(f"{cls.__name__} got {len(gradients)} gradients for {count} parameters")
+        states = [getattr(self, slot) for slot, _, _ in self.slots]
+        numbers = [self.global_step, *[getattr(self, name) for name in self.scalars]]
+        gradients = arrange(self.parameters, states, numbers, gradients)
         rates = [self.learning_rate_operand(rate) for rate in self._rates]
         decays = [decay(self.global_step).reshape(()) for decay in self._decays]
         targets = self.targets

@@ -1,0 +1,253 @@
+"""Where tensors lie: a grid of devices, and the axes of it along which each dimension of a tensor is spread.
+
+A place is written as four plain attributes, so that operations, graphs and caches keep it like any other: the sizes and
+names of the axes of a grid, the numbers of its devices, and for each dimension of the tensor the axes along which it is
+cut. XLA's partitioner follows the places of what it gets, eagerly and in compiled code; `CONSTRAINT` is the one
+operation that asks for a place, and changes no value.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from weft.context import note
+from weft.core import tensor as tensor_module
+from weft.core import trace
+from weft.core.dispatch import apply
+from weft.core.primitive import Primitive, Sample
+from weft.core.tensor import Parameter, Tensor, data_of
+
+
+class Place(NamedTuple):
+    """Where a tensor lies.
+
+    Args:
+        sizes: devices along each axis of the grid.
+        names: of the axes.
+        ranks: numbers of the devices of the grid, row by row.
+        dims: for each dimension of the tensor the names of the axes that cut it, the outermost first.
+
+    Example:
+        >>> Place((2,), ("dp",), (0, 1), (("dp",), ())).parts
+        (2, 1)
+    """
+
+    sizes: tuple[int, ...]
+    names: tuple[str, ...]
+    ranks: tuple[int, ...]
+    dims: tuple[tuple[str, ...], ...]
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """Into how many parts each dimension is cut."""
+        return tuple([math.prod([self.sizes[self.names.index(name)] for name in axes]) for axes in self.dims])
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        """Whether a shape can be cut like this."""
+        return len(shape) == len(self.dims) and not any(
+            size % parts for size, parts in zip(shape, self.parts, strict=True)
+        )
+
+    def checked(self, who: str, shape: tuple[int, ...]) -> Place:
+        """This place, with all dimensions of a tensor.
+
+        Args:
+            who: the function that asks, for messages.
+            shape: of the tensor; dimensions that the place does not name are not cut.
+
+        Raises:
+            ValueError: it is not that of such a tensor.
+        """
+        if len(self.dims) > len(shape):
+            raise ValueError(f"{who}: a place for {len(self.dims)} dimensions is not one of a tensor of shape {shape}")
+        used = [name for axes in self.dims for name in axes]
+        if len(set(used)) < len(used):
+            raise ValueError(f"{who}: an axis of the grid can cut one dimension only, not several of {self.dims}")
+        found = self._replace(dims=(*self.dims, *[()] * (len(shape) - len(self.dims))))
+        for number, (size, parts) in enumerate(zip(shape, found.parts, strict=True)):
+            if size % parts:
+                raise ValueError(f"{who}: dimension {number} of a tensor of shape {shape} has not {parts} equal parts")
+        return found
+
+
+def devices() -> list[Any]:
+    """The devices over which this program can spread tensors."""
+    return jax.local_devices()
+
+
+def count() -> int:
+    """How many `devices` there are."""
+    return len(devices())
+
+
+def is_here(place: Place) -> bool:
+    """Whether the grid of a place is one of devices that there are. A program for many devices runs on one as it is.
+
+    Raises:
+        ValueError: there are several devices, but not these.
+    """
+    there = count()
+    if there == 1:
+        return False
+    if not set(place.ranks) <= set(range(there)):
+        raise ValueError(f"a grid of the devices {list(place.ranks)} needs others than the {there} that there are")
+    return True
+
+
+@functools.cache
+def _mesh(sizes: tuple[int, ...], names: tuple[str, ...], ranks: tuple[int, ...]) -> Mesh:
+    there = devices()
+    return Mesh(np.array([there[rank] for rank in ranks], object).reshape(sizes), names)
+
+
+def sharding(place: Place) -> NamedSharding:
+    """A place as JAX knows it."""
+    mesh = _mesh(*place[:3])
+    return NamedSharding(mesh, PartitionSpec(*[axes or None for axes in place.dims]))
+
+
+def place_of(tensor: Tensor) -> Place | None:
+    """Where a tensor lies; None if on one device, or if only the running graph knows.
+
+    Example:
+        >>> place_of(Tensor([1.0])) is None
+        True
+    """
+    found = getattr(data_of(tensor), "sharding", None)
+    if not isinstance(found, NamedSharding):
+        return None
+    mesh: Any = found.mesh
+    there = {device: number for number, device in enumerate(devices())}
+    ranks = tuple([there[device] for device in mesh.devices.flat])
+    spec = [() if axes is None else axes if isinstance(axes, tuple) else (axes,) for axes in found.spec]
+    dims = (*spec, *[()] * (tensor.ndim - len(spec)))
+    return Place(tuple(mesh.devices.shape), tuple(mesh.axis_names), ranks, dims)
+
+
+def _constrain(value: Any, sizes: Any, names: Any, ranks: Any, dims: Any) -> Any:
+    return jax.lax.with_sharding_constraint(value, sharding(Place(sizes, names, ranks, dims)))
+
+
+def _derivative(value: Any, out: Any, dout: Any, **place: Any) -> Any:
+    """The gradient lies where the value does."""
+    del value, out
+    return constrained(dout, Place(**place))
+
+
+class _Constraint(Primitive):
+    """Outside of graphs arrays are moved, from whichever devices they are on."""
+
+    __slots__ = ()
+
+    def executable(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
+        key = self.key(attrs)
+        found = self.executables.get(key)
+        if found is None:
+            found = self.executables[self._checked_key(attrs)] = _Move(sharding(Place(*attrs)))
+        return found
+
+
+class _Move:
+    """Puts an array somewhere; nothing is compiled for it."""
+
+    def __init__(self, where: NamedSharding) -> None:
+        self.where = where
+
+    def __call__(self, array: Any) -> tuple[Any, ...] | Any:
+        return jax.device_put(array, self.where)
+
+    def clear_cache(self) -> None:
+        """Nothing is kept."""
+
+    def _cache_size(self) -> int:
+        return 0
+
+
+#: the same elements, which lie in another place
+CONSTRAINT: Final = _Constraint(
+    "ShardingConstraint",
+    _constrain,
+    attr_names=Place._fields,
+    derivative=_derivative,
+    samples=(
+        Sample(
+            (np.arange(6.0, dtype=np.float32).reshape(2, 3),),
+            {"sizes": (1,), "names": ("x",), "ranks": (0,), "dims": (("x",), ())},
+        ),
+    ),
+)
+
+
+def constrained(tensor: Tensor, place: Place) -> Tensor:
+    """The same tensor in a place: moved there, or in a graph a wish that the compiler follows.
+
+    Args:
+        tensor: the tensor.
+        place: where, for all of its dimensions.
+    """
+    found: Tensor = apply(CONSTRAINT, (tensor,), tuple(place))
+    return found
+
+
+def adopt(parameter: Parameter, place: Place) -> None:
+    """Give a Parameter a place if it has none; its value moves there.
+
+    Nothing that it computes changes, so that a capture in progress goes on.
+
+    Args:
+        parameter: the Parameter.
+        place: where its values lie from now on.
+    """
+    if parameter.place is not None:
+        return
+    parameter.__dict__["place"] = place
+    _adopted.append(parameter)
+    if not trace.any_active():
+        _move_adopted(False)
+
+
+#: those that have a new place, and values elsewhere as long as a capture may put values back
+_adopted: list[Parameter] = []
+
+
+def _move_adopted(captures: bool) -> None:
+    """Move the values of parameters to their new places, unless a capture goes on."""
+    while _adopted and not captures:
+        parameter = _adopted.pop()
+        array = getattr(parameter, "_data", None)
+        if isinstance(array, jax.Array):
+            parameter._data = jax.device_put(array, sharding(parameter.place))
+
+
+trace.on_activity(_move_adopted)
+
+
+#: how often a Parameter got a place: compiled code is for the places that Parameters have
+_placed = 0
+
+
+def keep_in(parameter: Parameter, place: Place | None) -> None:
+    """Put a Parameter somewhere, where all later values of it lie, too.
+
+    Args:
+        parameter: the Parameter.
+        place: where, for all of its dimensions; None lets its values lie where they come from.
+    """
+    global _placed
+    if parameter.place == place:
+        return
+    parameter.place = place
+    _placed += 1
+    note("placement", (f"parameters were placed {_placed} times",))
+    if place is not None:
+        parameter.rebind(tensor_module.view(parameter))
+
+
+tensor_module.put_in_place = constrained

@@ -1,0 +1,140 @@
+"""What the parallel modes spread over the devices of a program: batches, parameters, and what optimizers keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from weft.context import ParallelMode, get_auto_parallel_context
+from weft.core.tensor import Parameter, Tensor
+from weft.core.transparency import keeps
+from weft.parallel import placement
+from weft.parallel.placement import Place, adopt, constrained
+from weft.parallel.strategies import flat, grid, leaves, places, replaced
+
+#: bytes below which what optimizers keep of a Parameter is not worth being spread
+_THRESHOLD: Final = 64 << 10
+
+
+def is_on() -> bool:
+    """Whether steps of training are spread: in the parallel modes, where there are several devices."""
+    return get_auto_parallel_context("parallel_mode") != ParallelMode.STAND_ALONE and placement.count() > 1
+
+
+@keeps
+def batch(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs of a network as the settings spread them: along the first dimension, unless they say otherwise.
+
+    Args:
+        inputs: tensors, and sequences of them; others stay as they are.
+    """
+    if not is_on():
+        return inputs
+    strategy = get_auto_parallel_context("dataset_strategy")
+    if get_auto_parallel_context("full_batch") or strategy == "full_batch":
+        return inputs
+    tensors = leaves(inputs)
+    if strategy == "data_parallel":
+        found = [_rows(tensor) for tensor in tensors]
+    else:
+        found = places("dataset_strategy", flat(strategy), tensors)
+        found += [None] * (len(tensors) - len(found))
+    moved = [t if place is None else constrained(t, place) for t, place in zip(tensors, found, strict=True)]
+    spread: tuple[Any, ...] = replaced(inputs, iter(moved))
+    return spread
+
+
+def _rows(tensor: Tensor) -> Place | None:
+    """Where a batch lies whose rows are spread over all devices; None where they are not as many for each."""
+    if not tensor.ndim:
+        return None
+    sizes, names, ranks = grid()
+    place = Place(sizes, names, ranks, (names, *[()] * (tensor.ndim - 1)))
+    return place if place.fits(tensor.shape) else None
+
+
+def whole(tensor: Tensor) -> Place:
+    """The place of a tensor that each device has as a whole."""
+    return Place(*grid(), ((),) * tensor.ndim)
+
+
+@keeps
+def keep_whole(parameters: Sequence[Parameter]) -> None:
+    """Give parameters that have no place that of whole copies on each device.
+
+    Args:
+        parameters: the parameters.
+    """
+    if is_on():
+        for parameter in parameters:
+            adopt(parameter, whole(parameter))
+
+
+@keeps
+def arrange(
+    parameters: Sequence[Parameter],
+    states: Sequence[Sequence[Parameter]],
+    others: Sequence[Parameter],
+    gradients: Any,
+) -> Any:
+    """Give parameters, and what an optimizer keeps of each, their places.
+
+    Args:
+        parameters: those that no strategy of an operator has placed are whole on each device.
+        states: of each slot the state of each parameter; spread where the settings say so.
+        others: what else the optimizer writes, which is whole on each device.
+        gradients: one for each parameter.
+
+    Returns:
+        The gradients, spread where the settings say so.
+    """
+    if not is_on():
+        return gradients
+    keep_whole(others)
+    level, size, threshold = _optimizer_parallel()
+    found = list(gradients)
+    for number, parameter in enumerate(parameters):
+        own = parameter.place or whole(parameter)
+        kept = own
+        if level and parameter.parallel_optimizer and parameter.nbytes >= threshold:
+            kept = cut_further(own, parameter.shape, size)
+        adopt(parameter, kept if level >= 3 else own)
+        for slot in states:
+            if slot[number].shape == parameter.shape:
+                adopt(slot[number], kept)
+        if level >= 2 and kept != own and isinstance(found[number], Tensor):
+            found[number] = constrained(found[number], kept)
+    return tuple(found)
+
+
+def _optimizer_parallel() -> tuple[int, int, int]:
+    """What of a step is spread (1: states, 2: gradients, 3: parameters), over how many devices, and from which size."""
+    if not get_auto_parallel_context("enable_parallel_optimizer"):
+        return 0, 1, 0
+    config = get_auto_parallel_context("parallel_optimizer_config")
+    level = int(str(config.get("optimizer_level", "level1")).removeprefix("level"))
+    size = config.get("optimizer_weight_shard_size", get_auto_parallel_context("optimizer_weight_shard_size"))
+    threshold = config.get("parallel_optimizer_threshold")
+    return level, int(size), _THRESHOLD if threshold is None else int(threshold) << 10
+
+
+def cut_further(place: Place, shape: tuple[int, ...], size: int = -1) -> Place:
+    """A place whose free axes cut a tensor, too: as many parts as it can be cut into along one dimension.
+
+    Args:
+        place: where a tensor lies.
+        shape: of the tensor.
+        size: at most into so many parts; -1 for as many as there are devices.
+    """
+    used = {name for axes in place.dims for name in axes}
+    free = [name for name in place.names if name not in used]
+    best, parts = place, 1
+    for first in range(len(free)):
+        for dimension in range(len(shape)):
+            dims = list(place.dims)
+            dims[dimension] = (*dims[dimension], *free[first:])
+            made = place._replace(dims=tuple(dims))
+            count = made.parts[dimension] // place.parts[dimension]
+            if made.fits(shape) and count > parts and (size < 0 or count <= size):
+                best, parts = made, count
+    return best

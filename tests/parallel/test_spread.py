@@ -1,0 +1,95 @@
+"""Networks over the devices of one process: layouts, strategies and parallel modes, on eight simulated devices."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import weft
+from weft import Parameter, Tensor, ops
+from weft.context import reset_auto_parallel_context
+from weft.parallel.layout import Layout, layout_of, place, reshard
+from weft.parallel.placement import Place
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def run(program: str, *arguments: str) -> str:
+    """What a program says; it must end well."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("RANK_SIZE", "WORLD_SIZE")}
+    command = [sys.executable, str(PROGRAMS / f"{program}.py"), *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=3000, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("network", "combinations", "steps", "ways"),
+    [
+        ("recommender", 4, 3, "jit,eager"),
+        ("lenet", 1, 2, "jit"),
+        pytest.param("lenet", 20, 100, "jit,graph", marks=pytest.mark.slow),
+        pytest.param("transformer", 20, 100, "jit,graph", marks=pytest.mark.slow),
+        pytest.param("recommender", 20, 100, "jit,graph,eager", marks=pytest.mark.slow),
+        pytest.param("transformer", 3, 20, "eager", marks=pytest.mark.slow),
+        pytest.param("lenet", 3, 20, "eager", marks=pytest.mark.slow),
+    ],
+)
+def test_training_in_each_mode_equals_one_device(network: str, combinations: int, steps: int, ways: str) -> None:
+    assert "all agree" in run("spread", network, str(combinations), str(steps), ways)
+
+
+def test_layouts_of_tensors_parameters_and_gradients() -> None:
+    assert "all agree" in run("layouts")
+
+
+def test_on_one_device_layouts_are_checked_and_change_nothing() -> None:
+    grid = Layout((4, 2), ("dp", "mp"))
+    x = Tensor([[1.0, 2.0]] * 4)
+    assert reshard(x, grid("dp", "mp")) is x
+    weight = Parameter(x, name="weight")
+    assert place(weight, grid("dp")) is weight
+    assert weight.place is None
+    assert layout_of(weight) is None
+    assert repr(grid("dp", ("mp",), "None")) == "Layout((4, 2), ('dp', 'mp'))('dp', 'mp', 'None')"
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda x, grid: reshard(x, grid("dp", "None", "mp")), ValueError, "3 dimensions"),
+        (lambda x, grid: reshard(x, grid("None", "dp")), ValueError, "dimension 1 .* 4 equal parts"),
+        (lambda x, grid: reshard(x, grid("mp", "mp")), ValueError, "one dimension only"),
+        (lambda x, grid: reshard(x, grid), ValueError, "call the layout"),
+        (lambda x, grid: reshard(x, (2, 1)), TypeError, "must be a Layout"),
+        (lambda x, grid: reshard(1.0, grid("dp")), TypeError, "must be a Tensor"),
+        (lambda x, grid: place(x, grid("dp")), TypeError, "must be a Parameter"),
+        (lambda x, grid: layout_of([1.0]), TypeError, "must be a Tensor"),
+    ],
+)
+def test_wrong_layouts(call: object, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        call(Tensor([[1.0, 2.0]] * 4), Layout((4, 2), ("dp", "mp")))  # type: ignore[operator]
+
+
+def test_strategies_change_nothing_on_one_device() -> None:
+    weft.set_context(mode=weft.PYNATIVE_MODE)
+    try:
+        weft.context.set_auto_parallel_context(parallel_mode="semi_auto_parallel")
+        product = ops.MatMul().shard(((4, 1), (1, 2)))
+        x, y = Tensor([[1.0, 2.0]]), Tensor([[1.0], [2.0]])
+        assert float(product(x, y)) == float(weft.jit(product)(x, y)) == 5.0
+    finally:
+        reset_auto_parallel_context()
+
+
+def test_parts_of_a_place() -> None:
+    where = Place((2, 4), ("dp", "mp"), tuple(range(8)), (("dp", "mp"), ()))
+    assert where.parts == (8, 1)
+    assert where.fits((16, 3))
+    assert not where.fits((12, 3))
+    assert not where.fits((16,))

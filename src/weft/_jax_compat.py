@@ -119,8 +119,11 @@ def eagerly() -> Any:
 
 
 def copied(array: Array) -> Array:
-    """Another array with the same contents on the same device, made without compiling anything."""
-    return jax.device_put(array, may_alias=False)
+    """Another array with the same contents on the same devices, made without compiling anything."""
+    if array.is_fully_addressable:
+        return jax.device_put(array, may_alias=False)
+    parts = [jax.device_put(shard.data, may_alias=False) for shard in array.addressable_shards]
+    return jax.make_array_from_single_device_arrays(array.shape, array.sharding, parts)
 
 
 class _Local(threading.local):

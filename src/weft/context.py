@@ -657,11 +657,10 @@ def _refuse_spreading(asked: Mapping[str, Any]) -> None:
     count = PARALLEL_SETTINGS["device_num"].default
     if count == 1:
         return
-    if asked.get("parallel_mode") in SPREAD_MODES or asked.get("pipeline_stages", 1) > 1:
-        wanted = ", ".join(f"{key}={asked[key]!r}" for key in ("parallel_mode", "pipeline_stages") if key in asked)
+    if asked.get("pipeline_stages", 1) > 1:
         raise RuntimeError(
-            f"{wanted}: over several processes ({count} here) weft has data parallelism and collectives so far, and "
-            "does not spread operators, parameters or stages"
+            f"pipeline_stages={asked['pipeline_stages']!r}: weft does not spread the stages of a network over several "
+            f"processes ({count} here) so far"
         )
 
 
@@ -674,7 +673,7 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
     Raises:
         ValueError: a setting is unknown or a value is not allowed.
         TypeError: a value has the wrong type.
-        RuntimeError: operators, parameters or stages are to be spread over several processes.
+        RuntimeError: stages are to be spread over several processes.
 
     Example:
         >>> set_auto_parallel_context(parallel_mode=ParallelMode.DATA_PARALLEL)

@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import weft
+from tests.parallel.test_processes import launched
 from weft import Parameter, Tensor, ops
 from weft.context import reset_auto_parallel_context
 from weft.parallel.layout import Layout, layout_of, place, reshard
@@ -93,3 +95,42 @@ def test_parts_of_a_place() -> None:
     assert where.fits((16, 3))
     assert not where.fits((12, 3))
     assert not where.fits((16,))
+
+
+@pytest.mark.parametrize(
+    ("workers", "kind"),
+    [
+        (2, ("jit", "data_parallel", "2")),
+        pytest.param(4, ("graph", "data_parallel", "0"), marks=pytest.mark.slow),
+        pytest.param(4, ("eager", "full_batch", "0"), marks=pytest.mark.slow),
+        pytest.param(4, ("eager", "data_parallel", "3"), marks=pytest.mark.slow),
+        pytest.param(4, ("jit", "full_batch", "1"), marks=pytest.mark.slow),
+    ],
+)
+def test_networks_spread_over_processes_equal_one(tmp_path: Path, workers: int, kind: tuple[str, ...]) -> None:
+    status, _, said = launched(tmp_path, 1, "spanning", *kind, str(tmp_path / "alone"))
+    assert status == 0, said
+    status, _, said = launched(tmp_path, workers, "spanning", *kind, str(tmp_path / "spread"))
+    assert status == 0, said
+    expected = np.load(tmp_path / "alone_0.npz")
+    for rank in range(workers):
+        found = np.load(tmp_path / f"spread_{rank}.npz")
+        for name in expected.files:
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_values_that_should_be_the_same_in_all_processes(tmp_path: Path) -> None:
+    program = tmp_path / "differ.py"
+    program.write_text(
+        "import weft\n"
+        "from weft import Parameter, Tensor, nn, ops\n"
+        "from weft.parallel import communication as comm\n"
+        "comm.init()\n"
+        "weft.context.set_auto_parallel_context(parallel_mode='semi_auto_parallel', dataset_strategy='full_batch')\n"
+        "w = Parameter(Tensor([[1.0, 2.0], [3.0, 4.0 + comm.get_rank()]]), name='w')\n"
+        "print(ops.MatMul().shard(((2, 1), (1, 1)))(Tensor([[1.0, 2.0], [3.0, 4.0]]), w))\n"
+    )
+    status, logs, said = launched(tmp_path, 2, str(program.with_suffix("")))
+    assert status != 0
+    assert "different operations" in said
+    assert all("differ.py:7" in log for log in logs)

@@ -71,7 +71,22 @@ def compiled(
         if _store is not None and name is not None:
             _store.put(name, json.dumps(program, separators=(",", ":")).encode())
 
-    return loading(jitted, find, keep)
+    function = loading(jitted, find, keep)
+    return function if _around is None else _around(function, text)
+
+
+#: what runs compiled functions in place of themselves: made of a function and its text
+_around: Callable[[Any, Callable[[], str | None]], Any] | None = None
+
+
+def run_by(around: Callable[[Any, Callable[[], str | None]], Any]) -> None:
+    """Set what runs the functions that are compiled from now on.
+
+    Args:
+        around: gives what is called in place of a function, made of it and what says what it computes.
+    """
+    global _around
+    _around = around
 
 
 def remembered(text: str | None, find: Callable[[], Any]) -> Any:

@@ -89,10 +89,13 @@ def lend(tensor: Tensor) -> np.ndarray[Any, Any]:
 
 
 def _is_lendable(tensor: Tensor, data: Any) -> bool:
-    """Whether a tensor may share its memory: it is no view and no constant, and lies on the host."""
+    """Whether a tensor may share its memory: it is no view and no constant, and lies on the host as a whole."""
     known = tensor._member
     is_view = known is not None and known.base is not None and known.storage.trace is None
-    return not is_view and type(tensor) is not LiteralTensor and isinstance(data, Array) and lies_on_host(data)
+    own = getattr(tensor, "_data", data)  # of a tensor that spans processes `data` was fetched
+    if is_view or type(tensor) is LiteralTensor:
+        return False
+    return all(isinstance(array, Array) and lies_on_host(array) for array in (data, own))
 
 
 def borrow(array: np.ndarray[Any, Any]) -> Tensor:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from weft import dtypes
-from weft._jax_compat import Array, Tracer, to_device
+from weft._jax_compat import Array
 from weft.core import formatting
+from weft.core.elements import array_of
 from weft.core.symbol import Symbol
 from weft.core.tape import SYMBOL, WRITES, SymbolMark, TapeNode
 from weft.core.transparency import keeps
@@ -227,7 +228,7 @@ class Tensor:
                 f"{use} needs the value of a tensor that only the running graph knows",
                 "move this out of the compiled function, or compute with tensor operations",
             )
-        return data
+        return data if _read_by is None else _read_by(data)
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
         """The elements as a NumPy array that shares its memory with this tensor: what is written to one is seen by the
@@ -690,49 +691,6 @@ def tracked(data: Any, node: TapeNode, index: int) -> Tensor:
     return tensor
 
 
-@np.errstate(over="ignore")
-def array_of(value: Any, dtype: DType | None) -> Array:
-    """The device array of numbers, nested lists, NumPy or JAX arrays."""
-    if isinstance(value, (Array, Tracer)):
-        return value if dtype is None else value.astype(dtype.np_dtype)
-    if isinstance(value, (list, tuple)):
-        value = _without_tensors(value)
-        first: Any = value
-        while isinstance(first, (list, tuple)) and first:
-            first = first[0]
-        try:
-            array = np.array(value)
-        except ValueError as error:
-            raise ValueError(f"nested lists of unequal lengths make no tensor: {error}") from None
-        if dtype is None and array.dtype == np.float64 and not isinstance(first, np.floating):
-            dtype = dtypes.float32  # Python floats are float32 tensors, NumPy arrays keep their type
-    elif isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
-        array = np.asarray(value, None if dtype is None else dtype.np_dtype)
-        dtype = dtype or dtypes.of_python(_number_type(value))
-    else:
-        array = np.asarray(value)
-    if array.dtype == object or array.dtype.kind in "SUMmO":
-        raise NoTensor(f"a tensor holds numbers; {type(value).__name__} does not give any: {value!r:.60}")
-    if not array.dtype.isnative:  # from a file of another machine
-        array = array.astype(array.dtype.newbyteorder("="))
-    return to_device(array, None if dtype is None else dtype.np_dtype)
-
-
-def _number_type(value: Any) -> type:
-    for kind in (bool, int, float, complex):
-        if isinstance(value, kind):
-            return kind
-    raise TypeError(f"{value!r} is not a number")
-
-
-def _without_tensors(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_without_tensors(item) for item in value]
-    if isinstance(value, Tensor):
-        return np.array(value)
-    return value
-
-
 #: writes a tensor that may share elements: given the tensor, its new value and what is new, returns whether it did
 _write_shared: Any = None
 
@@ -790,6 +748,16 @@ _on_reshape: Any = None
 _open_type: Any = None
 #: what stands in Python for the dimensions of a tensor of which some are open
 _sizes: Any = None
+
+
+#: gives the elements of an array that may lie on devices of several processes; None in one process
+_read_by: Any = None
+
+
+def read_by(read: Any) -> None:
+    """Set what gives the elements of an array that may lie on devices of several processes."""
+    global _read_by
+    _read_by = read
 
 
 def observe(on_write: Any, on_create: Any, on_parameter: Any, on_read: Any) -> None:

@@ -29,7 +29,8 @@ def over(function: Callable[..., Any], mesh: Any) -> Callable[..., Any]:
 
 
 @functools.cache
-def _mesh(group: tuple[int, ...]) -> Mesh:
+def mesh_of(group: tuple[int, ...]) -> Mesh:
+    """The devices of a group, one of each process."""
     first = {device.process_index: device for device in reversed(jax.devices())}
     return Mesh(np.array([first[rank] for rank in group]), (AXIS,))
 
@@ -79,12 +80,12 @@ class Together:
         assert attendance is not None
         name = self.primitive.name.removesuffix("Across")
         attendance.meet(self.group, self._said(name, arrays))
-        mesh = _mesh(self.group)
+        mesh = mesh_of(self.group)
         if self._compiled is None:
             self._compiled = jax.jit(over(self.primitive.bound(self.attrs), mesh))
         results: queue.SimpleQueue[Any] = queue.SimpleQueue()
         job = functools.partial(_run, self._compiled, arrays, NamedSharding(mesh, PartitionSpec()))
-        _worker(self.group).put((job, results))
+        begin(self.group, job, results)
         value, error = attendance.wait(results)
         if error is not None:
             attendance.declare(f"{name} failed on rank {attendance.rank}: {error}")
@@ -107,6 +108,17 @@ class Together:
 def _run(function: Callable[..., Any], arrays: Sequence[Any], sharding: Any) -> Any:
     everywhere = [jax.make_array_from_single_device_arrays(x.shape, sharding, [x]) for x in arrays]
     return jax.tree.map(lambda result: jax.block_until_ready(result.addressable_data(0)), function(*everywhere))
+
+
+def begin(group: tuple[int, ...], job: Callable[[], Any], results: queue.SimpleQueue[Any]) -> None:
+    """Begin what may wait for other processes of a group.
+
+    Args:
+        group: their ranks.
+        job: what to do.
+        results: gets what it gave and None, or None and its error.
+    """
+    _worker(group).put((job, results))
 
 
 @functools.cache

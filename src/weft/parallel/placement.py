@@ -9,6 +9,7 @@ operation that asks for a place, and changes no value.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -21,8 +22,11 @@ from weft.context import note
 from weft.core import tensor as tensor_module
 from weft.core import trace
 from weft.core.dispatch import apply
-from weft.core.primitive import Primitive, Sample
+from weft.core.primitive import ACROSS, Primitive, Sample
 from weft.core.tensor import Parameter, Tensor, data_of
+from weft.parallel import spanning
+from weft.parallel.exchange import mesh_of
+from weft.parallel.processes import processes
 
 
 class Place(NamedTuple):
@@ -78,7 +82,9 @@ class Place(NamedTuple):
 
 
 def devices() -> list[Any]:
-    """The devices over which this program can spread tensors."""
+    """The devices over which this program can spread tensors: of several processes one each."""
+    if processes().count > 1:
+        return list(mesh_of(tuple(range(processes().count))).devices.flat)
     return jax.local_devices()
 
 
@@ -101,16 +107,43 @@ def is_here(place: Place) -> bool:
     return True
 
 
+def primes(count: int) -> tuple[int, ...]:
+    """The prime factors of a number, the largest first."""
+    found, factor = [], 2
+    while count > 1:
+        while count % factor == 0:
+            found.append(factor)
+            count //= factor
+        factor += 1
+    return tuple(reversed(found)) or (1,)
+
+
 @functools.cache
-def _mesh(sizes: tuple[int, ...], names: tuple[str, ...], ranks: tuple[int, ...]) -> Mesh:
+def _mesh(sizes: tuple[int, ...], ranks: tuple[int, ...]) -> Mesh:
     there = devices()
+    names = tuple([f"d{i}" for i in range(len(sizes))])
     return Mesh(np.array([there[rank] for rank in ranks], object).reshape(sizes), names)
 
 
+#: the place for which a sharding was made, so that axes have the names that the program gave them
+_place_of: dict[NamedSharding, Place] = {}
+
+
+@functools.lru_cache(maxsize=4096)
 def sharding(place: Place) -> NamedSharding:
-    """A place as JAX knows it."""
-    mesh = _mesh(*place[:3])
-    return NamedSharding(mesh, PartitionSpec(*[axes or None for axes in place.dims]))
+    """A place as JAX knows it.
+
+    The axes are cut into axes of prime sizes: so all tensors lie on the same mesh, and XLA's answers, in which axes are
+    cut and put together, are places on it, too.
+    """
+    cut = [primes(size) for size in place.sizes]
+    flat = tuple([size for sizes in cut for size in sizes])
+    first = dict(zip(place.names, itertools.accumulate([0, *map(len, cut)]), strict=False))
+    parts = {name: [f"d{first[name] + i}" for i in range(len(cut[n]))] for n, name in enumerate(place.names)}
+    spec = [tuple([part for name in axes for part in parts[name]]) or None for axes in place.dims]
+    made = NamedSharding(_mesh(flat, place.ranks), PartitionSpec(*spec))
+    _place_of.setdefault(made, place)
+    return made
 
 
 def place_of(tensor: Tensor) -> Place | None:
@@ -123,12 +156,17 @@ def place_of(tensor: Tensor) -> Place | None:
     found = getattr(data_of(tensor), "sharding", None)
     if not isinstance(found, NamedSharding):
         return None
+    own = getattr(tensor, "place", None)
+    if own is not None and found.is_equivalent_to(sharding(own), tensor.ndim):
+        known: Place = own
+        return known
     mesh: Any = found.mesh
     there = {device: number for number, device in enumerate(devices())}
     ranks = tuple([there[device] for device in mesh.devices.flat])
     spec = [() if axes is None else axes if isinstance(axes, tuple) else (axes,) for axes in found.spec]
     dims = (*spec, *[()] * (tensor.ndim - len(spec)))
-    return Place(tuple(mesh.devices.shape), tuple(mesh.axis_names), ranks, dims)
+    place = Place(tuple(mesh.devices.shape), tuple(mesh.axis_names), ranks, dims)
+    return _place_of.get(sharding(place), place)
 
 
 def _constrain(value: Any, sizes: Any, names: Any, ranks: Any, dims: Any) -> Any:
@@ -154,6 +192,11 @@ class _Constraint(Primitive):
         return found
 
 
+def moved(array: Any, where: NamedSharding) -> Any:
+    """An array in another place."""
+    return jax.device_put(array, where) if processes().count == 1 else spanning.moved(array, where)
+
+
 class _Move:
     """Puts an array somewhere; nothing is compiled for it."""
 
@@ -161,7 +204,9 @@ class _Move:
         self.where = where
 
     def __call__(self, array: Any) -> tuple[Any, ...] | Any:
-        return jax.device_put(array, self.where)
+        if isinstance(array, jax.core.Tracer):  # part of a program that is being compiled
+            return jax.lax.with_sharding_constraint(array, self.where)
+        return moved(array, self.where)
 
     def clear_cache(self) -> None:
         """Nothing is kept."""
@@ -182,6 +227,43 @@ CONSTRAINT: Final = _Constraint(
             {"sizes": (1,), "names": ("x",), "ranks": (0,), "dims": (("x",), ())},
         ),
     ),
+)
+
+
+class _Joined(Primitive):
+    """The parts that processes have of a tensor, as one that spans them."""
+
+    __slots__ = ()
+
+    def executable(self, attrs: tuple[Any, ...]) -> Callable[..., Any]:
+        key = self.key(attrs)
+        found = self.executables.get(key)
+        if found is None:
+            found = self.executables[self._checked_key(attrs)] = _Join(Place(*attrs))
+        return found
+
+
+class _Join(_Move):
+    """Takes the part of this process for what its device has of the whole."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(sharding(place))
+        self.place = place
+
+    def __call__(self, array: Any) -> Any:
+        if spanning.spans(array):
+            return array
+        spanning.agree(f"rows of a batch {array.dtype}{list(array.shape)} {self.place.dims}")
+        shape = tuple([size * parts for size, parts in zip(array.shape, self.place.parts, strict=True)])
+        return jax.make_array_from_process_local_data(self.where, np.asarray(array), shape)
+
+
+def _enlarged(value: Any, **place: Any) -> Any:
+    return jax.numpy.tile(value, Place(**place).parts)
+
+
+JOINED: Final = _Joined(
+    "JoinedParts", _enlarged, attr_names=Place._fields, effect=ACROSS, no_gradient="the parts of a batch are data"
 )
 
 
@@ -223,7 +305,7 @@ def _move_adopted(captures: bool) -> None:
         parameter = _adopted.pop()
         array = getattr(parameter, "_data", None)
         if isinstance(array, jax.Array):
-            parameter._data = jax.device_put(array, sharding(parameter.place))
+            parameter._data = moved(array, sharding(parameter.place))
 
 
 trace.on_activity(_move_adopted)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from weft.context import ParallelMode, get_auto_parallel_context
-from weft.core.tensor import Parameter, Tensor
+from weft.context import SPREAD_MODES, ParallelMode, get_auto_parallel_context
+from weft.core.dispatch import apply
+from weft.core.tensor import Parameter, Tensor, data_of
 from weft.core.transparency import keeps
-from weft.parallel import placement
-from weft.parallel.placement import Place, adopt, constrained
+from weft.parallel import placement, spanning
+from weft.parallel.placement import JOINED, Place, adopt, constrained
+from weft.parallel.processes import processes
 from weft.parallel.strategies import flat, grid, leaves, places, replaced
 
 #: bytes below which what optimizers keep of a Parameter is not worth being spread
@@ -17,8 +19,13 @@ _THRESHOLD: Final = 64 << 10
 
 
 def is_on() -> bool:
-    """Whether steps of training are spread: in the parallel modes, where there are several devices."""
-    return get_auto_parallel_context("parallel_mode") != ParallelMode.STAND_ALONE and placement.count() > 1
+    """Whether steps of training are spread: in the parallel modes, where there are several devices. Between processes
+    the data parallel modes exchange gradients instead.
+    """
+    mode = get_auto_parallel_context("parallel_mode")
+    if processes().count > 1:
+        return mode in SPREAD_MODES
+    return mode != ParallelMode.STAND_ALONE and placement.count() > 1
 
 
 @keeps
@@ -39,7 +46,8 @@ def batch(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     else:
         found = places("dataset_strategy", flat(strategy), tensors)
         found += [None] * (len(tensors) - len(found))
-    moved = [t if place is None else constrained(t, place) for t, place in zip(tensors, found, strict=True)]
+    put = constrained if processes().count == 1 else joined
+    moved = [t if place is None else put(t, place) for t, place in zip(tensors, found, strict=True)]
     spread: tuple[Any, ...] = replaced(inputs, iter(moved))
     return spread
 
@@ -50,7 +58,20 @@ def _rows(tensor: Tensor) -> Place | None:
         return None
     sizes, names, ranks = grid()
     place = Place(sizes, names, ranks, (names, *[()] * (tensor.ndim - 1)))
-    return place if place.fits(tensor.shape) else None
+    return place if processes().count > 1 or place.fits(tensor.shape) else None
+
+
+def joined(tensor: Tensor, place: Place) -> Tensor:
+    """What each process has of a tensor as the tensor of all of them.
+
+    Args:
+        tensor: the part of this process; one that spans processes already stays as it is.
+        place: where the whole lies.
+    """
+    if not tensor.is_symbolic and spanning.spans(data_of(tensor)):
+        return tensor
+    found: Tensor = apply(JOINED, (tensor,), tuple(place))
+    return found
 
 
 def whole(tensor: Tensor) -> Place:

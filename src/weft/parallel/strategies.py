@@ -36,16 +36,8 @@ _ANY: Final = "*"
 def grid() -> tuple[tuple[int, ...], tuple[str, ...], tuple[int, ...]]:
     """The devices as a grid of prime sizes, the largest first: sizes, names and ranks of a `Place`."""
     count = placement.count()
-    sizes = []
-    left, factor = count, 2
-    while left > 1:
-        while left % factor == 0:
-            sizes.append(factor)
-            left //= factor
-        factor += 1
-    sizes.reverse()
-    sizes = sizes or [1]
-    return tuple(sizes), tuple([f"d{i}" for i in range(len(sizes))]), tuple(range(count))
+    sizes = placement.primes(count)
+    return sizes, tuple([f"d{i}" for i in range(len(sizes))]), tuple(range(count))
 
 
 class _Axes:

@@ -11,7 +11,8 @@ from weft.capture.meaning.parts import Part
 from weft.capture.python.containers import members
 from weft.capture.python.values import ARRAYS, is_numpy_number, only_the_call_knows
 from weft.capture.state.guards import Guard
-from weft.core.tensor import Tensor, array_of, wrap
+from weft.core.elements import array_of
+from weft.core.tensor import Tensor, wrap
 from weft.ir.types import TensorType
 
 _NUMERIC_KINDS: Final = frozenset("biufc")

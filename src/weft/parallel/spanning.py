@@ -1,0 +1,167 @@
+"""Programs that span processes: what is compiled for tensors of all of them runs in all of them at once.
+
+A tensor spans processes where its devices are those of several. Before such a program runs, all processes have come to
+it, with the same program and types; and of what each of them brings as a whole (a weight, a batch that all load) they
+have made sure that it is the same everywhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import queue
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import jax
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
+
+from weft.cache import programs
+from weft.core import tensor as tensor_module
+from weft.parallel import exchange
+from weft.parallel.processes import processes
+
+#: operands of which the types are named where processes come with different ones
+_NAMED: Final = 6
+
+
+def spans(array: Any) -> bool:
+    """Whether an array has parts on devices of other processes."""
+    return isinstance(array, jax.Array) and not isinstance(array, jax.core.Tracer) and not array.is_fully_addressable
+
+
+class Spanning:
+    """A compiled function that also takes arrays which span processes.
+
+    Args:
+        function: the function.
+        text: says what it computes; None where that has no text.
+    """
+
+    def __init__(self, function: Any, text: Callable[[], str | None]) -> None:
+        self.function = function
+        self.text = text
+        self._name = getattr(function, "__name__", "a program")
+
+    @functools.cached_property
+    def _digest(self) -> str:
+        text = self.text()
+        return "" if text is None else hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def __call__(self, *arrays: Any) -> Any:
+        if any(map(spans, arrays)) and not any(isinstance(array, jax.core.Tracer) for array in arrays):
+            return together(f"{self._name} {self._digest}".rstrip(), self.function, arrays)
+        return self.function(*arrays)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.function, name)
+
+
+def together(name: str, function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+    """Run a function of arrays in all processes at once.
+
+    Args:
+        name: what it is, the same in all processes.
+        function: compiled by JAX.
+        arrays: those of this process alone are values that all have.
+
+    Raises:
+        ProcessFault: a process is gone, or came with something else.
+    """
+    attendance = agree(_said(name, arrays))
+    group = tuple(range(processes().count))
+    results: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    exchange.begin(group, functools.partial(_run, function, arrays), results)
+    value, error = attendance.wait(results)
+    if error is not None:
+        attendance.declare(f"{name} failed on rank {attendance.rank}: {error}")
+        attendance.raise_fault()
+    return value
+
+
+def agree(what: str) -> Any:
+    """Make sure that all processes have come to the same.
+
+    Args:
+        what: to what this one has.
+
+    Returns:
+        Attendance: by which they know of each other.
+
+    Raises:
+        ProcessFault: a process is gone, or came to something else.
+    """
+    attendance = processes().attendance
+    assert attendance is not None
+    attendance.meet(tuple(range(processes().count)), what)
+    return attendance
+
+
+def _said(name: str, arrays: Sequence[Any]) -> str:
+    """What a process says of a program that it comes to."""
+    kinds = [
+        "-" if array is None else f"{array.dtype}{list(array.shape)}" + ("" if spans(array) else f"={_contents(array)}")
+        for array in arrays
+    ]
+    if len(kinds) > _NAMED:
+        digest = hashlib.sha256(" ".join(kinds).encode()).hexdigest()[:12]
+        return f"{name}({', '.join(kinds[:_NAMED])}, ... {len(kinds)} operands {digest})"
+    return f"{name}({', '.join(kinds)})"
+
+
+def _contents(array: Any) -> str:
+    """A number that differs where the elements of an array do."""
+    return f"{zlib.crc32(np.ascontiguousarray(array).tobytes()):08x}"
+
+
+def _run(function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+    mesh = next(array.sharding.mesh for array in arrays if spans(array))
+    where = NamedSharding(mesh, PartitionSpec())
+    everywhere = [array if array is None or spans(array) else _everywhere(array, where) for array in arrays]
+    return jax.block_until_ready(function(*everywhere))
+
+
+def _everywhere(array: Any, where: NamedSharding) -> Any:
+    """An array that each process has, as one of all processes."""
+    local = array if isinstance(array, jax.Array) else jax.numpy.asarray(array)
+    return jax.make_array_from_single_device_arrays(local.shape, where, [local])
+
+
+def moved(array: Any, where: NamedSharding) -> Any:
+    """An array laid out over processes.
+
+    Args:
+        array: spans them already, or is the same in each.
+        where: its layout.
+    """
+    if spans(array):
+        return together(f"a move to {where.spec}", _mover(where), [array])
+    agree(_said(f"a move to {where.spec}", [array]))
+    whole = np.asarray(array)
+    return jax.make_array_from_callback(whole.shape, where, lambda part: whole[part])
+
+
+@functools.cache
+def _mover(where: NamedSharding) -> Callable[..., Any]:
+    return jax.jit(_same, out_shardings=where)
+
+
+def _same(array: Any) -> Any:
+    return array
+
+
+def whole(array: Any) -> Any:
+    """An array with all elements in this process, of one that may span several."""
+    if not spans(array):
+        return array
+    if not array.is_fully_replicated:
+        where = NamedSharding(array.sharding.mesh, PartitionSpec())
+        array = together("reading a tensor that is spread", _mover(where), [array])
+    return array.addressable_data(0)
+
+
+if processes().count > 1:
+    programs.run_by(Spanning)
+    tensor_module.read_by(whole)

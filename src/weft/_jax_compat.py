@@ -57,6 +57,15 @@ def simulate_devices(count: int) -> None:
         count: how many.
     """
     jax.config.update("jax_num_cpu_devices", count)
+    _have_threads_for(count)
+
+
+def _have_threads_for(count: int) -> None:
+    """Let programs over so many devices of the processor come to their end: a part of one that waits for the others
+    keeps a thread, and XLA has one for each core, unless this variable says how many cores there are.
+    """
+    os.environ.setdefault("NPROC", str(2 * count))
+    jax.config.update("jax_cpu_enable_async_dispatch", False)  # parts of two programs could wait for each other
 
 
 #: how many devices the processor stands for
@@ -65,6 +74,8 @@ if _SIMULATED:
     if not _SIMULATED.isdecimal() or int(_SIMULATED) < 1:
         raise ValueError(f"WEFT_DEVICES={_SIMULATED!r} is no number of devices")
     simulate_devices(int(_SIMULATED))
+elif _flagged := re.search(r"--xla_force_host_platform_device_count=(\d+)", os.environ["XLA_FLAGS"]):
+    _have_threads_for(int(_flagged[1]))
 
 
 def compute_on_host_only() -> None:

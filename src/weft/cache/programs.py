@@ -7,6 +7,7 @@ to the key under which JAX keeps the executable, and to the types of its results
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 import jax
 
-from weft._jax_compat import Program, compiler_settings, loading
+from weft._jax_compat import Program, Spread, compiler_settings, loading
 from weft.cache.inferred import Store, version
 
 #: begins the keys of what is kept here
@@ -30,7 +31,10 @@ def keep_in(store: Store | None) -> None:
 
 
 def compiled(
-    function: Callable[..., Any], text: Callable[[], str | None], donated: Sequence[int] = ()
+    function: Callable[..., Any],
+    text: Callable[[], str | None],
+    donated: Sequence[int] = (),
+    around: Callable[[], contextlib.AbstractContextManager[Callable[[Spread], None] | None]] = contextlib.nullcontext,
 ) -> Callable[..., Any]:
     """`jax.jit` of a function, which JAX traces only where no earlier process has compiled it.
 
@@ -39,6 +43,8 @@ def compiled(
         text: says what it computes, so that functions with the same text are the same; None for one that has no such
             text. It is asked for when the function is first called.
         donated: operands whose memory results may take over.
+        around: makes a context in which a program is made or loaded; what it gives is told of one over several
+            devices.
 
     Example:
         >>> import numpy as np
@@ -67,7 +73,7 @@ def compiled(
         if _store is not None and name is not None:
             _store.put(name, json.dumps(program, separators=(",", ":")).encode())
 
-    return loading(jitted, find, keep)
+    return loading(jitted, find, keep, around)
 
 
 def remembered(text: str | None, find: Callable[[], Any]) -> Any:

@@ -16,7 +16,7 @@ from weft.capture.state import events
 from weft.capture.state.events import EARLIER, BreakSite, Compiled, Event, History
 from weft.core.trace import CONSTANT
 from weft.errors import excerpt
-from weft.explain.text import collective_of, count, duration, heading_of, moved, repeated
+from weft.explain.text import UNASKED, collective_of, count, duration, heading_of, repeated, total_of
 
 if TYPE_CHECKING:
     from weft.explain import spread
@@ -54,10 +54,9 @@ def collective_lines(history: History, event: Compiled) -> Iterator[str]:
     """The log lines of the collectives that nobody asked for, and one for all of each program on several devices."""
     for program in spread.programs_of([event.compilation]):
         of = f"{history.name} (graph {event.graph}): {heading_of(program)}"
-        sent = moved(program.bytes_each, program.bytes_together)
-        yield f"{of}: {count(len(program.collectives), 'collective')}, {sent}"
+        yield f"{of}: {total_of(program)}"
         for line in repeated([collective_of(found) for found in program.unasked]):
-            yield f"{of}, not asked for: {line}"
+            yield f"{of}, {UNASKED}: {line}"
 
 
 def _log(history: History, event: Event) -> None:

@@ -200,12 +200,11 @@ def _program(program: ProgramReport) -> Iterator[str]:
                 yield f"<p class=dim>and {text.count(len(pictures) - _PICTURES, f'further {what}')}</p>"
                 break
             yield f"<details><summary>{escape(line)}</summary><pre class=text>{escape(array.picture())}</pre></details>"
-    sent = text.moved(program.bytes_each, program.bytes_together)
-    yield f"<p>{text.count(len(program.collectives), 'collective')}, {escape(sent)}</p><ul class=compact>"
+    yield f"<p>{escape(text.total_of(program))}</p><ul class=compact>"
     for line in text.repeated([text.collective_of(found) for found in program.collectives if found.asked]):
         yield f"<li>{escape(line)}</li>"
     for line in text.repeated([text.collective_of(found) for found in program.unasked]):
-        yield f'<li><span class="again-mark">not asked for</span> {escape(line)}</li>'
+        yield f'<li><span class="again-mark">{text.UNASKED}</span> {escape(line)}</li>'
     yield "</ul>"
 
 

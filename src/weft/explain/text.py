@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: how many names of a list are shown before the rest is counted
 _SHOWN: Final = 8
+#: what is said of a collective that the program did not ask for
+UNASKED: Final = "not asked for"
 
 
 def report_lines(report: Findings) -> Iterator[str]:
@@ -63,10 +65,15 @@ def graph_lines(graph: GraphReport) -> Iterator[str]:
     yield f"  {times_of(graph)}"
     if event.compilations:
         yield f"  compiled by XLA: {shortened([compilation_of(made) for made in event.compilations])}"
+    yield from _indented(devices_lines(graph), "  ")
+
+
+def devices_lines(graph: GraphReport) -> Iterator[str]:
+    """The lines of a graph that ran on several devices, or that meets other processes; none for any other."""
     for program in graph.programs:
-        yield from _indented(program_lines(program), "  ")
+        yield from program_lines(program)
     if graph.exchanges:
-        yield from _indented(exchange_lines(graph.exchanges), "  ")
+        yield from exchange_lines(graph.exchanges)
 
 
 def program_lines(program: ProgramReport) -> Iterator[str]:
@@ -78,11 +85,11 @@ def program_lines(program: ProgramReport) -> Iterator[str]:
     if not program.collectives:
         yield "  no collectives"
         return
-    yield f"  {count(len(program.collectives), 'collective')}, {moved(program.bytes_each, program.bytes_together)}"
+    yield f"  {total_of(program)}"
     for line in repeated([collective_of(found) for found in program.collectives if found.asked]):
         yield f"    {line}"
     for line in repeated([collective_of(found) for found in program.unasked]):
-        yield f"    not asked for: {line}"
+        yield f"    {UNASKED}: {line}"
 
 
 def exchange_lines(exchanges: Sequence[ExchangeReport]) -> Iterator[str]:
@@ -105,6 +112,13 @@ def heading_of(program: ProgramReport) -> str:
     """What was compiled, and for which devices."""
     part = f", {program.part}, {times(program.times)}" if program.part else ""
     return f"{program.what}{part} on {program.devices} devices{mesh_of(program)}"
+
+
+def total_of(program: ProgramReport) -> str:
+    """How many collectives a program has, and how much all of them move."""
+    least = "at least " if any(found.runs is None for found in program.collectives) else ""
+    sent = moved(program.bytes_each, program.bytes_together)
+    return f"{count(len(program.collectives), 'collective')}, {least}{sent}"
 
 
 def mesh_of(program: ProgramReport) -> str:

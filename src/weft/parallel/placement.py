@@ -125,8 +125,6 @@ def _by_layout(layout: Layout, shape: tuple[int, ...]) -> Placement:
     facts = layout.to_dict()
     sizes, names, ranks = facts["device_matrix"], facts["alias_name"], facts["rank_list"]
     where = facts["tensor_map"]
-    if where is None:
-        raise ValueError("the layout does not say where dimensions lie: call it with an axis for each, or 'None'")
     if len(where) != len(shape):
         raise ValueError(f"a layout of {len(where)} dimensions does not fit the shape {shape}")
     along = [[len(sizes) - 1 - axis for axis in (a if isinstance(a, tuple) else (a,)) if axis >= 0] for a in where]

@@ -289,6 +289,11 @@ class Findings:
         return tuple(found for graph in self.graphs for program in graph.programs for found in program.collectives)
 
     @property
+    def unasked(self) -> tuple[CollectiveReport, ...]:
+        """Those of them that the program did not ask for."""
+        return tuple(found for found in self.collectives if not found.asked)
+
+    @property
     def exchanges(self) -> tuple[ExchangeReport, ...]:
         """The operations of all graphs that several processes run together."""
         return tuple(exchange for graph in self.graphs for exchange in graph.exchanges)

@@ -137,6 +137,10 @@ class _Section:
         if len(line.begins) > _NOTES:
             notes = f"<p class=dim>{len(line.begins) - _NOTES} earlier recompiles</p>{notes}"
         notes += "".join(_break(broken) for broken in line.breaks)
+        if line.unasked:
+            said = text.repeated([f"{what}: {text.moving(found)}" for what, found in line.unasked])
+            shown = "".join(f"<p>{escape(each)}</p>" for each in said)
+            notes += f'<div class="note again"><p class=title>collectives {text.UNASKED}</p>{shown}</div>'
         margin = f"<div class=margin>{notes}</div>" if notes else ""
         layout = "" if notes else " plain"
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -169,7 +170,7 @@ class ProgramReport:
         """The results."""
         return _spread(_arrays(self._graph, self._graph.outputs), self._spread.outputs)
 
-    @cached_property
+    @property
     def text(self) -> str:
         """The program as XLA writes it after all its passes."""
         return self._spread.text()
@@ -241,7 +242,18 @@ class ProgramReport:
 def programs_of(compilations: Iterable[Compilation]) -> tuple[ProgramReport, ...]:
     """What is still kept of the programs on several devices that were compiled."""
     kept = [(made.what, program()) for made in compilations for program in made.programs]
-    return tuple([ProgramReport(what, program) for what, program in kept if program is not None])
+    return tuple([_report_of(what, program) for what, program in kept if program is not None])
+
+
+#: what was read of programs, as long as they are kept
+_read: Final[weakref.WeakKeyDictionary[SpreadProgram, ProgramReport]] = weakref.WeakKeyDictionary()
+
+
+def _report_of(what: str, program: SpreadProgram) -> ProgramReport:
+    found = _read.get(program)
+    if found is None:
+        found = _read[program] = ProgramReport(what, program)
+    return found
 
 
 def _arrays(graph: Graph, values: Iterable[Value]) -> list[Value]:

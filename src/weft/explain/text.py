@@ -136,6 +136,12 @@ def array_of(array: SpreadArray) -> str:
 
 def collective_of(found: CollectiveReport) -> str:
     """A collective, in a line: what, how much, and where it comes from."""
+    where = "; ".join([f"{name} at {at}" if at else name for name, at in found.operations]) or "no known line"
+    return f"{moving(found)}; {where}"
+
+
+def moving(found: CollectiveReport) -> str:
+    """A collective: what, and how much."""
     sizes = sorted({len(group) for group in found.instruction.groups})
     among = f"among {' or '.join(map(str, sizes))}"
     if found.axes is not None:
@@ -145,9 +151,8 @@ def collective_of(found: CollectiveReport) -> str:
     runs = found.runs
     often = "" if runs == 1 else ", in a loop of unknown length" if runs is None else f", {times(runs)}"
     often += "" if found.instruction.is_sure else ", in a branch"
-    where = "; ".join([f"{name} at {at}" if at else name for name, at in found.operations]) or "no known line"
     result = shortened(repeated(list(found.instruction.result)))
-    return f"{found.kind} {result} {among}{often}: {sent_by(found.bytes_each, found.bytes_together)}; {where}"
+    return f"{found.kind} {result} {among}{often}: {sent_by(found.bytes_each, found.bytes_together)}"
 
 
 def moved(each: float, together: float, one: str = "device", all: str = "devices") -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft.core.tensor import Tensor, data_of
+from weft.core.transparency import python_only
 from weft.ir.graph import Value
 from weft.parallel.layout import Layout
 from weft.parallel.placement import Bounds, Placement, each_dimension, placed
@@ -17,8 +18,11 @@ from weft.parallel.processes import processes
 _WIDTH: Final = 120
 
 
+@python_only
 def picture(what: Any, shape: Sequence[int] | None = None) -> str:
     """A picture of the devices, and of which of them holds what of a tensor.
+
+    Inside of a compiled function it is drawn in Python, since a tensor may lie elsewhere in each call.
 
     Args:
         what: a tensor; or a `Layout` that was called with the axes of the dimensions, or a sharding of JAX's, for a

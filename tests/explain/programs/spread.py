@@ -425,7 +425,10 @@ def check_the_ways_to_show_it() -> None:
     assert "run on 8 devices, dp 2 x mp 4" in text
     assert f"{__file__}:{line_of(mixed, 'y * 3')}" in text
     assert text.count("not asked for: ") >= 2
-    assert "not asked for" in page
+    line = page.split("y * 3 + v")[1].split("<li class")[0]
+    assert "collectives not asked for" in line, line
+    assert "run: all-to-all" in line, line
+    assert len(report.unasked) == text.count("not asked for: ")
     assert "| 0, 4 |" in page, page
     program = json.loads(report.to_json())["functions"][0]["graphs"][0]["programs"][0]
     assert program["mesh"] == {"dp": 2, "mp": 4}
@@ -455,6 +458,18 @@ def check_pictures() -> None:
         for shard in array(shape, *spec).addressable_shards:
             assert re.search(rf"\b{shard.device.id}\b", shown.split("each", 1)[1])
     assert picture(Tensor([1.0])) == "float32[1] on device 0"
+
+
+def check_pictures_in_compiled_functions() -> None:
+    def drawn(x: Tensor) -> tuple[str, str]:
+        y = x * 2
+        return picture(x), picture(y)
+
+    compiled = weft.jit(drawn)
+    for spec in (("dp", None), (None, "mp"), ("dp", None)):
+        x = tensor((16, 8), *spec)
+        assert compiled(x) == drawn(x)
+        assert str(spec[0]) in compiled(x)[0].split("as (")[1]
 
 
 def main() -> None:

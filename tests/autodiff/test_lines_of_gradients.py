@@ -43,7 +43,7 @@ def looping(x: Tensor) -> Tensor:
 
 
 def lines(graph: Graph, function: Any) -> dict[str, set[int | None]]:
-    """The lines of the nodes of each operation, counted from the one that defines a function; None for nodes without."""
+    """The lines of the nodes of each operation, counted from that which defines a function; None for nodes without."""
     found: dict[str, set[int | None]] = {}
     first = function.__code__.co_firstlineno
 

@@ -6,7 +6,7 @@ is found by tracing it, which compiles nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from jax.sharding import AbstractMesh
 from weft.core.primitive import ACROSS
 from weft.errors import Location
 from weft.explain.collectives import Moved, moved
-from weft.ir.graph import Graph, Node
+from weft.ir.graph import Graph, Node, Value
 from weft.parallel.exchange import AXIS, over
 
 #: JAX's collectives by the kind of XLA's that they become
@@ -36,14 +36,15 @@ class ExchangeReport:
         location: the line of the program, None if it has none.
         operands: types of what each process brings.
         ranks: the processes that take part.
-        moved: the bytes that the process sends which sends the most, and those that all send.
+        moved: the bytes that the process sends which sends the most, and those that all send; None where the graph
+            leaves sizes open.
     """
 
     operation: str
     location: Location | None
     operands: tuple[str, ...]
     ranks: tuple[int, ...]
-    moved: Moved
+    moved: Moved | None
 
     def to_dict(self) -> dict[str, Any]:
         """The exchange as JSON data."""
@@ -54,8 +55,8 @@ class ExchangeReport:
             "line": place and place.line,
             "operands": list(self.operands),
             "ranks": list(self.ranks),
-            "bytes_each": self.moved.most,
-            "bytes_together": self.moved.together,
+            "bytes_each": self.moved and self.moved.most,
+            "bytes_together": self.moved and self.moved.together,
         }
 
 
@@ -65,15 +66,20 @@ def exchanges_of(graph: Graph) -> list[ExchangeReport]:
 
 
 def _exchange(node: Node) -> ExchangeReport:
+    types = [value.type for value in node.inputs if isinstance(value, Value)]
+    moved = None if any(kind.is_open for kind in types) else _together(node, types)
+    name = node.op.name.removesuffix("Across")
+    return ExchangeReport(name, node.where(), tuple(map(repr, types)), tuple(node.attrs[-1]), moved)
+
+
+def _together(node: Node, types: Sequence[Any]) -> Moved:
+    """What the collectives of an exchange move."""
     op: Any = node.op
-    ranks = tuple(node.attrs[-1])
-    types: list[Any] = [value.type for value in node.inputs if value is not None]
+    count = len(node.attrs[-1])
     operands = [jax.ShapeDtypeStruct(kind.shape, kind.dtype.np_dtype) for kind in types]
-    traced = jax.make_jaxpr(over(op.bound(node.attrs), AbstractMesh((len(ranks),), (AXIS,))))(*operands)
-    each = list(_moved(traced.jaxpr, len(ranks)))
-    together = Moved(sum([found.most for found in each]), sum([found.together for found in each]))
-    name = op.name.removesuffix("Across")
-    return ExchangeReport(name, node.where(), tuple([repr(kind) for kind in types]), ranks, together)
+    traced = jax.make_jaxpr(over(op.bound(node.attrs), AbstractMesh((count,), (AXIS,))))(*operands)
+    each = list(_moved(traced.jaxpr, count))
+    return Moved(sum([found.most for found in each]), sum([found.together for found in each]))
 
 
 def _moved(jaxpr: Any, count: int) -> Iterator[Moved]:

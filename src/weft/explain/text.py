@@ -94,8 +94,11 @@ def program_lines(program: ProgramReport) -> Iterator[str]:
 
 def exchange_lines(exchanges: Sequence[ExchangeReport]) -> Iterator[str]:
     """The lines of what several processes run together."""
-    each, together = sum([found.moved.most for found in exchanges]), sum([found.moved.together for found in exchanges])
-    yield f"{count(len(exchanges), 'exchange')} between processes, {moved(each, together, 'process', 'processes')}"
+    known = [found.moved for found in exchanges if found.moved is not None]
+    least = "at least " if len(known) < len(exchanges) else ""
+    each, together = sum([found.most for found in known]), sum([found.together for found in known])
+    sent = moved(each, together, "process", "processes")
+    yield f"{count(len(exchanges), 'exchange')} between processes, {least}{sent}"
     for line in repeated([exchange_of(found) for found in exchanges]):
         yield f"  {line}"
 
@@ -104,7 +107,7 @@ def exchange_of(found: ExchangeReport) -> str:
     """What several processes run together, in a line."""
     at = "" if found.location is None else f" at {found.location}"
     operands = f" {', '.join(found.operands)}" if found.operands else ""
-    sent = sent_by(found.moved.most, found.moved.together)
+    sent = "by the sizes of the call" if found.moved is None else sent_by(found.moved.most, found.moved.together)
     return f"{found.operation}{operands} among {count(len(found.ranks), 'process', 'processes')}: {sent}{at}"
 
 

@@ -54,6 +54,7 @@ def moved_by_jax(function: object, rows: int) -> list[tuple[str, float]]:
 step(X)
 (graph,) = step.report().graphs
 exchanges = graph.exchanges
+assert all(found.moved is not None for found in exchanges)
 assert [found.operation for found in exchanges] == ["AllReduce", "AllGather", "ReduceScatter"], exchanges
 assert [found.location and found.location.line for found in exchanges] == [
     line_of("y = SUM(y)"), line_of("z = GATHER"), line_of("return SCATTER"),
@@ -79,6 +80,14 @@ assert "AllGather f32[4,6]" in step.report().to_html()
 told = json.loads(step.report().to_json())["functions"][0]["graphs"][0]["exchanges"]
 assert [found["operation"] for found in told] == ["AllReduce", "AllGather", "ReduceScatter"]
 assert not graph.programs, graph.programs
+
+# sizes that change from call to call
+for rows in (4, 6, 8, 10, 12):
+    step(Tensor(np.ones((rows, 6), np.float32)))
+text = str(step.report())
+assert "AllReduce f32[s0,6] among" in text, text
+assert re.search(r"3 exchanges between processes, at least 0 bytes", text), text
+json.loads(step.report().to_json())
 
 # a tensor of each process, and one over all of them
 assert picture(X).splitlines() == [

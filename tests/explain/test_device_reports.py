@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers.processes import python, weft_command
 
-PROGRAM = Path(__file__).parent / "programs" / "spread.py"
+PROGRAM = Path(__file__).parent / "programs" / "device_reports.py"
 CHECKS = re.findall(r"^def check_(\w+)\(", PROGRAM.read_text(encoding="utf-8"), re.MULTILINE)
 #: found with an empty cache, and with what a process before kept: executables, then entries too
 RUNS = ("compiled", "found", "kept")

@@ -70,8 +70,10 @@ def graph_lines(graph: GraphReport) -> Iterator[str]:
 
 def devices_lines(graph: GraphReport) -> Iterator[str]:
     """The lines of a graph that ran on several devices, or that meets other processes; none for any other."""
-    for program in graph.programs:
-        yield from program_lines(program)
+    programs = Counter([tuple(program_lines(program)) for program in graph.programs])
+    for (heading, *lines), number in programs.items():
+        yield heading if number == 1 else f"{heading}, compiled {times(number)}"
+        yield from lines
     if graph.exchanges:
         yield from exchange_lines(graph.exchanges)
 

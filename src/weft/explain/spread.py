@@ -10,11 +10,12 @@ from typing import Any, Final
 
 from weft.compile.compilations import Compilation, SpreadProgram
 from weft.compile.places import Places, names_of
-from weft.core.control import effect_of
+from weft.core.control import CALL, IF, effect_of
 from weft.core.primitive import IO
 from weft.errors import Location
 from weft.explain.collectives import Instruction, collectives_of
-from weft.ir.graph import Graph, Node, Value
+from weft.ir.graph import Graph, Value
+from weft.ir.text import held_graph
 from weft.ir.types import TOKEN, TensorType
 from weft.parallel.pictures import picture
 from weft.parallel.placement import Placement, along_axes, placed
@@ -199,9 +200,16 @@ class ProgramReport:
     def _collective(self, found: Instruction, places: Places) -> CollectiveReport:
         nodes = places.found(found.name)
         by_name = all(name.rpartition("/")[2] in _ASKED for name in names_of(found.name))
-        asked = by_name or (bool(nodes) and all(map(_asks, nodes)))
+        by_layout = bool(nodes) and all(not self._annotated.isdisjoint(node.outputs) for node in nodes)
         operations = tuple([(node.op.name, node.where()) for node in nodes])
-        return CollectiveReport(found, self._axes(found), operations, asked)
+        return CollectiveReport(found, self._axes(found), operations, by_name or by_layout)
+
+    @cached_property
+    def _annotated(self) -> set[Value]:
+        """What goes straight to an operation that says how a tensor lies, or comes from one."""
+        found: set[Value] = set()
+        _annotate(self._graph, found)
+        return found
 
     def _axes(self, found: Instruction) -> tuple[str, ...] | None:
         mesh = self._mesh_numbered
@@ -267,14 +275,20 @@ def _spread(values: list[Value], places: Iterable[Any]) -> tuple[SpreadArray, ..
     return tuple([SpreadArray(value.name, value.type, at) for value, at in pairs if isinstance(value.type, TensorType)])
 
 
-def _asks(node: Node) -> bool:
-    """Whether an operation says how a tensor lies, or its result goes to one that does."""
-    if node.op.name in _ANNOTATIONS:
-        return True
-    made = set(node.outputs)
-    graph = node.outputs[0].graph if node.outputs else None
-    users = [] if graph is None else [user for user in graph.nodes if not made.isdisjoint(user.inputs)]
-    return any(user.op.name in _ANNOTATIONS for user in users)
+def _annotate(graph: Graph, found: set[Value]) -> None:
+    """Add the values of a graph that go straight to an operation that says how a tensor lies, and their results."""
+    for node in reversed(graph.nodes):
+        if node.op.name in _ANNOTATIONS:
+            found.update(node.outputs)
+            found.update([value for value in node.inputs if value is not None])
+        for region in node.regions:
+            if node.op in (IF, CALL):  # what comes out of the region is what comes out of the operation
+                pairs = zip(region.outputs, node.outputs, strict=True)
+                found.update([inner for inner, outer in pairs if outer in found])
+            _annotate(region, found)
+        for held in map(held_graph, node.attrs):
+            if isinstance(held, Graph):
+                _annotate(held, found)
 
 
 def _connected(pairs: Iterable[tuple[int, ...]], devices: int) -> tuple[tuple[int, ...], ...]:

@@ -166,6 +166,32 @@ def check_lines_and_what_was_asked_for() -> None:
     assert program.unasked
 
 
+def check_what_comes_out_of_a_branch_or_a_mapped_function_is_asked_for() -> None:
+    def branching(x: Tensor, w: Tensor) -> Tensor:
+        if x.sum() > 0:
+            y = x
+            for _ in range(3):
+                y = ops.tanh(ops.matmul(y, w))
+            y = ops.matmul(y, w)
+        else:
+            y = ops.exp(x)
+        return laid(y, ("dp", None))
+
+    program = program_of(branching, tensor((16, 8), None, "mp"), tensor(*W))
+    last = line_of(branching, "y = ops.matmul")
+    by_line = {found.locations[0].line: found.asked for found in program.collectives if found.locations}
+    assert by_line[last], by_line
+    assert not by_line[last - 1], by_line
+
+    def mapped(x: Tensor) -> Tensor:
+        rows: Tensor = weft.vmap(lambda row: laid(ops.exp(row).sum()))(x)
+        return rows
+
+    program = program_of(mapped, tensor((16, 8), None, "mp"))
+    assert program.collectives
+    assert not program.unasked, program.unasked
+
+
 def check_an_annotated_input_is_asked_for() -> None:
     program = program_of(lambda x: ops.sin(laid(x)), tensor(*X))
     assert [found.asked for found in program.collectives] == [True, True], program.collectives

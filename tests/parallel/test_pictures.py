@@ -86,6 +86,13 @@ def test_what_is_too_wide_is_a_list() -> None:
     assert len([line for line in shown if re.match(r"   \[", line)]) == 32
 
 
+def test_many_devices() -> None:
+    shown = picture(Layout((4, 64), ("dp", "mp"))("dp", "None"), (8, 2)).splitlines()
+    assert "   2:4 | 64 to 127  |" in shown
+    columns = picture(Layout((4, 4), ("dp", "mp"))("None", "mp"), (8, 4)).splitlines()
+    assert "| 0, 4, 8, 12 | 1, 5, 9, 13 | 2, 6, 10, 14 | 3, 7, 11, 15 |" in " ".join(" ".join(columns).split())
+
+
 def test_a_tensor_on_one_device() -> None:
     assert picture(Tensor(np.ones((2, 3), np.float32))) == "float32[2, 3] on device 0"
     assert picture(weft.Parameter(Tensor([1, 2]), name="p")) == "int64[2] on device 0"

@@ -16,6 +16,8 @@ from weft.parallel.processes import processes
 
 #: columns that a drawing may have; what is wider is a list
 _WIDTH: Final = 120
+#: numbers that follow one another from which on only the first and the last are shown
+_MANY: Final = 4
 
 
 @python_only
@@ -123,7 +125,7 @@ def _drawn(
     down = spread[0] if len(spread) == 2 or spread[0][0] < rank - 1 else None
     across = spread[-1] if down is None or len(spread) == 2 else None
     cells = {
-        (down and bounds[down[0]], across and bounds[across[0]]): ", ".join(devices)
+        (down and bounds[down[0]], across and bounds[across[0]]): _several(devices)
         for bounds, devices in holders.items()
     }
     columns: list[Any] = [None] if across is None else across[1]
@@ -148,7 +150,19 @@ def _drawn(
 
 
 def _named(placement: Placement, devices: Sequence[str]) -> str:
-    return f"{placement.names}{'s' * (len(devices) > 1)} {', '.join(devices)}"
+    return f"{placement.names}{'s' * (len(devices) > 1)} {_several(devices)}"
+
+
+def _several(devices: Sequence[str]) -> str:
+    """The names of devices: of many whose numbers follow one another the first and the last."""
+    runs: list[list[str]] = []
+    for device in devices:
+        follows = runs and device.isdecimal() and runs[-1][-1].isdecimal() and int(device) == int(runs[-1][-1]) + 1
+        if follows:
+            runs[-1].append(device)
+        else:
+            runs.append([device])
+    return ", ".join([f"{run[0]} to {run[-1]}" if len(run) >= _MANY else ", ".join(run) for run in runs])
 
 
 __all__: Final = ["picture"]

@@ -479,10 +479,11 @@ def check_pictures() -> None:
         "        +-----+-----+-----+-----+",
     ]
     assert "whole on each" in picture(tensor((3,)))
+    assert "| 0 to 3 |" in picture(tensor((8,), "dp"))
     for shape, *spec in ([(8,), ("dp", "mp")], [(4, 3, 8), "dp", None, "mp"], [(2, 4, 2), "dp", "mp", None]):
-        shown = picture(tensor(shape, *spec))
+        drawing = picture(tensor(shape, *spec)).split("+", 1)[1]
         for shard in array(shape, *spec).addressable_shards:
-            assert re.search(rf"\b{shard.device.id}\b", shown.split("each", 1)[1])
+            assert re.search(rf"\b{shard.device.id}\b", drawing), drawing
     assert picture(Tensor([1.0])) == "float32[1] on device 0"
 
 

@@ -198,11 +198,15 @@ class ProgramReport:
         return sum([found.bytes_together for found in self.collectives])
 
     def _collective(self, found: Instruction, places: Places) -> CollectiveReport:
-        nodes = places.found(found.name)
-        by_name = all(name.rpartition("/")[2] in _ASKED for name in names_of(found.name))
-        by_layout = bool(nodes) and all(not self._annotated.isdisjoint(node.outputs) for node in nodes)
-        operations = tuple([(node.op.name, node.where()) for node in nodes])
-        return CollectiveReport(found, self._axes(found), operations, by_name or by_layout)
+        operations = tuple([(node.op.name, node.where()) for node in places.found(found.name)])
+        asked = all(self._is_asked_for(name, places) for name in names_of(found.name))
+        return CollectiveReport(found, self._axes(found), operations, asked)
+
+    def _is_asked_for(self, name: str, places: Places) -> bool:
+        """Whether the program asked for what comes from an instruction of JAX's with a name."""
+        if name.rpartition("/")[2] in _ASKED:
+            return True
+        return any(not self._annotated.isdisjoint(node.outputs) for node in places.found(name))
 
     @cached_property
     def _annotated(self) -> set[Value]:

@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import jax
@@ -142,6 +142,8 @@ class _Local(threading.local):
     loaded = False
     #: the key of the program that JAX asked the store for last
     asked: str | None = None
+    #: what JAX has loaded, while somebody wants to know
+    made: list[Any] | None = None
     #: what holds the programs that JAX writes for XLA in this thread, and for how many more it is used
     context: Any = None
     uses = 0
@@ -343,8 +345,72 @@ def without_notes() -> Iterator[None]:
         raise
 
 
+class Spread(NamedTuple):
+    """A compiled program over several devices.
+
+    Args:
+        executable: what XLA made.
+        devices: the devices, in the order in which the program numbers them.
+        inputs: the sharding of each operand that it takes.
+        read: the positions of these among the arrays that the function is given.
+        outputs: the sharding of each result.
+    """
+
+    executable: Any
+    devices: tuple[Any, ...]
+    inputs: tuple[Any, ...]
+    read: tuple[int, ...]
+    outputs: tuple[Any, ...]
+
+    def text(self) -> str:
+        """The program as XLA writes it after all its passes."""
+        return "\n".join([module.to_string() for module in self.executable.hlo_modules()])
+
+
+def _spread(executable: Any, inputs: Sequence[Any], read: Iterable[int], outputs: Sequence[Any]) -> Spread | None:
+    """What is known of a compiled program, where it is one over several devices."""
+    places = next((s for s in (*outputs, *inputs) if getattr(s, "num_devices", 1) > 1), None)
+    if places is None:
+        return None
+    return Spread(executable, tuple(places._device_assignment), tuple(inputs), tuple(read), tuple(outputs))
+
+
+def _noted(call: Callable[..., Any], operands: Sequence[Any], note: Callable[[Spread], None]) -> Any:
+    """What JAX's dispatch is answered; somebody is told of the program that it is answered with."""
+    before, _local.made = _local.made, []
+    try:
+        answer = call(*operands)
+        made, fast = _local.made, answer[1]
+    finally:
+        _local.made = before
+    spread = None
+    if fast is not None:
+        read = [position for position, kept in enumerate(fast.kept_var_bitvec) if kept]
+        spread = _spread(fast.xla_executable, fast.in_shardings, read, fast.out_shardings)
+    elif made:  # JAX calls this one by itself, as it does where a program calls the host
+        last = made[-1]
+        spread = _spread(last.xla_executable, last._in_shardings, sorted(last._kept_var_idx), last._out_shardings)
+    if spread is not None:
+        note(spread)
+    return answer
+
+
+def _load_noting(unloaded: Any) -> Any:
+    made = _load_by_jax(unloaded)
+    if _local.made is not None:
+        _local.made.append(made)
+    return made
+
+
+_load_by_jax: Final = pxla.UnloadedMeshExecutable.load
+pxla.UnloadedMeshExecutable.load = _load_noting  # type: ignore[assignment,method-assign]
+
+
 def loading(
-    jitted: Any, find: Callable[[str], Program | None], keep: Callable[[str, Program], None]
+    jitted: Any,
+    find: Callable[[str], Program | None],
+    keep: Callable[[str, Program], None],
+    around: Callable[[], contextlib.AbstractContextManager[Callable[[Spread], None] | None]] = contextlib.nullcontext,
 ) -> Callable[..., Any]:
     """A function made by `jax.jit` that JAX traces only for operands for which no compiled program is known.
 
@@ -352,10 +418,16 @@ def loading(
         jitted: the function, of arrays.
         find: the program for operands of some types, by their text.
         keep: told of a program that JAX has made.
+        around: makes a context in which a program is made or loaded; what it gives is told of one over several
+            devices.
     """
     miss = jitted._cache_miss
 
     def missed(*operands: Any) -> Any:
+        with around() as note:
+            return answered(*operands) if note is None else _noted(answered, operands, note)
+
+    def answered(*operands: Any) -> Any:
         plain = _kept_in is not None and jax_core.trace_state_clean() and not jax.config.values["jax_debug_nans"]
         types = operand_types(operands) if plain else None
         if types is None:

@@ -45,6 +45,12 @@ def test_graphs_with_exchanges(tmp_path: Path) -> None:
     assert all("all agree" in log for log in logs)
 
 
+def test_reports_show_exchanges(tmp_path: Path) -> None:
+    status, logs, said = launched(tmp_path, 2, "reported")
+    assert status == 0, said
+    assert all("all agree" in log for log in logs)
+
+
 @pytest.mark.parametrize(
     "kind",
     [

@@ -163,5 +163,5 @@ def whole(array: Any) -> Any:
 
 
 if processes().count > 1:
-    programs.run_by(Spanning)
+    programs.call_by(Spanning)
     tensor_module.read_by(whole)

@@ -1,4 +1,4 @@
-"""Arrays that are spread over devices, and over processes: which part of one a process holds, and arrays made of parts."""
+"""Arrays that are spread over devices and processes: which part a process holds, and arrays made of parts."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Box(NamedTuple):
     start: tuple[int, ...]
     size: tuple[int, ...]
 
-    def index(self, begin: tuple[int, ...] = ()) -> tuple[slice, ...]:
+    def within(self, begin: tuple[int, ...] = ()) -> tuple[slice, ...]:
         """The part as an index of the array, or of a part of it that begins elsewhere.
 
         Args:
             begin: where that part begins; () for the array.
 
         Example:
-            >>> Box((2, 0), (2, 3)).index()
+            >>> Box((2, 0), (2, 3)).within()
             (slice(2, 4, None), slice(0, 3, None))
         """
         at = begin or (0,) * len(self.start)
@@ -54,9 +54,7 @@ class Box(NamedTuple):
             Box(start=(2,), size=(2,))
         """
         start = tuple([max(pair) for pair in zip(self.start, other.start, strict=True)])
-        ends = [
-            min(a + m, b + n) for a, m, b, n in zip(self.start, self.size, other.start, other.size, strict=True)
-        ]
+        ends = [min(a + m, b + n) for a, m, b, n in zip(self.start, self.size, other.start, other.size, strict=True)]
         size = tuple([end - low for low, end in zip(start, ends, strict=True)])
         return Box(start, size) if all(n > 0 for n in size) else None
 
@@ -105,7 +103,7 @@ def held(array: Any) -> tuple[Box, np.ndarray[Any, Any]]:
         raise ValueError(f"the {len(pieces)} pieces that this process holds are no one slice of the array")
     found = np.empty(whole.size, array.dtype)
     for box, data in pieces.items():
-        found[box.index(start)] = data
+        found[box.within(start)] = data
     return whole, found
 
 
@@ -161,7 +159,7 @@ def placed_as(tensor: Tensor, value: Tensor) -> Tensor:
     if target.is_fully_addressable and data.is_fully_addressable:
         return wrap(jax.device_put(data, target.sharding))
     elements = whole(data)
-    return wrap(assembled(target.sharding, data.shape, lambda box: np.array(elements[box.index()])))
+    return wrap(assembled(target.sharding, data.shape, lambda box: np.array(elements[box.within()])))
 
 
 def grid(boxes: Iterable[Box], shape: tuple[int, ...]) -> bool:

@@ -1,6 +1,6 @@
-"""Checkpoints of networks that are spread over devices and processes: a folder, into which each process writes its part.
+"""Checkpoints of networks that are spread over devices and processes: a folder into which each process writes its part.
 
-The folder holds safetensors files, of each process one, and ``index.json``, which says of what parts of which files each
+The folder holds safetensors files, of each process one, and ``index.json``, which says of what parts of which files a
 tensor is made. The index is put in place in one step when all files are on disk, and it names the files of one save, so
 that a folder is what it was before or what it is afterwards. What it says is checked when it is read, sums of the
 elements included.
@@ -366,17 +366,17 @@ class Folder:
             CheckpointError: a file is damaged.
         """
         stored = self.tensors[name]
-        wanted = box or Box((0,) * len(stored.shape), stored.shape)
+        wanted = Box((0,) * len(stored.shape), stored.shape) if box is None else box
         found: np.ndarray[Any, Any] | None = None
         for part in stored.parts:
             common = wanted.common(part.box)
-            if common is None and math.prod(wanted.size):
+            if common is None and 0 not in wanted.size:
                 continue
             elements = self._elements(name, stored.dtype, part)
             if found is None:  # not before, so that no more memory is asked for than there are elements in files
                 found = np.empty(wanted.size, stored.dtype)
             if common is not None:
-                found[common.index(wanted.start)] = elements[common.index(part.box.start)]
+                found[common.within(wanted.start)] = elements[common.within(part.box.start)]
         assert found is not None
         return found
 
@@ -436,9 +436,7 @@ def _sizes(value: list[Any]) -> bool:
     return len(value) <= 32 and all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 1 << 62 for n in value)
 
 
-def merged(
-    folders: list[Folder], chosen: Callable[[str], bool]
-) -> dict[str, tuple[Folder, Stored]]:
+def merged(folders: list[Folder], chosen: Callable[[str], bool]) -> dict[str, tuple[Folder, Stored]]:
     """The tensors of several checkpoints, as of the stages of a pipeline, by name.
 
     Raises:

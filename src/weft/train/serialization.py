@@ -14,7 +14,6 @@ import json
 import math
 import os
 import socket
-import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -30,7 +29,7 @@ from weft.nn.cell import Cell
 from weft.nn.state import put
 from weft.parallel.processes import processes
 from weft.parallel.slices import Box, assembled, held, is_across, is_spread, parts, whole
-from weft.train import ckpt, folders
+from weft.train import ckpt, files, folders
 
 _METADATA_KEY: Final = "weft"
 _FORMAT_VERSION: Final = 2
@@ -117,7 +116,7 @@ def save_checkpoint(
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     slices: dict[str, Any] = {}
     for name, value in tensors.items():
-        data = settled(value) if isinstance(value, Tensor) else None
+        data: Any = settled(value) if isinstance(value, Tensor) else None
         if not integrated_save and is_across(data):
             box, held_here = held(data)
             slices[name] = [list(data.shape), list(box.start)]
@@ -137,10 +136,10 @@ def save_checkpoint(
         return ckpt.with_checksum(pieces) if crc_check else pieces
 
     if async_save:
-        write_later(path, lambda: _write(path, content()))
+        write_later(path, lambda: files.write(path, content()))
     else:
         wait_for_checkpoints()
-        _write(path, content())
+        files.write(path, content())
 
 
 def collected(
@@ -195,8 +194,8 @@ def _claim(path: Path) -> None:
     owner = store.blocking_key_value_get(key, 1000)
     if owner != str(mine.rank):
         raise ValueError(
-            f"save_checkpoint: process {owner} writes its slices to {path}, too; with integrated_save=False each process "
-            "needs a file of its own, as in a folder with its rank in the name"
+            f"save_checkpoint: process {owner} writes its slices to {path}, too; with integrated_save=False each "
+            "process needs a file of its own, as in a folder with its rank in the name"
         )
 
 
@@ -315,30 +314,6 @@ def _array(name: str, value: Any, kind: str) -> np.ndarray[Any, Any]:
     return np.ascontiguousarray(array).reshape(array.shape)
 
 
-def _write(path: Path, content: Iterable[bytes]) -> None:
-    """Write beside the file, then put it in place in one step."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.writelines(content)
-            file.flush()
-            os.fsync(file.fileno())
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-        os.chmod(temporary, mode)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 # -- reading -----------------------------------------------------------------------------------------------------
 
 
@@ -385,13 +360,39 @@ def load_checkpoint(
         (1, 2)
     """
     del dec_mode, crc_check, remove_redundancy, format
-    if dec_key is not None:
-        raise ValueError("load_checkpoint does not decrypt; decrypt the file first")
     if not isinstance(ckpt_file_name, (str, os.PathLike)):
         raise TypeError(f"load_checkpoint: ckpt_file_name must be a str, not {type(ckpt_file_name).__name__}")
     path = Path(ckpt_file_name)
-    left_out = _prefixes("filter_prefix", filter_prefix)
-    wanted = _prefixes("specify_prefix", specify_prefix)
+    chosen = chooser("load_checkpoint", filter_prefix, specify_prefix, choice_func, dec_key)
+    wait_for_checkpoints()
+    found = from_folders([path], net, chosen) if folders.is_checkpoint(path) else from_file(path, chosen)
+    if not found:
+        raise CheckpointError(f"{path}: no parameter is left")
+    if net is not None:
+        load_param_into_net(net, found, strict_load)
+    return found
+
+
+def chooser(
+    caller: str,
+    filter_prefix: str | list[str] | tuple[str, ...] | None,
+    specify_prefix: str | list[str] | tuple[str, ...] | None,
+    choice_func: Callable[[str], bool] | None,
+    dec_key: bytes | None,
+) -> Callable[[str], bool]:
+    """Whether to read a name, as the arguments of `load_checkpoint` say.
+
+    Args:
+        caller: the function that reads.
+        filter_prefix: see `load_checkpoint`.
+        specify_prefix: see `load_checkpoint`.
+        choice_func: see `load_checkpoint`.
+        dec_key: must be None.
+    """
+    if dec_key is not None:
+        raise ValueError(f"{caller} does not decrypt; decrypt the file first")
+    left_out = _prefixes(caller, "filter_prefix", filter_prefix)
+    wanted = _prefixes(caller, "specify_prefix", specify_prefix)
 
     def chosen(name: str) -> bool:
         if left_out and name.startswith(left_out):
@@ -400,22 +401,24 @@ def load_checkpoint(
             return False
         return choice_func is None or bool(choice_func(name))
 
-    wait_for_checkpoints()
-    if folders.is_checkpoint(path):
-        found = from_folders([path], net, chosen)
-    else:
-        arrays, texts, facts = _read(path)
-        found = {}
-        for name, array in arrays.items():
-            if chosen(name):
-                found[name] = _parameter(name, Tensor(array), name in facts["trained"])
-                if name in facts["slices"]:
-                    found[name].slice_of = facts["slices"][name]
-        found.update({name: text for name, text in texts.items() if chosen(name)})
-        if not found:
-            raise CheckpointError(f"{path}: no parameter is left; the file holds {_some(arrays)}")
-    if net is not None:
-        load_param_into_net(net, found, strict_load)
+    return chosen
+
+
+def from_file(path: Path, chosen: Callable[[str], bool]) -> dict[str, Any]:
+    """What a file holds, as `load_checkpoint` returns it.
+
+    Args:
+        path: the file.
+        chosen: whether to read a name.
+    """
+    arrays, texts, facts = read(path)
+    found: dict[str, Any] = {}
+    for name, array in arrays.items():
+        if chosen(name):
+            found[name] = _parameter(name, Tensor(array), name in facts["trained"])
+            if name in facts["slices"]:
+                found[name].slice_of = facts["slices"][name]
+    found.update({name: text for name, text in texts.items() if chosen(name)})
     return found
 
 
@@ -433,37 +436,34 @@ def from_folders(paths: list[Path], net: Cell | None, chosen: Callable[[str], bo
         chosen: whether to read a name.
 
     Raises:
-        CheckpointError: a folder is damaged, or nothing is left of them.
+        CheckpointError: a folder is damaged.
     """
-    read = [folders.Folder(path) for path in paths]
+    opened = [folders.Folder(path) for path in paths]
     targets: dict[str, Any] = {}
     if net is not None:
         targets = {param.name: data_of(param) for param in net.get_parameters()}
     found: dict[str, Any] = {}
-    for name, (folder, stored) in folders.merged(read, chosen).items():
-        target = targets.get(name)
+    for name, (folder, stored) in folders.merged(opened, chosen).items():
+        target: Any = targets.get(name)
         if is_spread(target) and target.shape == stored.shape:
             value = wrap(assembled(target.sharding, stored.shape, functools.partial(folder.read, name)))
         else:
             value = Tensor(folder.read(name))
         found[name] = _parameter(name, value, name in folder.trained)
-    for folder in read:
+    for folder in opened:
         found.update({name: text for name, text in folder.texts.items() if chosen(name)})
-    if not found:
-        names = [name for folder in read for name in folder.tensors]
-        raise CheckpointError(f"{', '.join(map(str, paths))}: no parameter is left of {_some(names)}")
     return found
 
 
-def _prefixes(what: str, value: Any) -> tuple[str, ...]:
+def _prefixes(caller: str, what: str, value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     found = (value,) if isinstance(value, str) else tuple(value)
     for prefix in found:
         if not isinstance(prefix, str):
-            raise TypeError(f"load_checkpoint: {what} must be a str or a list of them, not {type(prefix).__name__}")
+            raise TypeError(f"{caller}: {what} must be a str or a list of them, not {type(prefix).__name__}")
         if not prefix:
-            raise ValueError(f"load_checkpoint: {what} must not be empty")
+            raise ValueError(f"{caller}: {what} must not be empty")
     return found
 
 
@@ -473,7 +473,7 @@ def _some(names: Iterable[str]) -> str:
     return f"{text} and {len(listed) - 5} more" if len(listed) > 5 else text or "nothing"
 
 
-def _read(path: Path) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str], dict[str, Any]]:
+def read(path: Path) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str], dict[str, Any]]:
     """The arrays of a file in the order they were saved, its strings, and the facts besides; every claim of the file is
     checked.
     """
@@ -648,7 +648,7 @@ def _as_part_of(target: Tensor, value: Tensor) -> Tensor:
     if own.shape != target.shape or held(data)[0] != own.box:
         return value
     elements = np.array(value)
-    return wrap(assembled(data.sharding, own.shape, lambda box: np.array(elements[box.index(own.box.start)])))
+    return wrap(assembled(data.sharding, own.shape, lambda box: np.array(elements[box.within(own.box.start)])))
 
 
 def _common_prefix(params: list[Parameter], tensors: dict[str, Tensor]) -> str:

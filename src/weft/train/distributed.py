@@ -10,6 +10,7 @@ from typing import Any
 
 from weft.context import get_auto_parallel_context
 from weft.core.tensor import Parameter, Tensor, data_of
+from weft.core.transparency import python_only
 from weft.errors import CheckpointError
 from weft.nn.cell import Cell
 from weft.parallel.processes import processes
@@ -27,6 +28,7 @@ from weft.train.strategies import SliceLayout, Strategy
 from weft.train.transforming import REST, UNIFIED, strategy_of, write_rank
 
 
+@python_only
 def save_distributed_checkpoint(
     save_obj: Any,
     folder: Any,
@@ -85,6 +87,7 @@ def _folder(caller: str, what: str, value: Any) -> Path:
     return path
 
 
+@python_only
 def load_distributed_checkpoint(
     network: Cell | None,
     checkpoint_filenames: Any = None,

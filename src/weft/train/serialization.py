@@ -24,6 +24,7 @@ import numpy as np
 import safetensors.numpy
 
 from weft.core.tensor import Parameter, Tensor, data_of, settled, wrap
+from weft.core.transparency import python_only
 from weft.errors import CheckpointError
 from weft.nn.cell import Cell
 from weft.nn.state import put
@@ -64,6 +65,7 @@ _pending_lock = threading.Lock()
 # -- writing -----------------------------------------------------------------------------------------------------
 
 
+@python_only
 def save_checkpoint(
     save_obj: Any,
     ckpt_file_name: Any,
@@ -212,6 +214,7 @@ def _checked(caller: str, name: str, value: Any) -> Any:
     return value
 
 
+@python_only
 def wait_for_checkpoints() -> None:
     """Wait until every checkpoint that is written in the background is on disk.
 
@@ -228,6 +231,7 @@ def wait_for_checkpoints() -> None:
         _forget_finished()
 
 
+@python_only
 def is_writing() -> bool:
     """Whether a checkpoint is being written in the background.
 
@@ -317,6 +321,7 @@ def _array(name: str, value: Any, kind: str) -> np.ndarray[Any, Any]:
 # -- reading -----------------------------------------------------------------------------------------------------
 
 
+@python_only
 def load_checkpoint(
     ckpt_file_name: Any,
     net: Cell | None = None,

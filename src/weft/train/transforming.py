@@ -14,6 +14,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from weft.core.tensor import Parameter, Tensor, data_of
+from weft.core.transparency import python_only
 from weft.errors import CheckpointError
 from weft.nn.cell import Cell
 from weft.parallel.slices import is_spread
@@ -116,6 +117,7 @@ def write_rank(source: Sliced, target: Strategy, rank: int, path: Path) -> None:
     save_checkpoint(values, path, append_dict=dict(source.texts), format=path.suffix[1:])
 
 
+@python_only
 def transform_checkpoints(
     src_checkpoints_dir: str,
     dst_checkpoints_dir: str,
@@ -168,6 +170,7 @@ def transform_checkpoints(
         write_rank(whole, target, rank, target_folder / f"rank_{rank}" / f"{ckpt_prefix}{rank}.{output_format}")
 
 
+@python_only
 def transform_checkpoint_by_rank(
     rank_id: int,
     checkpoint_files_map: Mapping[int, str],
@@ -220,6 +223,7 @@ def transform_checkpoint_by_rank(
     write_rank(Sliced(given, source), target, rank, path)
 
 
+@python_only
 def rank_list_for_transform(
     rank_id: int, src_strategy_file: str | None = None, dst_strategy_file: str | None = None
 ) -> list[int]:
@@ -246,6 +250,7 @@ def rank_list_for_transform(
     return ranks_for(rank if dst_strategy_file is not None else 0, source, target)
 
 
+@python_only
 def merge_pipeline_strategys(src_strategy_dirs: str, dst_strategy_file: str) -> None:
     """Write the strategy files of all stages of a pipeline as one.
 
@@ -285,6 +290,7 @@ def merge_pipeline_strategys(src_strategy_dirs: str, dst_strategy_file: str) -> 
     strategies.write(target, merged)
 
 
+@python_only
 def build_searched_strategy(strategy_filename: str) -> dict[str, SliceLayout]:
     """How each parameter is cut, by name.
 
@@ -364,6 +370,7 @@ def merge_sliced_parameter(
     return Parameter(Tensor(merged), name=first.name, requires_grad=first.requires_grad)
 
 
+@python_only
 def unified_safetensors(
     src_dir: str,
     src_strategy_file: str | None,
@@ -432,6 +439,7 @@ def unified_safetensors(
     files.write(target / UNIFIED, [json.dumps(listed, indent=4).encode()])
 
 
+@python_only
 def restore_group_info_list(group_info_file_name: str) -> list[int]:
     """The ranks of a group file, which hold the same slices.
 
@@ -467,6 +475,7 @@ def restore_group_info_list(group_info_file_name: str) -> list[int]:
     return found
 
 
+@python_only
 def load_segmented_checkpoints(
     ckpt_file_dir: str,
     net: Cell | None = None,
@@ -520,6 +529,7 @@ def load_segmented_checkpoints(
     return found
 
 
+@python_only
 def save_param_strategy_file(network: Cell, file_path: str, stage: int = 0) -> None:
     """Write how the parameters of a network are spread over devices as a strategy file.
 

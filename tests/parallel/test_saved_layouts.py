@@ -20,7 +20,7 @@ def test_every_layout_loads_into_every_other(tmp_path: Path) -> None:
     environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
     command = [sys.executable, str(PROGRAMS / "layouts.py"), str(tmp_path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0 and "all agree" in done.stdout, done.stdout + done.stderr
+    assert (done.returncode, "all agree" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(("saving", "loading"), [(2, 4), pytest.param(4, 2, marks=pytest.mark.slow)])
@@ -31,12 +31,13 @@ def test_several_processes_write_their_parts(tmp_path: Path, saving: int, loadin
         (loading, ("load", str(tmp_path), str(saving))),
     ):
         status, _, said = launched(tmp_path, workers, "saving", *arguments)
-        assert status == 0 and "all agree" in said, said
+        assert (status, "all agree" in said) == (0, True), said
     # a process that is killed while all save leaves the checkpoint before
     status, _, said = launched(tmp_path, 2, "saving", "killed", str(tmp_path))
-    assert status and "rank 1 was ended by SIGKILL" in said, said
+    assert status, said
+    assert "rank 1 was ended by SIGKILL" in said
     status, _, said = launched(tmp_path, 1, "saving", "load", str(tmp_path), str(saving))
-    assert status == 0 and "all agree" in said, said
+    assert (status, "all agree" in said) == (0, True), said
 
 
 @pytest.mark.parametrize("form", ["folder", "ckpt", "safetensors"])

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from weft.train.distributed import load_distributed_checkpoint, save_distributed_checkpoint
     from weft.train.interruption import BackupAndRestore, ReduceLROnPlateau
     from weft.train.likeness_metrics import BleuScore, CosineSimilarity, OcclusionSensitivity, Perplexity
+    from weft.train.surface_metrics import Dice, HausdorffDistance, MeanSurfaceDistance, RootMeanSquareDistance
     from weft.train.transforming import (
         build_searched_strategy,
         load_segmented_checkpoints,
@@ -78,7 +79,6 @@ if TYPE_CHECKING:
         transform_checkpoints,
         unified_safetensors,
     )
-    from weft.train.surface_metrics import Dice, HausdorffDistance, MeanSurfaceDistance, RootMeanSquareDistance
 else:
     __getattr__, __dir__ = lazily.lazily(
         __name__,

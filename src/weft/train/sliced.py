@@ -58,6 +58,8 @@ class Sliced:
             arrays, texts, facts = serialization.read(path)
             self.texts.update(texts)
             for name, array in arrays.items():
+                if not self._counts(rank, name):
+                    continue
                 shape, box = self._place(rank, path, name, array, facts["slices"])
                 known = name if names is None else names(name)
                 self._add(path, known, shape, box, array)
@@ -83,6 +85,11 @@ class Sliced:
                 if name in folder.trained:
                     found.trained.add(known)
         return found
+
+    def _counts(self, rank: int, name: str) -> bool:
+        """Whether a rank is of the first stage that has a parameter; others may cut it in another way."""
+        stages = self.strategy.stages_of(name) if self.strategy is not None else []
+        return not stages or self.strategy is None or rank // self.strategy.stage_devices == stages[0]
 
     def _place(
         self, rank: int, path: Path, name: str, array: Array, slices: Mapping[str, serialization.Slice]
@@ -176,7 +183,7 @@ class Sliced:
 
 
 def ranks_for(rank: int, source: Strategy, target: Strategy) -> list[int]:
-    """The ranks whose files hold what a rank needs under another strategy, as few as one by one are found.
+    """The ranks whose files hold what a rank needs under another strategy, none of which could be left out.
 
     Args:
         rank: the rank.
@@ -185,7 +192,7 @@ def ranks_for(rank: int, source: Strategy, target: Strategy) -> list[int]:
     """
     stage, place = divmod(rank, target.stage_devices)
     wanted = [name for name in source.names() if not target.stages_of(name) or stage in target.stages_of(name)]
-    found: set[int] = set()
+    alternatives: list[list[int]] = []
     for name in wanted:
         first = source.stages_of(name)[0]
         layout = source.layouts[first][name]
@@ -202,5 +209,12 @@ def ranks_for(rank: int, source: Strategy, target: Strategy) -> list[int]:
             cell = layout.box(cuts, holder)
             if cell.common(box) is not None or not cuts:
                 needed.setdefault(cell, []).append(first * source.stage_devices + holder)
-        found |= {min(holders, key=lambda holder: (holder not in found, holder)) for holders in needed.values()}
+        alternatives += needed.values()
+    found: set[int] = set()
+    for holders in sorted(alternatives, key=len):
+        if found.isdisjoint(holders):
+            found.add(min(holders))
+    for one in sorted(found):
+        if all(not found.isdisjoint(set(holders) - {one}) for holders in alternatives):
+            found.discard(one)
     return sorted(found) or [0]

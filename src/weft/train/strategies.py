@@ -301,10 +301,9 @@ def write(path: Path, layouts: Iterable[tuple[str, SliceLayout]], stage: int = 0
     parts = [_number(1, stage), _bytes(2, operator)]
     for name, layout in layouts:
         given = _plain(layout)
+        # readers take every list to be there, if with nothing in it
         inner = b"".join(
-            _bytes(field, b"".join(_number(1, n) for n in given[key]))
-            for field, key in enumerate(_LISTS, 1)
-            if given[key] or field <= 2
+            _bytes(field, b"".join(_number(1, n) for n in given[key])) for field, key in enumerate(_LISTS, 1)
         )
         inner += b"".join(_number(field, given[key]) for field, key in enumerate(_NUMBERS, 5))
         parts.append(_bytes(3, _bytes(1, name.encode()) + _bytes(2, inner)))

@@ -11,12 +11,15 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 import weft
 from weft import Tensor, jit, nn
 from weft.core.tensor import Parameter, data_of, wrap
+from weft.parallel.slices import box_of
 from weft.train import (
     load_checkpoint,
     load_distributed_checkpoint,
     load_param_into_net,
     save_checkpoint,
     save_distributed_checkpoint,
+    save_param_strategy_file,
+    strategies,
 )
 
 FOLDER = Path(sys.argv[1])
@@ -157,7 +160,8 @@ class Spread:
             found = {}
             for path in paths:
                 found.update(load_checkpoint(str(path)))
-            assert found["who"] == "me" and int(found["epoch"]) == 3
+            assert found["who"] == "me"
+            assert int(found["epoch"]) == 3
             left, _ = load_param_into_net(part, found)
             assert set(left) <= {"first.phase"}, left
 
@@ -205,6 +209,17 @@ for kind, network in networks.items():
         saved[kind, form] = network.save(form)
     network.step(2)
     followed[kind] = network.values()
+    if kind != "pipeline":  # a strategy file says of which part of what each device has
+        for ending in ("ckpt", "json"):
+            file = FOLDER / f"{kind}_strategy.{ending}"
+            save_param_strategy_file(network.parts[0], file)
+            layouts = strategies.read(file, "test").layouts[0]
+            for name, parameter in network.parameters():
+                array = data_of(parameter)
+                for shard in array.addressable_shards:
+                    box = layouts[name].box(shard.data.shape, shard.device.id)
+                    assert shard.data.shape == layouts[name].size(array.shape), (kind, name)
+                    assert box == box_of(shard.index, array.shape), (kind, name)
 for source, target in itertools.product(KINDS, KINDS):
     network = networks[target]
     for form in FORMS:

@@ -13,6 +13,7 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
 from weft.core.tensor import Tensor, data_of, wrap
+from weft.core.trace import refuse_while_captured
 from weft.parallel import exchange
 from weft.parallel.processes import processes
 
@@ -152,9 +153,18 @@ def placed_as(tensor: Tensor, value: Tensor) -> Tensor:
     Args:
         tensor: says where.
         value: a tensor of the same shape.
+
+    Raises:
+        Unsupported: a capture is running: a graph would have the elements of its first call.
     """
-    target, data = data_of(tensor), data_of(value)
-    if not is_spread(target) or not isinstance(data, jax.Array) or data.sharding == target.sharding:
+    target = data_of(tensor)
+    if not is_spread(target):
+        return value
+    refuse_while_captured(
+        "a tensor that is spread over devices gets elements from elsewhere", "load outside the compiled function"
+    )
+    data = data_of(value)
+    if not isinstance(data, jax.Array) or data.sharding == target.sharding:
         return value
     if target.is_fully_addressable and data.is_fully_addressable:
         return wrap(jax.device_put(data, target.sharding))

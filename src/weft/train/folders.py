@@ -323,10 +323,10 @@ class Folder:
         for entry in content["files"]:
             if not _is(entry, [str, int]) or not _FILE.fullmatch(entry[0]) or entry[0] in files:
                 raise self._damaged("its index does not list its files")
-            try:
-                size = (self.path / entry[0]).stat().st_size
-            except OSError:
-                raise self._damaged(f"{entry[0]} is missing") from None
+            file = self.path / entry[0]
+            if not file.is_file():
+                raise self._damaged(f"{entry[0]} is missing")
+            size = file.stat().st_size
             if size != entry[1]:
                 raise self._damaged(f"{entry[0]} has {size} bytes instead of {entry[1]}")
             files.append(entry[0])
@@ -415,7 +415,11 @@ def _read_index(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path} has the format version {version!r:.20}; this program reads {_VERSION}")
     content = index.get("content")
     wanted: dict[str, Any] = {"tensors": dict, "trained": list, "texts": dict, "files": list}
-    if not _is(content, wanted) or index.get("crc") != zlib.crc32(_canonical(content)):
+    try:
+        intact = _is(content, wanted) and index.get("crc") == zlib.crc32(_canonical(content))
+    except RecursionError:
+        intact = False
+    if not intact:
         raise CheckpointError(f"{path} is no undamaged checkpoint: {INDEX} is not what was written")
     if not all(isinstance(x, str) for x in [*content["trained"], *content["texts"].values()]):
         raise CheckpointError(f"{path} is no undamaged checkpoint: {INDEX} holds texts that are none")

@@ -111,8 +111,8 @@ def load_distributed_checkpoint(
         network: the network; those of its parameters that are spread over devices stay so. None to write files.
         checkpoint_filenames: the files of the ranks, in their order, or folders that `save_distributed_checkpoint`
             wrote, as of the stages of a pipeline.
-        predict_strategy: how the parameters of the network are cut, which are slices of those of the checkpoint then: a
-            strategy file, or what `build_searched_strategy` gives. None for whole parameters.
+        predict_strategy: how the parameters of the network are cut that are slices of those in the checkpoint: a
+            strategy file, or what `build_searched_strategy` gives. None where all are whole.
         train_strategy_filename: how the files are cut; None for what the settings say as ``strategy_ckpt_load_file``,
             and else for what the files say themselves.
         strict_load: see `load_param_into_net`.
@@ -172,6 +172,9 @@ def load_distributed_checkpoint(
         rank = processes().rank if rank_id is None else rank_id
         cut = target or strategies.ALONE
         arrays = source.of_rank(cut, rank if target is not None else 0)
+        for param in network.get_parameters():  # a network that is spread has whole parameters, too
+            if param.name in source.wholes and param.shape == source.wholes[param.name].shape:
+                arrays[param.name] = source.read(param.name)
         found = {
             name: Parameter(Tensor(array), name=name, requires_grad=name in source.trained)
             for name, array in arrays.items()

@@ -45,12 +45,13 @@ class Dims(NamedTuple):
 
 class SliceLayout:
     """How a parameter is cut: a grid of devices, and its axis, counted from the last, along which each dimension is
-    cut. Slices can be cut once more along the first dimension, as the states of optimizers are.
+    cut. Slices can be cut once more along the first dimension, as the states of optimizers are: the ranks that hold the
+    same slice hold its pieces in turn.
 
     Args:
         dev_matrix: size of each axis of the grid.
         tensor_map: for each dimension the number of an axis, or -1.
-        opt_weight_shard_step: distance of the ranks that hold the pieces of a slice.
+        opt_weight_shard_step: distance of those ranks; kept.
         opt_weight_shard_size: number of pieces of a slice; 0 for slices that are not cut.
         param_split_shape: kept.
         indices_offset: kept.
@@ -88,11 +89,13 @@ class SliceLayout:
         cut = [axis for axis in tensor_map if axis >= 0]
         if any(not -1 <= axis < len(dev_matrix) for axis in tensor_map) or len(set(cut)) != len(cut):
             raise ValueError(f"dimensions cannot be cut along the axes {tuple(tensor_map)} of {tuple(dev_matrix)}")
-        if self.pieces > 1 and (not tensor_map or opt_weight_shard_step < 1 or self.pieces > _MOST):
-            raise ValueError(f"slices cannot be cut in {self.pieces} pieces, {opt_weight_shard_step} ranks apart")
+        self._free = [axis for axis in range(len(dev_matrix)) if axis not in cut]
+        same = math.prod(dev_matrix[-1 - axis] for axis in self._free)
+        if self.pieces > 1 and (not tensor_map or same % self.pieces):
+            raise ValueError(f"slices that {same} ranks have cannot be cut in {self.pieces} pieces")
 
     def __repr__(self) -> str:
-        again = f", step={self.opt_weight_shard_step}, pieces={self.pieces}" if self.pieces > 1 else ""
+        again = f", pieces={self.pieces}" if self.pieces > 1 else ""
         return f"SliceLayout({self.dev_matrix[0].dim}, {self.tensor_map[0].dim}{again})"
 
     @property
@@ -149,7 +152,10 @@ class SliceLayout:
             position.append(place)  # counted from the last axis
         start = [0 if axis < 0 else position[axis] for axis in self.tensor_map[0].dim]
         if self.pieces > 1:
-            start[0] = start[0] * self.pieces + rank // self.opt_weight_shard_step % self.pieces
+            turn = 0
+            for axis in reversed(self._free):
+                turn = turn * grid[-1 - axis] + position[axis]
+            start[0] = start[0] * self.pieces + turn % self.pieces
         return Box(tuple([place * n for place, n in zip(start, size, strict=True)]), tuple(size))
 
 

@@ -555,10 +555,22 @@ def save_param_strategy_file(network: Cell, file_path: str, stage: int = 0) -> N
         raise TypeError(f"{caller}: network must be a Cell, not {type(network).__name__}")
     if not isinstance(file_path, (str, os.PathLike)):
         raise TypeError(f"{caller}: file_path must be a str, not {type(file_path).__name__}")
+    strategies.write(Path(file_path), layouts_of(caller, network).items(), stage)
+
+
+def layouts_of(caller: str, network: Cell) -> dict[str, SliceLayout]:
+    """How the parameters of a network are spread over devices, by name.
+
+    Args:
+        caller: who asks, for messages.
+        network: the network.
+
+    Raises:
+        ValueError: one is spread in a way that strategy files have no word for.
+    """
     arrays = {param.name: data_of(param) for param in network.get_parameters()}
     count = max((len(array.sharding.device_set) for array in arrays.values()), default=1)
-    layouts = [(name, _layout_of(caller, name, array, count)) for name, array in arrays.items()]
-    strategies.write(Path(file_path), layouts, stage)
+    return {name: _layout_of(caller, name, array, count) for name, array in arrays.items()}
 
 
 def _layout_of(caller: str, name: str, array: Any, count: int) -> SliceLayout:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import weft
 from weft import Tensor, jit, nn
@@ -101,10 +102,13 @@ def test_a_checkpoint_is_replaced_as_a_whole(tmp_path: Path) -> None:
     for seed in range(3):
         save_distributed_checkpoint(Net(seed), tmp_path)
         (tmp_path / f"mine{seed}").write_text("kept")
+        (tmp_path / f"part_{seed}.0123456789abcdef.safetensors").write_text("of an interrupted save")
+        (tmp_path / "index.json.x1.tmp").write_text("of an interrupted save")
         net = Net(9)
         load_checkpoint(tmp_path, net)
         assert values(net) == values(Net(seed))
-    assert len(list(tmp_path.glob("part_*"))) == 1
+    save_distributed_checkpoint(Net(1), tmp_path)
+    assert len(list(tmp_path.glob("part_*"))) == len(list(tmp_path.glob("index*"))) == 1
     assert len(list(tmp_path.glob("mine*"))) == 3
 
 
@@ -304,6 +308,52 @@ def test_damage_is_one_error_and_changes_nothing(tmp_path: Path, rounds: int) ->
             net = Net(2)
         shutil.rmtree(bad)
     assert refused > rounds // 2
+
+
+def slice_file(path: Path, start: int, slices: Any) -> None:
+    """What a process writes that holds two rows of four, which begin at one."""
+    rows = np.arange(12, dtype=np.float32).reshape(4, 3)[start : start + 2]
+    facts = {"version": 2, "trained": ["w"], "order": ["w"], "texts": {}, "slices": slices}
+    path.write_bytes(safetensors.numpy.save({"w": np.ascontiguousarray(rows)}, {"weft": json.dumps(facts)}))
+
+
+def test_files_that_say_which_slices_they_hold(tmp_path: Path) -> None:
+    files = [tmp_path / f"{start}.safetensors" for start in (0, 2)]
+    for file, start in zip(files, (0, 2), strict=True):
+        slice_file(file, start, {"w": [[4, 3], [start, 0]]})
+    assert load_checkpoint(files[1])["w"].asnumpy().tolist() == [[6, 7, 8], [9, 10, 11]]
+    net = nn.Cell()
+    net.w = Parameter(Tensor(np.zeros((4, 3), np.float32)), name="w")
+    with pytest.raises(CheckpointError, match=r"in the checkpoint a slice \(2, 3\) of \(4, 3\)"):
+        load_checkpoint(files[0], net)
+    with pytest.raises(CheckpointError, match="6 of the 12 elements of 'w': some are missing"):
+        load_distributed_checkpoint(net, files[:1])
+    assert not net.w.asnumpy().any()
+    assert load_distributed_checkpoint(net, files) == ([], [])
+    assert net.w.asnumpy().tolist() == np.arange(12).reshape(4, 3).tolist()
+
+
+@pytest.mark.parametrize(
+    "slices",
+    [
+        3,
+        {"v": [[4, 3], [0, 0]]},
+        {"w": 3},
+        {"w": [[4, 3]]},
+        {"w": [[4, 3], [0]]},
+        {"w": [[4, 3], [3, 0]]},
+        {"w": [[4, 3], [-1, 0]]},
+        {"w": [[1, 3], [0, 0]]},
+        {"w": [[4, 3, 1], [0, 0, 0]]},
+        {"w": [["4", 3], [0, 0]]},
+        {"w": [[4, 3], [True, 0]]},
+    ],
+    ids=str,
+)
+def test_files_that_lie_about_slices(tmp_path: Path, slices: Any) -> None:
+    slice_file(tmp_path / "x.safetensors", 0, slices)
+    with pytest.raises(CheckpointError, match="is no undamaged checkpoint"):
+        load_checkpoint(tmp_path / "x.safetensors")
 
 
 def test_a_disk_that_fails_leaves_the_checkpoint_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import json
 import math
-import os
 import re
 import secrets
 import zlib
@@ -28,11 +27,14 @@ import safetensors.numpy
 from weft.errors import CheckpointError
 from weft.parallel.processes import processes
 from weft.parallel.slices import Box, grid, is_across, parts, whole
+from weft.train import files
 
 INDEX: Final = "index.json"
 _FORMAT: Final = "weft distributed checkpoint"
 _VERSION: Final = 1
 _FILE: Final = re.compile(r"part_\d+\.[0-9a-f]{16}\.safetensors")
+#: what an interrupted save of the index leaves
+_LEFT: Final = re.compile(r"index\.json\..*\.tmp")
 #: characters of a text that processes tell each other at a time
 _PIECE: Final = 1 << 19
 #: the element types that a checkpoint can hold, by name
@@ -171,11 +173,7 @@ def _write_part(path: Path, values: Mapping[str, Any]) -> dict[str, Any]:
         return {"tensors": {}, "size": 0}
     try:
         safetensors.numpy.save_file(content, path)
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        files.sync(path)
     except BaseException:
         with contextlib.suppress(OSError):
             path.unlink()
@@ -198,8 +196,8 @@ def _index_of(told: list[Any], written: Mapping[str, Any]) -> dict[str, Any]:
     for name, having in _owners(told).items():
         dtype, shape, _ = told[having[0]]["values"][name]
         tensors[name] = {"dtype": dtype, "shape": shape, "parts": []}
-    files = list(written)
-    for number, file in enumerate(files):
+    named = list(written)
+    for number, file in enumerate(named):
         for name, found in written[file]["tensors"].items():
             tensors[name]["parts"] += [[number, *part] for part in found]
     trained = {name for mine in told for name in mine["trained"]}
@@ -207,7 +205,7 @@ def _index_of(told: list[Any], written: Mapping[str, Any]) -> dict[str, Any]:
         "tensors": tensors,
         "trained": [name for name in tensors if name in trained],
         "texts": {name: text for mine in told for name, text in mine["texts"].items()},
-        "files": [[file, written[file]["size"]] for file in files],
+        "files": [[file, written[file]["size"]] for file in named],
     }
 
 
@@ -218,28 +216,14 @@ def _canonical(content: Any) -> bytes:
 def _write_index(folder: Path, content: dict[str, Any]) -> None:
     """Make the files of a save the checkpoint, and take away those of others."""
     index = {"format": _FORMAT, "version": _VERSION, "crc": zlib.crc32(_canonical(content)), "content": content}
-    _sync(folder)
-    temporary = folder / (INDEX + ".tmp")
-    with temporary.open("w", encoding="utf-8") as file:
-        json.dump(index, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, folder / INDEX)
-    _sync(folder)
+    files.sync(folder)
+    files.write(folder / INDEX, [json.dumps(index).encode()])
+    files.sync(folder.parent)
     kept = {file for file, _ in content["files"]}
     for path in folder.iterdir():
-        if _FILE.fullmatch(path.name) and path.name not in kept:
+        if _LEFT.fullmatch(path.name) or (_FILE.fullmatch(path.name) and path.name not in kept):
             with contextlib.suppress(OSError):
                 path.unlink()
-
-
-def _sync(folder: Path) -> None:
-    """Wait until the names in a folder are on disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class _Together:
@@ -319,9 +303,9 @@ class Folder:
         return CheckpointError(f"{self.path} is no undamaged checkpoint: {what}")
 
     def _tensors(self, content: dict[str, Any]) -> dict[str, Stored]:
-        files: list[str] = []
+        known: list[str] = []
         for entry in content["files"]:
-            if not _is(entry, [str, int]) or not _FILE.fullmatch(entry[0]) or entry[0] in files:
+            if not _is(entry, [str, int]) or not _FILE.fullmatch(entry[0]) or entry[0] in known:
                 raise self._damaged("its index does not list its files")
             file = self.path / entry[0]
             if not file.is_file():
@@ -329,10 +313,10 @@ class Folder:
             size = file.stat().st_size
             if size != entry[1]:
                 raise self._damaged(f"{entry[0]} has {size} bytes instead of {entry[1]}")
-            files.append(entry[0])
+            known.append(entry[0])
         found: dict[str, Stored] = {}
         used: set[tuple[str, str]] = set()
-        claimed = [0] * len(files)
+        claimed = [0] * len(known)
         for name, tensor in content["tensors"].items():
             if not _is(tensor, {"dtype": str, "shape": list, "parts": list}) or not _sizes(tensor["shape"]):
                 raise self._damaged(f"its index does not say what {name!r:.100} is")
@@ -342,11 +326,11 @@ class Folder:
             for part in tensor["parts"]:
                 if not _is(part, [int, str, list, list, int]) or not _sizes(part[2]) or not _sizes(part[3]):
                     raise self._damaged(f"its index does not say of what {name!r:.100} is made")
-                if not 0 <= part[0] < len(files) or (files[part[0]], part[1]) in used:
+                if not 0 <= part[0] < len(known) or (known[part[0]], part[1]) in used:
                     raise self._damaged(f"its index says that {name!r:.100} is made of what it cannot be")
-                used.add((files[part[0]], part[1]))
+                used.add((known[part[0]], part[1]))
                 claimed[part[0]] += math.prod(part[3]) * _TYPES[tensor["dtype"]].itemsize
-                made.append(_Part(files[part[0]], part[1], Box(tuple(part[2]), tuple(part[3])), part[4]))
+                made.append(_Part(known[part[0]], part[1], Box(tuple(part[2]), tuple(part[3])), part[4]))
             shape = tuple(tensor["shape"])
             if not grid([part.box for part in made], shape):
                 raise self._damaged(f"the parts of {name!r:.100} do not make up its shape {shape}")

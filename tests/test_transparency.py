@@ -95,10 +95,14 @@ BREAKS = {
     "weft.train.feeding:data_sink.<locals>.sunk",
     "weft.train.model:Model.predict",
     "weft.train.model:_call",
-    "weft.train.serialization:load_checkpoint",
-    "weft.train.serialization:load_checkpoint.<locals>.chosen",
-    "weft.train.serialization:save_checkpoint",
+    "weft.train.folders:merged",
+    "weft.train.serialization:chooser",
+    "weft.train.serialization:chooser.<locals>.chosen",
+    "weft.train.serialization:collected",
+    "weft.train.serialization:from_file",
+    "weft.train.serialization:from_folders",
     "weft.train.summary:SummaryRecord.record",
+    "weft.train.transforming:unified_safetensors",
 }
 #: functions that make host calls, whose functions run in Python when the graph comes to them
 HOST = {"weft.ops.host:HostCall.perform", "weft.ops.host:host_call"}
@@ -139,7 +143,10 @@ OWN = {
     "weft.nn.probability.distribution:_drawn",
     "weft.ops",
     "weft.train.amp:_each",
-    "weft.train.serialization:_write_later.<locals>.write",
+    "weft.parallel.slices:assembled.<locals>.<lambda>",
+    "weft.train.serialization:write_later.<locals>.write",
+    "weft.train.sliced:Sliced.__init__",
+    "weft.train.sliced:Sliced.of_folders",
     "weft.vectorize:VmapCall._example",
     "weft.vectorize:_mapped",
 }

@@ -136,13 +136,15 @@ def test_early_stopping_waits_for_its_patience() -> None:
     assert seen == [1, 2, 3, 4]
 
 
-def test_checkpoints_are_saved_and_pruned(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["ckpt", "safetensors"])
+def test_checkpoints_are_saved_and_pruned(tmp_path: Path, form: str) -> None:
     pytest.importorskip("safetensors")
-    config = CheckpointConfig(save_checkpoint_steps=3, keep_checkpoint_max=2, append_info=["epoch_num", {"tag": "x"}])
+    append = ["epoch_num", {"tag": "x"}]
+    config = CheckpointConfig(3, keep_checkpoint_max=2, append_info=append, crc_check=True, format=form)
     callback = ModelCheckpoint("net", str(tmp_path), config)
     one = model()
     one.train(2, DATA, callback)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["net-2_2.ckpt", "net-2_4.ckpt"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"net-2_2.{form}", f"net-2_4.{form}"]
     found = load_checkpoint(callback.latest_ckpt_file_name)
     assert (found["epoch_num"], found["tag"]) == (2, "x")
     np.testing.assert_array_equal(found["0.weight"].asnumpy(), one.predict_network[0].weight.asnumpy())
@@ -256,6 +258,7 @@ def test_metrics_of_the_user_choose_their_outputs() -> None:
         (lambda: model().train(1, DATA, [3]), TypeError, "must be Callbacks"),
         (lambda: Model(nn.Dense(1, 1), nn.MSELoss()).train(1, DATA), ValueError, "needs an optimizer"),
         (lambda: CheckpointConfig(0, 0), ValueError, "needs save_checkpoint_steps"),
+        (lambda: CheckpointConfig(format="x"), ValueError, "format must be"),
     ],
 )
 def test_mistakes_are_named(call: Any, error: type[Exception], text: str) -> None:

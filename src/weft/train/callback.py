@@ -361,10 +361,12 @@ class CheckpointConfig:
         save_checkpoint_seconds: every so many seconds, if not by steps.
         keep_checkpoint_max: keep the newest of them; 0 or None keeps all.
         keep_checkpoint_per_n_minutes: accepted.
-        integrated_save: see `save_checkpoint`.
+        integrated_save: see `save_checkpoint`; with False several processes need folders of their own.
         async_save: see `save_checkpoint`.
         saved_network: save this network instead of the trained one.
         append_info: further values to save: ``"epoch_num"``, ``"step_num"``, or dicts of them.
+        crc_check: see `save_checkpoint`.
+        format: ``"ckpt"`` or ``"safetensors"``.
         kwargs: accepted.
 
     Example:
@@ -382,8 +384,12 @@ class CheckpointConfig:
         async_save: bool = False,
         saved_network: Cell | None = None,
         append_info: list[Any] | None = None,
+        crc_check: bool = False,
+        format: str = "ckpt",
         **kwargs: Any,
     ) -> None:
+        if format not in ("ckpt", "safetensors"):
+            raise ValueError(f"CheckpointConfig: format must be 'ckpt' or 'safetensors', not {format!r}")
         for what, value in (
             ("save_checkpoint_steps", save_checkpoint_steps),
             ("save_checkpoint_seconds", save_checkpoint_seconds),
@@ -403,6 +409,8 @@ class CheckpointConfig:
         self.async_save = async_save
         self.saved_network = saved_network
         self.append_info = list(append_info or [])
+        self.crc_check = crc_check
+        self.format = format
         self.settings = kwargs
 
 
@@ -473,7 +481,7 @@ class ModelCheckpoint(Callback):
         self._last_step = facts.cur_step_num
         self._last_time = time.monotonic()
         step = (facts.cur_step_num - 1) % facts.batch_num + 1 if facts.batch_num else facts.cur_step_num
-        path = self._directory / f"{self._prefix}-{facts.cur_epoch_num}_{step}.ckpt"
+        path = self._directory / f"{self._prefix}-{facts.cur_epoch_num}_{step}.{self._config.format}"
         append: dict[str, Any] = {}
         for item in self._config.append_info:
             if item in ("epoch_num", "step_num"):
@@ -482,7 +490,13 @@ class ModelCheckpoint(Callback):
                 append.update(item)
         network = self._config.saved_network or facts.network
         save_checkpoint(
-            network, path, self._config.integrated_save, self._config.async_save, append_dict=append or None
+            network,
+            path,
+            self._config.integrated_save,
+            self._config.async_save,
+            append_dict=append or None,
+            crc_check=self._config.crc_check,
+            format=self._config.format,
         )
         if path in self._saved:
             self._saved.remove(path)

@@ -9,10 +9,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from weft.core.transparency import python_only
 from weft.nn.cell import Cell
 from weft.train.serialization import is_writing, load_checkpoint, save_checkpoint
 
 
+@python_only
 def async_ckpt_thread_status() -> bool:
     """Whether a checkpoint is being written in the background.
 
@@ -23,6 +25,7 @@ def async_ckpt_thread_status() -> bool:
     return is_writing()
 
 
+@python_only
 def load_checkpoint_async(
     ckpt_file_name: Any,
     net: Cell | None = None,
@@ -63,6 +66,7 @@ def load_checkpoint_async(
     return found
 
 
+@python_only
 def ckpt_to_safetensors(
     file_path: str,
     save_path: str | None = None,
@@ -95,6 +99,7 @@ def ckpt_to_safetensors(
     _convert("ckpt_to_safetensors", "ckpt", "safetensors", file_path, save_path, name_map, file_name_regex)
 
 
+@python_only
 def safetensors_to_ckpt(
     file_path: str,
     save_path: str | None = None,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import queue
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -14,17 +14,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from weft import _jax_compat
-from weft.parallel.processes import COORDINATOR
+from weft.parallel.coordinator import PATIENCE, Coordinator
+from weft.parallel.processes import COORDINATOR, JOINED, RESTARTS, coordinator
+from weft.parallel.wire import Line
 
-#: seconds that processes have to end by themselves after one failed, and after they were asked to
-_GRACE, _ASKED = 8.0, 3.0
+#: seconds that processes have to end by themselves after something went wrong, and after they were asked to
+_GRACE, _ASKED = 6.0, 3.0
+#: seconds between two tries to reach a coordinator that still runs the start before
+_AGAIN: Final = 0.2
 #: lines of its log that are shown of a process that failed
 _SHOWN: Final = 20
 #: what the library that exchanges data prints when it begins
 _NOISE: Final = "[Gloo] Rank "
-#: environment variable: how many times the program was started before
-RESTARTS: Final = "WEFT_RESTARTS"
+#: seconds between two looks at the processes
+_TICK: Final = 0.05
 INTERRUPTED: Final = 130
 
 
@@ -53,13 +56,6 @@ class Plan:
     show: frozenset[int] = field(default_factory=lambda: frozenset({0}))
 
 
-def free_port() -> int:
-    """A port of this machine that nobody listens on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 def launch(plan: Plan) -> int:
     """Run a plan.
 
@@ -84,24 +80,42 @@ class _Run:
 
     def __init__(self, plan: Plan, attempt: int) -> None:
         self.plan = plan
-        hosts = plan.first == 0
-        address = plan.address or f"127.0.0.1:{free_port()}"
-        # one member more than processes: this one, by which they are told of what happens to others
-        self.coordinator: Any = _jax_compat.coordinator(address, plan.workers + 1) if hosts else None
-        self.store: Any = None
+        self.coordinator: Coordinator | None = None
+        address = plan.address
+        if plan.first == 0:
+            self.coordinator = coordinator(address or "127.0.0.1:0", plan.workers, str(attempt))
+            address = self.coordinator.address
+        #: what is wrong, and with which process, if anything is
+        self.fault: tuple[str, int | None] | None = None
+        self.line = self._watching(address, attempt)
         plan.log_dir.mkdir(parents=True, exist_ok=True)
         self.logs = {rank: plan.log_dir / f"worker_{rank}.log" for rank in self.ranks}
         self.workers = {rank: self._start(rank, address, attempt) for rank in self.ranks}
         self.shown = [self.logs[rank].open(errors="replace") for rank in self.ranks if rank in plan.show]
-        if hosts:
-            threading.Thread(target=self._connect, args=(address,), daemon=True).start()
 
     @property
     def ranks(self) -> range:
         return range(self.plan.first, self.plan.first + self.plan.local_workers)
 
-    def _connect(self, address: str) -> None:
-        self.store = _jax_compat.member(address, self.plan.workers, 300)
+    def _watching(self, address: str, attempt: int) -> Line:
+        """A connection to the coordinator, when it is there."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            line = Line(address, until - time.monotonic())
+            said: queue.SimpleQueue[Any] = queue.SimpleQueue()
+            line.listen(said.put, "weft-launch")
+            line.send("watch", self.plan.first, self.plan.local_workers, str(attempt))
+            answer = said.get()
+            if answer is not None and answer[0] == "watching":
+                threading.Thread(target=self._listen, args=(said,), daemon=True).start()
+                return line
+            line.close()  # the other launcher has not started again yet
+            time.sleep(_AGAIN)
+
+    def _listen(self, said: queue.SimpleQueue[Any]) -> None:
+        while (message := said.get()) is not None:
+            if message[0] == "fault":
+                self.fault = message[1], message[2]
 
     def _start(self, rank: int, address: str, attempt: int) -> subprocess.Popen[bytes]:
         host, _, port = address.rpartition(":")
@@ -113,9 +127,11 @@ class _Run:
             "DEVICE_ID": place, "LOCAL_RANK": place, "LOCAL_WORLD_SIZE": str(plan.local_workers),
             "PYTHONUNBUFFERED": "1", "TF_CPP_MIN_LOG_LEVEL": os.environ.get("TF_CPP_MIN_LOG_LEVEL", "2"),
         }  # fmt: skip
-        with self.logs[rank].open("wb") as log:  # written to by the process itself, whatever happens to this one
+        environment = {name: value for name, value in os.environ.items() if name != JOINED}
+        self.logs[rank].write_bytes(b"")
+        with self.logs[rank].open("ab") as log:  # written to by the process itself, whatever happens to this one
             return subprocess.Popen(
-                plan.command, env={**os.environ, **told}, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                plan.command, env={**environment, **told}, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )  # fmt: skip
 
@@ -139,43 +155,52 @@ class _Run:
         finally:
             signal.signal(signal.SIGTERM, previous)
             self._end(signal.SIGTERM)
-            if self.store is not None:  # before the coordinator, or the loss of that would end this process
-                self.store.shutdown()
+            self.line.close()
+            if self.coordinator is not None:
+                self.coordinator.close()
             self._show()
             for shown in self.shown:
                 shown.close()
 
     def _watch(self) -> int:
-        failed: tuple[int, int] | None = None
+        ended: dict[int, int] = {}
         until = float("inf")
-        while True:
-            running = [rank for rank, worker in self.workers.items() if worker.poll() is None]
-            ended = [(rank, worker.returncode) for rank, worker in self.workers.items() if worker.returncode]
-            if ended and failed is None:
-                failed = ended[0]
+        while len(ended) < len(self.workers) and time.monotonic() < until:
+            for rank, worker in self.workers.items():
+                status = worker.poll()
+                if status is not None and rank not in ended:
+                    ended[rank] = status
+                    self.line.send("gone", rank, _ending(status), status != 0)
+            if until == float("inf") and (self.fault is not None or any(ended.values())):
                 until = time.monotonic() + _GRACE
-                self._tell(*failed)
             self._show()
-            if not running or time.monotonic() > until:
-                break
-            time.sleep(0.05)
-        if failed is None:
+            time.sleep(_TICK)
+        fault = self.fault
+        late = [rank for rank in self.workers if rank not in ended]
+        if late:
+            self._end(signal.SIGTERM)
+            for rank in late:
+                self._note(rank, fault)
+        failed = [rank for rank, status in ended.items() if status]  # those that launch has ended say nothing new
+        if not failed and not late:
             return 0
-        self._report(*failed)
-        return failed[1] if failed[1] > 0 else 128 - failed[1]
+        culprit = fault[1] if fault is not None and fault[1] in self.workers else (failed or late)[0]
+        self._report(culprit, fault)
+        status = ended[culprit] if culprit in failed else 1
+        return status if status > 0 else 128 - status
 
-    def _tell(self, rank: int, status: int) -> None:
-        """Tell the others how a process ended, if it did not say so itself."""
-        if self.store is None:
-            return
-        try:
-            self.store.key_value_set("weft/fault", f"rank {rank} {_ending(status)}")
-        except Exception:
-            return  # it was said
+    def _note(self, rank: int, fault: tuple[str, int | None] | None) -> None:
+        """Say in the log of a process that it was ended, and why, since it did not come to do so."""
+        why = "a process failed" if fault is None else fault[0]
+        with self.logs[rank].open("a") as log:
+            log.write(f"weft.parallel.ProcessFault: {why}\n(rank {rank} had not ended: weft launch ended it)\n")
 
-    def _report(self, rank: int, status: int) -> None:
-        log = self.logs[rank]
-        print(f"weft launch: rank {rank} {_ending(status)}; the end of {log}:", file=sys.stderr)
+    def _report(self, rank: int, fault: tuple[str, int | None] | None) -> None:
+        log, status = self.logs[rank], self.workers[rank].returncode
+        if fault is not None:
+            print(f"weft launch: {fault[0]}", file=sys.stderr)
+        how = "" if status is None else f" {_ending(status)}"
+        print(f"weft launch: rank {rank}{how}; the end of {log}:", file=sys.stderr)
         lines = [line for line in log.read_text(errors="replace").splitlines() if not line.startswith(_NOISE)]
         for line in lines[-_SHOWN:]:
             print(f"  {line}", file=sys.stderr)
@@ -187,6 +212,7 @@ class _Run:
                 if worker.poll() is None:
                     try:
                         os.killpg(worker.pid, how)
+                        os.killpg(worker.pid, signal.SIGCONT)  # one that was stopped
                     except ProcessLookupError:
                         continue
             until = time.monotonic() + patience

@@ -498,20 +498,30 @@ def coordinator(address: str, members: int) -> Any:
     return _jax.get_distributed_runtime_service(bound, members, shutdown_timeout=1, heartbeat_timeout=_JAX_HEARTBEAT)
 
 
-class _Connecting(distributed.State):
+#: how far this process is in finding the others: it has not begun, waits until all have, has reached their coordinator,
+#: waits until all use their devices, has found these
+APART, REACHING, REACHED, FINDING, TOGETHER = range(5)
+
+
+class _Among(distributed.State):
     """What JAX reads when it looks for the devices of other processes, which takes until these do so, too."""
 
-    begun = False
+    def __init__(self, address: str, rank: int, count: int) -> None:
+        self.coordinator_address, self.process_id, self.num_processes = address, rank, count
+        self.stage = APART
+        self._member: Any = None
+
+    def connect(self, member: Any) -> None:
+        """Reach the coordinator."""
+        self.stage = REACHING
+        member.connect()
+        self._member, self.stage = member, REACHED
 
     @property
     def client(self) -> Any:
         """The connection to the coordinator."""
-        self.begun = True
-        return self.member
-
-    def __init__(self, member: Any, address: str, rank: int, count: int) -> None:
-        self.member, self.coordinator_address = member, address
-        self.process_id, self.num_processes = rank, count
+        self.stage = max(self.stage, FINDING)
+        return self._member
 
     def shutdown(self) -> None:
         """Called by JAX when the process ends, which waits for no other one."""
@@ -528,18 +538,21 @@ def compute_among(address: str, rank: int, count: int, seconds: int) -> None:
         count: number of processes.
         seconds: how long to wait for the others.
     """
-    member = _jax.get_distributed_runtime_client(
-        address, rank, init_timeout=seconds, shutdown_timeout=1, heartbeat_timeout=_JAX_HEARTBEAT,
-        shutdown_on_destruction=False, use_compression=True,
+    distributed.global_state = among = _Among(address, rank, count)
+    among.connect(
+        _jax.get_distributed_runtime_client(
+            address, rank, init_timeout=seconds, shutdown_timeout=1, heartbeat_timeout=_JAX_HEARTBEAT,
+            shutdown_on_destruction=False, use_compression=True,
+        )
     )  # fmt: skip
-    member.connect()
-    distributed.global_state = _Connecting(member, address, rank, count)
 
 
-def connecting() -> tuple[bool, bool]:
-    """Whether this process has begun to look for the devices of the others, and whether it has found them."""
+def stage() -> int:
+    """How far this process is in finding the others."""
     state = distributed.global_state
-    return isinstance(state, _Connecting) and state.begun, bool(xla_bridge._backends)
+    if not isinstance(state, _Among):
+        return APART
+    return TOGETHER if xla_bridge._backends else state.stage
 
 
 def default_platform() -> str:

@@ -35,6 +35,7 @@ class Started:
                 [*line, *options, str(PROGRAMS / f"{program}.py"), *arguments], stdout=said, stderr=said,
                 stdin=subprocess.DEVNULL,
             )  # fmt: skip
+        self._pids: dict[int, int] = {}
         self._seen: set[int] = set()
 
     def said(self) -> str:
@@ -48,6 +49,7 @@ class Started:
     def until(self, happens: Callable[[], bool], seconds: float) -> bool:
         """Wait for something to happen; whether it did."""
         end = time.monotonic() + seconds
+        self._find()
         while not happens():
             self._find()
             if time.monotonic() > end:
@@ -57,19 +59,17 @@ class Started:
 
     def pid(self, rank: int) -> int:
         """The process of a rank, which is looked for until it is there."""
-        assert self.until(lambda: rank in self._find(), 30), self.said()
-        return self._find()[rank]
+        assert self.until(lambda: rank in self._pids, 30), self.said()
+        return self._pids[rank]
 
-    def _find(self) -> dict[int, int]:
-        """The processes that run, by their ranks."""
-        found = {}
+    def _find(self) -> None:
+        """Note the processes that run, by their ranks."""
         with contextlib.suppress(OSError):
             for child in Path(f"/proc/{self.launcher.pid}/task/{self.launcher.pid}/children").read_text().split():
                 self._seen.add(int(child))
                 for value in Path(f"/proc/{child}/environ").read_bytes().split(b"\0"):
                     if value.startswith(b"RANK_ID="):
-                        found[int(value[8:])] = int(child)
-        return found
+                        self._pids[int(value[8:])] = int(child)
 
     def send(self, rank: int, number: signal.Signals) -> None:
         """Send a signal to the process of a rank, if it is still there."""

@@ -23,7 +23,7 @@ from typing import Any, Final, NoReturn
 
 from weft import _jax_compat
 from weft.core.tracebacks import WEFT
-from weft.parallel.coordinator import APART, CONNECTED, CONNECTING, Coordinator
+from weft.parallel.coordinator import Coordinator
 from weft.parallel.wire import Line
 
 #: seconds between two signs of life
@@ -66,6 +66,7 @@ class Attendance:
         #: exchanges that this process came to, by group
         self.met: Counter[tuple[int, ...]] = Counter()
         self._address, self._hosted = address, hosted
+        self._process = os.getpid()  # a fork of it says nothing
         #: told of a fault, each by None
         self._waiting: set[queue.SimpleQueue[Any]] = set()
         #: those that wait for the others of an exchange, by its group and number
@@ -111,9 +112,7 @@ class Attendance:
                 idle_since = moment
             spent = now
             inside = [(group, what, moment - since) for group, what, since in list(self._inside.values())]
-            begun, done = _jax_compat.connecting()
-            devices = CONNECTED if done else CONNECTING if begun else APART
-            self._line.send("alive", moment - idle_since, self.place(), inside, devices)
+            self._line.send("alive", moment - idle_since, self.place(), inside, _jax_compat.stage())
             if moment - self._heard > _UNHEARD:
                 self._note(f"the coordinator at {self._address} gives no sign of life since {_UNHEARD:.0f} s")
 
@@ -186,6 +185,8 @@ class Attendance:
 
     def _fail(self, error: BaseException) -> None:
         """The program ends with an error."""
+        if os.getpid() != self._process:
+            return
         self._failed = error
         self._raised.set()
         if not isinstance(error, ProcessFault):
@@ -194,6 +195,8 @@ class Attendance:
 
     def _abort(self) -> None:
         """A library aborts the process, as it does when another process has closed a connection between them."""
+        if os.getpid() != self._process:
+            return
         self.declare(f"rank {self.rank} was aborted; it was at {self.place()}", "symptom")
         if threading.get_ident() == self._main:
             self._stop(f"{self.fault}")
@@ -254,6 +257,8 @@ class Attendance:
     # the end
 
     def _end(self) -> None:
+        if os.getpid() != self._process:
+            return
         self._line.send("ended")
         self._ended.set()
         if self._hosted is not None:  # the others need it as long as they run

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from weft._jax_compat import FINDING, REACHING
 from weft.parallel.wire import PIECE, Lines, is_here, line_of, parted
 
 #: seconds without a sign of life after which a process is gone, if others wait for it
@@ -35,8 +36,8 @@ PATIENCE: Final = 300.0
 IDLE, LIMIT = "WEFT_IDLE_SECONDS", "WEFT_EXCHANGE_SECONDS"
 #: their defaults: nothing means no processor time, so that compiling, say, may take longer
 _IDLE, _LIMIT = 10.0, 600.0
-#: what a process knows of the devices of the others: nothing yet, it waits for them, all
-APART, CONNECTING, CONNECTED = range(3)
+#: what a process waits for until all have begun with it
+_STAGES: Final = {REACHING: "the connection with the others", FINDING: "the first use of its devices"}
 
 _Group = tuple[int, ...]
 
@@ -67,7 +68,6 @@ class _Member:
     idle: float = 0.0
     at: str = ""
     inside: list[tuple[_Group, str, float]] = field(default_factory=list)
-    devices: int = APART
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ class Coordinator:
         self._count, self._word, self._start, self._kept = count, word, start, kept
         self._members = [_Member() for _ in range(count)]
         self._waits: dict[tuple[_Group, int], _Wait] = {}
-        self._devices: _Wait | None = None
+        self._stages: dict[int, _Wait] = {}
         self._began = time.monotonic()
         self._all_there = False
         self._fault: tuple[str, int | None] | None = None
@@ -235,16 +235,16 @@ class Coordinator:
             self._send([peer], "other")
 
     def _hear_alive(
-        self, peer: _Peer, idle: float, at: str, inside: list[tuple[list[int], str, float]], devices: int
+        self, peer: _Peer, idle: float, at: str, inside: list[tuple[list[int], str, float]], stage: int
     ) -> None:
         """A sign of life."""
         member = self._member(peer)
         member.idle, member.at = idle, at
         member.inside = [(tuple(group), what, seconds) for group, what, seconds in inside]
-        if devices > APART == member.devices:
-            self._devices = self._devices or _Wait(tuple(range(self._count)), time.monotonic(), "")
-            self._devices.came[peer.rank or 0] = ("the connection of the devices", at, None)
-        member.devices = devices
+        for begun, what in _STAGES.items():
+            if stage >= begun:
+                wait = self._stages.setdefault(begun, _Wait(tuple(range(self._count)), time.monotonic(), ""))
+                wait.came.setdefault(peer.rank or 0, (what, at, None))
         self._send([peer], "heard")
 
     def _hear_meet(self, peer: _Peer, ranks: list[int], number: int, what: str, at: str, details: Any) -> None:
@@ -317,7 +317,7 @@ class Coordinator:
         if not self._all_there and now - self._began > PATIENCE:
             absent = [rank for rank, member in enumerate(self._members) if member.peer is None]
             self._declare(f"the ranks {absent} have not come since {PATIENCE:.0f} s")
-        waits = [wait for wait in (*self._waits.values(), self._devices) if wait is not None and wait.missing()]
+        waits = [wait for wait in (*self._waits.values(), *self._stages.values()) if wait.missing()]
         for wait in waits:
             if self._fault is None:
                 self._look_at(wait, waits, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import signal
@@ -68,7 +69,12 @@ def launch(plan: Plan) -> int:
     """
     status = 0
     for attempt in range(plan.restarts + 1):
-        status = _Run(plan, attempt).wait()
+        try:
+            run = _Run(plan, attempt)
+        except OSError as error:
+            print(f"weft launch: the coordinator at {plan.address or 'a free port'}: {error}", file=sys.stderr)
+            return 1
+        status = run.wait()
         if status in (0, INTERRUPTED) or attempt == plan.restarts:
             break
         print(f"weft launch: starting again, {plan.restarts - attempt} times more at most", file=sys.stderr)
@@ -90,6 +96,7 @@ class _Run:
         self.line = self._watching(address, attempt)
         plan.log_dir.mkdir(parents=True, exist_ok=True)
         self.logs = {rank: plan.log_dir / f"worker_{rank}.log" for rank in self.ranks}
+        #: they are not waited for before the end, so that their numbers stay theirs
         self.workers = {rank: self._start(rank, address, attempt) for rank in self.ranks}
         self.shown = [self.logs[rank].open(errors="replace") for rank in self.ranks if rank in plan.show]
 
@@ -154,7 +161,10 @@ class _Run:
             return INTERRUPTED
         finally:
             signal.signal(signal.SIGTERM, previous)
-            self._end(signal.SIGTERM)
+            if any(_status(worker) is None for worker in self.workers.values()):
+                self._end(signal.SIGTERM)
+            for worker in self.workers.values():
+                worker.wait()
             self.line.close()
             if self.coordinator is not None:
                 self.coordinator.close()
@@ -167,8 +177,8 @@ class _Run:
         until = float("inf")
         while len(ended) < len(self.workers) and time.monotonic() < until:
             for rank, worker in self.workers.items():
-                status = worker.poll()
-                if status is not None and rank not in ended:
+                status = None if rank in ended else _status(worker)
+                if status is not None:
                     ended[rank] = status
                     self.line.send("gone", rank, _ending(status), status != 0)
             if until == float("inf") and (self.fault is not None or any(ended.values())):
@@ -177,14 +187,13 @@ class _Run:
             time.sleep(_TICK)
         fault = self.fault
         late = [rank for rank in self.workers if rank not in ended]
-        if late:
-            self._end(signal.SIGTERM)
-            for rank in late:
-                self._note(rank, fault)
         failed = [rank for rank, status in ended.items() if status]  # those that launch has ended say nothing new
-        if not failed and not late:
+        if not failed and not late and fault is None:
             return 0
-        culprit = fault[1] if fault is not None and fault[1] in self.workers else (failed or late)[0]
+        self._end(signal.SIGTERM)
+        for rank in late:
+            self._note(rank, fault)
+        culprit = fault[1] if fault is not None and fault[1] in self.workers else [*failed, *late, *self.workers][0]
         self._report(culprit, fault)
         status = ended[culprit] if culprit in failed else 1
         return status if status > 0 else 128 - status
@@ -196,7 +205,7 @@ class _Run:
             log.write(f"weft.parallel.ProcessFault: {why}\n(rank {rank} had not ended: weft launch ended it)\n")
 
     def _report(self, rank: int, fault: tuple[str, int | None] | None) -> None:
-        log, status = self.logs[rank], self.workers[rank].returncode
+        log, status = self.logs[rank], _status(self.workers[rank])
         if fault is not None:
             print(f"weft launch: {fault[0]}", file=sys.stderr)
         how = "" if status is None else f" {_ending(status)}"
@@ -206,18 +215,25 @@ class _Run:
             print(f"  {line}", file=sys.stderr)
 
     def _end(self, asked: signal.Signals) -> None:
-        """End all processes that run, first by asking."""
+        """End all processes, and those that they started, first by asking."""
         for how, patience in ((asked, _ASKED), (signal.SIGKILL, _ASKED)):
             for worker in self.workers.values():
-                if worker.poll() is None:
-                    try:
-                        os.killpg(worker.pid, how)
-                        os.killpg(worker.pid, signal.SIGCONT)  # one that was stopped
-                    except ProcessLookupError:
-                        continue
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(worker.pid, how)
+                    os.killpg(worker.pid, signal.SIGCONT)  # one that was stopped
             until = time.monotonic() + patience
-            while any(worker.poll() is None for worker in self.workers.values()) and time.monotonic() < until:
-                time.sleep(0.02)
+            while any(_status(worker) is None for worker in self.workers.values()) and time.monotonic() < until:
+                time.sleep(_TICK / 5)
+
+
+def _status(worker: subprocess.Popen[bytes]) -> int | None:
+    """The status of a process that has ended, or the negative number of the signal that ended it."""
+    if worker.returncode is not None:
+        return worker.returncode
+    found = os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if found is None:
+        return None
+    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
 
 def _ending(status: int) -> str:

@@ -406,8 +406,14 @@ class CheckpointConfig:
         self.settings = kwargs
 
 
+def _trained(facts: Any) -> list[Any]:
+    """What a run trains: the parameters of the network and the optimizer, and the buffers of the network."""
+    buffers = [item for item in facts.network.state_dict().items() if not isinstance(item[1], Parameter)]
+    return [*facts.train_network.get_parameters(), *[{"name": name, "data": value} for name, value in buffers]]
+
+
 class ModelCheckpoint(Callback):
-    """Saves the network while it trains, as ``prefix-epoch_step.ckpt``.
+    """Saves the network and the optimizer while they train, as ``prefix-epoch_step.ckpt``.
 
     Args:
         prefix: start of the file names.
@@ -480,10 +486,8 @@ class ModelCheckpoint(Callback):
                 append[item] = facts.cur_epoch_num if item == "epoch_num" else facts.cur_step_num
             elif isinstance(item, dict):
                 append.update(item)
-        network = self._config.saved_network or facts.network
-        save_checkpoint(
-            network, path, self._config.integrated_save, self._config.async_save, append_dict=append or None
-        )
+        saved = self._config.saved_network or _trained(facts)
+        save_checkpoint(saved, path, self._config.integrated_save, self._config.async_save, append_dict=append or None)
         if path in self._saved:
             self._saved.remove(path)
         self._saved.append(path)

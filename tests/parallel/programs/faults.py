@@ -4,6 +4,7 @@ step in the middle."""
 import os
 import resource
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -35,7 +36,9 @@ for step in range(8):
     given = x
     print("step", step, flush=True)
     if step == 4 and rank == who:
-        if how == "killed":
+        if how == "killed_beside_a_child":
+            subprocess.Popen(["sleep", "300"])
+        if how.startswith("killed"):
             os.kill(os.getpid(), signal.SIGKILL)
         if how == "terminated":
             os.kill(os.getpid(), signal.SIGTERM)

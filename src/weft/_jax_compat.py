@@ -518,7 +518,7 @@ class _Among(distributed.State):
         self._member, self.stage = member, REACHED
 
     @property
-    def client(self) -> Any:
+    def client(self) -> Any:  # type: ignore[override]
         """The connection to the coordinator."""
         self.stage = max(self.stage, FINDING)
         return self._member

@@ -94,6 +94,7 @@ class Line:
                 while piece := self._socket.recv(PIECE):
                     for message in lines.add(piece):
                         told(message)
+            self.close()
             told(None)
 
         threading.Thread(target=read, name=name, daemon=True).start()

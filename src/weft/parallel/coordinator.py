@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from weft._jax_compat import FINDING, REACHING
+from weft._jax_compat import APART, FINDING, REACHING
 from weft.parallel.wire import PIECE, Lines, is_here, line_of, parted
 
 #: seconds without a sign of life after which a process is gone, if others wait for it
@@ -68,6 +68,7 @@ class _Member:
     idle: float = 0.0
     at: str = ""
     inside: list[tuple[_Group, str, float]] = field(default_factory=list)
+    stage: int = APART
 
 
 @dataclass(slots=True)
@@ -239,7 +240,7 @@ class Coordinator:
     ) -> None:
         """A sign of life."""
         member = self._member(peer)
-        member.idle, member.at = idle, at
+        member.idle, member.at, member.stage = idle, at, stage
         member.inside = [(tuple(group), what, seconds) for group, what, seconds in inside]
         for begun, what in _STAGES.items():
             if stage >= begun:
@@ -317,7 +318,9 @@ class Coordinator:
         if not self._all_there and now - self._began > PATIENCE:
             absent = [rank for rank, member in enumerate(self._members) if member.peer is None]
             self._declare(f"the ranks {absent} have not come since {PATIENCE:.0f} s")
-        waits = [wait for wait in (*self._waits.values(), *self._stages.values()) if wait.missing()]
+        at = {member.stage for member in self._members}
+        stages = [wait for begun, wait in self._stages.items() if begun in at and wait.missing()]
+        waits = [*self._waits.values(), *stages]
         for wait in waits:
             if self._fault is None:
                 self._look_at(wait, waits, now)

@@ -45,7 +45,14 @@ class Speaker:
 
 @pytest.fixture
 def coordinator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Coordinator]:
-    for name, seconds in (("_GONE", 0.4), ("_CAUSE", 0.3), ("_LOOK", 0.02), ("_IDLE", 0.4), ("_LIMIT", 3.0)):
+    for name, seconds in (
+        ("_GONE", 0.4),
+        ("_GONE_UNSEEN", 0.8),
+        ("_CAUSE", 0.3),
+        ("_LOOK", 0.02),
+        ("_IDLE", 0.4),
+        ("_LIMIT", 3.0),
+    ):
         monkeypatch.setattr(coordinating, name, seconds)
     made = Coordinator("127.0.0.1:0", 3, word="go")
     yield made
@@ -139,16 +146,32 @@ def say_for(ranks: list[Speaker], seconds: float, **said: dict[str, Any]) -> Non
 
 def test_one_that_gives_no_sign_of_life(ranks: list[Speaker]) -> None:
     ranks[2].alive()
-    say_for(ranks, 0.6, r0={}, r1={})  # nobody waits
+    say_for(ranks, 1.0, r0={}, r1={})  # nobody waits
     ranks[0].say("meet", [0, 2], 1, "AllReduce", "a.py:1", None)
-    say_for(ranks, 0.6, r0={}, r1={})
+    say_for(ranks, 1.0, r0={}, r1={})
     assert begins("rank 2 gives no sign of life since . s; rank 0 waits for it in AllReduce", ranks[1].fault())
 
 
 def test_one_that_gives_no_sign_of_life_within_an_exchange(ranks: list[Speaker]) -> None:
     inside = [[[0, 2], "AllReduce(a.py:3)", 1.0]]
-    say_for(ranks, 0.6, r0={"inside": inside}, r1={})
+    ranks[2].alive()
+    say_for(ranks, 1.0, r0={"inside": inside}, r1={})
     assert begins("rank 2 gives no sign of life since . s; rank 0 waits in AllReduce", ranks[1].fault())
+
+
+def test_one_that_is_seen_computing_is_alive(coordinator: Coordinator, ranks: list[Speaker]) -> None:
+    launcher = Speaker(coordinator)
+    launcher.say("watch", 0, 3, "0")
+    for one in ranks:
+        one.alive(idle=3.0)
+    ranks[0].say("meet", [0, 2], 1, "AllReduce", "a.py:1", None)
+    for _ in range(10):
+        say_for(ranks, 0.1, r0={}, r1={})
+        launcher.say("seen", [2])
+    with pytest.raises(queue.Empty):
+        ranks[0].hears("fault", 0.01)
+    say_for(ranks, 0.6, r0={}, r1={})
+    assert begins("rank 2 gives no sign of life since 0 s; rank 0 waits for it in AllReduce", ranks[1].fault())
 
 
 def test_one_that_does_nothing(ranks: list[Speaker]) -> None:

@@ -47,7 +47,7 @@ FAULTS = {
     "launcher": ("the coordinator at .* is gone", -9),
     "disk": ("rank 1 raised OSError: .*File too large .*faults.py:", 1),
 }
-SHORT = ("killed", "stopped", "raises", "ends", "sleeps", "shape", "order", "launcher")
+SHORT = ("killed", "raises", "ends", "sleeps", "shape", "launcher")
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ MOMENTS = {"": 3.0, "starts": 1.0, "begins": 1.0, "step": 0.03, "saves": 0.01, "
 
 
 @pytest.mark.parametrize(
-    "seed", [seed if seed in (0, 1, 3, 4) else pytest.param(seed, marks=pytest.mark.slow) for seed in range(50)]
+    "seed", [seed if seed in (0, 3, 4) else pytest.param(seed, marks=pytest.mark.slow) for seed in range(50)]
 )
 def test_a_process_killed_at_any_moment(seed: int, tmp_path: Path, start) -> None:
     choose = random.Random(seed)
@@ -224,6 +224,14 @@ def test_what_interrupts_the_launcher_ends_all(asked: signal.Signals, tmp_path: 
     assert program.until(lambda: not program.left(), 10)
     assert program.launcher.returncode == 130
     assert "interrupted" in program.said()
+
+
+@pytest.mark.slow
+def test_a_process_that_computes_is_waited_for_though_it_gives_no_sign_of_life(tmp_path: Path, start) -> None:
+    program = start(2, "faults", 1, "holds_the_lock", tmp_path)
+    assert program.until(lambda: program.launcher.poll() is not None, 90)
+    assert program.launcher.returncode == 0, program.said()
+    assert float(re.search("held it for (.*)", program.log(1))[1]) > 7, program.log(1)
 
 
 def test_a_launch_that_goes_well_says_nothing_else(tmp_path: Path, start) -> None:

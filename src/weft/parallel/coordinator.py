@@ -22,8 +22,9 @@ from typing import Any, Final
 from weft._jax_compat import APART, FINDING, REACHING
 from weft.parallel.wire import PIECE, Lines, is_here, line_of, parted
 
-#: seconds without a sign of life after which a process is gone, if others wait for it
-_GONE: Final = 6.0
+#: seconds without a sign of life after which a process is gone, if others wait for it: where a launcher sees whether it
+#: computes, and where none does, since one that computes in a library may hold Python's lock for long
+_GONE, _GONE_UNSEEN = 6.0, 30.0
 #: seconds that a symptom waits for its cause, and the end of a process for its status
 _CAUSE: Final = 2.0
 #: seconds after a fault in which the processes end
@@ -64,6 +65,8 @@ class _Member:
     #: whether it is no more, and whether a launcher tells that
     gone: bool = False
     watched: bool = False
+    #: seconds without a sign of life after which it is gone
+    patience: float = field(default_factory=lambda: _GONE_UNSEEN)
     #: seconds without doing anything, where it was, and the exchanges that it takes part in, as it said last
     idle: float = 0.0
     at: str = ""
@@ -183,7 +186,7 @@ class Coordinator:
         self._selector.unregister(peer.socket)
         peer.socket.close()
         for rank in peer.watches:
-            self._members[rank].watched = False
+            self._members[rank].watched, self._members[rank].patience = False, _GONE_UNSEEN
         for rank in (*peer.watches, *([] if peer.rank is None else [peer.rank])):
             member = self._members[rank]
             if member.peer is peer:
@@ -278,6 +281,13 @@ class Coordinator:
         """A process is about to end."""
         self._member(peer).ended = time.monotonic()
 
+    def _hear_seen(self, peer: _Peer, busy: list[int]) -> None:
+        """A launcher says which of its processes compute."""
+        for rank in peer.watches:
+            self._members[rank].patience = _GONE
+        for rank in peer.watches.intersection(busy):
+            self._members[rank].heard, self._members[rank].idle = time.monotonic(), 0.0
+
     def _hear_gone(self, peer: _Peer, rank: int, how: str, bad: bool) -> None:
         """A launcher says how a process has ended."""
         if rank in peer.watches:
@@ -329,7 +339,7 @@ class Coordinator:
                 told = f"rank {rank} waits in {what}"
                 for other in group:
                     silent = now - self._members[other].heard
-                    if not self._members[other].gone and min(seconds, silent) > _GONE:
+                    if not self._members[other].gone and min(seconds, silent) > self._members[other].patience:
                         self._declare(f"rank {other} gives no sign of life since {silent:.0f} s; {told}", other)
                 if seconds > self._limit:
                     self._declare(f"an exchange is not done since {seconds:.0f} s: {told} ({LIMIT}={self._limit:g})")
@@ -341,7 +351,7 @@ class Coordinator:
             silent, place = now - member.heard, f" at {member.at}" if member.at else ""
             if member.gone or (member.ended is not None and now - member.ended > _CAUSE):
                 self._declare(f"rank {rank} has ended; {told}", rank)
-            elif min(silent, waited) > _GONE:
+            elif min(silent, waited) > member.patience:
                 self._declare(f"rank {rank} gives no sign of life since {silent:.0f} s; {told}", rank)
             elif waited > self._limit:
                 self._declare(f"rank {rank} does not come since {waited:.0f} s, it is{place}; {told}", rank)

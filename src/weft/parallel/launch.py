@@ -27,8 +27,10 @@ _AGAIN: Final = 0.2
 _SHOWN: Final = 20
 #: what the library that exchanges data prints when it begins
 _NOISE: Final = "[Gloo] Rank "
-#: seconds between two looks at the processes
-_TICK: Final = 0.05
+#: seconds between two looks at whether the processes are there, and at whether they compute
+_TICK, _LOOK = 0.05, 0.5
+#: units of processor time between the latter that count as computing, since signs of life take some, too
+_BUSY: Final = 3
 INTERRUPTED: Final = 130
 
 
@@ -96,6 +98,8 @@ class _Run:
         self.line = self._watching(address, attempt)
         plan.log_dir.mkdir(parents=True, exist_ok=True)
         self.logs = {rank: plan.log_dir / f"worker_{rank}.log" for rank in self.ranks}
+        #: when they are looked at next, and the processor time that they had taken before
+        self.looks_at, self.spent = 0.0, dict[int, int]()
         #: they are not waited for before the end, so that their numbers stay theirs
         self.workers = {rank: self._start(rank, address, attempt) for rank in self.ranks}
         self.shown = [self.logs[rank].open(errors="replace") for rank in self.ranks if rank in plan.show]
@@ -183,6 +187,9 @@ class _Run:
                     self.line.send("gone", rank, _ending(status), status != 0)
             if until == float("inf") and (self.fault is not None or any(ended.values())):
                 until = time.monotonic() + _GRACE
+            if time.monotonic() > self.looks_at:
+                self.looks_at = time.monotonic() + _LOOK
+                self._see([rank for rank in self.workers if rank not in ended])
             self._show()
             time.sleep(_TICK)
         fault = self.fault
@@ -197,6 +204,13 @@ class _Run:
         self._report(culprit, fault)
         status = ended[culprit] if culprit in failed else 1
         return status if status > 0 else 128 - status
+
+    def _see(self, running: list[int]) -> None:
+        """Tell which processes compute: they may not come to say so themselves."""
+        spent = {rank: found for rank in running if (found := _spent(self.workers[rank])) is not None}
+        if spent:
+            self.line.send("seen", [rank for rank, found in spent.items() if found > self.spent.get(rank, 0) + _BUSY])
+        self.spent = spent
 
     def _note(self, rank: int, fault: tuple[str, int | None] | None) -> None:
         """Say in the log of a process that it was ended, and why, since it did not come to do so."""
@@ -224,6 +238,15 @@ class _Run:
             until = time.monotonic() + patience
             while any(_status(worker) is None for worker in self.workers.values()) and time.monotonic() < until:
                 time.sleep(_TICK / 5)
+
+
+def _spent(worker: subprocess.Popen[bytes]) -> int | None:
+    """The processor time that a process has taken, in the system's unit; None where the system does not say."""
+    try:
+        fields = Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return int(fields[11]) + int(fields[12])
 
 
 def _status(worker: subprocess.Popen[bytes]) -> int | None:

@@ -42,6 +42,12 @@ def test_graphs_with_exchanges(tmp_path: Path) -> None:
     assert all("all agree" in log for log in logs)
 
 
+def test_what_a_process_starts_takes_no_part(tmp_path: Path) -> None:
+    status, logs, said = launched(tmp_path, 2, "children")
+    assert status == 0, said
+    assert all("all agree" in log for log in logs)
+
+
 @pytest.mark.parametrize(
     "kind",
     [

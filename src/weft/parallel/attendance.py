@@ -28,8 +28,8 @@ from weft.parallel.wire import Line
 
 #: seconds between two signs of life
 _BEAT: Final = 0.5
-#: seconds without an answer to them after which the coordinator is gone
-_UNHEARD: Final = 60.0
+#: how many of them are not answered when the coordinator is gone
+_UNANSWERED: Final = 120
 #: seconds that the program has to raise an error by itself, before the process ends with it, and then to end
 _LAST: Final = 3.0
 _ENDS: Final = 8.0
@@ -38,7 +38,7 @@ _TOLD: Final = 5.0
 #: processor time in a second that counts as doing something
 _BUSY: Final = 0.05
 #: how the names of files begin that are not the program's
-_LIBRARY: Final = (WEFT, sysconfig.get_path("stdlib"), "<frozen", "<weft")
+_LIBRARY: Final = (WEFT, sysconfig.get_path("stdlib"), "<frozen", "<weft", *_jax_compat.JAX_FOLDERS)
 
 
 class ProcessFault(RuntimeError):
@@ -77,9 +77,8 @@ class Attendance:
         self._inside: dict[int, tuple[tuple[int, ...], str, float]] = {}
         self._main = threading.main_thread().ident
         self._noted, self._raised, self._ended = threading.Event(), threading.Event(), threading.Event()
-        self._failed: BaseException | None = None
         self._noting = threading.Lock()
-        self._heard = time.monotonic()
+        self._unanswered = 0
         self._line = Line(address, patience)
         self._line.listen(self._hear, "weft-attendance")
         self._line.send("hello", rank, start)
@@ -113,8 +112,11 @@ class Attendance:
             spent = now
             inside = [(group, what, moment - since) for group, what, since in list(self._inside.values())]
             self._line.send("alive", moment - idle_since, self.place(), inside, _jax_compat.stage())
-            if moment - self._heard > _UNHEARD:
-                self._note(f"the coordinator at {self._address} gives no sign of life since {_UNHEARD:.0f} s")
+            self._unanswered += 1
+            if self._unanswered > _UNANSWERED:
+                self._note(
+                    f"the coordinator at {self._address} gives no sign of life since {_UNANSWERED * _BEAT:.0f} s"
+                )
 
     def place(self) -> str:
         """Where the program's main thread is, in code that is not weft's."""
@@ -131,7 +133,7 @@ class Attendance:
 
     def _hear(self, message: Any) -> None:
         """Something comes from the coordinator, or None when it is gone."""
-        self._heard = time.monotonic()
+        self._unanswered = 0
         if message is None:
             self._note(f"the coordinator at {self._address} is gone, which rank {self.rank} was connected to")
         elif message[0] == "begin":
@@ -167,9 +169,10 @@ class Attendance:
 
     def _end_soon(self) -> None:
         """End the process if the program does not come to raise the error, or does not end with it."""
-        place = self.place()
         if not self._raised.wait(_LAST):
-            self._stop(f"{self.fault}\n(rank {self.rank} did not come to say so: it was at {place or 'no line'})")
+            self._stop(
+                f"{self.fault}\n(rank {self.rank} does not come to say so: it is at {self.place() or 'no line'})"
+            )
         time.sleep(_ENDS)
         self._stop(f"{self.fault}\n(rank {self.rank} has not ended since: it is at {self.place() or 'no line'})")
 
@@ -187,7 +190,6 @@ class Attendance:
         """The program ends with an error."""
         if os.getpid() != self._process:
             return
-        self._failed = error
         self._raised.set()
         if not isinstance(error, ProcessFault):
             place = _where(error)

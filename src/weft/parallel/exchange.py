@@ -17,7 +17,7 @@ import numpy as np
 from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
 from weft.core.primitive import ACROSS, Primitive
-from weft.parallel.processes import processes
+from weft.parallel.processes import attending
 
 #: the axis of devices that the implementations of exchanges name
 AXIS: Final = "ranks"
@@ -75,9 +75,8 @@ class Together:
         self._compiled: Callable[..., Any] | None = None
 
     def __call__(self, *arrays: Any) -> Any:
-        attendance = processes().attendance
-        assert attendance is not None
         name = self.primitive.name.removesuffix("Across")
+        attendance = attending(name)
         said = self._said(name, arrays)
         attendance.meet(self.group, said)
         mesh = _mesh(self.group)

@@ -41,7 +41,7 @@ class Processes:
         count: how many there are.
         local_rank: number of this one among those of this machine.
         local_count: how many there are on this machine.
-        attendance: by which they know of each other; None for one process.
+        attendance: by which they know of each other; None for one process, and for one that a member has started.
     """
 
     rank: int = 0
@@ -57,6 +57,21 @@ _processes = Processes()
 def processes() -> Processes:
     """The processes of this program."""
     return _processes
+
+
+def attending(what: str) -> Attendance:
+    """By which this process meets the others.
+
+    Args:
+        what: what it meets them for, for messages.
+
+    Raises:
+        RuntimeError: it takes no part.
+    """
+    found = _processes
+    if found.attendance is None:
+        raise RuntimeError(f"{what}: a process that rank {found.rank} of {found.count} has started takes no part in it")
+    return found.attendance
 
 
 def _number(environment: Mapping[str, str], names: tuple[str, ...], default: int) -> int:
@@ -87,7 +102,7 @@ def join() -> None:
     global _processes
     _, count = count_by(os.environ)
     address = address_by(os.environ)
-    if count <= 1 or address is None or os.environ.get(JOINED):
+    if count <= 1 or address is None:
         return
     rank = _number(os.environ, _RANKS, -1)
     if not 0 <= rank < count:
@@ -95,6 +110,11 @@ def join() -> None:
             f"a launcher says that {count} processes meet at {address}, but not which one this is: one of "
             f"{', '.join(_RANKS)} must be set to 0 to {count - 1}"
         )
+    place = _number(os.environ, _LOCAL_RANKS, rank), _number(os.environ, _LOCAL_COUNTS, count)
+    set_processes(rank=rank, count=count)
+    if os.environ.get(JOINED):  # a process that a member started knows whose it is, and takes no part
+        _processes = Processes(rank, count, *place)
+        return
     start, launched = os.environ.get(RESTARTS, "0"), COORDINATOR in os.environ
     hosted = None if launched or rank else coordinator(address, count, start)
     try:
@@ -103,10 +123,7 @@ def join() -> None:
         raise RuntimeError(f"rank {rank} of {count} could not reach the coordinator at {address}: {error}") from None
     os.environ[JOINED] = str(os.getpid())
     _jax_compat.compute_among(attendance.begin(), rank, count, int(PATIENCE))
-    _processes = Processes(
-        rank, count, _number(os.environ, _LOCAL_RANKS, rank), _number(os.environ, _LOCAL_COUNTS, count), attendance
-    )
-    set_processes(rank=rank, count=count)
+    _processes = Processes(rank, count, *place, attendance)
 
 
 def coordinator(address: str, count: int, start: str) -> Coordinator:

@@ -99,7 +99,8 @@ class _Run:
         plan.log_dir.mkdir(parents=True, exist_ok=True)
         self.logs = {rank: plan.log_dir / f"worker_{rank}.log" for rank in self.ranks}
         #: when they are looked at next, and the processor time that they had taken before
-        self.looks_at, self.spent = 0.0, dict[int, int]()
+        self.looks_at = 0.0
+        self.spent: dict[int, int] = {}
         #: they are not waited for before the end, so that their numbers stay theirs
         self.workers = {rank: self._start(rank, address, attempt) for rank in self.ranks}
         self.shown = [self.logs[rank].open(errors="replace") for rank in self.ranks if rank in plan.show]

@@ -18,7 +18,7 @@ import jax
 import jax.monitoring
 import jaxlib.version
 import numpy as np
-from jax._src import compilation_cache, dispatch, distributed, pjit  # noqa: TID251  what this module is for
+from jax._src import compilation_cache, dispatch, distributed, pjit, xla_bridge  # noqa: TID251  what this module is for
 from jax._src import config as jax_config  # noqa: TID251
 from jax._src import core as jax_core  # noqa: TID251
 from jax._src import tree_util as jax_tree  # noqa: TID251
@@ -589,8 +589,12 @@ def compiled_programs(function: Any) -> int:
     return count
 
 
+#: seconds without a sign of life after which JAX ends all processes: never, who is alive is not its affair
+_JAX_HEARTBEAT: Final = 10**7
+
+
 def coordinator(address: str, members: int) -> Any:
-    """Begin to coordinate processes; it ends when nothing refers to what this returns.
+    """Begin to keep what JAX tells processes of each other; it ends when nothing refers to what this returns.
 
     Args:
         address: host and port that members connect to.
@@ -598,39 +602,64 @@ def coordinator(address: str, members: int) -> Any:
     """
     host, _, port = address.rpartition(":")
     bound = address if host in ("127.0.0.1", "localhost") else f"[::]:{port}"
-    return _jax.get_distributed_runtime_service(bound, members, shutdown_timeout=1, recoverable=True)
+    return _jax.get_distributed_runtime_service(bound, members, shutdown_timeout=1, heartbeat_timeout=_JAX_HEARTBEAT)
 
 
-def member(address: str, number: int, seconds: int) -> Any:
-    """Connect to a coordinator; returns when all members are connected. The process aborts when it loses it.
-
-    Args:
-        address: host and port of the coordinator.
-        number: which member this is.
-        seconds: how long to wait for the others.
-
-    Returns:
-        the store of texts that all members read and write.
-    """
-    client = _jax.get_distributed_runtime_client(
-        address, number, init_timeout=seconds, shutdown_timeout=1, shutdown_on_destruction=False, use_compression=True
-    )
-    client.connect()
-    return client
+#: how far this process is in finding the others: it has not begun, waits until all have, has reached their coordinator,
+#: waits until all use their devices, has found these
+APART, REACHING, REACHED, FINDING, TOGETHER = range(5)
 
 
-def compute_among(client: Any, address: str, rank: int, count: int) -> None:
+class _Among(distributed.State):
+    """What JAX reads when it looks for the devices of other processes, which takes until these do so, too."""
+
+    def __init__(self, address: str, rank: int, count: int) -> None:
+        self.coordinator_address, self.process_id, self.num_processes = address, rank, count
+        self.stage = APART
+        self._member: Any = None
+
+    def connect(self, member: Any) -> None:
+        """Reach the coordinator."""
+        self.stage = REACHING
+        member.connect()
+        self._member, self.stage = member, REACHED
+
+    @property
+    def client(self) -> Any:  # type: ignore[override]
+        """The connection to the coordinator."""
+        self.stage = max(self.stage, FINDING)
+        return self._member
+
+    def shutdown(self) -> None:
+        """Called by JAX when the process ends, which waits for no other one."""
+
+
+def compute_among(address: str, rank: int, count: int, seconds: int) -> None:
     """Let the devices of several processes be those of one program, before the first computation.
 
+    It returns when all processes have come to it. The process is aborted when it loses the coordinator.
+
     Args:
-        client: the connection to the coordinator.
-        address: its host and port.
+        address: host and port of JAX's coordinator.
         rank: number of this process.
         count: number of processes.
+        seconds: how long to wait for the others.
     """
+    distributed.global_state = among = _Among(address, rank, count)
+    among.connect(
+        _jax.get_distributed_runtime_client(
+            address, rank, init_timeout=seconds, shutdown_timeout=1, heartbeat_timeout=_JAX_HEARTBEAT,
+            shutdown_on_destruction=False, use_compression=True,
+        )
+    )  # fmt: skip
+
+
+def stage() -> int:
+    """How far this process is in finding the others."""
     state = distributed.global_state
-    state.client, state.coordinator_address = client, address
-    state.process_id, state.num_processes = rank, count
+    if not isinstance(state, _Among):
+        return APART
+    return TOGETHER if xla_bridge._backends else state.stage
 
 
 def default_platform() -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from weft import dtypes, nn
 from weft.core.tensor import Parameter, Tensor
+from weft.ops.random import set_seed
 from weft.train import (
     Accuracy,
     Callback,
@@ -27,6 +28,7 @@ from weft.train import (
     TimeMonitor,
     auto_mixed_precision,
     load_checkpoint,
+    load_param_into_net,
 )  # fmt: skip
 
 GENERATOR = np.random.default_rng(0)
@@ -148,6 +150,39 @@ def test_checkpoints_are_saved_and_pruned(tmp_path: Path, form: str) -> None:
     found = load_checkpoint(callback.latest_ckpt_file_name)
     assert (found["epoch_num"], found["tag"]) == (2, "x")
     np.testing.assert_array_equal(found["0.weight"].asnumpy(), one.predict_network[0].weight.asnumpy())
+
+
+class Counting(nn.Cell):
+    """A layer with a buffer, inside of another one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.SequentialCell(nn.Dense(3, 4))
+        self.inner.register_buffer("shift", Tensor(np.full(4, 2, np.float32)))
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self.inner(x) + self.inner.shift
+
+
+def test_a_checkpoint_has_the_state_of_the_optimizer(tmp_path: Path) -> None:
+    def trained(epochs: int, saved: str = "") -> tuple[str, nn.Cell]:
+        set_seed(3)
+        net = Counting()
+        optimizer = nn.Adam(net.trainable_params(), 0.1)
+        if saved:
+            found = load_checkpoint(saved)
+            assert load_param_into_net(net, found)[0] == [] == load_param_into_net(optimizer, found)[0]
+        callback = ModelCheckpoint("net", str(tmp_path), CheckpointConfig(save_checkpoint_steps=4))
+        Model(net, nn.CrossEntropyLoss(), optimizer).train(epochs, DATA, callback)
+        return callback.latest_ckpt_file_name, net
+
+    saved, _ = trained(1)
+    found = load_checkpoint(saved)
+    assert {"inner.0.weight", "moment1.inner.0.weight", "global_step", "inner.shift"} <= set(found)
+    assert not [name for name in found if "network" in name]
+    np.testing.assert_array_equal(
+        trained(1, saved)[1].inner[0].weight.asnumpy(), trained(2)[1].inner[0].weight.asnumpy()
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import math
-import queue
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
 
 from weft.core.tensor import Tensor, data_of, wrap
 from weft.core.trace import refuse_while_captured
-from weft.parallel import exchange
-from weft.parallel.processes import processes
+from weft.parallel import spanning
 
 
 class Box(NamedTuple):
@@ -110,30 +106,7 @@ def held(array: Any) -> tuple[Box, np.ndarray[Any, Any]]:
 
 def whole(array: Any) -> np.ndarray[Any, Any]:
     """All elements of an array. Where other processes hold some, all that hold any must ask for it."""
-    if not is_across(array):
-        return np.asarray(array)
-    if array.is_fully_replicated:
-        return np.asarray(array.addressable_data(0))
-    together = processes()
-    attendance = together.attendance
-    assert attendance is not None
-    group = tuple(sorted({device.process_index for device in array.sharding.device_set}))
-    attendance.meet(group, f"Gather({array.dtype}{list(array.shape)})")
-    results: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    exchange.begin(group, functools.partial(_gathered, array), results)
-    value, error = attendance.wait(results)
-    if error is not None:
-        attendance.declare(f"Gather failed on rank {attendance.rank}: {error}")
-        attendance.raise_fault()
-    return value
-
-
-def _gathered(array: Any) -> np.ndarray[Any, Any]:
-    sharding = array.sharding
-    if not isinstance(sharding, NamedSharding):
-        raise ValueError(f"an array spread as {sharding} cannot be gathered")
-    everywhere = jax.jit(lambda x: x, out_shardings=NamedSharding(sharding.mesh, PartitionSpec()))
-    return np.asarray(everywhere(array).addressable_data(0))
+    return np.asarray(spanning.whole(array))
 
 
 def assembled(sharding: Any, shape: tuple[int, ...], read: Callable[[Box], np.ndarray[Any, Any]]) -> Any:

@@ -414,8 +414,14 @@ class CheckpointConfig:
         self.settings = kwargs
 
 
+def _trained(facts: Any) -> list[Any]:
+    """What a run trains: the parameters of the network and the optimizer, and the buffers of the network."""
+    buffers = [item for item in facts.network.state_dict().items() if not isinstance(item[1], Parameter)]
+    return [*facts.train_network.get_parameters(), *[{"name": name, "data": value} for name, value in buffers]]
+
+
 class ModelCheckpoint(Callback):
-    """Saves the network while it trains, as ``prefix-epoch_step.ckpt``.
+    """Saves the network and the optimizer while they train, as ``prefix-epoch_step.ckpt``.
 
     Args:
         prefix: start of the file names.
@@ -488,9 +494,9 @@ class ModelCheckpoint(Callback):
                 append[item] = facts.cur_epoch_num if item == "epoch_num" else facts.cur_step_num
             elif isinstance(item, dict):
                 append.update(item)
-        network = self._config.saved_network or facts.network
+        saved = self._config.saved_network or _trained(facts)
         save_checkpoint(
-            network,
+            saved,
             path,
             self._config.integrated_save,
             self._config.async_save,

@@ -654,6 +654,21 @@ def compute_among(address: str, rank: int, count: int, seconds: int) -> None:
     )  # fmt: skip
 
 
+def noted_first(key: str, value: str) -> str:
+    """What the first of several processes has noted under a key, which is the value if this one is that.
+
+    Args:
+        key: the same in all processes.
+        value: what this one notes.
+    """
+    store = distributed.global_state.client
+    assert store is not None
+    with contextlib.suppress(Exception):  # that there is something already
+        store.key_value_set(key, value)
+    found: str = store.blocking_key_value_get(key, 1000)
+    return found
+
+
 def stage() -> int:
     """How far this process is in finding the others."""
     state = distributed.global_state

@@ -7,7 +7,6 @@ other readers pass over them.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import json
@@ -23,6 +22,7 @@ import ml_dtypes
 import numpy as np
 import safetensors.numpy
 
+from weft._jax_compat import noted_first
 from weft.core.tensor import Parameter, Tensor, data_of, settled, wrap
 from weft.core.transparency import python_only
 from weft.errors import CheckpointError
@@ -188,12 +188,9 @@ def _claim(path: Path) -> None:
     mine = processes()
     if mine.attendance is None:
         return
-    store = mine.attendance.store
     place = f"{socket.gethostname()}:{os.path.realpath(path)}"
     key = f"weft/slices/{hashlib.blake2b(place.encode(), digest_size=16).hexdigest()}"
-    with contextlib.suppress(Exception):  # that somebody has it already
-        store.key_value_set(key, str(mine.rank))
-    owner = store.blocking_key_value_get(key, 1000)
+    owner = noted_first(key, str(mine.rank))
     if owner != str(mine.rank):
         raise ValueError(
             f"save_checkpoint: process {owner} writes its slices to {path}, too; with integrated_save=False each "

@@ -197,12 +197,11 @@ def _modules() -> list[Any]:
 def _collectives(text: str) -> dict[str, tuple[int, int]]:
     counts: Counter[str] = Counter()
     moved: Counter[str] = Counter()
-    for line in text.splitlines():
-        match = re.match(r"\s*(?:ROOT )?%?[\w.-]+ = (\(?[^=]*?\)?) ([a-z-]+)(?:-start)?\(", line)
-        if match and match[2] in _KINDS:
-            counts[match[2]] += 1
-            for kind, sizes in re.findall(r"([a-z]+\d+)\[([\d,]*)\]", match[1]):
-                moved[match[2]] += int(np.prod([int(n) for n in sizes.split(",") if n])) * int(kind[1:]) // 8
+    for result, kind in re.findall(rf" = (.*?) ({'|'.join(_KINDS)})(?:-start)?\(", text):
+        counts[kind] += 1
+        for name, sizes in re.findall(r"([a-z]+\d*)\[([\d,]*)\]", result):
+            count = int(np.prod([int(size) for size in sizes.split(",") if size]))
+            moved[kind] += count * (int(name.lstrip("abcdefghijklmnopqrstuvwxyz") or 8) // 8)
     return {kind: (counts[kind], moved[kind]) for kind in counts}
 
 

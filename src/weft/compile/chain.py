@@ -171,6 +171,8 @@ def _sharing(graph: Graph, size: int) -> ShareRepeats | None:
     """
     if graph.reuses_blocks:
         return ShareRepeats()
+    if any(node.op is CONSTRAINT for node in graph.nodes):
+        return None  # XLA puts the collectives of a whole program together
     if size >= LARGE and context.get_context("auto_block_reuse"):
         return ShareRepeats(least=16, saved=64)
     return None

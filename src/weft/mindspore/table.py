@@ -60,7 +60,8 @@ _CALLBACKS: Final = (
     "RunContext TimeMonitor BackupAndRestore ReduceLROnPlateau"
 )
 _CONVERTING: Final = (
-    "async_ckpt_thread_status build_train_network ckpt_to_safetensors load_checkpoint_async safetensors_to_ckpt"
+    "async_ckpt_thread_status build_train_network ckpt_to_safetensors load_checkpoint_async "
+    "load_distributed_checkpoint safetensors_to_ckpt"
 )
 _EXIT: Final = {"weft.mindspore.request_exit": "OnRequestExit"}
 _METRICS: Final = (

@@ -253,8 +253,12 @@ class _Join(_Move):
     def __call__(self, array: Any) -> Any:
         if spanning.spans(array):
             return array
-        spanning.agree(f"rows of a batch {array.dtype}{list(array.shape)} {self.place.dims}")
-        shape = tuple([size * parts for size, parts in zip(array.shape, self.place.parts, strict=True)])
+        parts = self.place.parts
+        what = f"rows of a batch {array.dtype}{list(array.shape)} {self.place.dims}"
+        if all(count == 1 for count in parts):  # all load the same
+            what += f"={spanning.contents_of(array)}"
+        spanning.agree(what)
+        shape = tuple([size * count for size, count in zip(array.shape, parts, strict=True)])
         return jax.make_array_from_process_local_data(self.where, np.asarray(array), shape)
 
 

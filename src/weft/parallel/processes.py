@@ -26,6 +26,8 @@ _LOCAL_COUNTS: Final = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
 _ADDRESSES: Final = (("MASTER_ADDR", "MASTER_PORT"), ("MS_SCHED_HOST", "MS_SCHED_PORT"))
 #: seconds until all processes must be there
 _PATIENCE: Final = 300
+#: where the seed of all is
+_SEED: Final = "weft/seed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class Processes:
         local_rank: number of this one among those of this machine.
         local_count: how many there are on this machine.
         attendance: by which they know of each other; None for one process.
+        seed: a number that the first drew for all: random numbers for which no seed was set are the same in each, as
+            weights that all have must be; None for one process.
     """
 
     rank: int = 0
@@ -45,6 +49,7 @@ class Processes:
     local_rank: int = 0
     local_count: int = 1
     attendance: Attendance | None = None
+    seed: int | None = None
 
 
 _processes = Processes()
@@ -101,8 +106,15 @@ def join() -> None:
         raise RuntimeError(f"rank {rank} of {count} could not reach the others at {address}: {error}") from None
     _jax_compat.compute_among(store, address, rank, count)
     attendance = Attendance(store, rank, count, keeps_others=_coordinator is not None)
+    if rank == 0:
+        store.key_value_set(_SEED, str(int.from_bytes(os.urandom(4), "little")))
     _processes = Processes(
-        rank, count, _number(os.environ, _LOCAL_RANKS, rank), _number(os.environ, _LOCAL_COUNTS, count), attendance
+        rank=rank,
+        count=count,
+        local_rank=_number(os.environ, _LOCAL_RANKS, rank),
+        local_count=_number(os.environ, _LOCAL_COUNTS, count),
+        attendance=attendance,
+        seed=int(store.blocking_key_value_get(_SEED, _PATIENCE * 1000)),
     )
     set_processes(rank=rank, count=count)
     attendance.begin(address)

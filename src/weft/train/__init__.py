@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         async_ckpt_thread_status,
         ckpt_to_safetensors,
         load_checkpoint_async,
+        load_distributed_checkpoint,
         safetensors_to_ckpt,
     )
     from weft.train.counted_metrics import ConfusionMatrix, ConfusionMatrixMetric
@@ -71,7 +72,8 @@ else:
         __name__,
         {
             "weft.train.converting": (
-                "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint_async safetensors_to_ckpt"
+                "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint_async load_distributed_checkpoint "
+                "safetensors_to_ckpt"
             ),
             "weft.train.interruption": "BackupAndRestore ReduceLROnPlateau",
             "weft.train.counted_metrics": "ConfusionMatrix ConfusionMatrixMetric",
@@ -95,6 +97,7 @@ __all__ = [
     "load_checkpoint", "load_param_into_net", "save_checkpoint", "wait_for_checkpoints",
     "SummaryCollector", "SummaryRecord",
     "BackupAndRestore", "ReduceLROnPlateau",
-    "async_ckpt_thread_status", "ckpt_to_safetensors", "load_checkpoint_async", "safetensors_to_ckpt",
+    "async_ckpt_thread_status", "ckpt_to_safetensors", "load_checkpoint_async", "load_distributed_checkpoint",
+    "safetensors_to_ckpt",
     "LossScaler", "build_train_network", "custom_mixed_precision",
 ]  # fmt: skip

@@ -8,10 +8,12 @@ operation that asks for a place, and changes no value.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 import jax
@@ -89,8 +91,25 @@ def devices() -> list[Any]:
 
 
 def count() -> int:
-    """How many `devices` there are."""
-    return len(devices())
+    """How many `devices` there are; 1 while what is computed is made for one, see `for_one_device`."""
+    return 1 if _made_for_one.depth else len(devices())
+
+
+class _MadeForOne(threading.local):
+    depth = 0
+
+
+_made_for_one = _MadeForOne()
+
+
+@contextlib.contextmanager
+def for_one_device() -> Iterator[None]:
+    """A block in which strategies and layouts spread nothing: a graph made there is one for any device."""
+    _made_for_one.depth += 1
+    try:
+        yield
+    finally:
+        _made_for_one.depth -= 1
 
 
 def is_here(place: Place) -> bool:

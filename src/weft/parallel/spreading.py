@@ -34,9 +34,8 @@ def is_on() -> bool:
     the data parallel modes exchange gradients instead.
     """
     mode = get_auto_parallel_context("parallel_mode")
-    if processes().count > 1:
-        return mode in SPREAD_MODES
-    return mode != ParallelMode.STAND_ALONE and placement.count() > 1
+    chosen = mode in SPREAD_MODES if processes().count > 1 else mode != ParallelMode.STAND_ALONE
+    return chosen and placement.count() > 1
 
 
 @keeps

@@ -12,6 +12,7 @@ import numpy as np
 import weft
 from weft import Parameter, Tensor, nn, ops
 from weft.context import set_auto_parallel_context
+from weft.mindir import GraphCell, export, load
 from weft.nn.parallel import AutoParallel
 from weft.parallel import communication as comm
 from weft.train import Model
@@ -101,6 +102,12 @@ try:
 except RuntimeError as error:
     refused = str(error)
 assert ("dataset_strategy" in refused) == (count > 1), refused
+
+for kind in ("MINDIR", "STABLEHLO"):  # a file is for one device
+    export(net, mine(x), file_name=f"{FILE}_{rank}", file_format=kind)
+set_auto_parallel_context(parallel_mode="stand_alone")
+np.testing.assert_allclose(GraphCell(load(f"{FILE}_{rank}.mindir"))(mine(x)).asnumpy(), apart.asnumpy(), rtol=1e-4)
+set_auto_parallel_context(parallel_mode="semi_auto_parallel")
 
 set_auto_parallel_context(dataset_strategy=((1, count), (1,)))
 columns = Tensor(np.split(x, count, 1)[rank])
